@@ -1,0 +1,109 @@
+#include "core/error.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace cortado {
+
+namespace {
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
+      const size_t change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
+      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + change});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+std::string line_with_caret(const Place& place) {
+  if (place.line <= 0 || place.text.empty()) return {};
+  constexpr size_t kWidest = 160;  // a minified file has lines of megabytes
+  const std::string number = std::to_string(place.line);
+  const size_t column = place.column > 0 ? size_t(place.column - 1) : 0;
+  const size_t start = column > kWidest / 2 ? column - kWidest / 2 : 0;
+  std::string shown = place.text.substr(std::min(start, place.text.size()), kWidest);
+  std::string blank;
+  for (size_t i = 0; i < column - start; ++i) blank += i < shown.size() && shown[i] == '\t' ? '\t' : ' ';
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 32 && c != '\t') c = '?';
+  const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
+  std::string out = margin + number + " | " + shown + "\n";
+  if (place.column > 0) out += std::string(std::max<size_t>(number.size(), 5), ' ') + " | " + blank + "^\n";
+  return out;
+}
+
+std::string render_all(const std::vector<Mistake>& mistakes) {
+  std::string text;
+  for (const Mistake& mistake : mistakes) text += render(mistake);
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string Place::str() const {
+  if (line <= 0) return file;
+  return file + ":" + std::to_string(line) + (column > 0 ? ":" + std::to_string(column) : "");
+}
+
+Error::Error(ExitCode code, std::string message, std::string hint)
+    : Error(code, Mistake{{}, std::move(message), std::move(hint), {}}) {}
+
+Error::Error(ExitCode code, Mistake mistake) : Error(code, std::vector<Mistake>{std::move(mistake)}) {}
+
+Error::Error(ExitCode code, std::vector<Mistake> mistakes)
+    : code_(code), mistakes_(std::move(mistakes)), text_(render_all(mistakes_)) {}
+
+FieldError::FieldError(std::string field, std::string message, std::string hint)
+    : field_(std::move(field)), message_(std::move(message)), hint_(std::move(hint)) {}
+
+void Mistakes::add(const Error& error) {
+  list_.insert(list_.end(), error.mistakes().begin(), error.mistakes().end());
+}
+
+void Mistakes::throw_if_any(ExitCode code) const {
+  if (!list_.empty()) throw Error(code, list_);
+}
+
+std::string render(const Mistake& mistake, std::string_view severity) {
+  std::string out;
+  if (mistake.place.known()) out += mistake.place.str() + ": ";
+  out += std::string(severity) + ": " + mistake.message + "\n" + line_with_caret(mistake.place);
+  for (const Note& note : mistake.notes) {
+    if (note.place.known()) out += note.place.str() + ": ";
+    out += "note: " + note.message + "\n" + line_with_caret(note.place);
+  }
+  if (!mistake.hint.empty()) out += "hint: " + mistake.hint + "\n";
+  return out;
+}
+
+std::string nearest(std::string_view name, const std::vector<std::string>& known) {
+  size_t best = std::max<size_t>(1, name.size() / 3) + 1;
+  std::string found;
+  for (const std::string& candidate : known) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const std::string found = nearest(name, known);
+  return found.empty() ? "" : "did you mean '" + found + "'?";
+}
+
+void throw_internal(std::string_view what) { throw std::logic_error("internal error: " + std::string(what)); }
+
+}  // namespace cortado

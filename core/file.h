@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace cortado {
+
+/// The whole file. Throws Error(kIo) naming the path and the system's reason; a directory or a file over `most` bytes too.
+std::string read_file(const std::string& path, int64_t most = int64_t(1) << 40);
+
+bool file_exists(const std::string& path);
+
+/// Writes `path` so that after a crash at any moment it holds either its old content or the new one, never a part:
+/// a file beside it (`path.tmp.PID`), every return checked, fsync, rename, fsync of the directory. The space is reserved
+/// first, so a full disk is noticed before the old content is touched. Throws Error(kIo); the file beside it is removed.
+void write_file_atomically(const std::string& path, std::string_view content);
+
+/// The digest of some bytes: their number and their CRC-32 and Adler-32, as 32 hexadecimal digits.
+std::string digest_of(std::string_view content);
+
+/// `path` joined to `folder` unless it is absolute; lexically simplified neither way.
+std::string join_path(const std::string& folder, const std::string& path);
+std::string folder_of(const std::string& path);     ///< "" for a bare name
+std::string file_name_of(const std::string& path);  ///< after the last '/'
+
+}  // namespace cortado

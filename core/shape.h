@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace cortado {
+
+/// The extents of a tensor, outermost first, in the user's order (N x C x H x W) whatever layout is stored.
+/// Zero axes make a scalar of one element; an extent may be zero; at most 32 axes.
+class Shape {
+ public:
+  static constexpr int kMostAxes = 32;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}
+  explicit Shape(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
+
+  int axes() const { return int(dims_.size()); }
+  int64_t operator[](int axis) const { return dims_[size_t(axis)]; }
+  int64_t& operator[](int axis) { return dims_[size_t(axis)]; }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  bool operator==(const Shape&) const = default;
+
+  /// The number of elements. Throws FieldError("") when the product passes 2^62: no wrapped count ever leaves here.
+  int64_t count() const { return count(0, axes()); }
+  int64_t count(int from) const { return count(from, axes()); }
+  int64_t count(int from, int to) const;  ///< the product of the extents [from, to)
+
+  /// Turns an axis counted from the end (-1 is the last) into one counted from the front; -1 when out of range.
+  int canonical_axis(int64_t axis) const;
+
+  std::string str() const;  ///< "64x20x5x5"; a scalar is "scalar"
+
+ private:
+  std::vector<int64_t> dims_;
+};
+
+/// a * b for extents; throws FieldError("") past 2^62.
+int64_t checked_mul(int64_t a, int64_t b);
+
+}  // namespace cortado

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/device.h"
+#include "core/shape.h"
+
+namespace cortado {
+
+/// The type of an element. Types are run-time values, never template parameters of classes.
+enum class DType : uint8_t { kF32, kF16, kBF16, kF64, kI32, kU8 };
+
+int64_t size_of(DType dtype);  ///< bytes of one element
+std::string name_of(DType dtype);
+
+/// How the elements of an N x C x H x W tensor lie in memory. Tensors with other than four axes are always plain.
+///   kPlain         row major, N C H W
+///   kChannelsLast  N H W C
+///   kBlocked16     N C/16 H W 16: channels in blocks of 16, the last block padded. The padding lanes are exactly zero.
+enum class Layout : uint8_t { kPlain, kChannelsLast, kBlocked16 };
+
+std::string name_of(Layout layout);
+
+/// What a tensor is, without its memory.
+struct TensorSpec {
+  Shape shape;
+  DType dtype = DType::kF32;
+  Layout layout = Layout::kPlain;
+
+  bool operator==(const TensorSpec&) const = default;
+  int64_t elements() const;  ///< elements stored, padding lanes included
+  int64_t bytes() const;     ///< bytes stored
+};
+
+/// A view of memory that somebody else owns: cheap to copy. `data` may be null: "not wanted" where a contract says so.
+struct Tensor {
+  TensorSpec spec;
+  Device device;
+  void* data = nullptr;
+
+  const Shape& shape() const { return spec.shape; }
+  int64_t count() const { return spec.shape.count(); }
+  float* f32() const { return static_cast<float*>(data); }
+  explicit operator bool() const { return data != nullptr; }
+};
+
+/// A tensor of 32-bit floats in row-major order over the caller's memory.
+Tensor plain_view(const Shape& shape, float* data);
+
+}  // namespace cortado
