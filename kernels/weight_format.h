@@ -1,0 +1,48 @@
+#pragma once
+
+// How a weight lies in memory while it is trained. A library's fastest kernels want weights in blocks of their own; solvers
+// work element by element, so they do not care, as long as w, dw and the history share one format. Files and people always
+// see Caffe's order: to_plain() and from_plain() translate.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/context.h"
+#include "core/shape.h"
+
+namespace cortado::kernels {
+
+class WeightFormat {
+ public:
+  /// A library's description of the storage.
+  struct Opaque {
+    virtual ~Opaque() = default;
+    virtual int64_t bytes() const = 0;
+    virtual bool equals(const Opaque& other) const = 0;
+    virtual std::string name() const = 0;
+    virtual void to_plain(Context& context, const void* stored, float* plain) const = 0;
+    /// Writes every stored byte: padding becomes zero.
+    virtual void from_plain(Context& context, const float* plain, void* stored) const = 0;
+  };
+
+  WeightFormat() = default;  ///< plain, empty
+  explicit WeightFormat(const Shape& shape) : shape_(shape) {}  ///< plain 32-bit floats in row-major order
+  WeightFormat(const Shape& shape, std::shared_ptr<const Opaque> opaque) : shape_(shape), opaque_(std::move(opaque)) {}
+
+  const Shape& shape() const { return shape_; }
+  bool is_plain() const { return opaque_ == nullptr; }
+  const Opaque* opaque() const { return opaque_.get(); }
+  int64_t bytes() const;  ///< stored, padding included; a multiple of 4
+  std::string name() const { return opaque_ ? opaque_->name() : "plain"; }
+  bool operator==(const WeightFormat& other) const;
+
+  void to_plain(Context& context, const void* stored, float* plain) const;
+  void from_plain(Context& context, const float* plain, void* stored) const;
+
+ private:
+  Shape shape_;
+  std::shared_ptr<const Opaque> opaque_;
+};
+
+}  // namespace cortado::kernels

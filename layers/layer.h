@@ -1,0 +1,142 @@
+#pragma once
+
+// The contract of a layer. A layer knows its options and its operands; it knows nothing of its neighbours, its file, the
+// layout pass, loss weights, iteration counts or devices. Its life:
+//   1. infer()    shapes in, shapes and weights out; every mistake in the options is found here
+//   2. absorb()   may take over a follower's work (Convolution takes a ReLU)
+//   3. layouts()  which storage it runs in
+//   4. prepare()  once everything is decided: makes its kernels, says what it must keep and how much scratch it wants
+//   5. forward(), backward()  any number of times; they allocate nothing and decide nothing
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.h"
+#include "core/tensor.h"
+#include "kernels/weight_format.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+/// What a layer is made from. The message outlives the layer.
+struct LayerOptions {
+  const caffe::LayerParameter& config;
+  caffe::Phase phase = caffe::TRAIN;
+  int data_threads = 1;      ///< decoding threads of data layers that do not set their own
+  uint64_t seed = 1;         ///< of data order and augmentation
+  bool open_data = true;     ///< false: datasets are not touched; shapes that only they know come out unknown
+  std::string folder;        ///< unused paths are taken as written, relative to the current folder, as Caffe does
+};
+
+/// A weight blob as the user sees it.
+struct WeightSpec {
+  Shape shape;                     ///< in Caffe's order (OIHW and so on)
+  caffe::FillerParameter filler;   ///< how it starts
+  bool learned = true;             ///< false: the layer keeps it by itself (BatchNorm's statistics), solvers leave it alone
+};
+
+/// What infer() finds out.
+struct LayerShapes {
+  std::vector<Shape> y;
+  std::vector<WeightSpec> w;
+};
+
+/// Which layouts a layer's four-axis operands may have.
+enum class LayoutRule {
+  kPlain,    ///< x and y are plain
+  kFollow,   ///< whatever x[0] has; all other x and all y the same. Runs blocked only where padding lanes stay zero
+  kBlocked,  ///< x and y in blocks of 16 channels; x[0] may stay plain if the layer accepts_plain_x()
+};
+
+/// What the planner has decided for one layer, told once.
+struct PrepareRequest {
+  std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
+  std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
+  std::vector<bool> wants_dw;       ///< per w
+  std::vector<bool> has_dy;         ///< per y: false where nobody's gradient arrives (dy is null then)
+  bool backward = false;            ///< whether backward() will be called at all
+  bool fixed_weight_formats = false;         ///< w's storage is given: another net owns the memory
+  std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
+  uint64_t layer_seed = 0;          ///< unique for this layer in this net, the same in every run: keys its random draws
+};
+
+/// What a layer asks of the planner, told once. Sizes in bytes.
+struct LayerNeeds {
+  std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
+  std::vector<bool> backward_reads_x;    ///< per x; empty: none
+  std::vector<bool> backward_reads_y;    ///< per y; empty: none
+  bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[0]'s memory
+  bool dx_may_overwrite_dy = false;      ///< backward works with dx[0] in dy[0]'s memory
+  bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool dx_is_dy = false;                 ///< every dx is dy[0]'s memory; backward does nothing for x
+  std::vector<int64_t> saved;            ///< memory kept from forward to backward (masks, indices, statistics)
+  int64_t forward_scratch = 0, backward_scratch = 0;
+  std::string algorithm;                 ///< what was chosen, for people ("onednn jit:avx512_core")
+};
+
+/// The operands of one call, bound once before the first. Pointers do not change between calls.
+struct Operands {
+  std::vector<Tensor> x, y;        ///< y is written by forward; by backward only read, and only if it was asked for
+  std::vector<Tensor> dx, dy;      ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
+  std::vector<Tensor> w, dw;       ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
+  std::vector<bool> add_dw;        ///< per w: false: overwrite dw; true: add to it (later readers of shared weights)
+  std::vector<void*> saved;        ///< one per LayerNeeds::saved
+  void* scratch = nullptr;
+  bool accumulate = false;         ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
+  bool adds(size_t i) const { return accumulate || add_dw[i]; }
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  /// Shapes and weights from the shapes of x. Throws FieldError with the field's path below the layer's message.
+  virtual LayerShapes infer(const std::vector<Shape>& x) = 0;
+
+  /// Takes over the work of `next`, the only reader of y[0]: from then on this layer writes what `next` would have written.
+  /// `next`'s weights follow this layer's own. Called after both inferred. Returns false (and changes nothing) if it cannot.
+  virtual bool absorb(const Layer& next) {
+    (void)next;
+    return false;
+  }
+
+  virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
+  virtual bool accepts_plain_x() const { return false; }
+
+  /// Makes the kernels. Called once per plan, after layouts are fixed. `context` gives threads and handles.
+  virtual LayerNeeds prepare(const PrepareRequest& request, Context& context) = 0;
+
+  virtual void forward(Context& context, const Operands& io) = 0;
+  virtual void backward(Context& context, const Operands& io) {
+    (void)context;
+    (void)io;
+  }
+
+  /// Loss layers: y[0] has loss weight 1 unless the user says otherwise.
+  virtual bool is_loss() const { return false; }
+  /// Whether a gradient can flow from y to x[i] (Accuracy: none; losses: not to labels).
+  virtual bool differentiable(int i) const {
+    (void)i;
+    return true;
+  }
+  /// The type was made for labels: mistakes in them are found at run time and end in Error(kData).
+  virtual int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const;  ///< of one forward; 1 MAC = 2
+
+  /// Data layers: records consumed since training began; seek() continues there. Others have no position.
+  virtual std::optional<uint64_t> position() const { return std::nullopt; }
+  virtual void seek(uint64_t position) { (void)position; }
+  /// Data layers: seconds spent waiting for data so far.
+  virtual double wait_seconds() const { return 0; }
+};
+
+/// Element-wise default: one operation for each element of y.
+inline int64_t Layer::flops(const std::vector<Shape>&, const std::vector<Shape>& y) const {
+  int64_t sum = 0;
+  for (const Shape& shape : y) sum += shape.count();
+  return sum;
+}
+
+}  // namespace cortado
