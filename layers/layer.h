@@ -28,7 +28,6 @@ struct LayerOptions {
   int data_threads = 1;      ///< decoding threads of data layers that do not set their own
   uint64_t seed = 1;         ///< of data order and augmentation
   bool open_data = true;     ///< false: datasets are not touched; shapes that only they know come out unknown
-  std::string folder;        ///< unused paths are taken as written, relative to the current folder, as Caffe does
 };
 
 /// A weight blob as the user sees it.
@@ -72,6 +71,8 @@ struct LayerNeeds {
   bool dx_may_overwrite_dy = false;      ///< backward works with dx[0] in dy[0]'s memory
   bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
   bool dx_is_dy = false;                 ///< every dx is dy[0]'s memory; backward does nothing for x
+  bool dx_are_one = false;               ///< all dx hold the same values: they share one memory, written once
+  bool overwrites_dy = false;            ///< backward spoils dy[0]; the planner gives it a copy where others still read it
   std::vector<int64_t> saved;            ///< memory kept from forward to backward (masks, indices, statistics)
   int64_t forward_scratch = 0, backward_scratch = 0;
   std::string algorithm;                 ///< what was chosen, for people ("onednn jit:avx512_core")
@@ -122,7 +123,6 @@ class Layer {
     (void)i;
     return true;
   }
-  /// The type was made for labels: mistakes in them are found at run time and end in Error(kData).
   virtual int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const;  ///< of one forward; 1 MAC = 2
 
   /// Data layers: records consumed since training began; seek() continues there. Others have no position.
