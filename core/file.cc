@@ -1,0 +1,167 @@
+// Files read whole and written atomically: after a crash at any moment a path holds its old content or the new one.
+// Where Caffe truncates the old snapshot and then writes, here the old one stays until the new one is on the disk.
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+
+namespace cortado {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, "cannot " + what + ": " + std::strerror(error), {}, {}});
+}
+
+/// An open file that closes itself on the way out of an error.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags, mode_t mode = 0) {
+    do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+    while (fd_ < 0 && errno == EINTR);
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int fd() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+  /// False when the system could not keep what was written.
+  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+void write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), std::min<size_t>(content.size(), size_t(1) << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write", path, errno);
+    content.remove_prefix(size_t(n));
+  }
+}
+
+void sync(int fd, const std::string& path) {
+  while (::fsync(fd) != 0)
+    if (errno != EINTR) fail("write to the disk", path, errno);
+}
+
+/// Makes the rename itself last. Some file systems cannot sync a folder; they say EINVAL and there is nothing to do.
+void sync_folder(const std::string& path) {
+  const std::string folder = folder_of(path);
+  Descriptor descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor.ok() && ::fsync(descriptor.fd()) != 0 && errno != EINVAL && errno != EINTR)
+    fail("write to the disk", path, errno);
+}
+
+/// Takes the space before anything is written. Not every file system can; then the writes will tell.
+void reserve(int fd, size_t bytes, const std::string& path) {
+  if (bytes == 0) return;
+  int error;
+  do error = ::posix_fallocate(fd, 0, off_t(bytes));
+  while (error == EINTR);
+  if (error != 0 && error != EOPNOTSUPP && error != EINVAL && error != ENOSYS) fail("reserve space for", path, error);
+}
+
+void write_new_file(const std::string& temporary, const std::string& path, std::string_view content, mode_t mode) {
+  Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode);
+  if (!file.ok()) fail("write", path, errno);
+  reserve(file.fd(), content.size(), path);
+  write_all(file.fd(), content, path);
+  sync(file.fd(), path);
+  if (!file.close()) fail("write", path, errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, int64_t most) {
+  Descriptor file(path, O_RDONLY);
+  struct stat info;
+  if (!file.ok() || ::fstat(file.fd(), &info) != 0) fail("read", path, errno);
+  if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
+  const bool regular = S_ISREG(info.st_mode);
+  if (!regular) most = std::min(most, int64_t(1) << 30);  // a device may never end
+  std::string content;
+  content.resize(regular ? size_t(std::clamp<int64_t>(info.st_size, 0, most)) : 0);
+  size_t size = 0;
+  for (;;) {
+    // Room for more than the file should have, so that its end and a file over the limit are both seen.
+    if (size == content.size()) content.resize(size + (regular ? 1 : 65536));
+    const ssize_t n = ::read(file.fd(), content.data() + size, content.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, errno);
+    if (n == 0) break;
+    size += size_t(n);
+    if (size > size_t(most))
+      throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, "larger than " + std::to_string(most) + " bytes", {}, {}});
+  }
+  content.resize(size);
+  return content;
+}
+
+bool file_exists(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  struct stat info;
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) {  // a pipe or a device is written to, never replaced
+    Descriptor file(path, O_WRONLY);
+    if (!file.ok()) fail("write", path, errno);
+    write_all(file.fd(), content, path);
+    if (!file.close()) fail("write", path, errno);
+    return;
+  }
+  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  try {
+    write_new_file(temporary, path, content, exists ? info.st_mode & 0777 : 0666);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(path);
+}
+
+std::string digest_of(std::string_view content) {
+  const auto* bytes = reinterpret_cast<const Bytef*>(content.data());
+  const auto crc = static_cast<unsigned long>(::crc32_z(0, bytes, content.size()));
+  const auto adler = static_cast<unsigned long>(::adler32_z(1, bytes, content.size()));
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%08lx%08lx", static_cast<unsigned long long>(content.size()), crc, adler);
+  return text;
+}
+
+std::string join_path(const std::string& folder, const std::string& path) {
+  if (folder.empty() || (!path.empty() && path.front() == '/')) return path;
+  return folder.back() == '/' ? folder + path : folder + "/" + path;
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {};
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string file_name_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace cortado
