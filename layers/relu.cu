@@ -1,0 +1,66 @@
+// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope.
+//
+// With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may write
+// over x. A negative slope folds both sides onto one; then backward needs x.
+// NaN passes through, so that a net which diverges says so. Negative inputs give +0, never -0.
+
+#include "core/for_each.h"
+#include "layers/registry.h"
+#include "layers/relu.h"
+
+namespace cortado {
+
+namespace {
+
+struct Forward {
+  const float* x;
+  float* y;
+  float slope;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i];
+    y[i] = (v < 0 ? 0 : v) + slope * (v < 0 ? v : 0);
+  }
+};
+
+struct Backward {
+  const float* side;  ///< x, or the y that has its sign
+  const float* dy;
+  float* dx;
+  float slope;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (side[i] > 0 ? 1 : slope); }
+};
+
+const RegisterLayer registered({
+    .name = "ReLU",
+    .help = "max(x, 0), or a small slope below 0",
+    .options = "relu_param",
+    .least_x = 1, .most_x = 1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<ReluLayer>,
+});
+
+}  // namespace
+
+ReluLayer::ReluLayer(const LayerOptions& options) : negative_slope_(options.config.relu_param().negative_slope()) {}
+
+LayerShapes ReluLayer::infer(const std::vector<Shape>& x) { return {.y = {x[0]}, .w = {}}; }
+
+LayerNeeds ReluLayer::prepare(const PrepareRequest& request, Context&) {
+  LayerNeeds needs;
+  needs.backward_reads_x = {!backward_from_y()};
+  needs.backward_reads_y = {backward_from_y()};
+  needs.y_may_overwrite_x = backward_from_y() || !request.backward;
+  needs.dx_may_overwrite_dy = true;
+  return needs;
+}
+
+void ReluLayer::forward(Context& context, const Operands& io) {
+  for_each(context, io.x[0].spec.elements(), Forward{io.x[0].f32(), io.y[0].f32(), negative_slope_});
+}
+
+void ReluLayer::backward(Context& context, const Operands& io) {
+  const Tensor& side = backward_from_y() ? io.y[0] : io.x[0];
+  for_each(context, side.spec.elements(), Backward{side.f32(), io.dy[0].f32(), io.dx[0].f32(), negative_slope_});
+}
+
+}  // namespace cortado
