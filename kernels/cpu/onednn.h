@@ -1,0 +1,100 @@
+#pragma once
+
+// Everything that the oneDNN candidates share. Included by files named *onednn* in this folder alone, so that the library's
+// types stay here. Its one surprise: giving a memory object its pointer makes oneDNN zero the padding lanes behind that pointer.
+// Primitive therefore binds pointers when it runs (when the operand is alive) and only when they changed.
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "core/context.h"
+#include "core/tensor.h"
+#include "kernels/scratch.h"
+#include "kernels/weight_format.h"
+
+namespace cortado::kernels::onednn {
+
+using Desc = dnnl::memory::desc;
+
+/// The library's handles; one per Context.
+struct Library {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+/// The handles of `context`; makes its thread count the one that oneDNN sees in this thread. Call before making primitives
+/// and before running them.
+Library& library(Context& context);
+
+/// A tensor as oneDNN sees it: four axes plain, channels_last or blocked16; other numbers of axes row major.
+Desc describe(const TensorSpec& spec);
+/// Row-major 32-bit floats; a scalar becomes one axis of 1.
+Desc plain_desc(const Shape& shape);
+/// Any storage: the primitive descriptor chooses.
+Desc any_desc(const Shape& shape);
+
+/// Primitives with this attribute take their scratchpad as an argument, out of the planner's memory.
+dnnl::primitive_attr user_scratchpad();
+
+/// The implementation's name ("jit:avx512_core"), and whether it is one of the slow general ones.
+template <typename PrimitiveDesc>
+std::string impl_of(const PrimitiveDesc& pd) {
+  return pd.impl_info_str();
+}
+bool is_reference(const std::string& impl);
+
+/// make(), or nothing where the library refuses; then `why` says so. For use inside candidates.
+template <typename Make>
+auto attempt(std::string& why, const Make& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    why = error.message;
+    return {};
+  }
+}
+
+/// A weight of the user's `shape` stored as `stored`. `plain` describes the user's row-major order in the dimensions of
+/// `stored` (a grouped convolution has one more than the user sees). Plain storage gives a plain WeightFormat.
+WeightFormat weight_format(const Shape& shape, const Desc& plain, const Desc& stored);
+/// The storage of a weight; `plain` for plain ones. Throws an internal error when another library owns the format.
+Desc stored_desc(const WeightFormat& format, const Desc& plain);
+
+/// A primitive with its argument list, made once. Running it allocates nothing of ours.
+class Primitive {
+ public:
+  Primitive() = default;
+  /// `arguments` are (DNNL_ARG_..., descriptor); run() takes the pointers in the same order.
+  Primitive(const Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments);
+
+  explicit operator bool() const { return bool(primitive_); }
+  /// Runs and waits. A pointer is null only for an argument of zero bytes. Throws an internal error if oneDNN fails.
+  void run(Library& library, std::initializer_list<const void*> pointers);
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+  std::vector<const void*> bound_;
+};
+
+/// Copies from one storage to another: run(library, {from, to, scratchpad}). `scratch` gets the bytes it wants.
+class Reorder {
+ public:
+  Reorder() = default;
+  Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch);
+  explicit operator bool() const { return bool(primitive_); }
+  /// `scratch` is the block that the layout given to the constructor describes.
+  void run(Library& library, const void* from, void* to, void* scratch);
+
+ private:
+  Primitive primitive_;
+  int64_t offset_ = 0;
+};
+
+}  // namespace cortado::kernels::onednn
