@@ -1,0 +1,122 @@
+#pragma once
+
+// The net between its file and its plan: nodes (layers) and the values that flow between them. Every name of the prototxt is
+// written once here: a blob that the file computes in place is several values of one name.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "layers/layer.h"
+#include "proto/read_text.h"
+
+namespace cortado::graph {
+
+using ValueId = int;
+using NodeId = int;
+using WeightId = int;
+
+/// Node `node` reads a value as its x[`input`].
+struct Reader {
+  NodeId node;
+  int input;
+  bool operator==(const Reader&) const = default;
+};
+
+struct Value {
+  std::string name;  ///< the blob's name in the user's file
+  Shape shape;
+  bool shape_known = false;  ///< false behind a data layer whose dataset was not opened
+  Layout layout = Layout::kPlain;
+  NodeId producer = -1;
+  int producer_output = 0;
+  std::vector<Reader> readers;
+  bool wants_gradient = false;  ///< a weight that learns lies before it, or force_backward
+  float loss_weight = 0;        ///< != 0: its elements are summed into the loss with this factor
+  bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
+
+  TensorSpec spec() const { return {shape, DType::kF32, shape.axes() == 4 ? layout : Layout::kPlain}; }
+};
+
+/// One weight blob. Layers that share it by name list the same id.
+struct Weight {
+  NodeId owner = -1;        ///< the first node that lists it
+  std::string layer;        ///< name of the layer in the file that owns it
+  int index = 0;            ///< which of that layer's blobs
+  std::string share_name;   ///< of `param { name }`, or ""
+  WeightSpec spec;
+  float lr_mult = 1, decay_mult = 1;
+  bool learns() const { return spec.learned && lr_mult != 0; }
+};
+
+/// A layer of the file, as snapshots and people know it, whatever node runs it now.
+struct SourceLayer {
+  const caffe::LayerParameter* config;  ///< owned by the Graph's file
+  std::string path;                     ///< "layer[3]", for the file's positions
+  std::vector<WeightId> weights;
+};
+
+struct Node {
+  std::string name;  ///< of the layer, or of the layers it stands for joined by '+'
+  std::string type;
+  std::vector<int> sources;  ///< into Graph::layers; first its own, then those it absorbed; empty for what passes made
+  std::unique_ptr<Layer> layer;
+  std::vector<ValueId> x, y;
+  std::vector<WeightId> w;
+  std::vector<bool> wants_dx;  ///< per x
+  std::vector<bool> wants_dw;  ///< per w
+  bool runs_backward = false;
+};
+
+struct BuildOptions {
+  caffe::NetState state;        ///< the solver's or command's; merged over the file's own
+  bool backward = true;         ///< a training net; false: forward only
+  bool open_data = true;
+  bool fuse = true;
+  bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused
+  int data_threads = 1;
+  uint64_t seed = 1;
+  std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
+  std::vector<std::string> switch_off; ///< names of optional passes not to run
+  std::string path_prefix;      ///< where the net lies in its file: "" or "net_param."
+};
+
+/// Owns the file's message (layers refer to it), the nodes in execution order, and everything the passes found out.
+struct Graph {
+  std::shared_ptr<const proto::NetFile> file;
+  BuildOptions options;
+  std::string name;
+  caffe::NetState state;              ///< after merging
+  std::vector<SourceLayer> layers;    ///< those that the state selects, in the file's order
+  std::vector<Node> nodes;            ///< in execution order
+  std::vector<Value> values;
+  std::vector<Weight> weights;
+  std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
+
+  Place place(const Node& node, const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
+  Place place_of_layer(int source, const std::string& field = {}) const;
+  caffe::Phase phase() const { return state.phase(); }
+  /// The blobs that nobody reads, in alphabetical order: "outputs" of logs and tools.
+  std::vector<std::string> output_names() const;
+  int source_named(const std::string& layer) const;  ///< index into layers, or -1
+};
+
+/// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes (unknown
+/// types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet).
+Graph build(std::shared_ptr<const proto::NetFile> file, const BuildOptions& options);
+
+/// The state a net runs in: `base` (the file's own), then what `over` sets.
+caffe::NetState merge_states(const caffe::NetState& base, const caffe::NetState& over);
+
+/// Whether `layer` takes part in `state`, by its include and exclude rules.
+bool selected(const caffe::LayerParameter& layer, const caffe::NetState& state);
+
+/// The graph as text, one line a node: the golden form for tests and `cortado plan`.
+std::string to_text(const Graph& graph);
+
+/// Recomputes every Value::readers from the nodes' x.
+void index_readers(Graph& graph);
+
+}  // namespace cortado::graph

@@ -1,0 +1,59 @@
+#pragma once
+
+// A plan: what runs, in which order, and where every value lives. Immutable once made; a net only executes it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cortado::graph {
+
+/// A tensor's place in the arena. offset < 0: it has no memory (nobody wants it).
+struct Slot {
+  TensorSpec spec;
+  int64_t offset = -1;
+};
+
+/// One call of a layer: its operands' places, as Operands has them.
+struct Step {
+  NodeId node = -1;
+  bool backward = false;
+  std::vector<Slot> x, y, dx, dy;
+  std::vector<int64_t> saved;
+  int64_t scratch = -1;
+  std::vector<bool> add_dw;      ///< per w: an earlier step of the iteration has written it already
+  int64_t copy_dy_from = -1;     ///< >= 0: dy[0] is copied from there first, because the step spoils it
+  int64_t copy_dy_bytes = 0;
+};
+
+/// A gradient that starts at a loss: its elements are set to `value` before backward.
+struct LossSeed {
+  ValueId value;
+  int64_t offset;
+  int64_t elements;
+  float weight;
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<LayerNeeds> needs;                  ///< per node
+  std::vector<kernels::WeightFormat> w_formats;   ///< per weight
+  std::vector<Step> forward, backward;            ///< in order
+  std::vector<Slot> values;                       ///< per value, where it is after forward
+  std::vector<LossSeed> seeds;
+  int64_t arena_bytes = 0;
+
+  int64_t weight_bytes() const;     ///< of all weights
+  int64_t gradient_bytes() const;   ///< of the gradients of those that learn
+};
+
+/// Prepares every layer and places every tensor. `formats_from`: the plan of the net whose weights this one will use (same
+/// layer names), or null. Throws Error(kNet), or Error(kDevice) when the memory is not there.
+Plan make_plan(Graph graph, Context& context, const Plan* formats_from = nullptr);
+
+/// The plan as text: steps, offsets, algorithms.
+std::string to_text(const Plan& plan);
+
+}  // namespace cortado::graph

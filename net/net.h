@@ -1,0 +1,115 @@
+#pragma once
+
+// A net: a plan with memory and weights. It decides nothing: forward() and backward() call the plan's steps in order and
+// allocate nothing.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/arena.h"
+#include "graph/plan.h"
+#include "proto/weights_file.h"
+
+namespace cortado {
+
+/// A weight that learns, as solvers see it: `count` stored floats (padding lanes included, which are and stay zero).
+struct Param {
+  graph::WeightId id;
+  std::string layer;  ///< owner's name and blob index, for messages
+  int index;
+  Shape shape;        ///< the user's
+  float* w;
+  float* dw;
+  int64_t count;
+  float lr_mult, decay_mult;
+  kernels::WeightFormat format;  ///< of w, dw and of any history kept for it
+};
+
+/// What a net shows to the outside after forward(): one blob that nobody reads, in alphabetical order of names.
+struct NetOutput {
+  std::string name;
+  graph::ValueId value;
+  Shape shape;
+  float loss_weight;
+};
+
+class Net {
+ public:
+  /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched by
+  /// layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats.
+  Net(graph::Plan plan, Context& context, Net* weights_of = nullptr);
+  ~Net();
+  Net(const Net&) = delete;
+  Net& operator=(const Net&) = delete;
+
+  /// One forward pass: draws of this pass are keyed by context.pass. Throws Error(kData) for bad data or labels.
+  void forward();
+  /// Sum over blobs of loss_weight times the sum of their elements, after forward().
+  double loss() const;
+  /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1).
+  void backward(bool accumulate = false);
+
+  const std::string& name() const { return plan_.graph.name; }
+  const graph::Plan& plan() const { return plan_; }
+  Context& context() { return context_; }
+  std::vector<Param>& params() { return params_; }
+  const std::vector<NetOutput>& outputs() const { return outputs_; }
+
+  bool has_blob(const std::string& blob) const;      ///< known and readable after forward()
+  Shape blob_shape(const std::string& blob) const;   ///< throws Error(kUsage) with the nearest name
+  std::vector<float> read_blob(const std::string& blob) const;  ///< row-major copy in the user's shape
+  void read_blob_to(graph::ValueId value, float* plain) const;   ///< the same, without allocating; plain layouts only copy
+  void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes
+  std::vector<std::string> input_names() const;                  ///< blobs made by Input layers
+
+  /// Copies weights by layer name. Layers of the file that the net lacks are logged ("Ignoring source layer X"). Throws
+  /// Error(kSnapshot) with all mismatches of number and shape, and when nothing at all matches. Returns layers copied.
+  int load_weights(const std::vector<proto::LayerWeights>& file, const std::string& path);
+  /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
+  caffe::NetParameter to_proto(bool with_diffs = false);
+
+  /// Where data layers stand: (layer name, records consumed).
+  std::vector<std::pair<std::string, uint64_t>> positions() const;
+  void seek(const std::string& layer, uint64_t position);
+  int64_t batch_size() const;    ///< of the first data blob; 0 if there is none
+  double wait_seconds() const;   ///< spent waiting for data so far
+
+  /// After a forward() (and backward()) whose loss is not finite: what holds the first NaN or Inf, e.g.
+  /// "layer 'conv2' (Convolution): top 'conv2'"; "" when all is finite.
+  std::string first_not_finite() const;
+  /// Mean absolute value of each top, weight and gradient, as debug_info prints them. Kept blobs only.
+  void log_debug_info(bool backward) const;
+  /// Bytes that forward()/backward() need: arena, weights, their gradients.
+  int64_t memory_bytes() const;
+
+  /// Runs one step alone, for `cortado time`.
+  size_t forward_steps() const { return forward_.size(); }
+  size_t backward_steps() const { return backward_.size(); }
+  void run_forward_step(size_t i);
+  void run_backward_step(size_t i);
+  const graph::Node& node_of(bool backward, size_t i) const;
+
+ private:
+  struct BoundStep;
+  struct WeightMemory;
+  void place_weights(Net* weights_of);
+  void bind();
+  void seed_losses();
+  float* weight(graph::WeightId id) const;
+  float* weight_gradient(graph::WeightId id) const;
+
+  graph::Plan plan_;
+  Context& context_;
+  Arena arena_;
+  std::unique_ptr<WeightMemory> memory_;
+  std::vector<BoundStep> forward_, backward_;
+  std::vector<Param> params_;
+  std::vector<NetOutput> outputs_;
+};
+
+/// File to net in one call: build, passes, plan, memory.
+std::unique_ptr<Net> make_net(std::shared_ptr<const proto::NetFile> file, const graph::BuildOptions& options,
+                              Context& context, Net* weights_of = nullptr);
+
+}  // namespace cortado
