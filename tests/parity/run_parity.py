@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+"""Trains small nets from given weights and compares with what BVLC Caffe 1.0 learned from the same start.
+
+    run_parity.py PROGRAM [CASE...]     all cases unless some are named
+
+A case is a folder: net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. Compared are, for
+each weight blob, the change that training made, |ours - expected| / |expected - initial|; every printed train and test
+output; and the scores that `test` gives on the expected weights. Cases in later.txt must be refused by name instead.
+"""
+import array
+import json
+import math
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOLERANCE = 2e-3
+
+
+def fields(message):
+    """(number, value) of each field of a serialized protobuf message; fixed and delimited values as bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+            continue
+        size = {1: 8, 5: 4}.get(key & 7) or varint()
+        yield key >> 3, message[at:at + size]
+        at += size
+
+
+def of(message, number):
+    return [value for key, value in fields(message) if key == number]
+
+
+def floats(blob):
+    values = array.array('f')
+    for packed in of(blob, 5):
+        values.frombytes(packed)
+    return values
+
+
+def weights(path):
+    """{layer: [values of each blob]} of a .caffemodel: net.layer = 100, layer.name = 1, layer.blobs = 7."""
+    layers = {of(layer, 1)[0].decode(): [floats(blob) for blob in of(layer, 7)] for layer in of(path.read_bytes(), 100)}
+    return {name: blobs for name, blobs in layers.items() if blobs}
+
+
+def compare_weights(ours, expected, initial):
+    """A message for each blob that is missing or moved elsewhere; a blob that hardly moves is measured by its size."""
+    for layer, blobs in expected.items():
+        mine = ours.get(layer, [])
+        if [len(b) for b in mine] != [len(b) for b in blobs]:
+            yield '%s: blobs of %s values, expected %s' % (layer, [len(b) for b in mine], [len(b) for b in blobs])
+            continue
+        for k, (got, want, start) in enumerate(zip(mine, blobs, initial[layer])):
+            error = math.dist(got, want) / max(math.dist(want, start), 1e-3 * math.hypot(*want), 1e-12)
+            if not error <= TOLERANCE:
+                yield '%s[%d]: the change is off by %.2g' % (layer, k, error)
+
+
+def compare_outputs(what, got, expected):
+    """Both are lists of (name, value), in the order printed."""
+    near = len(got) == len(expected) and all(
+        g[0] == e[0] and abs(float(g[1]) - e[1]) <= TOLERANCE * max(1, abs(e[1])) for g, e in zip(got, expected))
+    return [] if near else ['%s: %s, expected %s' % (what, got, expected)]
+
+
+def run(program, folder, *arguments):
+    done = subprocess.run([program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=120)
+    return done.returncode, done.stdout
+
+
+def check(program, case, work):
+    spec = json.loads((case / 'expect.json').read_text())
+    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
+    saved = work / ('out_iter_%d.caffemodel' % spec['iters'])
+    if code or not saved.is_file():
+        return ['train: exit code %d\n%s' % (code, log)]
+    faults = list(compare_weights(weights(saved), weights(case / 'expect.caffemodel'), weights(case / 'init.caffemodel')))
+    for kind in 'Train', 'Test':
+        printed = re.findall(r'(?m)%s net output #\d+: (\S+) = (\S+)' % kind, log)
+        faults += compare_outputs(kind + ' net outputs', printed, spec[kind.lower()])
+    code, log = run(program, work, 'test', '--model=net.prototxt', '--weights=expect.caffemodel', '--iterations=3')
+    scores = dict(re.findall(r'(?m)(?:^|\] )(\w+) = ([-+.\w]+)(?: \(\*.*)?$', log))
+    after = dict(spec['after'])
+    return faults + compare_outputs('test', [(name, scores.get(name, 'nan')) for name in after], list(after.items()))
+
+
+def check_refused(program, work, kind):
+    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
+    if code == 0:
+        return ['layer type %s exists now: take the case out of later.txt' % kind]
+    return [] if code == 3 and kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, log)]
+
+
+def main():
+    program = pathlib.Path(sys.argv[1]).resolve()
+    lines = (HERE / 'later.txt').read_text().splitlines()
+    later = dict(line.split() for line in lines if not line.startswith('#'))
+    cases = sys.argv[2:] or sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
+    failed = 0
+    for name in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            work = pathlib.Path(shutil.copytree(HERE / 'cases' / name, root / 'case'))
+            shutil.copytree(HERE / 'cases' / 'data', root / 'data')
+            faults = check_refused(program, work, later[name]) if name in later else check(
+                program, HERE / 'cases' / name, work)
+        failed += bool(faults)
+        print('%-24s %s' % (name, 'FAILED\n  ' + '\n  '.join(faults) if faults else
+                            'refused, as it should be' if name in later else 'ok'))
+    print('%d of %d cases passed' % (len(cases) - failed, len(cases)))
+    sys.exit(bool(failed) or not cases)
+
+
+if __name__ == '__main__':
+    main()
