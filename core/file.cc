@@ -96,10 +96,10 @@ std::string read_file(const std::string& path, int64_t most) {
   const bool regular = S_ISREG(info.st_mode);
   if (!regular) most = std::min(most, int64_t(1) << 30);  // a device may never end
   std::string content;
-  content.resize(regular ? size_t(std::clamp<int64_t>(info.st_size, 0, most)) : 0);
+  // One byte more than the file should have, so that its end and a file over the limit are both seen.
+  content.resize(regular ? size_t(std::clamp<int64_t>(info.st_size, 0, most)) + 1 : 0);
   size_t size = 0;
   for (;;) {
-    // Room for more than the file should have, so that its end and a file over the limit are both seen.
     if (size == content.size()) content.resize(size + (regular ? 1 : 65536));
     const ssize_t n = ::read(file.fd(), content.data() + size, content.size() - size);
     if (n < 0 && errno == EINTR) continue;

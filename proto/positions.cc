@@ -1,0 +1,116 @@
+#include "proto/positions.h"
+
+#include <utility>
+
+namespace cortado {
+
+namespace {
+
+/// Takes the part before the first dot off `path`.
+std::string_view next_part(std::string_view& path) {
+  const size_t dot = path.find('.');
+  const std::string_view part = path.substr(0, dot);
+  path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  return part;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  constexpr size_t kLongest = 1000;  // more of a line is never shown
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    lines.emplace_back(line.substr(0, kLongest));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return lines;
+}
+
+}  // namespace
+
+Positions::Positions(std::string file, std::string_view text)
+    : file_(std::move(file)), lines_(std::make_shared<const std::vector<std::string>>(lines_of(text))) {}
+
+Place Positions::at(Position position) const {
+  Place place{file_, position.line, position.column, {}};
+  if (lines_ && position.line > 0 && size_t(position.line) <= lines_->size())
+    place.text = (*lines_)[size_t(position.line) - 1];
+  return place;
+}
+
+Place Positions::place(std::string_view path) const { return at(nearest_known(path).value); }
+
+Place Positions::name_place(std::string_view path) const { return at(nearest_known(path).name); }
+
+bool Positions::known(std::string_view path) const {
+  const Node* node = find(path);
+  return node != nullptr && node->name.line > 0;
+}
+
+const Positions::Node* Positions::find(std::string_view path) const {
+  const Node* node = &root_;
+  while (!path.empty()) {
+    const auto child = node->children.find(next_part(path));
+    if (child == node->children.end()) return nullptr;
+    node = &child->second;
+  }
+  return node;
+}
+
+const Positions::Node& Positions::nearest_known(std::string_view path) const {
+  const Node* node = &root_;
+  const Node* known = node;
+  while (!path.empty()) {
+    const auto child = node->children.find(next_part(path));
+    if (child == node->children.end()) break;
+    node = &child->second;
+    if (node->name.line > 0) known = node;
+  }
+  return *known;
+}
+
+Positions::Node& Positions::make(const std::string& path) {
+  Node* node = &root_;
+  for (std::string_view rest = path; !rest.empty();) node = &node->children[std::string(next_part(rest))];
+  return *node;
+}
+
+void Positions::add(const std::string& path, Position name, Position value) {
+  if (++size_ > kMost) return;
+  Node& node = make(path);
+  node.name = name;
+  node.value = value;
+}
+
+void Positions::copy(const std::string& from, const std::string& to) {
+  const Node* source = find(from);
+  if (source == nullptr || from == to) return;
+  Node node = *source;  // first a copy: making `to` may move `from`
+  make(to) = std::move(node);
+}
+
+void Positions::erase(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  const std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
+  if (find(parent) == nullptr) return;
+  make(parent).children.erase(dot == std::string::npos ? path : path.substr(dot + 1));
+}
+
+Positions Positions::below(const std::string& path) const {
+  Positions positions;
+  positions.file_ = file_;
+  positions.lines_ = lines_;
+  if (const Node* node = find(path)) positions.root_ = *node;
+  return positions;
+}
+
+std::string path_to(const std::string& prefix, std::string_view name, int index) {
+  std::string path = prefix;
+  if (!path.empty()) path += '.';
+  path += name;
+  if (index >= 0) path += "[" + std::to_string(index) + "]";
+  return path;
+}
+
+}  // namespace cortado

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "proto/cortado.pb.h"
+#include "proto/positions.h"
+
+namespace cortado {
+
+/// A net as its file has it (old forms made new, no layer left out) and where each field was written.
+struct NetFile {
+  caffe::NetParameter net;
+  Positions positions;
+};
+
+/// A solver as its file has it (old forms made new) and where each field was written.
+struct SolverFile {
+  caffe::SolverParameter solver;
+  Positions positions;
+};
+
+/// Reads a prototxt. Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file cannot be read.
+NetFile read_net(const std::string& path);
+SolverFile read_solver(const std::string& path);
+
+/// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default snapshot_prefix).
+NetFile read_net_from_text(std::string_view text, const std::string& name);
+SolverFile read_solver_from_text(std::string_view text, const std::string& name);
+
+/// Reads any message from text as it is, nothing upgraded. `message` is cleared first. Throws Error(kNet).
+Positions read_message_from_text(std::string_view text, const std::string& name, google::protobuf::Message& message);
+
+}  // namespace cortado
