@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shape.h"
+
+namespace cortado::data {
+
+/// A NumPy array as floats, row major.
+struct NpyArray {
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float32/64, int32/64, uint8, bool) and converts it to float.
+/// Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) naming the file.
+NpyArray read_npy(const std::string& path);
+NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is for messages
+
+/// Writes float32, C order, version 1, atomically. Throws Error(kIo).
+void write_npy(const std::string& path, const Shape& shape, const float* values);
+
+}  // namespace cortado::data

@@ -1,0 +1,67 @@
+#pragma once
+
+// The pipeline of a Data layer: records -> decoded -> transformed -> batches, on plain threads, ahead of need.
+// A batch is a function of (dataset, options, position) alone: any number of threads gives the same bytes.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/shape.h"
+#include "data/transform.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado::data {
+
+/// What the caller knows besides the layer's own message.
+struct DataOptions {
+  caffe::Phase phase = caffe::TRAIN;
+  int default_threads = 1;  ///< where data_param.threads is not set
+  int forced_threads = 0;   ///< --data-threads: instead of whatever the net says; 0: not given
+  uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
+};
+
+struct PipelineOptions {
+  std::string source;
+  int batch_size = 0;
+  int prefetch = 4;  ///< batches ready or being made, at least 1
+  int threads = 1;
+  bool shuffle = false;
+  uint64_t seed = 1;
+  uint32_t rand_skip = 0;  ///< start at a random record below this one
+  TransformPlan transform;
+};
+
+/// From a Data layer's data_param and transform_param. Touches no dataset, and no mean file unless `read_files`.
+/// Throws FieldError naming the field ("data_param.batch_size"); Error for a mean file.
+PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files = true);
+
+/// Owns its threads and buffers. Used from one thread.
+class DataPipeline {
+ public:
+  /// Opens the dataset and reads its first record, which gives the shapes. Starts no thread and takes no batch memory yet.
+  /// Throws Error(kData/kIo).
+  explicit DataPipeline(PipelineOptions options);
+  ~DataPipeline();  ///< joins at once: what is being decoded is finished, nothing else is begun
+
+  Shape data_shape() const;   ///< batch x channels x height x width, after cropping
+  Shape label_shape() const;  ///< batch
+  int64_t records() const;    ///< of the dataset
+
+  /// Writes the next batch: data_shape() floats and, unless null, `batch` labels. Waits until it is there. Throws Error(kData)
+  /// naming dataset, key and what is wrong; the same one again if called again. Allocates nothing after the first call.
+  void read(float* data, float* labels);
+
+  /// Records that read() has given so far (from rand_skip's start on), over all epochs: what a snapshot keeps.
+  uint64_t position() const;
+  /// The next read() starts at this position, as if all before it had been read.
+  void seek(uint64_t position);
+
+  double wait_seconds() const;  ///< time that read() spent waiting for data, in all
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cortado::data
