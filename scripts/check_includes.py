@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""The rules of the house that a compiler does not see; prints what breaks them and exits 1.
+
+1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above.
+2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
+3. A library's headers appear only in the folders that wrap it.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7}
+CONDITIONAL = {'core', 'kernels'}
+WRAPPED = {  # what an #include <...> begins with: the folders that may say it
+    r'(oneapi/)?dnnl': ['kernels/cpu'],
+    r'(openblas/)?cblas': ['kernels/cpu'],
+    r'(cuda|cudnn|cublas|curand|cooperative_groups|mma|thrust|cub/)': ['kernels/cuda', 'core'],
+    r'omp\.h': ['core', 'kernels'],
+    r'lmdb': ['data'],
+    r'(jpeglib|turbojpeg)': ['data'],
+    r'opencv': ['data'],
+    r'glog/': ['core'],
+    r'gflags/': ['tools'],
+    r'nlohmann/': ['tools', 'solvers'],
+    r'zlib': ['core', 'data', 'tools'],
+}
+
+
+def faults(path):
+    file = path.relative_to(ROOT)
+    folder = file.parts[0]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        ours = re.match(r'\s*#\s*include\s+"([^"/]+)/', line)
+        if ours and ours[1] != folder and ours[1] in RANKS and RANKS[ours[1]] >= RANKS[folder]:
+            yield '%s:%d: %s/ may not include %s/' % (file, number, folder, ours[1])
+        if folder not in CONDITIONAL and re.match(r'\s*#\s*(if|ifdef|ifndef|elif)\b', line):
+            yield '%s:%d: only core/ and kernels/ may compile one thing or another' % (file, number)
+        theirs = re.match(r'\s*#\s*include\s+[<"]([^>"]+)', line)
+        for begins, homes in WRAPPED.items():
+            if theirs and re.match(begins, theirs[1]) and not any(str(file).startswith(home + '/') for home in homes):
+                yield '%s:%d: %s belongs in %s' % (file, number, theirs[1], ' or '.join(homes))
+
+
+def main():
+    files = [path for folder in RANKS for path in sorted((ROOT / folder).rglob('*'))
+             if path.suffix in ('.h', '.cc', '.cu', '.cuh')]
+    found = [fault for path in files for fault in faults(path)]
+    print('\n'.join(found + ['%d files, %d faults' % (len(files), len(found))]))
+    sys.exit(bool(found) or not files)
+
+
+if __name__ == '__main__':
+    main()
