@@ -70,6 +70,7 @@ struct LayerNeeds {
   bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[0]'s memory
   bool dx_may_overwrite_dy = false;      ///< backward works with dx[0] in dy[0]'s memory
   bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool y_persists = false;               ///< y keeps its content between calls: constants, inputs set from outside
   bool dx_is_dy = false;                 ///< every dx is dy[0]'s memory; backward does nothing for x
   bool dx_are_one = false;               ///< all dx hold the same values: they share one memory, written once
   bool overwrites_dy = false;            ///< backward spoils dy[0]; the planner gives it a copy where others still read it

@@ -84,8 +84,8 @@ class Net {
   int64_t memory_bytes() const;
 
   /// Runs one step alone, for `cortado time`.
-  size_t forward_steps() const { return forward_.size(); }
-  size_t backward_steps() const { return backward_.size(); }
+  size_t forward_steps() const;
+  size_t backward_steps() const;
   void run_forward_step(size_t i);
   void run_backward_step(size_t i);
   const graph::Node& node_of(bool backward, size_t i) const;

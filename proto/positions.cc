@@ -1,5 +1,6 @@
 #include "proto/positions.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cortado {
@@ -14,28 +15,25 @@ std::string_view next_part(std::string_view& path) {
   return part;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  constexpr size_t kLongest = 1000;  // more of a line is never shown
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    lines.emplace_back(line.substr(0, kLongest));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return lines;
-}
-
 }  // namespace
 
-Positions::Positions(std::string file, std::string_view text)
-    : file_(std::move(file)), lines_(std::make_shared<const std::vector<std::string>>(lines_of(text))) {}
+Positions::Positions(std::string file, std::string_view text) : file_(std::move(file)) {
+  auto source = std::make_shared<Source>();
+  source->text = text;
+  source->line_starts = {0};
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\n') source->line_starts.push_back(uint32_t(i + 1));
+  source_ = std::move(source);
+}
 
 Place Positions::at(Position position) const {
   Place place{file_, position.line, position.column, {}};
-  if (lines_ && position.line > 0 && size_t(position.line) <= lines_->size())
-    place.text = (*lines_)[size_t(position.line) - 1];
+  if (!source_ || position.line <= 0 || size_t(position.line) > source_->line_starts.size()) return place;
+  constexpr size_t kLongest = 1000;  // more of a line is never shown
+  std::string_view line = std::string_view(source_->text).substr(source_->line_starts[size_t(position.line) - 1]);
+  line = line.substr(0, std::min(line.find('\n'), kLongest));
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  place.text = line;
   return place;
 }
 
@@ -100,7 +98,7 @@ void Positions::erase(const std::string& path) {
 Positions Positions::below(const std::string& path) const {
   Positions positions;
   positions.file_ = file_;
-  positions.lines_ = lines_;
+  positions.source_ = source_;
   if (const Node* node = find(path)) positions.root_ = *node;
   return positions;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,7 +26,7 @@ struct Position {
 class Positions {
  public:
   Positions() = default;
-  /// Of the text of the file `file`; a message that was not read from text has only a file.
+  /// Of the text of the file `file` (under 4 GiB); a message that was not read from text has only a file.
   explicit Positions(std::string file, std::string_view text = {});
 
   const std::string& file() const { return file_; }
@@ -50,6 +52,11 @@ class Positions {
  private:
   static constexpr size_t kMost = size_t(1) << 18;
 
+  struct Source {
+    std::string text;
+    std::vector<uint32_t> line_starts;
+  };
+
   struct Node {
     Position name, value;
     std::map<std::string, Node, std::less<>> children;
@@ -60,7 +67,7 @@ class Positions {
   Node& make(const std::string& path);
 
   std::string file_;
-  std::shared_ptr<const std::vector<std::string>> lines_;  // shared by copies
+  std::shared_ptr<const Source> source_;  // shared by copies
   Node root_;
   size_t size_ = 0;
 };
