@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# From a fresh clone to a trained net: installs, builds, converts Fashion-MNIST, trains LeNet, resumes it, classifies.
+# What is there already is not done again, so that a second run takes seconds; delete snapshots/ to train once more.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cortado=build/bin/cortado
+idx=/usr/share/datasets/fashion-mnist
+net=models/lenet/train_val.prototxt
+solver=models/lenet/solver.prototxt
+weights=snapshots/lenet_iter_$(sed -n 's/^max_iter: //p' "$solver").caffemodel
+
+step() { # step NAME COMMAND...: runs it and tells how long it took
+  local name=$1 begin=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  echo "== $name: $((SECONDS - begin)) s"
+}
+
+build() {
+  cmake --preset release -DCORTADO_TESTS=OFF >/dev/null
+  cmake --build --preset release --parallel "$(nproc)"
+}
+
+convert() { # convert PREFIX NAME
+  [ -d "data_sets/fashion_mnist_$2_lmdb" ] || "$cortado" convert idx \
+    "$idx/$1-images-idx3-ubyte.gz" "$idx/$1-labels-idx1-ubyte.gz" -o "data_sets/fashion_mnist_$2_lmdb"
+}
+
+convert_all() {
+  mkdir -p data_sets
+  convert train train
+  convert t10k test
+}
+
+train() { # two thirds first, then the rest from the snapshot
+  mkdir -p snapshots
+  sed 's/^max_iter: .*/max_iter: 4000/' "$solver" > snapshots/first.prototxt
+  "$cortado" train --solver=snapshots/first.prototxt
+  "$cortado" train --solver="$solver" --snapshot=auto
+}
+
+accuracy() {
+  "$cortado" test --model="$net" --weights="$weights" --iterations=100 --json > snapshots/test.json
+}
+
+classify() {
+  /usr/bin/python3 scripts/idx_image.py "$idx/t10k-images-idx3-ubyte.gz" 0 data_sets/boot.png
+  "$cortado" classify --model=models/lenet/deploy.prototxt --weights="$weights" \
+    --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.png
+}
+
+step install scripts/install_deps.sh
+step build build
+step convert convert_all
+[ -f "$weights" ] || step train train
+step test accuracy
+step classify classify
