@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <vector>
 
 #include "graph/passes/passes.h"
 #include "proto/read_text.h"
