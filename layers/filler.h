@@ -1,0 +1,25 @@
+#pragma once
+
+// Fillers: what weights (and DummyData's tops) hold at first.
+
+#include <cstdint>
+#include <string>
+
+#include "core/context.h"
+#include "core/shape.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+/// Throws FieldError, for the path `field` + ".type" and so on, when the type is unknown, its numbers contradict each other or
+/// the shape does not suit it. Layers call it in infer() for each weight ("convolution_param.weight_filler").
+void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
+
+/// Writes shape.count() floats in row-major order: a pure function of (filler, shape, key), whatever context.threads is.
+/// Throws what check_filler() throws, with paths below the filler's own message ("type").
+void fill(Context& context, const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
+
+/// The same on one thread.
+void fill(const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
+
+}  // namespace cortado

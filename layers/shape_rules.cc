@@ -1,0 +1,32 @@
+#include "layers/shape_rules.h"
+
+#include "core/error.h"
+
+namespace cortado {
+
+int axis_of(const Shape& shape, int64_t axis, const std::string& field) {
+  const int found = shape.canonical_axis(axis);
+  if (found >= 0) return found;
+  const std::string axes = std::to_string(shape.axes()), last = std::to_string(shape.axes() - 1);
+  throw FieldError(field, "axis " + std::to_string(axis) + " does not exist: bottom[0] has shape " + shape.str(),
+                   shape.axes() == 0 ? "a scalar has no axes" : "axes go from 0 to " + last + ", or from -" + axes + " to -1");
+}
+
+void require_same_shapes(const std::vector<Shape>& x) {
+  for (size_t i = 1; i < x.size(); ++i)
+    if (x[i] != x[0])
+      throw FieldError("bottom[" + std::to_string(i) + "]", "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
+                       "all bottoms must have one shape; nothing is broadcast");
+}
+
+void require_axes(const Shape& shape, int least) {
+  if (shape.axes() >= least) return;
+  throw FieldError("bottom[0]", "its shape " + shape.str() + " has " + count_of(shape.axes(), "axis", "axes") +
+                                    "; this layer needs at least " + std::to_string(least));
+}
+
+std::string count_of(int64_t number, const std::string& singular, const std::string& plural) {
+  return std::to_string(number) + " " + (number == 1 ? singular : plural);
+}
+
+}  // namespace cortado

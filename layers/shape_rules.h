@@ -1,0 +1,28 @@
+#pragma once
+
+// Rules about shapes that many layers share. Their mistakes name the field and show the arithmetic.
+
+#include <string>
+#include <vector>
+
+#include "core/shape.h"
+
+namespace cortado {
+
+/// `axis` of an option, counted from the front; negative ones count from the end. Throws FieldError(field) when `shape`,
+/// the shape of bottom[0], has no such axis.
+int axis_of(const Shape& shape, int64_t axis, const std::string& field);
+
+/// Throws FieldError("bottom[i]") at the first shape that is not x[0]'s.
+void require_same_shapes(const std::vector<Shape>& x);
+
+/// Throws FieldError("bottom[0]") when `shape` has fewer axes than `least`.
+void require_axes(const Shape& shape, int least);
+
+/// Whether storage in blocks of 16 channels has no padding lanes, so that functions with f(0) != 0 may run in it.
+inline bool fills_blocks(const Shape& shape) { return shape.axes() == 4 && shape[1] % 16 == 0; }
+
+/// "1 axis", "3 axes".
+std::string count_of(int64_t number, const std::string& singular, const std::string& plural);
+
+}  // namespace cortado
