@@ -80,12 +80,11 @@ struct BuildOptions {
   uint64_t seed = 1;
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run
-  std::string path_prefix;      ///< where the net lies in its file: "" or "net_param."
 };
 
 /// Owns the file's message (layers refer to it), the nodes in execution order, and everything the passes found out.
 struct Graph {
-  std::shared_ptr<const proto::NetFile> file;
+  std::shared_ptr<const NetFile> file;
   BuildOptions options;
   std::string name;
   caffe::NetState state;              ///< after merging
@@ -105,7 +104,7 @@ struct Graph {
 
 /// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes (unknown
 /// types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet).
-Graph build(std::shared_ptr<const proto::NetFile> file, const BuildOptions& options);
+Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options);
 
 /// The state a net runs in: `base` (the file's own), then what `over` sets.
 caffe::NetState merge_states(const caffe::NetState& base, const caffe::NetState& over);

@@ -65,7 +65,7 @@ class Net {
 
   /// Copies weights by layer name. Layers of the file that the net lacks are logged ("Ignoring source layer X"). Throws
   /// Error(kSnapshot) with all mismatches of number and shape, and when nothing at all matches. Returns layers copied.
-  int load_weights(const std::vector<proto::LayerWeights>& file, const std::string& path);
+  int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
   caffe::NetParameter to_proto(bool with_diffs = false);
 
@@ -94,6 +94,8 @@ class Net {
   struct BoundStep;
   struct WeightMemory;
   void place_weights(Net* weights_of);
+  void fill_weight(graph::WeightId id);
+  graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
   void seed_losses();
   float* weight(graph::WeightId id) const;
@@ -109,7 +111,7 @@ class Net {
 };
 
 /// File to net in one call: build, passes, plan, memory.
-std::unique_ptr<Net> make_net(std::shared_ptr<const proto::NetFile> file, const graph::BuildOptions& options,
+std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options,
                               Context& context, Net* weights_of = nullptr);
 
 }  // namespace cortado

@@ -1,0 +1,232 @@
+// From a net's message to a graph: selects layers by state, makes them through the registry and connects their names.
+
+#include <algorithm>
+#include <set>
+
+#include "graph/graph.h"
+#include "layers/registry.h"
+
+namespace cortado::graph {
+
+namespace {
+
+using caffe::LayerParameter;
+
+class Builder {
+ public:
+  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
+    graph_.file = std::move(file);
+    graph_.options = options;
+    graph_.name = net().name();
+    caffe::NetState base;
+    if (options.state.has_phase()) base.set_phase(options.state.phase());
+    base.MergeFrom(net().state());
+    graph_.state = merge_states(base, options.state);
+  }
+
+  Graph run() {
+    select_layers();
+    for (size_t i = 0; i < graph_.layers.size(); ++i) add_node(int(i));
+    mistakes_.throw_if_any(ExitCode::kNet);
+    index_readers(graph_);
+    mark_kept();
+    return std::move(graph_);
+  }
+
+ private:
+  const caffe::NetParameter& net() const { return graph_.file->net; }
+
+  void complain(int source, const std::string& field, std::string message, std::string hint = {},
+                std::vector<Note> notes = {}) {
+    mistakes_.add({graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
+  }
+
+  static std::string label(const LayerParameter& config) {
+    return "layer '" + config.name() + "' (" + config.type() + ")";
+  }
+
+  void select_layers() {
+    for (int i = 0; i < net().layer_size(); ++i) {
+      const LayerParameter& config = net().layer(i);
+      const std::string path = "layer[" + std::to_string(i) + "]";
+      if (config.include_size() > 0 && config.exclude_size() > 0) {
+        mistakes_.add({graph_.file->positions.place(path + ".exclude[0]"),
+                       label(config) + " has both include and exclude rules", "keep one kind", {}});
+        continue;
+      }
+      if (selected(config, graph_.state)) graph_.layers.push_back({&config, path, {}});
+    }
+    if (graph_.layers.empty() && mistakes_.empty())
+      mistakes_.add({graph_.file->positions.place("name"),
+                     net().layer_size() == 0 ? "the net has no layers"
+                                             : "no layer of the net takes part in phase " +
+                                                   caffe::Phase_Name(graph_.phase()),
+                     "", {}});
+  }
+
+  void add_node(int source) {
+    const LayerParameter& config = *graph_.layers[size_t(source)].config;
+    Node node;
+    node.name = config.name();
+    node.type = config.type();
+    node.sources = {source};
+    const LayerType* type = find_type(source, config);
+    if (type) {
+      check_count(source, config, "bottom", config.bottom_size(), type->least_x, type->most_x);
+      check_count(source, config, "top", config.top_size(), type->least_y, type->most_y);
+      node.layer = make_layer_of(source, config, *type);
+    }
+    const bool loss = node.layer && node.layer->is_loss();
+    for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
+    for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
+    if (loss && config.top_size() == 0) add_top(source, config, 0, config.name(), node, loss);
+    check_per_blob_lists(source, config);
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  const LayerType* find_type(int source, const LayerParameter& config) {
+    if (const LayerType* type = find_layer_type(config.type())) return type;
+    std::vector<std::string> known;
+    for (const LayerType* type : all_layer_types()) known.push_back(type->name);
+    complain(source, "type",
+             config.type().empty() ? "layer '" + config.name() + "' has no type"
+                                   : "layer '" + config.name() + "': unknown layer type '" + config.type() + "'",
+             did_you_mean(config.type(), known).empty() ? "`cortado layers` lists the types that there are"
+                                                        : did_you_mean(config.type(), known));
+    return nullptr;
+  }
+
+  void check_count(int source, const LayerParameter& config, const char* what, int have, int least, int most) {
+    if (have >= least && (most < 0 || have <= most)) return;
+    std::string wanted = std::to_string(least);
+    if (most < 0) wanted = "at least " + wanted;
+    else if (most != least) wanted += " to " + std::to_string(most);
+    complain(source, have > least && have > 0 ? std::string(what) + "[" + std::to_string(have - 1) + "]" : "",
+             label(config) + " has " + std::to_string(have) + " " + what + "s, it takes " + wanted);
+  }
+
+  std::unique_ptr<Layer> make_layer_of(int source, const LayerParameter& config, const LayerType& type) {
+    try {
+      const BuildOptions& o = graph_.options;
+      return type.make({config, graph_.phase(), o.data_threads, o.seed, o.open_data});
+    } catch (const FieldError& e) {
+      complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
+    }
+    return nullptr;
+  }
+
+  void connect_bottom(int source, const LayerParameter& config, int i, Node& node) {
+    const std::string& name = config.bottom(i);
+    if (const auto found = graph_.names.find(name); found != graph_.names.end()) {
+      node.x.push_back(found->second);
+      return;
+    }
+    const std::string field = "bottom[" + std::to_string(i) + "]";
+    if (const int later = maker_after(source, name); later >= 0) {
+      complain(source, field, label(config) + " reads '" + name + "' before it is made" + cycle_text(source, later),
+               "layers run in the order of the file: move the layer that makes it up, or break the cycle",
+               {{graph_.place_of_layer(later), "'" + name + "' is made here"}});
+    } else {
+      std::vector<std::string> known;
+      for (const auto& [made, id] : graph_.names) known.push_back(made);
+      complain(source, field, label(config) + " reads '" + name + "', which no layer makes", did_you_mean(name, known));
+    }
+    Value value;  // keeps the node's shape so that later mistakes are still found
+    value.name = name;
+    graph_.values.push_back(value);
+    node.x.push_back(int(graph_.values.size()) - 1);
+  }
+
+  /// The layer from `source` on that makes `blob`, or -1.
+  int maker_after(int source, const std::string& blob) const {
+    for (size_t i = size_t(source); i < graph_.layers.size(); ++i) {
+      const auto& tops = graph_.layers[i].config->top();
+      if (std::find(tops.begin(), tops.end(), blob) != tops.end()) return int(i);
+    }
+    return -1;
+  }
+
+  /// ": cycle a -> b -> a" when `later` needs what `source` makes.
+  std::string cycle_text(int source, int later) const {
+    std::vector<int> path;
+    std::set<int> seen;
+    if (!reaches(source, later, path, seen)) return {};
+    std::string text = ": cycle ";
+    for (const int i : path) text += "'" + graph_.layers[size_t(i)].config->name() + "' -> ";
+    return text + "'" + graph_.layers[size_t(source)].config->name() + "'";
+  }
+
+  bool reaches(int from, int to, std::vector<int>& path, std::set<int>& seen) const {
+    if (!seen.insert(from).second) return false;
+    path.push_back(from);
+    if (from == to) return true;
+    for (const std::string& top : graph_.layers[size_t(from)].config->top())
+      for (size_t i = 0; i < graph_.layers.size(); ++i) {
+        const auto& bottoms = graph_.layers[i].config->bottom();
+        if (int(i) != from && std::find(bottoms.begin(), bottoms.end(), top) != bottoms.end() &&
+            reaches(int(i), to, path, seen))
+          return true;
+      }
+    path.pop_back();
+    return false;
+  }
+
+  void add_top(int source, const LayerParameter& config, int i, const std::string& name, Node& node, bool loss) {
+    const std::string field = "top[" + std::to_string(i) + "]";
+    const auto before = graph_.names.find(name);
+    const bool in_place = i < config.bottom_size() && config.bottom(i) == name;
+    if (before != graph_.names.end() && !in_place) {
+      const Value& first = graph_.values[size_t(before->second)];
+      complain(source, field, label(config) + " makes '" + name + "', which another layer makes already",
+               "give it another name, or run in place with bottom and top at the same position",
+               {{graph_.place(graph_.nodes[size_t(first.producer)]), "'" + name + "' is made here"}});
+      return;
+    }
+    Value value;
+    value.name = name;
+    value.producer = NodeId(graph_.nodes.size());
+    value.loss_weight = i < config.loss_weight_size() ? config.loss_weight(i) : loss && i == 0 ? 1.0f : 0.0f;
+    graph_.values.push_back(value);
+    const ValueId id = int(graph_.values.size()) - 1;
+    graph_.names[name] = id;
+    node.y.push_back(id);
+  }
+
+  void check_per_blob_lists(int source, const LayerParameter& config) {
+    if (config.loss_weight_size() > std::max(1, config.top_size()))
+      complain(source, "loss_weight[" + std::to_string(config.top_size()) + "]",
+               label(config) + " has " + std::to_string(config.loss_weight_size()) + " loss_weights for " +
+                   std::to_string(config.top_size()) + " tops");
+    if (config.propagate_down_size() > 0 && config.propagate_down_size() != config.bottom_size())
+      complain(source, "propagate_down[0]",
+               label(config) + " has " + std::to_string(config.propagate_down_size()) + " propagate_down for " +
+                   std::to_string(config.bottom_size()) + " bottoms",
+               "give one for each bottom, or none");
+  }
+
+  void mark_kept() {
+    for (Value& value : graph_.values) value.kept = value.readers.empty() || value.loss_weight != 0;
+    std::vector<std::string> known;
+    for (const auto& [name, id] : graph_.names) {
+      known.push_back(name);
+      if (graph_.options.keep_all) graph_.values[size_t(id)].kept = true;
+    }
+    for (const std::string& name : graph_.options.keep) {
+      const auto found = graph_.names.find(name);
+      if (found == graph_.names.end())
+        throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", did_you_mean(name, known));
+      graph_.values[size_t(found->second)].kept = true;
+    }
+  }
+
+  Graph graph_;
+  Mistakes mistakes_;
+};
+
+}  // namespace
+
+Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
+  return Builder(std::move(file), options).run();
+}
+
+}  // namespace cortado::graph

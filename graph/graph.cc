@@ -1,0 +1,86 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace cortado::graph {
+
+Place Graph::place_of_layer(int source, const std::string& field) const {
+  const std::string& path = layers[size_t(source)].path;
+  return file->positions.place(field.empty() ? path : path + "." + field);
+}
+
+Place Graph::place(const Node& node, const std::string& field) const {
+  return node.sources.empty() ? Place{} : place_of_layer(node.sources[0], field);
+}
+
+std::vector<std::string> Graph::output_names() const {
+  std::vector<std::string> list;
+  for (const auto& [blob, id] : names)
+    if (values[size_t(id)].readers.empty()) list.push_back(blob);
+  return list;  // a std::map is in alphabetical order already
+}
+
+int Graph::source_named(const std::string& layer) const {
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (layers[i].config->name() == layer) return int(i);
+  return -1;
+}
+
+void index_readers(Graph& graph) {
+  for (Value& value : graph.values) {
+    value.readers.clear();
+    value.producer = -1;
+  }
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    for (size_t i = 0; i < node.x.size(); ++i) graph.values[size_t(node.x[i])].readers.push_back({NodeId(n), int(i)});
+    for (size_t i = 0; i < node.y.size(); ++i) {
+      graph.values[size_t(node.y[i])].producer = NodeId(n);
+      graph.values[size_t(node.y[i])].producer_output = int(i);
+    }
+  }
+}
+
+namespace {
+
+void print_values(std::ostream& out, const Graph& graph, const std::vector<ValueId>& ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Value& value = graph.values[size_t(ids[i])];
+    out << (i ? ", " : "") << "%" << ids[i] << " '" << value.name << "'";
+    if (!value.shape_known) continue;
+    out << " " << value.shape.str();
+    if (value.layout != Layout::kPlain) out << " " << name_of(value.layout);
+  }
+}
+
+void print_node(std::ostream& out, const Graph& graph, const Node& node) {
+  print_values(out, graph, node.y);
+  out << " = " << node.type << " '" << node.name << "'(";
+  print_values(out, graph, node.x);
+  out << ")";
+  for (size_t i = 0; i < node.w.size(); ++i) {
+    const Weight& weight = graph.weights[size_t(node.w[i])];
+    out << (i ? ", " : " w: ") << "#" << node.w[i] << " " << weight.spec.shape.str();
+    if (!weight.learns()) out << " fixed";
+  }
+  for (const ValueId id : node.y)
+    if (const Value& value = graph.values[size_t(id)]; value.loss_weight != 0) out << " loss*" << value.loss_weight;
+  if (node.runs_backward) {
+    out << " backward";
+    for (size_t i = 0; i < node.wants_dx.size(); ++i)
+      if (node.wants_dx[i]) out << " dx" << i;
+  }
+  out << "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Graph& graph) {
+  std::ostringstream out;
+  out << "net '" << graph.name << "' " << caffe::Phase_Name(graph.phase()) << "\n";
+  for (const Node& node : graph.nodes) print_node(out, graph, node);
+  return out.str();
+}
+
+}  // namespace cortado::graph

@@ -1,0 +1,109 @@
+// Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was not
+// opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
+
+#include "graph/passes/passes.h"
+
+namespace cortado::graph {
+
+namespace {
+
+constexpr int64_t kMostElements = int64_t(1) << 40;
+
+std::string label(const Node& node) { return "layer '" + node.name + "' (" + node.type + ")"; }
+
+std::vector<Note> shapes_read(const Graph& graph, const Node& node) {
+  std::vector<Note> notes;
+  for (const ValueId id : node.x) {
+    const Value& value = graph.values[size_t(id)];
+    notes.push_back({graph.place(graph.nodes[size_t(value.producer)]),
+                     "'" + value.name + "' has shape " + value.shape.str() + ", made here"});
+  }
+  return notes;
+}
+
+bool inputs_known(const Graph& graph, const Node& node) {
+  for (const ValueId id : node.x)
+    if (!graph.values[size_t(id)].shape_known) return false;
+  return true;
+}
+
+void check_extents(const Shape& shape) {
+  if (shape.axes() > Shape::kMostAxes)
+    throw FieldError("", "its result has " + std::to_string(shape.axes()) + " axes, more than " +
+                             std::to_string(Shape::kMostAxes));
+  for (const int64_t dim : shape.dims())
+    if (dim < 0) throw FieldError("", "its result has a negative extent: " + shape.str());
+  if (shape.count() > kMostElements) throw FieldError("", "its result " + shape.str() + " is too large");
+}
+
+void set_shapes(Graph& graph, Node& node, const LayerShapes& shapes) {
+  if (shapes.y.size() < node.y.size()) throw_internal("a layer inferred too few shapes");
+  for (size_t i = 0; i < node.y.size(); ++i) {
+    const bool known = !(shapes.y[i].axes() == 1 && shapes.y[i][0] < 0);
+    Value& value = graph.values[size_t(node.y[i])];
+    if (known) check_extents(shapes.y[i]);
+    value.shape = shapes.y[i];
+    value.shape_known = known;
+  }
+}
+
+void add_weights(Graph& graph, NodeId n, std::vector<WeightSpec> specs) {
+  Node& node = graph.nodes[size_t(n)];
+  SourceLayer& source = graph.layers[size_t(node.sources[0])];
+  const caffe::LayerParameter& config = *source.config;
+  if (config.param_size() > int(specs.size()))
+    throw FieldError("param[" + std::to_string(specs.size()) + "]",
+                     "it has " + std::to_string(config.param_size()) + " param entries but only " +
+                         std::to_string(specs.size()) + " weight blobs");
+  for (size_t k = 0; k < specs.size(); ++k) {
+    check_extents(specs[k].shape);
+    Weight weight;
+    weight.owner = n;
+    weight.layer = config.name();
+    weight.index = int(k);
+    weight.spec = std::move(specs[k]);
+    if (int(k) < config.param_size()) {
+      weight.lr_mult = config.param(int(k)).lr_mult();
+      weight.decay_mult = config.param(int(k)).decay_mult();
+      weight.share_name = config.param(int(k)).name();
+    }
+    const WeightId id = int(graph.weights.size());
+    graph.weights.push_back(std::move(weight));
+    node.w.push_back(id);
+    source.weights.push_back(id);
+  }
+}
+
+void infer_node(Graph& graph, NodeId n) {
+  Node& node = graph.nodes[size_t(n)];
+  std::vector<Shape> x;
+  for (const ValueId id : node.x) x.push_back(graph.values[size_t(id)].shape);
+  LayerShapes shapes = node.layer->infer(x);
+  set_shapes(graph, node, shapes);
+  add_weights(graph, n, std::move(shapes.w));
+}
+
+}  // namespace
+
+void infer_shapes(Graph& graph) {
+  Mistakes mistakes;
+  ExitCode code = ExitCode::kNet;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    if (!inputs_known(graph, node)) continue;
+    try {
+      infer_node(graph, NodeId(n));
+    } catch (const FieldError& e) {
+      mistakes.add({graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
+    } catch (const Error& e) {  // a dataset's own mistake keeps its kind unless the net is wrong as well
+      if (mistakes.empty()) code = e.code();
+      for (Mistake mistake : e.mistakes()) {
+        if (!mistake.place.known()) mistake.place = graph.place(node);
+        mistakes.add(std::move(mistake));
+      }
+    }
+  }
+  mistakes.throw_if_any(code);
+}
+
+}  // namespace cortado::graph

@@ -1,0 +1,42 @@
+#include "graph/passes/passes.h"
+
+#include <algorithm>
+
+namespace cortado::graph {
+
+const std::vector<Pass>& all_passes() {
+  static const std::vector<Pass> passes = {
+      {"infer_shapes", "shapes of values and weights", infer_shapes},
+      {"share_weights", "weights of one name become one", share_weights},
+      {"mark_backward", "which gradients are wanted", mark_backward},
+      {"sum_gradients", "values with several gradients are split", sum_gradients},
+      {"fuse", "layers take over their followers", fuse, true},
+      {"choose_layouts", "blocked or plain storage, reorders between", choose_layouts},
+  };
+  return passes;
+}
+
+namespace {
+
+void check_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Pass& pass : all_passes()) known.push_back(pass.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  std::string list;
+  for (const std::string& pass : known) list += (list.empty() ? "" : ", ") + pass;
+  throw Error(ExitCode::kUsage, "there is no pass '" + name + "'", "the passes are: " + list);
+}
+
+}  // namespace
+
+void run_passes(Graph& graph, const std::string& last) {
+  if (!last.empty()) check_name(last);
+  for (const std::string& name : graph.options.switch_off) check_name(name);
+  const auto& off = graph.options.switch_off;
+  for (const Pass& pass : all_passes()) {
+    if (!pass.optional || std::find(off.begin(), off.end(), pass.name) == off.end()) pass.run(graph);
+    if (pass.name == last) return;
+  }
+}
+
+}  // namespace cortado::graph

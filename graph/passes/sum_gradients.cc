@@ -1,0 +1,81 @@
+// A value whose gradient comes from several places (several readers, or a loss weight and a reader) is split, so that each
+// copy has one: Split's backward is the sum. Forward it costs nothing; readers that send no gradient keep the value itself.
+
+#include "graph/passes/passes.h"
+#include "layers/registry.h"
+
+namespace cortado::graph {
+
+namespace {
+
+struct Split {
+  ValueId value;
+  std::vector<Reader> readers;  ///< those that send a gradient
+};
+
+std::vector<Split> find_splits(const Graph& graph) {
+  std::vector<Split> splits;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const Value& value = graph.values[v];
+    if (!value.wants_gradient) continue;
+    Split split{ValueId(v), {}};
+    for (const Reader& reader : value.readers)
+      if (graph.nodes[size_t(reader.node)].wants_dx[size_t(reader.input)]) split.readers.push_back(reader);
+    if (split.readers.size() + (value.loss_weight != 0 ? 1 : 0) > 1) splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+const caffe::LayerParameter& split_config() {
+  static const caffe::LayerParameter config = [] {
+    caffe::LayerParameter made;
+    made.set_type("Split");
+    return made;
+  }();
+  return config;
+}
+
+Node make_split(Graph& graph, const Split& split) {
+  const Value value = graph.values[size_t(split.value)];  // a copy: the vector grows below
+  const Node& producer = graph.nodes[size_t(value.producer)];
+  Node node;
+  node.type = "Split";
+  node.name = value.name + "_" + producer.name + "_" + std::to_string(value.producer_output) + "_split";
+  node.layer = find_layer_type("Split")->make({split_config(), graph.phase(), 1, 1, false});
+  node.x = {split.value};
+  node.wants_dx = {true};
+  node.runs_backward = true;
+  const auto add_copy = [&](float loss_weight) {
+    Value copy = value;
+    copy.name = node.name + "_" + std::to_string(node.y.size());
+    copy.loss_weight = loss_weight;
+    copy.kept = loss_weight != 0;
+    node.y.push_back(int(graph.values.size()));
+    graph.values.push_back(std::move(copy));
+    return node.y.back();
+  };
+  for (const Reader& reader : split.readers) graph.nodes[size_t(reader.node)].x[size_t(reader.input)] = add_copy(0);
+  if (value.loss_weight != 0) add_copy(value.loss_weight);
+  graph.values[size_t(split.value)].loss_weight = 0;
+  node.layer->infer({value.shape});
+  return node;
+}
+
+}  // namespace
+
+void sum_gradients(Graph& graph) {
+  std::vector<std::vector<Node>> after(graph.nodes.size());
+  for (const Split& split : find_splits(graph)) {
+    Node node = make_split(graph, split);
+    after[size_t(graph.values[size_t(split.value)].producer)].push_back(std::move(node));
+  }
+  std::vector<Node> nodes;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    nodes.push_back(std::move(graph.nodes[n]));
+    for (Node& node : after[n]) nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+  index_readers(graph);
+}
+
+}  // namespace cortado::graph

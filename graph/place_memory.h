@@ -1,0 +1,24 @@
+#pragma once
+
+// Memory by lifetime: what is never needed at the same time may lie at the same place.
+
+#include <cstdint>
+#include <vector>
+
+namespace cortado::graph {
+
+/// A piece of memory that is needed from step `first` to step `last`, both included.
+struct Lifetime {
+  int64_t bytes = 0;
+  int first = 0, last = 0;
+};
+
+struct Placement {
+  std::vector<int64_t> offsets;  ///< per lifetime, multiples of 64
+  int64_t bytes = 0;             ///< of the arena
+};
+
+/// Greedy by size: the largest first, each at the lowest place that is free during its whole life.
+Placement place_memory(const std::vector<Lifetime>& lifetimes);
+
+}  // namespace cortado::graph

@@ -1,0 +1,188 @@
+// Blobs and weights in the user's terms: names, shapes in N x C x H x W, row-major values, Caffe's messages.
+
+#include <cstring>
+
+#include "core/log.h"
+#include "net/bound_step.h"
+
+namespace cortado {
+
+namespace {
+
+/// Calls visit(plain index, stored index) for every element of a blocked tensor.
+template <typename Visit>
+void walk_blocked(const Shape& shape, const Visit& visit) {
+  const int64_t channels = shape[1], blocks = (channels + 15) / 16, pixels = shape.count(2);
+  for (int64_t n = 0; n < shape[0]; ++n)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t s = 0; s < pixels; ++s)
+        visit((n * channels + c) * pixels + s, ((n * blocks + c / 16) * pixels + s) * 16 + c % 16);
+}
+
+void copy_to_plain(const TensorSpec& spec, const float* stored, float* plain) {
+  if (spec.layout == Layout::kBlocked16)
+    walk_blocked(spec.shape, [&](int64_t i, int64_t at) { plain[i] = stored[at]; });
+  else
+    std::memcpy(plain, stored, size_t(spec.bytes()));
+}
+
+std::vector<std::string> blob_names(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& [name, id] : graph.names) names.push_back(name);
+  return names;
+}
+
+graph::ValueId find_blob(const graph::Graph& graph, const std::string& blob) {
+  const auto found = graph.names.find(blob);
+  if (found != graph.names.end()) return found->second;
+  throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", did_you_mean(blob, blob_names(graph)));
+}
+
+void set_shape(caffe::BlobProto& blob, const Shape& shape) {
+  blob.mutable_shape();
+  for (const int64_t dim : shape.dims()) blob.mutable_shape()->add_dim(dim);
+}
+
+}  // namespace
+
+bool Net::has_blob(const std::string& blob) const {
+  const auto found = plan_.graph.names.find(blob);
+  return found != plan_.graph.names.end() && plan_.graph.values[size_t(found->second)].kept;
+}
+
+Shape Net::blob_shape(const std::string& blob) const {
+  return plan_.graph.values[size_t(find_blob(plan_.graph, blob))].shape;
+}
+
+std::vector<float> Net::read_blob(const std::string& blob) const {
+  const graph::ValueId id = find_blob(plan_.graph, blob);
+  std::vector<float> plain(size_t(plan_.graph.values[size_t(id)].shape.count()));
+  read_blob_to(id, plain.data());
+  return plain;
+}
+
+void Net::read_blob_to(graph::ValueId value, float* plain) const {
+  const graph::Slot& slot = plan_.values[size_t(value)];
+  copy_to_plain(slot.spec, reinterpret_cast<const float*>(arena_.data() + slot.offset), plain);
+}
+
+void Net::write_blob(const std::string& blob, const float* plain) {
+  // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs makes.
+  for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
+    const graph::Value& value = plan_.graph.values[id];
+    if (value.name != blob || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
+    std::memcpy(arena_.data() + plan_.values[id].offset, plain, size_t(value.spec().bytes()));
+    return;
+  }
+  throw Error(ExitCode::kUsage, "the net has no input '" + blob + "'", did_you_mean(blob, input_names()));
+}
+
+std::vector<std::string> Net::input_names() const {
+  std::vector<std::string> names;
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (node.type == "Input")
+      for (const graph::ValueId id : node.y) names.push_back(plan_.graph.values[size_t(id)].name);
+  return names;
+}
+
+namespace {
+
+/// What forbids to copy `from` into the layer's weights, or "".
+std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, const LayerWeights& from) {
+  if (from.blobs.size() != layer.weights.size())
+    return "layer '" + from.name + "' has " + std::to_string(from.blobs.size()) + " blobs in the file, " +
+           std::to_string(layer.weights.size()) + " in the net";
+  for (size_t k = 0; k < from.blobs.size(); ++k) {
+    const Shape& wanted = graph.weights[size_t(layer.weights[k])].spec.shape;
+    const Shape& have = from.blobs[k].shape;
+    // Caffe of old wrote every blob with four axes: 1x1xNxK is NxK.
+    std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
+    padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
+    if (have != wanted && have.dims() != padded)
+      return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " + wanted.str() +
+             " in the net";
+  }
+  return {};
+}
+
+}  // namespace
+
+int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& path) {
+  std::vector<Mistake> mistakes;
+  int copied = 0;
+  for (const LayerWeights& from : file) {
+    const int source = plan_.graph.source_named(from.name);
+    if (source < 0) {
+      log_info() << "Ignoring source layer " << from.name;
+      continue;
+    }
+    if (from.blobs.empty()) continue;
+    const graph::SourceLayer& layer = plan_.graph.layers[size_t(source)];
+    if (const std::string wrong = misfit(plan_.graph, layer, from); !wrong.empty()) {
+      mistakes.push_back({plan_.graph.place_of_layer(source), path + ": " + wrong,
+                          "to train this layer anew, give it another name", {}});
+      continue;
+    }
+    for (size_t k = 0; k < from.blobs.size(); ++k) {
+      const size_t id = size_t(layer.weights[k]);
+      plan_.w_formats[id].from_plain(context_, from.blobs[k].data.data(), memory_->w[id]);
+    }
+    ++copied;
+  }
+  if (!mistakes.empty()) throw Error(ExitCode::kSnapshot, std::move(mistakes));
+  if (copied == 0 && !plan_.graph.weights.empty())
+    throw Error(ExitCode::kSnapshot, path + ": no layer of the file fits a layer of the net by name",
+                "weights are copied by layer name: compare the file's names with `cortado summary`");
+  return copied;
+}
+
+caffe::NetParameter Net::to_proto(bool with_diffs) {
+  caffe::NetParameter net;
+  net.set_name(name());
+  for (const graph::SourceLayer& layer : plan_.graph.layers) {
+    caffe::LayerParameter& out = *net.add_layer();
+    out.CopyFrom(*layer.config);
+    out.clear_blobs();
+    out.set_phase(plan_.graph.phase());
+    for (const graph::WeightId id : layer.weights) {
+      caffe::BlobProto& blob = *out.add_blobs();
+      const Shape& shape = plan_.graph.weights[size_t(id)].spec.shape;
+      set_shape(blob, shape);
+      blob.mutable_data()->Resize(int(shape.count()), 0);
+      plan_.w_formats[size_t(id)].to_plain(context_, weight(id), blob.mutable_data()->mutable_data());
+      if (!with_diffs || !weight_gradient(id)) continue;
+      blob.mutable_diff()->Resize(int(shape.count()), 0);
+      plan_.w_formats[size_t(id)].to_plain(context_, weight_gradient(id), blob.mutable_diff()->mutable_data());
+    }
+  }
+  return net;
+}
+
+std::vector<std::pair<std::string, uint64_t>> Net::positions() const {
+  std::vector<std::pair<std::string, uint64_t>> list;
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (const auto position = node.layer->position()) list.emplace_back(node.name, *position);
+  return list;
+}
+
+void Net::seek(const std::string& layer, uint64_t position) {
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (node.name == layer) node.layer->seek(position);
+}
+
+int64_t Net::batch_size() const {
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (node.x.empty() && !node.y.empty()) {
+      const Shape& shape = plan_.graph.values[size_t(node.y[0])].shape;
+      return shape.axes() > 0 ? shape[0] : 1;
+    }
+  return 0;
+}
+
+double Net::wait_seconds() const {
+  double sum = 0;
+  for (const graph::Node& node : plan_.graph.nodes) sum += node.layer->wait_seconds();
+  return sum;
+}
+
+}  // namespace cortado

@@ -1,0 +1,26 @@
+#pragma once
+
+// What a Net keeps beside its plan: operands bound to memory, and the weights' memory.
+
+#include <vector>
+
+#include "graph/passes/passes.h"
+#include "layers/filler.h"
+#include "net/net.h"
+
+namespace cortado {
+
+struct Net::BoundStep {
+  graph::NodeId node = -1;
+  Layer* layer = nullptr;
+  Operands io;
+  const void* copy_from = nullptr;  ///< dy[0] is copied from here first
+  size_t copy_bytes = 0;
+};
+
+struct Net::WeightMemory {
+  Arena w_arena, dw_arena;
+  std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn
+};
+
+}  // namespace cortado

@@ -1,0 +1,187 @@
+#include "net/net.h"
+
+#include <cstring>
+
+#include "net/bound_step.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr uint64_t kWeightStream = 0x7765696768747321ull;  // keys the fillers' draws apart from the layers'
+
+size_t aligned(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
+
+bool is_shared_with(const Net* other, const graph::Weight& weight, graph::WeightId& theirs) {
+  if (!other) return false;
+  const int source = other->plan().graph.source_named(weight.layer);
+  if (source < 0) return false;
+  const auto& ids = other->plan().graph.layers[size_t(source)].weights;
+  if (size_t(weight.index) >= ids.size()) return false;
+  theirs = ids[size_t(weight.index)];
+  return true;
+}
+
+}  // namespace
+
+Net::Net(graph::Plan plan, Context& context, Net* weights_of)
+    : plan_(std::move(plan)), context_(context), arena_(size_t(plan_.arena_bytes)), memory_(std::make_unique<WeightMemory>()) {
+  place_weights(weights_of);
+  bind();
+  for (const std::string& blob : plan_.graph.output_names()) {
+    const graph::ValueId id = plan_.graph.names.at(blob);
+    const graph::Value& value = plan_.graph.values[size_t(id)];
+    outputs_.push_back({blob, id, value.shape, value.loss_weight});
+  }
+}
+
+Net::~Net() = default;
+
+void Net::place_weights(Net* weights_of) {
+  const auto& weights = plan_.graph.weights;
+  memory_->w.assign(weights.size(), nullptr);
+  memory_->dw.assign(weights.size(), nullptr);
+  std::vector<bool> own(weights.size());
+  size_t w_bytes = 0, dw_bytes = 0;
+  for (size_t id = 0; id < weights.size(); ++id) {
+    graph::WeightId theirs = 0;
+    own[id] = !is_shared_with(weights_of, weights[id], theirs);
+    if (own[id]) w_bytes += aligned(plan_.w_formats[id].bytes());
+    else memory_->w[id] = weights_of->weight(theirs);
+    if (plan_.graph.options.backward && weights[id].learns()) dw_bytes += aligned(plan_.w_formats[id].bytes());
+  }
+  memory_->w_arena = Arena(w_bytes);
+  memory_->dw_arena = Arena(dw_bytes);
+  std::byte* w = memory_->w_arena.data();
+  std::byte* dw = memory_->dw_arena.data();
+  for (size_t id = 0; id < weights.size(); ++id) {
+    const kernels::WeightFormat& format = plan_.w_formats[id];
+    if (own[id]) {
+      memory_->w[id] = reinterpret_cast<float*>(w);
+      w += aligned(format.bytes());
+      fill_weight(graph::WeightId(id));
+    }
+    if (!plan_.graph.options.backward || !weights[id].learns()) continue;
+    memory_->dw[id] = reinterpret_cast<float*>(dw);
+    dw += aligned(format.bytes());
+    params_.push_back({graph::WeightId(id), weights[id].layer, weights[id].index, weights[id].spec.shape, memory_->w[id],
+                       memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
+                       weights[id].decay_mult, format});
+  }
+}
+
+void Net::fill_weight(graph::WeightId id) {
+  const graph::Weight& weight = plan_.graph.weights[size_t(id)];
+  std::vector<float> plain(size_t(weight.spec.shape.count()));
+  try {
+    fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)), plain.data());
+  } catch (const FieldError& e) {
+    const graph::Node& node = plan_.graph.nodes[size_t(node_of_weight(id))];
+    throw Error(ExitCode::kNet, {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
+  }
+  plan_.w_formats[size_t(id)].from_plain(context_, plain.data(), memory_->w[size_t(id)]);
+}
+
+graph::NodeId Net::node_of_weight(graph::WeightId id) const {
+  for (size_t n = 0; n < plan_.graph.nodes.size(); ++n)
+    for (const graph::WeightId w : plan_.graph.nodes[n].w)
+      if (w == id) return graph::NodeId(n);
+  throw_internal("a weight without a node");
+}
+
+void Net::bind() {
+  const auto tensor = [&](const graph::Slot& slot) {
+    return Tensor{slot.spec, context_.device, slot.offset < 0 ? nullptr : arena_.data() + slot.offset};
+  };
+  const auto bind_step = [&](const graph::Step& step) {
+    const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+    BoundStep bound;
+    bound.node = step.node;
+    bound.layer = node.layer.get();
+    for (const graph::Slot& slot : step.x) bound.io.x.push_back(tensor(slot));
+    for (const graph::Slot& slot : step.y) bound.io.y.push_back(tensor(slot));
+    for (const graph::Slot& slot : step.dx) bound.io.dx.push_back(tensor(slot));
+    for (const graph::Slot& slot : step.dy) bound.io.dy.push_back(tensor(slot));
+    for (const int64_t offset : step.saved) bound.io.saved.push_back(offset < 0 ? nullptr : arena_.data() + offset);
+    if (step.scratch >= 0) bound.io.scratch = arena_.data() + step.scratch;
+    bound.io.add_dw = step.add_dw;
+    for (size_t k = 0; k < node.w.size(); ++k) {
+      const TensorSpec spec{plan_.graph.weights[size_t(node.w[k])].spec.shape, DType::kF32, Layout::kPlain};
+      const bool wanted = step.backward && node.wants_dw[k];
+      bound.io.w.push_back({spec, context_.device, weight(node.w[k])});
+      bound.io.dw.push_back({spec, context_.device, wanted ? weight_gradient(node.w[k]) : nullptr});
+    }
+    if (step.copy_dy_from >= 0) bound.copy_from = arena_.data() + step.copy_dy_from;
+    bound.copy_bytes = size_t(step.copy_dy_bytes);
+    return bound;
+  };
+  for (const graph::Step& step : plan_.forward) forward_.push_back(bind_step(step));
+  for (const graph::Step& step : plan_.backward) backward_.push_back(bind_step(step));
+}
+
+void Net::run_forward_step(size_t i) { forward_[i].layer->forward(context_, forward_[i].io); }
+
+void Net::run_backward_step(size_t i) {
+  BoundStep& step = backward_[i];
+  if (step.copy_from) std::memcpy(step.io.dy[0].data, step.copy_from, step.copy_bytes);
+  step.layer->backward(context_, step.io);
+}
+
+void Net::forward() {
+  for (size_t i = 0; i < forward_.size(); ++i) run_forward_step(i);
+}
+
+void Net::backward(bool accumulate) {
+  seed_losses();
+  for (BoundStep& step : backward_) step.io.accumulate = accumulate;
+  for (size_t i = 0; i < backward_.size(); ++i) run_backward_step(i);
+}
+
+/// Padding lanes of a blocked loss stay zero, as everywhere.
+void Net::seed_losses() {
+  for (const graph::LossSeed& seed : plan_.seeds) {
+    float* dy = reinterpret_cast<float*>(arena_.data() + seed.offset);
+    const TensorSpec spec = plan_.graph.values[size_t(seed.value)].spec();
+    if (spec.layout != Layout::kBlocked16) {
+      std::fill_n(dy, seed.elements, seed.weight);
+      continue;
+    }
+    const int64_t channels = spec.shape[1], blocks = (channels + 15) / 16, pixels = spec.shape.count(2);
+    for (int64_t i = 0; i < seed.elements; ++i)
+      dy[i] = i / (16 * pixels) % blocks * 16 + i % 16 < channels ? seed.weight : 0.0f;
+  }
+}
+
+double Net::loss() const {
+  double sum = 0;
+  for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
+    const graph::Value& value = plan_.graph.values[id];
+    if (value.loss_weight == 0 || plan_.values[id].offset < 0) continue;
+    const float* y = reinterpret_cast<const float*>(arena_.data() + plan_.values[id].offset);
+    double part = 0;  // padding lanes are zero
+    for (int64_t i = 0; i < value.spec().elements(); ++i) part += y[i];
+    sum += part * value.loss_weight;
+  }
+  return sum;
+}
+
+float* Net::weight(graph::WeightId id) const { return memory_->w[size_t(id)]; }
+float* Net::weight_gradient(graph::WeightId id) const { return memory_->dw[size_t(id)]; }
+size_t Net::forward_steps() const { return forward_.size(); }
+size_t Net::backward_steps() const { return backward_.size(); }
+
+const graph::Node& Net::node_of(bool backward, size_t i) const {
+  return plan_.graph.nodes[size_t((backward ? backward_ : forward_)[i].node)];
+}
+
+int64_t Net::memory_bytes() const { return plan_.arena_bytes + plan_.weight_bytes() + plan_.gradient_bytes(); }
+
+std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context,
+                              Net* weights_of) {
+  graph::Graph graph = graph::build(std::move(file), options);
+  graph::run_passes(graph);
+  graph::Plan plan = graph::make_plan(std::move(graph), context, weights_of ? &weights_of->plan() : nullptr);
+  return std::make_unique<Net>(std::move(plan), context, weights_of);
+}
+
+}  // namespace cortado
