@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/rng.h"
 #include "net/bound_step.h"
 
 namespace cortado {
