@@ -123,6 +123,7 @@ void Net::bind() {
 void Net::run_forward_step(size_t i) { forward_[i].layer->forward(context_, forward_[i].io); }
 
 void Net::run_backward_step(size_t i) {
+  if (i == 0) seed_losses();
   BoundStep& step = backward_[i];
   if (step.copy_from) std::memcpy(step.io.dy[0].data, step.copy_from, step.copy_bytes);
   step.layer->backward(context_, step.io);
@@ -133,7 +134,6 @@ void Net::forward() {
 }
 
 void Net::backward(bool accumulate) {
-  seed_losses();
   for (BoundStep& step : backward_) step.io.accumulate = accumulate;
   for (size_t i = 0; i < backward_.size(); ++i) run_backward_step(i);
 }

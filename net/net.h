@@ -83,7 +83,7 @@ class Net {
   /// Bytes that forward()/backward() need: arena, weights, their gradients.
   int64_t memory_bytes() const;
 
-  /// Runs one step alone, for `cortado time`.
+  /// Runs one step alone, for `cortado time`; in order, all of them do what forward() or backward() does.
   size_t forward_steps() const;
   size_t backward_steps() const;
   void run_forward_step(size_t i);
