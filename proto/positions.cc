@@ -88,6 +88,20 @@ void Positions::copy(const std::string& from, const std::string& to) {
   make(to) = std::move(node);
 }
 
+void Positions::copy_node(const std::string& from, const std::string& to) {
+  const Node* source = find(from);
+  if (source == nullptr) return;
+  const Position name = source->name, value = source->value;
+  Node& node = make(to);
+  node.name = name;
+  node.value = value;
+}
+
+void Positions::move(const std::string& from, const std::string& to) {
+  copy(from, to);
+  if (from != to) erase(from);
+}
+
 void Positions::erase(const std::string& path) {
   const size_t dot = path.rfind('.');
   const std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);

@@ -45,6 +45,8 @@ class Positions {
 
   /// Gives `to` and everything below it the places of `from`, which keeps its own. Nothing happens where `from` is unknown.
   void copy(const std::string& from, const std::string& to);
+  void copy_node(const std::string& from, const std::string& to);  ///< itself alone
+  void move(const std::string& from, const std::string& to);       ///< and forgets the old
   void erase(const std::string& path);  ///< with everything below it
   /// The same for one message below: `path` becomes the root ("net_param" of a solver).
   Positions below(const std::string& path) const;

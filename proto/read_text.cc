@@ -1,0 +1,64 @@
+#include "proto/read_text.h"
+
+#include <filesystem>
+
+#include "core/file.h"
+#include "proto/text_reader.h"
+#include "proto/upgrade.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr size_t kMostBytes = size_t(16) << 20;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
+  throw Error(ExitCode::kNet, Mistake{{name, 0, 0, {}}, message, hint, {}});
+}
+
+void check_size(size_t bytes, const std::string& name) {
+  if (bytes > kMostBytes) refuse(name, "larger than " + std::to_string(kMostBytes >> 20) + " MiB", "is it a prototxt?");
+}
+
+std::string read_prototxt(const std::string& path) {
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(path, unknown);
+  if (!unknown) check_size(size_t(bytes), path);
+  return read_file(path);
+}
+
+/// Text has no control characters but blanks; every binary message has some near its start.
+void check_is_text(std::string_view text, const std::string& name) {
+  for (char c : text.substr(0, 256))
+    if ((c >= 0 && c < 9) || (c > 13 && c < 32))
+      refuse(name, "a binary file, where a prototxt is expected", "is it a file of weights? Those are given to --weights");
+}
+
+}  // namespace
+
+NetFile read_net(const std::string& path) { return read_net_from_text(read_prototxt(path), path); }
+
+SolverFile read_solver(const std::string& path) { return read_solver_from_text(read_prototxt(path), path); }
+
+NetFile read_net_from_text(std::string_view text, const std::string& name) {
+  NetFile file;
+  file.positions = read_message_from_text(text, name, file.net);
+  upgrade_net(file.net, file.positions);
+  return file;
+}
+
+SolverFile read_solver_from_text(std::string_view text, const std::string& name) {
+  SolverFile file;
+  file.positions = read_message_from_text(text, name, file.solver);
+  upgrade_solver(file.solver, file.positions, name);
+  return file;
+}
+
+Positions read_message_from_text(std::string_view text, const std::string& name, google::protobuf::Message& message) {
+  check_size(text.size(), name);
+  check_is_text(text, name);
+  message.Clear();
+  return TextReader(text, name).read(message);
+}
+
+}  // namespace cortado

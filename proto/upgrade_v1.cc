@@ -1,0 +1,82 @@
+// Layers of 2014: the type is an enum, and learning rates, decays and shared names of weights stand in lists of their own.
+#include <iterator>
+#include <string>
+
+#include "proto/move_field.h"
+#include "proto/upgrade_layers.h"
+
+namespace cortado {
+
+namespace {
+
+using V1 = caffe::V1LayerParameter;
+using google::protobuf::FieldDescriptor;
+
+/// By the number of the enum's value.
+constexpr const char* kTypes[] = {
+    "", "Accuracy", "BNLL", "Concat", "Convolution", "Data", "Dropout", "EuclideanLoss", "Flatten", "HDF5Data",
+    "HDF5Output", "Im2col", "ImageData", "InfogainLoss", "InnerProduct", "LRN", "MultinomialLogisticLoss", "Pooling",
+    "ReLU", "Sigmoid", "Softmax", "SoftmaxWithLoss", "Split", "TanH", "WindowData", "Eltwise", "Power",
+    "SigmoidCrossEntropyLoss", "HingeLoss", "MemoryData", "ArgMax", "Threshold", "DummyData", "Slice", "MVN", "AbsVal",
+    "Silence", "ContrastiveLoss", "Exp", "Deconvolution",
+};
+static_assert(std::size(kTypes) == V1::LayerType_MAX + 1);
+
+/// Lists with one entry for each weight, and the field of `param` that each became.
+struct ParamList {
+  const char* list;
+  const char* field;
+};
+constexpr ParamList kParamLists[] = {
+    {"param", "name"}, {"blob_share_mode", "share_mode"}, {"blobs_lr", "lr_mult"}, {"weight_decay", "decay_mult"}};
+
+/// Moves what today's layer has under the same name and kind: bottoms, tops, blobs, options.
+void copy_same(const PlacedMessage& from, const PlacedMessage& to, Positions& positions) {
+  const auto& reflection = *from.message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(from.message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const FieldDescriptor* target = to.message.GetDescriptor()->FindFieldByName(field->name());
+    if (target == nullptr || target->cpp_type() != field->cpp_type() || target->message_type() != field->message_type()) continue;
+    if (!field->is_repeated()) copy_field(from, field->name(), -1, to, field->name(), positions);
+    for (int i = 0; field->is_repeated() && i < reflection.FieldSize(from.message, field); ++i)
+      copy_field(from, field->name(), i, to, field->name(), positions);
+  }
+}
+
+void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& layer, const std::string& path,
+                   Positions& positions) {
+  const PlacedMessage from{old, old_path}, to{layer, path};
+  positions.copy_node(old_path, path);
+  copy_same(from, to, positions);
+  if (old.has_type()) {
+    layer.set_type(kTypes[old.type()]);
+    positions.copy(path_to(old_path, "type"), path_to(path, "type"));
+  }
+  for (const ParamList& list : kParamLists) {
+    const FieldDescriptor* field = old.GetDescriptor()->FindFieldByName(list.list);
+    for (int i = 0; i < old.GetReflection()->FieldSize(old, field); ++i)
+      copy_field(from, list.list, i, to, path_to(path_to("", "param", i), list.field), positions);
+  }
+}
+
+}  // namespace
+
+void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {
+  if (net.layers_size() == 0) return;
+  if (net.layer_size() > 0) {
+    mistakes.add({positions.name_place(path_to(path, "layers", 0)),
+                  "'layers' and 'layer' in one net: their order is not known",
+                  "write every layer the new way",
+                  {{positions.name_place(path_to(path, "layer", 0)), "the new way is used here"}}});
+    return;
+  }
+  for (int i = 0; i < net.layers_size(); ++i) {
+    const std::string old_path = path_to(path, "layers", i);
+    upgrade_layer(*net.mutable_layers(i), old_path, *net.add_layer(), path_to(path, "layer", i), positions);
+    positions.erase(old_path);
+  }
+  net.clear_layers();
+}
+
+}  // namespace cortado
