@@ -9,6 +9,7 @@
 #include "core/for_each.h"
 #include "core/rng.h"
 #include "layers/registry.h"
+#include "layers/words.h"
 
 namespace cortado {
 
@@ -37,7 +38,7 @@ class DropoutLayer : public Layer {
         own_seed_(options.config.dropout_param().random_seed()),
         training_(options.phase == caffe::TRAIN) {
     if (!(ratio_ >= 0 && ratio_ < 1))
-      throw FieldError("dropout_param.dropout_ratio", "the ratio must lie in [0, 1)",
+      throw FieldError("dropout_param.dropout_ratio", "the ratio is " + text_of(ratio_) + ", but must lie in [0, 1)",
                        "it is the share of values that become 0; 1 would leave nothing");
   }
 

@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/threads.h"
+#include "layers/words.h"
 
 namespace cortado {
 
@@ -36,12 +37,6 @@ std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
-}
-
-std::string text_of(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  return text.back() == '.' ? text + "0" : text;
 }
 
 void check_type(const FillerParameter& filler, const std::string& field) {

@@ -1,6 +1,7 @@
 #include "layers/shape_rules.h"
 
 #include "core/error.h"
+#include "layers/words.h"
 
 namespace cortado {
 
@@ -23,10 +24,6 @@ void require_axes(const Shape& shape, int least) {
   if (shape.axes() >= least) return;
   throw FieldError("bottom[0]", "its shape " + shape.str() + " has " + count_of(shape.axes(), "axis", "axes") +
                                     "; this layer needs at least " + std::to_string(least));
-}
-
-std::string count_of(int64_t number, const std::string& singular, const std::string& plural) {
-  return std::to_string(number) + " " + (number == 1 ? singular : plural);
 }
 
 }  // namespace cortado

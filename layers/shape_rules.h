@@ -22,7 +22,4 @@ void require_axes(const Shape& shape, int least);
 /// Whether storage in blocks of 16 channels has no padding lanes, so that functions with f(0) != 0 may run in it.
 inline bool fills_blocks(const Shape& shape) { return shape.axes() == 4 && shape[1] % 16 == 0; }
 
-/// "1 axis", "3 axes".
-std::string count_of(int64_t number, const std::string& singular, const std::string& plural);
-
 }  // namespace cortado

@@ -1,0 +1,87 @@
+// Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are equal.
+// Backward hands each bottom its part of dy. A single bottom is passed on as it is.
+
+#include "core/error.h"
+#include "layers/registry.h"
+#include "layers/shape_rules.h"
+#include "layers/strips.h"
+
+namespace cortado {
+
+namespace {
+
+class ConcatLayer : public Layer {
+ public:
+  explicit ConcatLayer(const LayerOptions& options) : param_(options.config.concat_param()) {
+    if (param_.has_axis() && param_.has_concat_dim())
+      throw FieldError("concat_param.concat_dim", "axis and concat_dim are both set", "concat_dim is the old name: keep axis");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+
+ private:
+  const caffe::ConcatParameter& param_;
+  int axis_ = 1;
+  bool whole_blocks_ = false;
+};
+
+LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
+  axis_ = param_.has_concat_dim() ? axis_of(x[0], param_.concat_dim(), "concat_param.concat_dim")
+                                  : axis_of(x[0], param_.axis(), "concat_param.axis");
+  whole_blocks_ = whole_blocks(x, axis_);
+  Shape y = x[0];
+  for (size_t i = 1; i < x.size(); ++i) {
+    Shape rest = x[i];
+    if (rest.axes() == y.axes()) rest[axis_] = y[axis_];
+    if (rest != y)
+      throw FieldError("bottom[" + std::to_string(i) + "]", "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
+                       "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
+    y[axis_] += x[i][axis_];
+  }
+  return {.y = {y}, .w = {}};
+}
+
+LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
+  LayerNeeds needs;
+  needs.y_is_x = needs.dx_is_dy = request.x.size() == 1;
+  return needs;
+}
+
+void ConcatLayer::forward(Context& context, const Operands& io) {
+  if (io.x.size() == 1) return;
+  const int64_t pitch = strips_of(io.y[0].spec, axis_).width;
+  float* y = io.y[0].f32();
+  for (const Tensor& x : io.x) {
+    const Strips part = strips_of(x.spec, axis_);
+    copy_strips(context, part, x.f32(), part.width, y, pitch);
+    y += part.width;
+  }
+}
+
+void ConcatLayer::backward(Context& context, const Operands& io) {
+  if (io.x.size() == 1) return;
+  const int64_t pitch = strips_of(io.dy[0].spec, axis_).width;
+  const float* dy = io.dy[0].f32();
+  for (const Tensor& dx : io.dx) {
+    const Strips part = strips_of(dx.spec, axis_);
+    if (dx) copy_strips(context, part, dy, pitch, dx.f32(), part.width);
+    dy += part.width;
+  }
+}
+
+const RegisterLayer registered({
+    .name = "Concat",
+    .help = "joins tensors along one axis",
+    .options = "concat_param",
+    .least_x = 1, .most_x = -1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<ConcatLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,228 @@
+// Eltwise: the sum (with coefficients), the product or the maximum of tensors of one shape; nothing is broadcast.
+//   SUM   y = c0 x0 + c1 x1 + ...             dx_i = c_i dy
+//   PROD  y = x0 x1 ...                       dx_i = dy times the product of the others
+//   MAX   y = max(x0, x1, ...)                dx_i = dy where x_i won, else 0
+// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The winners' numbers
+// are kept in one byte per element.
+//
+// A sum takes over a ReLU behind it, y = max(0, sum): the join of a residual net in one pass over memory.
+// Caffe's stable_prod_grad: false computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always multiplied out.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "layers/registry.h"
+#include "layers/relu.h"
+#include "layers/shape_rules.h"
+#include "layers/words.h"
+
+namespace cortado {
+
+namespace {
+
+using caffe::EltwiseParameter;
+
+CORTADO_HD inline float rectified(float value, bool relu) { return relu && value < 0 ? 0 : value; }
+
+struct Sum {
+  const float *a, *b;
+  float* y;
+  float scale_a, scale_b;
+  bool relu;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = rectified(scale_a * a[i] + scale_b * b[i], relu); }
+};
+
+/// to = scale * from where the ReLU let the sum through (y > 0), else 0. Without a ReLU y is null.
+struct SumBackward {
+  const float *y, *from;
+  float* to;
+  float scale;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = y == nullptr || y[i] > 0 ? scale * from[i] : 0; }
+};
+
+struct Product {
+  const float *a, *b;
+  float* y;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = a[i] * b[i]; }
+};
+
+struct FirstMax {
+  const float *a, *b;
+  float* y;
+  uint8_t* winner;  ///< null when nobody will ask
+  CORTADO_HD void operator()(int64_t i) const {
+    const bool first = a[i] > b[i];
+    if (winner) winner[i] = first ? 0 : 1;
+    y[i] = first ? a[i] : b[i];
+  }
+};
+
+struct LaterMax {
+  const float* x;
+  float* y;
+  uint8_t* winner;
+  uint8_t number;
+  CORTADO_HD void operator()(int64_t i) const {
+    if (!(x[i] > y[i])) return;
+    if (winner) winner[i] = number;
+    y[i] = x[i];
+  }
+};
+
+struct MaxBackward {
+  const uint8_t* winner;
+  const float* dy;
+  float* dx;
+  uint8_t number;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = winner[i] == number ? dy[i] : 0; }
+};
+
+class EltwiseLayer : public Layer {
+ public:
+  explicit EltwiseLayer(const LayerOptions& options)
+      : operation_(options.config.eltwise_param().operation()),
+        coeff_(options.config.eltwise_param().coeff().begin(), options.config.eltwise_param().coeff().end()) {
+    if (operation_ == EltwiseParameter::PROD && !coeff_.empty())
+      throw FieldError("eltwise_param.coeff", "a product takes no coefficients", "they belong to operation: SUM");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  bool absorb(const Layer& next) override;
+  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+
+ private:
+  void sum(Context& context, const Operands& io) const;
+  void multiply(Context& context, const Operands& io) const;
+  void maximum(Context& context, const Operands& io) const;
+  void sum_backward(Context& context, const Operands& io) const;
+  void multiply_backward(Context& context, const Operands& io) const;
+  void maximum_backward(Context& context, const Operands& io) const;
+  bool plain_sum() const;
+
+  EltwiseParameter::EltwiseOp operation_;
+  std::vector<float> coeff_;  ///< one per bottom once inferred
+  bool relu_ = false;         ///< of the follower that was taken over
+  bool dx_are_one_ = false;
+};
+
+LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
+  require_same_shapes(x);
+  if (operation_ == EltwiseParameter::MAX && x.size() > 256)
+    throw FieldError("bottom[256]", "a maximum takes at most 256 bottoms, not " + std::to_string(x.size()));
+  if (operation_ == EltwiseParameter::SUM && !coeff_.empty() && coeff_.size() != x.size())
+    throw FieldError("eltwise_param.coeff", count_of(int64_t(coeff_.size()), "coefficient", "coefficients") + " for " +
+                                                count_of(int64_t(x.size()), "bottom", "bottoms"),
+                     "write one for each bottom, or none");
+  coeff_.resize(x.size(), 1);
+  return {.y = {x[0]}, .w = {}};
+}
+
+bool EltwiseLayer::absorb(const Layer& next) {
+  const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+  if (!relu || relu->negative_slope() != 0 || operation_ != EltwiseParameter::SUM || relu_) return false;
+  return relu_ = true;
+}
+
+bool EltwiseLayer::plain_sum() const {
+  return operation_ == EltwiseParameter::SUM && std::all_of(coeff_.begin(), coeff_.end(), [](float c) { return c == 1; });
+}
+
+LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
+  const bool product = operation_ == EltwiseParameter::PROD;
+  LayerNeeds needs;
+  needs.backward_reads_x.assign(request.x.size(), product);
+  needs.backward_reads_y = {relu_};
+  needs.dx_is_dy = plain_sum() && !relu_;
+  needs.dx_are_one = dx_are_one_ = plain_sum() && relu_;
+  needs.dx_may_overwrite_dy = true;  // backward does dx[0] last
+  // With three bottoms y is written before the third is read, which may be x[0] once more.
+  needs.y_may_overwrite_x = request.x.size() == 2 && !(product && request.backward);
+  if (operation_ == EltwiseParameter::MAX && request.backward) needs.saved = {request.x[0].elements()};
+  return needs;
+}
+
+void EltwiseLayer::forward(Context& context, const Operands& io) {
+  switch (operation_) {
+    case EltwiseParameter::SUM: return sum(context, io);
+    case EltwiseParameter::PROD: return multiply(context, io);
+    case EltwiseParameter::MAX: return maximum(context, io);
+  }
+}
+
+void EltwiseLayer::backward(Context& context, const Operands& io) {
+  switch (operation_) {
+    case EltwiseParameter::SUM: return sum_backward(context, io);
+    case EltwiseParameter::PROD: return multiply_backward(context, io);
+    case EltwiseParameter::MAX: return maximum_backward(context, io);
+  }
+}
+
+void EltwiseLayer::sum(Context& context, const Operands& io) const {
+  const int64_t n = io.y[0].spec.elements();
+  const size_t last = io.x.size() - 1;
+  float* y = io.y[0].f32();
+  for_each(context, n, Sum{io.x[0].f32(), io.x[1].f32(), y, coeff_[0], coeff_[1], relu_ && last == 1});
+  for (size_t k = 2; k <= last; ++k) for_each(context, n, Sum{y, io.x[k].f32(), y, 1, coeff_[k], relu_ && k == last});
+}
+
+void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
+  if (plain_sum() && !relu_) return;  // dx is dy
+  const float* y = relu_ ? io.y[0].f32() : nullptr;
+  for (size_t k = io.dx.size(); k-- > 0;) {
+    if (!io.dx[k]) continue;
+    for_each(context, io.dy[0].spec.elements(), SumBackward{y, io.dy[0].f32(), io.dx[k].f32(), coeff_[k]});
+    if (dx_are_one_) return;
+  }
+}
+
+void EltwiseLayer::multiply(Context& context, const Operands& io) const {
+  const int64_t n = io.y[0].spec.elements();
+  float* y = io.y[0].f32();
+  for_each(context, n, Product{io.x[0].f32(), io.x[1].f32(), y});
+  for (size_t k = 2; k < io.x.size(); ++k) for_each(context, n, Product{y, io.x[k].f32(), y});
+}
+
+void EltwiseLayer::multiply_backward(Context& context, const Operands& io) const {
+  for (size_t k = io.dx.size(); k-- > 0;) {
+    if (!io.dx[k]) continue;
+    const float* product = io.dy[0].f32();
+    for (size_t other = 0; other < io.x.size(); ++other) {
+      if (other == k) continue;
+      for_each(context, io.dy[0].spec.elements(), Product{product, io.x[other].f32(), io.dx[k].f32()});
+      product = io.dx[k].f32();
+    }
+  }
+}
+
+void EltwiseLayer::maximum(Context& context, const Operands& io) const {
+  const int64_t n = io.y[0].spec.elements();
+  auto* winner = io.saved.empty() ? nullptr : static_cast<uint8_t*>(io.saved[0]);
+  float* y = io.y[0].f32();
+  for_each(context, n, FirstMax{io.x[0].f32(), io.x[1].f32(), y, winner});
+  for (size_t k = 2; k < io.x.size(); ++k) for_each(context, n, LaterMax{io.x[k].f32(), y, winner, uint8_t(k)});
+}
+
+void EltwiseLayer::maximum_backward(Context& context, const Operands& io) const {
+  const auto* winner = static_cast<const uint8_t*>(io.saved[0]);
+  for (size_t k = io.dx.size(); k-- > 0;) {
+    if (!io.dx[k]) continue;
+    for_each(context, io.dy[0].spec.elements(), MaxBackward{winner, io.dy[0].f32(), io.dx[k].f32(), uint8_t(k)});
+  }
+}
+
+const RegisterLayer registered({
+    .name = "Eltwise",
+    .help = "sum, product or maximum of tensors of one shape",
+    .options = "eltwise_param",
+    .least_x = 2, .most_x = -1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<EltwiseLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
