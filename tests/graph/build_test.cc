@@ -1,0 +1,98 @@
+// Mistakes in nets: each is found, at its place, and several at once.
+
+#include <gtest/gtest.h>
+
+#include "graph/passes/passes.h"
+
+namespace cortado {
+namespace {
+
+graph::Graph build_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
+  graph::BuildOptions options;
+  options.state.set_phase(phase);
+  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options);
+  graph::run_passes(graph);
+  return graph;
+}
+
+std::string mistakes_of(const std::string& text) {
+  try {
+    build_net(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kNet);
+    return e.what();
+  }
+  return "no mistake found";
+}
+
+const std::string kInput =
+    "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }\n";
+
+TEST(Build, unknown_bottom_names_the_nearest_blob) {
+  const std::string text = mistakes_of(kInput + "layer { name: 'r' type: 'ReLU' bottom: 'dato' top: 'r' }");
+  EXPECT_NE(text.find("net.prototxt:2:"), std::string::npos) << text;
+  EXPECT_NE(text.find("'dato', which no layer makes"), std::string::npos) << text;
+  EXPECT_NE(text.find("did you mean 'data'?"), std::string::npos) << text;
+}
+
+TEST(Build, unknown_type_and_duplicate_top_are_found_in_one_run) {
+  const std::string text = mistakes_of(kInput +
+                                       "layer { name: 'c' type: 'Convolutoin' bottom: 'data' top: 'c' }\n"
+                                       "layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' }\n"
+                                       "layer { name: 's' type: 'ReLU' bottom: 'data' top: 'r' }");
+  EXPECT_NE(text.find("did you mean 'Convolution'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << "the first maker of 'r' is shown: " << text;
+}
+
+TEST(Build, a_cycle_is_called_a_cycle) {
+  const std::string text = mistakes_of(kInput +
+                                       "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"
+                                       "layer { name: 'b' type: 'ReLU' bottom: 'a' top: 'b' }");
+  EXPECT_NE(text.find("cycle 'a' -> 'b' -> 'a'"), std::string::npos) << text;
+}
+
+TEST(Build, a_kernel_larger_than_its_input_shows_where_the_input_comes_from) {
+  const std::string text = mistakes_of(
+      kInput + "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' convolution_param { num_output: 2 kernel_size: 9 } }");
+  EXPECT_NE(text.find("layer 'c' (Convolution)"), std::string::npos) << text;
+  EXPECT_NE(text.find("note: 'data' has shape 1x3x8x8"), std::string::npos) << text;
+}
+
+TEST(Build, both_include_and_exclude_is_a_mistake) {
+  EXPECT_NE(mistakes_of(kInput + "layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' include { phase: TRAIN } "
+                                 "exclude { phase: TEST } }")
+                .find("both include and exclude"),
+            std::string::npos);
+}
+
+TEST(Build, rules_select_by_phase_level_and_stage) {
+  caffe::NetState state;
+  state.set_phase(caffe::TEST);
+  state.set_level(2);
+  state.add_stage("deploy");
+  caffe::LayerParameter layer;
+  EXPECT_TRUE(graph::selected(layer, state));
+  layer.add_include()->set_phase(caffe::TRAIN);
+  EXPECT_FALSE(graph::selected(layer, state));
+  layer.add_include()->add_stage("deploy");
+  EXPECT_TRUE(graph::selected(layer, state)) << "any matching include is enough";
+  layer.clear_include();
+  layer.add_exclude()->set_min_level(2);
+  EXPECT_FALSE(graph::selected(layer, state));
+  layer.mutable_exclude(0)->set_min_level(3);
+  EXPECT_TRUE(graph::selected(layer, state));
+  layer.mutable_exclude(0)->Clear();
+  layer.mutable_exclude(0)->add_not_stage("deploy");
+  EXPECT_TRUE(graph::selected(layer, state));
+}
+
+TEST(Build, outputs_come_in_alphabetical_order) {
+  const graph::Graph graph = build_net(kInput +
+                                       "layer { name: '1' type: 'ReLU' bottom: 'data' top: 'zebra' }\n"
+                                       "layer { name: '2' type: 'ReLU' bottom: 'data' top: 'ant' }");
+  EXPECT_EQ(graph.output_names(), (std::vector<std::string>{"ant", "zebra"}));
+}
+
+}  // namespace
+}  // namespace cortado

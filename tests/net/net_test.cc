@@ -1,0 +1,159 @@
+// A whole net against arithmetic done by hand, and against itself with every freedom of the planner taken away.
+
+#include "net/net.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/rng.h"
+#include "graph/passes/passes.h"
+
+namespace cortado {
+namespace {
+
+const char* const kBlock = R"(
+  name: "block" force_backward: true
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 9 dim: 7 } shape { dim: 3 } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "bn" type: "BatchNorm" bottom: "c0" top: "c0" }
+  layer { name: "sc" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
+  layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
+  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "r1" type: "ReLU" bottom: "c1" top: "c1" }
+  layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
+  layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
+  layer { name: "pool" type: "Pooling" bottom: "sum" top: "pool" pooling_param { pool: MAX kernel_size: 3 stride: 2 } }
+  layer { name: "cat" type: "Concat" bottom: "pool" bottom: "pool" top: "cat" }
+  layer { name: "fc" type: "InnerProduct" bottom: "cat" top: "fc" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "side" type: "InnerProduct" bottom: "sum" top: "side" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+  layer { name: "loss2" type: "SoftmaxWithLoss" bottom: "side" bottom: "label" top: "loss2" loss_weight: 0.5 }
+)";
+
+std::unique_ptr<Net> make(const char* text, Context& context, bool free_planner) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TRAIN);
+  options.fuse = free_planner;
+  options.keep_all = !free_planner;
+  return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
+}
+
+void set_inputs(Net& net) {
+  RandomStream random(5);
+  std::vector<float> data(size_t(net.blob_shape("data").count()));
+  for (float& v : data) v = float(random.normal());
+  net.write_blob("data", data.data());
+  const float label[] = {0, 3, 4};
+  net.write_blob("label", label);
+}
+
+std::vector<float> plain_gradient(Net& net, const Param& param) {
+  std::vector<float> plain(size_t(param.shape.count()));
+  param.format.to_plain(net.context(), param.dw, plain.data());
+  return plain;
+}
+
+TEST(Net, fused_and_reused_memory_gives_what_every_blob_kept_apart_gives) {
+  Context a(2), b(2);
+  const auto fast = make(kBlock, a, true), slow = make(kBlock, b, false);
+  for (Net* net : {fast.get(), slow.get()}) {
+    set_inputs(*net);
+    net->forward();
+    net->backward();
+  }
+  EXPECT_LT(fast->plan().arena_bytes, slow->plan().arena_bytes);
+  EXPECT_LT(fast->forward_steps(), slow->forward_steps());
+  EXPECT_NEAR(fast->loss(), slow->loss(), 1e-5);
+  ASSERT_EQ(fast->params().size(), slow->params().size());
+  for (const Param& param : fast->params()) {
+    const Param* twin = nullptr;
+    for (const Param& other : slow->params())
+      if (other.layer == param.layer && other.index == param.index) twin = &other;
+    ASSERT_NE(twin, nullptr) << param.layer;
+    const std::vector<float> g = plain_gradient(*fast, param), h = plain_gradient(*slow, *twin);
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < g.size(); ++i) {
+      difference += std::pow(double(g[i]) - h[i], 2);
+      size += std::pow(double(h[i]), 2);
+    }
+    EXPECT_LE(std::sqrt(difference), 2e-4 * std::sqrt(size) + 1e-5) << param.layer << " blob " << param.index;
+  }
+}
+
+TEST(Net, gradients_agree_with_differences_of_the_loss) {
+  Context context(1);
+  const auto net = make(kBlock, context, true);
+  set_inputs(*net);
+  net->forward();
+  net->backward();
+  for (const char* layer : {"c1", "fc", "side", "sc"}) {
+    const Param* param = nullptr;
+    for (const Param& p : net->params())
+      if (p.layer == layer && p.index == 0) param = &p;
+    ASSERT_NE(param, nullptr);
+    std::vector<float> w(size_t(param->shape.count()));
+    param->format.to_plain(context, param->w, w.data());
+    const std::vector<float> dw = plain_gradient(*net, *param);
+    size_t at = 0;  // the steepest direction: rounding matters least there
+    for (size_t i = 0; i < dw.size(); ++i)
+      if (std::fabs(dw[i]) > std::fabs(dw[at])) at = i;
+    const auto loss_at = [&](float value) {
+      std::vector<float> moved = w;
+      moved[at] = value;
+      param->format.from_plain(context, moved.data(), param->w);
+      net->forward();
+      const double loss = net->loss();
+      param->format.from_plain(context, w.data(), param->w);
+      return loss;
+    };
+    const float h = 2e-3f;
+    const double slope = (loss_at(w[at] + h) - loss_at(w[at] - h)) / (2.0 * h);
+    EXPECT_NEAR(slope, dw[at], 0.03 * std::fabs(slope) + 1e-3) << layer;
+  }
+}
+
+TEST(Net, accumulating_twice_doubles_every_gradient) {
+  Context context(2);
+  const auto net = make(kBlock, context, true);
+  set_inputs(*net);
+  net->forward();
+  net->backward();
+  std::vector<std::vector<float>> once;
+  for (const Param& param : net->params()) once.push_back(plain_gradient(*net, param));
+  net->forward();
+  net->backward(true);
+  for (size_t k = 0; k < once.size(); ++k) {
+    const std::vector<float> twice = plain_gradient(*net, net->params()[k]);
+    for (size_t i = 0; i < twice.size(); ++i) ASSERT_NEAR(twice[i], 2 * once[k][i], 1e-5 + 1e-4 * std::fabs(twice[i]));
+  }
+}
+
+TEST(Net, weights_survive_the_way_through_a_file_bit_for_bit) {
+  Context a(1), b(1, 99);
+  const auto from = make(kBlock, a, true), to = make(kBlock, b, true);
+  const std::string path = testing::TempDir() + "/net_test.caffemodel";
+  write_weights(path, from->to_proto());
+  EXPECT_GT(to->load_weights(read_weights(path), path), 0);
+  EXPECT_EQ(from->to_proto().SerializeAsString(), to->to_proto().SerializeAsString());
+}
+
+TEST(Net, all_weights_that_do_not_fit_are_named_at_once) {
+  Context context(1);
+  const auto net = make(kBlock, context, true);
+  std::vector<LayerWeights> file(2);
+  file[0].name = "c0";
+  file[0].blobs = {{Shape{1, 1, 3, 3}, std::vector<float>(9)}, {Shape{20}, std::vector<float>(20)}};
+  file[1].name = "fc";
+  file[1].blobs = {{Shape{5}, std::vector<float>(5)}};
+  try {
+    net->load_weights(file, "w.caffemodel");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kSnapshot);
+    EXPECT_EQ(e.mistakes().size(), 2u);
+  }
+}
+
+}  // namespace
+}  // namespace cortado
