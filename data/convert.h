@@ -72,11 +72,15 @@ struct ImagesetOptions : ImageOptions {
 };
 ConvertReport convert_imageset(const ImagesetOptions& options);
 
-/// One folder per class, names sorted; images sorted by name, then shuffled. Writes `labels.txt` (one class per line) beside
-/// the database as OUTPUT.labels.txt.
+/// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, unless told not to,
+/// shuffled: a dataset sorted by class does not train. Writes the class names to labels_file_of(output).
 struct FolderOptions : ImageOptions {
+  FolderOptions() { shuffle = true; }
   std::string folder;
 };
 ConvertReport convert_folder(const FolderOptions& options);
+
+/// OUTPUT.labels.txt, beside the database.
+std::string labels_file_of(const std::string& output);
 
 }  // namespace cortado::data

@@ -35,8 +35,6 @@ class ImageDecoder {
 
   /// Throws SampleError; `out` is then of no use, the decoder is.
   void decode(std::string_view file, ColorMode mode, Image& out);
-  /// The size and channels that decode() would give, from the header where that is cheap (JPEG, PNM).
-  void read_size(std::string_view file, ColorMode mode, Image& out);
 
  private:
   struct Jpeg;

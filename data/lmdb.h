@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "data/mapped_file.h"
 
@@ -31,7 +30,7 @@ class Lmdb {
   /// opened by. Throws Error(kIo) when it is missing or unreadable, Error(kData) when it is a LevelDB, cut off, not a database,
   /// of an unsupported kind (duplicate keys, named databases) or empty; with a hint each.
   static std::shared_ptr<const Lmdb> open(const std::string& path);
-  explicit Lmdb(const std::string& file);  ///< use open(); `file` is the data file itself
+  Lmdb(const std::string& path, const std::string& file);  ///< use open(); `file` is the data file itself
 
   int64_t records() const { return records_; }  ///< at least 1
   const std::string& path() const { return path_; }  ///< as first opened
@@ -47,10 +46,14 @@ class Lmdb {
   friend class LmdbCursor;
   struct Page;
 
-  Page page(uint64_t number) const;
-  [[noreturn]] void fail(const std::string& what) const;
   void choose_meta();
   uint64_t transaction(int meta) const;
+  void verify() const;
+  const uint8_t* page_bytes(uint64_t number) const;
+  Page page(uint64_t number, bool leaf) const;
+  const uint8_t* node(const Page& page, int entry) const;
+  const uint8_t* big_value(uint64_t first_page, uint64_t size) const;
+  [[noreturn]] void fail(const std::string& what) const;
 
   MappedFile file_;
   std::string path_;
@@ -70,17 +73,20 @@ class LmdbCursor {
   void seek(int64_t index);
   /// Where the record that next() would return lies; for Lmdb::record_at(). Eight bytes that replace a key.
   uint64_t position();
+  void skip();  ///< passes over the record at position(), without reading it
 
  private:
+  friend class Lmdb;
   static constexpr int kMostLevels = 32;
   struct Level {
     uint64_t page = 0;
     int entry = 0, entries = 0;
   };
 
-  void descend(uint64_t page, int level);
+  void descend(uint64_t number, int level);
+  uint64_t child(int level) const;
   void next_leaf();
-  void ensure_entry();
+  Level& leaf();
 
   std::shared_ptr<const Lmdb> database_;
   Level levels_[kMostLevels];

@@ -13,6 +13,8 @@ namespace cortado::data {
 /// or is what it was. Grows its map as needed. Not thread-safe.
 class LmdbWriter {
  public:
+  static constexpr size_t kMostKeyBytes = 511;
+
   /// Throws Error(kIo) when the folder cannot be made, or when `path` exists and `replace` is false. An existing `path` is
   /// replaced only if it is an LMDB or an empty folder.
   explicit LmdbWriter(const std::string& path, bool replace = false);

@@ -52,7 +52,7 @@ class DataPipeline {
   /// naming dataset, key and what is wrong; the same one again if called again. Allocates nothing after the first call.
   void read(float* data, float* labels);
 
-  /// Records that read() has given so far (from rand_skip's start on), over all epochs: what a snapshot keeps.
+  /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot keeps.
   uint64_t position() const;
   /// The next read() starts at this position, as if all before it had been read.
   void seek(uint64_t position);

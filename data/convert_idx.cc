@@ -1,0 +1,100 @@
+// IDX, the format of MNIST: 00 00 08 and the number of axes, then each extent as a big-endian 32-bit number, then bytes.
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "data/convert.h"
+#include "data/datum.h"
+#include "data/dataset_builder.h"
+
+namespace cortado::data {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
+  throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}}, what, hint, {}});
+}
+
+/// An IDX file, plain or gzip, read from front to back.
+class IdxFile {
+ public:
+  IdxFile(const std::string& path, const std::string& content) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
+    if (file_ == nullptr)
+      throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, std::string("cannot read: ") + std::strerror(errno), {}, {}});
+    ::gzbuffer(file_, 1 << 17);
+    std::array<uint8_t, 4> magic{};
+    read(magic.data(), magic.size());
+    if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] < 1 || magic[3] > 4)
+      fail(path, "this is not an IDX file of bytes with " + content);
+    for (int axis = 0; axis < magic[3]; ++axis) {
+      std::array<uint8_t, 4> extent{};
+      read(extent.data(), extent.size());
+      dims.push_back(int64_t(extent[0]) << 24 | extent[1] << 16 | extent[2] << 8 | extent[3]);
+    }
+  }
+  ~IdxFile() { ::gzclose(file_); }
+  IdxFile(const IdxFile&) = delete;
+  IdxFile& operator=(const IdxFile&) = delete;
+
+  void read(void* to, size_t bytes) {
+    const int got = ::gzread(file_, to, static_cast<unsigned>(bytes));
+    if (got >= 0 && size_t(got) == bytes) return;
+    int code = Z_OK;
+    const char* reason = ::gzerror(file_, &code);
+    fail(path_, code == Z_OK || code == Z_STREAM_END ? "the file is cut off" : std::string("cannot be unpacked: ") + reason);
+  }
+  void expect_end() {
+    char extra;
+    if (::gzread(file_, &extra, 1) > 0) fail(path_, "the file holds more than its header says");
+  }
+
+  std::vector<int64_t> dims;
+
+ private:
+  std::string path_;
+  gzFile file_;
+};
+
+/// Channels, height and width of the images file.
+Sample shape_of(const IdxFile& file, const std::string& path) {
+  const size_t axes = file.dims.size();
+  if (axes < 3)
+    fail(path, "this IDX file has " + std::to_string(axes) + " axes; images have 3 (number, height, width) or 4",
+         "the images file comes first, then the labels file");
+  constexpr int64_t kMost = 1 << 14;
+  const int64_t c = axes == 4 ? file.dims[1] : 1, h = file.dims[axes - 2], w = file.dims[axes - 1];
+  if (c < 1 || h < 1 || w < 1 || c > kMost || h > kMost || w > kMost || c * h * w > int64_t(1) << 28)
+    fail(path, "its images are " + std::to_string(c) + "x" + std::to_string(h) + "x" + std::to_string(w));
+  return {int(c), int(h), int(w), nullptr, nullptr, false};
+}
+
+}  // namespace
+
+ConvertReport convert_idx(const IdxOptions& options) {
+  IdxFile images(options.images, "images"), labels(options.labels, "labels");
+  const Sample shape = shape_of(images, options.images);
+  if (labels.dims.size() != 1)
+    fail(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
+         "the images file comes first, then the labels file");
+  const int64_t n = images.dims[0];
+  if (labels.dims[0] != n)
+    fail(options.labels, "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
+  DatasetBuilder builder(options, n);
+  std::string pixels(size_t(shape.count()), '\0');
+  for (int64_t i = 0; i < n; ++i) {
+    uint8_t label = 0;
+    images.read(pixels.data(), pixels.size());
+    labels.read(&label, 1);
+    builder.add(number_key(i, 8), make_datum(shape.channels, shape.height, shape.width, pixels, label), label, shape);
+  }
+  images.expect_end();
+  labels.expect_end();
+  return builder.finish();
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "data/convert.h"
+#include "data/lmdb_writer.h"
+#include "data/sample.h"
+
+namespace cortado::data {
+
+/// What all converters do: write records, count, collect what was rejected, and keep the database or not.
+class DatasetBuilder {
+ public:
+  DatasetBuilder(const ConvertOptions& options, int64_t total);  ///< total: samples expected, or -1
+
+  /// Adds a record. `shape` is the sample's (only its extents count; 0 channels: not known).
+  void add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape);
+  void reject(const std::string& file, int64_t line, const std::string& reason);
+  bool differs_from_first(const Sample& shape) const;
+  const ConvertReport& report() const { return report_; }
+
+  /// Puts the database in place unless there were bad samples and they may not be skipped, or there is no good one.
+  /// Throws Error(kData) when there was nothing at all.
+  ConvertReport finish();
+
+ private:
+  void count(int32_t label, const Sample& shape);
+  void tick();
+
+  const ConvertOptions& options_;
+  LmdbWriter writer_;
+  ConvertReport report_;
+  int64_t total_, done_ = 0;
+  bool labels_countable_ = true;  ///< all so far are 0 to kMostLabels - 1
+};
+
+/// `number` with leading zeros, as Caffe's tools write keys.
+std::string number_key(int64_t number, int digits);
+
+}  // namespace cortado::data

@@ -1,0 +1,118 @@
+// The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it puts
+// in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
+#include "data/mapped_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "core/error.h"
+
+namespace cortado::data {
+
+namespace {
+
+struct Guarded {
+  std::atomic<uintptr_t> begin{0}, end{0};  // begin is set last and cleared first
+  std::atomic<bool> used{false}, damaged{false};
+};
+
+constexpr int kMostMaps = 256;
+Guarded guarded[kMostMaps];
+struct sigaction previous_action;
+uintptr_t page_bytes;
+
+void on_bus_error(int, siginfo_t* info, void*) {
+  const int saved_errno = errno;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  for (Guarded& map : guarded) {
+    const uintptr_t begin = map.begin.load(), end = map.end.load();
+    if (begin == 0 || address < begin || address >= end) continue;
+    const uintptr_t page = address & ~(page_bytes - 1);
+    const long mapped = ::syscall(SYS_mmap, page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (mapped == -1) break;
+    map.damaged.store(true);
+    errno = saved_errno;
+    return;
+  }
+  ::sigaction(SIGBUS, &previous_action, nullptr);  // not ours: the access happens again and meets whoever was there before
+  errno = saved_errno;
+}
+
+void install_handler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    page_bytes = uintptr_t(::sysconf(_SC_PAGESIZE));
+    struct sigaction action = {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &previous_action);
+  });
+}
+
+int take_slot(const uint8_t* data, int64_t size) {
+  for (int slot = 0; slot < kMostMaps; ++slot) {
+    bool expected = false;
+    if (!guarded[slot].used.compare_exchange_strong(expected, true)) continue;
+    guarded[slot].damaged.store(false);
+    guarded[slot].end.store(reinterpret_cast<uintptr_t>(data) + uintptr_t(size));
+    guarded[slot].begin.store(reinterpret_cast<uintptr_t>(data));
+    return slot;
+  }
+  return -1;
+}
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, std::string("cannot read: ") + std::strerror(error), {}, {}});
+}
+
+/// An open file that closes itself; a map outlives it.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  install_handler();
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat info;
+  if (file.fd < 0 || ::fstat(file.fd, &info) != 0) fail(path, errno);
+  if (!S_ISREG(info.st_mode)) fail(path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
+  if (info.st_size == 0) return;
+  void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, file.fd, 0);
+  if (data == MAP_FAILED) fail(path, errno);
+  data_ = static_cast<const uint8_t*>(data);
+  size_ = info.st_size;
+  slot_ = take_slot(data_, size_);
+  if (slot_ >= 0) return;
+  ::munmap(data, size_t(size_));
+  fail(path, EMFILE);
+}
+
+MappedFile::~MappedFile() {
+  if (slot_ < 0) return;
+  guarded[slot_].begin.store(0);
+  ::munmap(const_cast<uint8_t*>(data_), size_t(size_));
+  guarded[slot_].used.store(false);
+}
+
+bool MappedFile::damaged() const { return slot_ >= 0 && guarded[slot_].damaged.load(std::memory_order_relaxed); }
+
+void MappedFile::expect_random_reads() const {
+  if (data_ != nullptr) ::madvise(const_cast<uint8_t*>(data_), size_t(size_), MADV_RANDOM);
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,107 @@
+#include "data/mean_file.h"
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/shape.h"
+#include "data/sample_reader.h"
+
+namespace cortado::data {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint) {
+  throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}}, what, hint, {}});
+}
+
+std::vector<int64_t> dims_of(const caffe::BlobProto& blob) {
+  if (blob.has_shape()) return {blob.shape().dim().begin(), blob.shape().dim().end()};
+  return {blob.num(), blob.channels(), blob.height(), blob.width()};
+}
+
+/// Sums every element over samples of one size.
+class MeanSum {
+ public:
+  void add(const Sample& sample) {
+    if (count_++ == 0) start(sample);
+    if (sample.channels != first_.channels || sample.height != first_.height || sample.width != first_.width)
+      throw SampleError("the image is " + sample.shape_str() + ", but the first one is " + first_.shape_str(),
+                        "a mean image needs images of one size; give mean_value instead, or resize when converting");
+    if (sample.bytes != nullptr) add(sample.bytes, sample);
+    else add(sample.floats, sample);
+  }
+
+  caffe::BlobProto mean() const {
+    caffe::BlobProto blob;
+    blob.set_num(1);
+    blob.set_channels(first_.channels);
+    blob.set_height(first_.height);
+    blob.set_width(first_.width);
+    for (const double sum : sums_) blob.add_data(float(sum / double(count_)));
+    return blob;
+  }
+
+ private:
+  void start(const Sample& sample) {
+    first_ = sample;
+    sums_.assign(size_t(sample.count()), 0.0);
+  }
+
+  template <typename T>
+  void add(const T* x, const Sample& sample) {
+    const size_t plane = size_t(sample.height) * size_t(sample.width), channels = size_t(sample.channels);
+    const size_t pixel_step = sample.interleaved ? channels : 1, channel_step = sample.interleaved ? 1 : plane;
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t i = 0; i < plane; ++i) sums_[c * plane + i] += double(x[c * channel_step + i * pixel_step]);
+  }
+
+  Sample first_;
+  int64_t count_ = 0;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
+  const std::string hint = "a mean file is a .binaryproto as `cortado mean` writes it";
+  caffe::BlobProto blob;
+  const std::string content = read_file(path, int64_t(1) << 30);
+  if (content.empty() || !blob.ParseFromString(content)) fail(path, "this is not a mean file", hint);
+  std::vector<int64_t> dims = dims_of(blob);
+  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
+  const int64_t there = blob.data_size() > 0 ? blob.data_size() : blob.double_data_size();
+  bool sane = dims.size() == 3 && there > 0;
+  for (const int64_t dim : dims) sane = sane && dim > 0 && dim <= there;
+  if (!sane || checked_mul(checked_mul(dims[0], dims[1]), dims[2]) != there)
+    fail(path, "its shape is " + Shape(dims).str() + ", but it holds " + std::to_string(there) + " elements", hint);
+  auto mean = std::make_shared<MeanImage>();
+  mean->path = path;
+  mean->channels = int(dims[0]);
+  mean->height = int(dims[1]);
+  mean->width = int(dims[2]);
+  if (blob.data_size() > 0) mean->values.assign(blob.data().begin(), blob.data().end());
+  else mean->values.assign(blob.double_data().begin(), blob.double_data().end());
+  return mean;
+}
+
+caffe::BlobProto compute_mean(const std::string& lmdb, const Progress& progress) {
+  const std::shared_ptr<const Lmdb> database = Lmdb::open(lmdb);
+  LmdbCursor cursor(database);
+  SampleReader reader;
+  MeanSum sum;
+  for (int64_t i = 0; i < database->records(); ++i) {
+    const Record record = cursor.next();
+    try {
+      int32_t label;
+      sum.add(reader.read(record, ColorMode::kAsStored, label));
+    } catch (const SampleError& error) {
+      database->check_unchanged();
+      throw_bad_record(*database, record.key, error);
+    }
+    if (progress && (i + 1) % 1000 == 0) progress(i + 1, database->records());
+  }
+  database->check_unchanged();
+  if (progress) progress(database->records(), database->records());
+  return sum.mean();
+}
+
+}  // namespace cortado::data

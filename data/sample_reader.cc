@@ -1,0 +1,33 @@
+#include "data/sample_reader.h"
+
+#include "core/error.h"
+#include "data/datum.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// A key as people can read it.
+std::string printable(std::string_view key) {
+  std::string text(key.substr(0, 200));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return text;
+}
+
+}  // namespace
+
+Sample SampleReader::read(const Record& record, ColorMode mode, int32_t& label) {
+  const DatumView datum = parse_datum(record.value, floats_);
+  label = datum.label;
+  if (datum.encoded.empty()) return datum.raw;
+  decoder_.decode(datum.encoded, mode, image_);
+  return image_.sample();
+}
+
+void throw_bad_record(const Lmdb& database, std::string_view key, const SampleError& error) {
+  throw Error(ExitCode::kData,
+              Mistake{{database.path(), 0, 0, {}}, "record '" + printable(key) + "': " + error.what(), error.hint(), {}});
+}
+
+}  // namespace cortado::data
