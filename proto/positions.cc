@@ -30,6 +30,7 @@ Place Positions::at(Position position) const {
   Place place{file_, position.line, position.column, {}};
   if (!source_ || position.line <= 0 || size_t(position.line) > source_->line_starts.size()) return place;
   constexpr size_t kLongest = 1000;  // more of a line is never shown
+  if (position.column > int(kLongest)) return place;
   std::string_view line = std::string_view(source_->text).substr(source_->line_starts[size_t(position.line) - 1]);
   line = line.substr(0, std::min(line.find('\n'), kLongest));
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);

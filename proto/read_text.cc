@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/file.h"
+#include "proto/file_kind.h"
 #include "proto/text_reader.h"
 #include "proto/upgrade.h"
 
@@ -27,11 +28,10 @@ std::string read_prototxt(const std::string& path) {
   return read_file(path);
 }
 
-/// Text has no control characters but blanks; every binary message has some near its start.
 void check_is_text(std::string_view text, const std::string& name) {
-  for (char c : text.substr(0, 256))
-    if ((c >= 0 && c < 9) || (c > 13 && c < 32))
-      refuse(name, "a binary file, where a prototxt is expected", "is it a file of weights? Those are given to --weights");
+  const FileKind kind = kind_of_content(text);
+  if (kind == FileKind::kText || kind == FileKind::kEmpty) return;
+  refuse(name, describe(kind) + ", where a prototxt is expected", advice_for(kind));
 }
 
 }  // namespace

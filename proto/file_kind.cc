@@ -1,0 +1,67 @@
+#include "proto/file_kind.h"
+
+#include "core/error.h"
+#include "proto/wire.h"
+
+namespace cortado {
+
+namespace {
+
+bool is_text(std::string_view content) {
+  for (char c : content.substr(0, 256))
+    if ((c >= 0 && c < 9) || (c > 13 && c < 32) || c == 127) return false;
+  return true;
+}
+
+}  // namespace
+
+// The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100, bytes), a
+// solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5) and no other.
+FileKind kind_of_content(std::string_view content) {
+  if (content.empty()) return FileKind::kEmpty;
+  if (content.substr(0, 8) == "\x89HDF\r\n\x1a\n") return FileKind::kHdf5;
+  if (is_text(content)) return FileKind::kText;
+  bool number = false, path = false, data = false, shape = false;
+  try {
+    const WireFile file{"", content};
+    WireReader reader(file, content);
+    for (WireField field; reader.next(field);) {
+      if (field.is(100, WireField::kBytes) || field.is(1, WireField::kBytes)) return FileKind::kWeights;
+      number |= field.is(1, WireField::kVarint);
+      path |= field.is(2, WireField::kBytes) || field.is(3, WireField::kBytes) || field.is(1000, WireField::kBytes);
+      data |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32) || field.is(8, WireField::kBytes);
+      shape |= field.is(7, WireField::kBytes) || field.is(12, WireField::kBytes);
+    }
+  } catch (const Error&) {  // what was seen up to there decides
+  }
+  if (number && path) return FileKind::kSolverState;
+  if (path) return FileKind::kWeights;  // layers of 2014
+  if (data || shape) return FileKind::kBlob;
+  return number ? FileKind::kSolverState : FileKind::kUnknown;
+}
+
+std::string describe(FileKind kind) {
+  switch (kind) {
+    case FileKind::kEmpty: return "an empty file";
+    case FileKind::kText: return "a text file";
+    case FileKind::kWeights: return "a file of weights";
+    case FileKind::kSolverState: return "a solver state";
+    case FileKind::kBlob: return "a single blob";
+    case FileKind::kHdf5: return "an HDF5 file";
+    case FileKind::kUnknown: break;
+  }
+  return "a file of unknown kind";
+}
+
+std::string advice_for(FileKind kind) {
+  switch (kind) {
+    case FileKind::kText: return "a prototxt is given to --model or --solver";
+    case FileKind::kWeights: return "weights are given to --weights";
+    case FileKind::kSolverState: return "a solver state is given to --snapshot";
+    case FileKind::kBlob: return "a mean image goes into transform_param's mean_file";
+    case FileKind::kHdf5: return "write it again with snapshot_format: BINARYPROTO";
+    default: return {};
+  }
+}
+
+}  // namespace cortado

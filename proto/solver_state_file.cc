@@ -1,0 +1,67 @@
+#include "proto/solver_state_file.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "proto/file_kind.h"
+#include "proto/wire.h"
+
+namespace cortado {
+
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr int kDeepest = 16;
+constexpr size_t kMostParts = 200'000;
+
+/// Counts the messages and strings that a generated parser would build, since two bytes can claim one of a hundred.
+void check_parts(const WireFile& file, std::string_view message, const Descriptor* type, int depth, size_t& parts) {
+  if (depth > kDeepest) file.fail("messages are nested deeper than " + std::to_string(kDeepest));
+  WireReader reader(file, message);
+  for (WireField field; reader.next(field);) {
+    if (field.type != WireField::kBytes) continue;
+    if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: no field has such a number");
+    const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
+    if (known != nullptr && known->is_packable()) continue;
+    if (++parts > kMostParts) file.fail("more than " + std::to_string(kMostParts) + " parts");
+    if (known != nullptr && known->message_type()) check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
+  }
+}
+
+std::string self_digest(caffe::SolverState state) {
+  state.mutable_training()->clear_self_digest();
+  return digest_of(state.SerializeAsString());
+}
+
+}  // namespace
+
+caffe::SolverState read_solver_state(const std::string& path) {
+  const std::string content = read_file(path, std::numeric_limits<int32_t>::max());
+  const WireFile file{path, content, ExitCode::kSnapshot};
+  const FileKind kind = kind_of_content(content);
+  if (kind != FileKind::kSolverState && kind != FileKind::kUnknown)
+    file.fail(describe(kind) + ", where " + describe(FileKind::kSolverState) + " is expected", advice_for(kind));
+  size_t parts = 0;
+  check_parts(file, content, caffe::SolverState::descriptor(), 0, parts);
+  caffe::SolverState state;
+  if (!state.ParseFromString(content)) file.fail("corrupt: not a solver state");
+  if (state.training().has_self_digest() && state.training().self_digest() != self_digest(state))
+    file.fail("corrupt: its content does not match its digest", "an older snapshot may be whole");
+  return state;
+}
+
+void write_solver_state(const std::string& path, const caffe::SolverState& state) {
+  constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
+  if (state.ByteSizeLong() > kMost - 64)
+    throw Error(ExitCode::kSnapshot, Mistake{{path, 0, 0, {}}, "a solver state of more than " + std::to_string(kMost) + " bytes", {}, {}});
+  caffe::SolverState signed_state = state;
+  if (state.has_training()) signed_state.mutable_training()->set_self_digest(self_digest(state));
+  write_file_atomically(path, signed_state.SerializeAsString());
+}
+
+}  // namespace cortado

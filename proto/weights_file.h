@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/shape.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+/// A tensor from a file, as 32-bit floats. Files of old have four axes whatever the layer: 1x1xNxK for a matrix.
+struct BlobFile {
+  Shape shape;
+  std::vector<float> data;  ///< shape.count() of them
+};
+
+/// The weights of one layer. `type` is the file's word for it: "Convolution", or a number in files of 2014.
+struct LayerWeights {
+  std::string name, type;
+  std::vector<BlobFile> blobs;
+};
+
+/// The layers of a .caffemodel that have weights, in its order: of BVLC, Intel or NVIDIA (whose 16-bit blobs are widened),
+/// of 2013, 2014 or today. Memory stays within a small multiple of the file's size, whatever the file says. `digest`, where
+/// wanted, is of the file's bytes. Throws Error(kSnapshot) where the file is truncated, corrupt or of another kind, and
+/// Error(kIo) where it cannot be read.
+std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr);
+std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path);
+
+/// Writes a net with its blobs atomically and returns the digest of the file's bytes. Throws Error(kSnapshot) past the 2 GiB
+/// that the format can hold, Error(kIo) where it cannot be written.
+std::string write_weights(const std::string& path, const caffe::NetParameter& net);
+
+/// A .binaryproto with one blob: a mean image, an infogain matrix. Throws Error(kData) where the file is wrong.
+BlobFile read_blob_file(const std::string& path);
+void write_blob_file(const std::string& path, const BlobFile& blob);
+
+/// The blob as a message, 32-bit and with its shape; and back, of any dialect, with the number of values checked
+/// (Error(kSnapshot) about `what`).
+void to_message(const BlobFile& blob, caffe::BlobProto& message);
+BlobFile from_message(const caffe::BlobProto& message, const std::string& what);
+
+}  // namespace cortado
