@@ -1,0 +1,176 @@
+#include "solvers/check.h"
+
+#include <cmath>
+
+#include "solvers/learning_rate.h"
+#include "solvers/update_rule.h"
+
+namespace cortado {
+
+namespace {
+
+using Config = caffe::SolverParameter;
+
+/// Runs one check after another; each throws FieldError for the first thing it minds.
+class Checker {
+ public:
+  Checker(const SolverFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+
+  template <typename Check>
+  void run(const Check& check) {
+    try {
+      check(file_.solver);
+    } catch (const FieldError& error) {
+      mistakes_.add(mistake_at(file_, error));
+    }
+  }
+
+  /// The field's value is in [least, most].
+  void range(const char* field, double value, double least, const char* hint = "", double most = INFINITY) {
+    if (value >= least && value <= most) return;
+    char text[64];
+    std::snprintf(text, sizeof text, "%g, but must be at %s %g", value, value < least ? "least" : "most",
+                  value < least ? least : most);
+    mistakes_.add(mistake_at(file_, FieldError(field, std::string(field) + " is " + text, hint)));
+  }
+
+ private:
+  const SolverFile& file_;
+  Mistakes& mistakes_;
+};
+
+void check_finite(const Config& config) {
+  const auto* reflection = config.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(config, &fields);
+  for (const auto* field : fields)
+    if (field->cpp_type() == field->CPPTYPE_FLOAT && !field->is_repeated() &&
+        !std::isfinite(reflection->GetFloat(config, field)))
+      throw FieldError(field->name(), field->name() + " is not a finite number");
+}
+
+void check_one_train_net(const Config& config) {
+  const std::pair<const char*, bool> sources[] = {{"train_net_param", config.has_train_net_param()},
+                                                  {"train_net", config.has_train_net()},
+                                                  {"net_param", config.has_net_param()},
+                                                  {"net", config.has_net()}};
+  const char* first = nullptr;
+  for (const auto& [name, given] : sources) {
+    if (!given) continue;
+    if (first) throw FieldError(name, std::string("both ") + first + " and " + name + " give the net to train", "keep one");
+    first = name;
+  }
+  if (!first) throw FieldError("net", "no net to train", "add net: \"PATH\"");
+}
+
+void check_test_nets(const Config& config) {
+  const int nets = count_test_nets(config), named = config.test_net_param_size() + config.test_net_size();
+  if (config.test_iter_size() != nets)
+    throw FieldError("test_iter", std::to_string(config.test_iter_size()) + " test_iter for " + std::to_string(nets) +
+                                      " test nets", "each test net takes one test_iter");
+  if (config.test_state_size() > 0 && config.test_state_size() != nets)
+    throw FieldError("test_state[0]", std::to_string(config.test_state_size()) + " test_state for " +
+                                          std::to_string(nets) + " test nets", "give one for each test net, or none");
+  if (nets > 0 && config.test_interval() <= 0)
+    throw FieldError(config.has_test_interval() ? "test_interval" : named > 0 ? "test_net[0]" : "test_iter[0]",
+                     "there is something to test, but no test_interval", "every how many iterations?");
+  for (int i = 0; i < config.test_iter_size(); ++i)
+    if (config.test_iter(i) <= 0)
+      throw FieldError("test_iter[" + std::to_string(i) + "]",
+                       "test_iter is " + std::to_string(config.test_iter(i)) + ": a test takes at least one batch");
+}
+
+void check_rule(const Config& config) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const UpdateRule* rule : all_update_rules()) {
+    names.push_back(rule->name);
+    list += (list.empty() ? "one of " : ", ") + rule->name;
+  }
+  const UpdateRule* rule = find_update_rule(config.type());
+  const std::string guess = did_you_mean(config.type(), names);
+  if (!rule) throw FieldError("type", "unknown solver type '" + config.type() + "'", guess.empty() ? list : guess);
+  rule->check(config);
+}
+
+void check_regularization(const Config& config) {
+  const std::string& type = config.regularization_type();
+  if (type == "L2" || type == "L1") return;
+  throw FieldError("regularization_type", "unknown regularization_type '" + type + "'", "L2 or L1");
+}
+
+void check_snapshots(const Config& config) {
+  if (config.snapshot_format() == Config::HDF5)
+    throw FieldError("snapshot_format", "snapshots are written as BINARYPROTO only", "remove snapshot_format: HDF5");
+}
+
+/// Options of NVIDIA's and Intel's programs that change what is learned: training on without them would mislead.
+void check_foreign(const Config& config) {
+  const std::pair<const char*, bool> unsupported[] = {
+      {"rampup_interval", config.rampup_interval() != 0},
+      {"min_lr", config.min_lr() != 0},
+      {"momentum_policy", config.momentum_policy() != "fixed"},
+      {"larc", config.larc()},
+      {"weight_decay_policy", config.weight_decay_policy() != "fixed"},
+      {"plateau_winsize[0]", config.plateau_winsize_size() > 0},
+      {"stagelr[0]", config.stagelr_size() > 0},
+      {"stageiter[0]", config.stageiter_size() > 0},
+      {"warmup_iter", config.warmup_iter() != 0},
+      {"local_lr_auto", config.local_lr_auto()},
+      {"disabled_update", config.disabled_update()},
+      {"test_offset", config.test_offset() != 0},
+      {"eval_type", config.eval_type() != "classification"},
+      {"solver_data_type", config.solver_data_type() != caffe::FLOAT},
+  };
+  for (const auto& [field, used] : unsupported)
+    if (used) throw FieldError(field, "this option of another Caffe is not supported", "remove it, or set its default");
+}
+
+void check_required(const Config& config) {
+  if (!config.has_max_iter()) throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
+}
+
+void check_base_lr(const Config& config) {
+  if (!config.has_base_lr()) throw FieldError("base_lr", "no base_lr: how fast to learn?", "add base_lr: 0.01");
+}
+
+}  // namespace
+
+Mistake mistake_at(const SolverFile& file, const FieldError& error) {
+  return {file.positions.place(error.field()), error.message(), error.hint(), {}};
+}
+
+int count_test_nets(const Config& solver) {
+  const int named = solver.test_net_param_size() + solver.test_net_size();
+  const bool generic = solver.has_net_param() || solver.has_net();
+  return generic ? std::max(named, solver.test_iter_size()) : named;
+}
+
+void check_solver(const SolverFile& file, Mistakes& mistakes) {
+  const Config& config = file.solver;
+  Checker checker(file, mistakes);
+  checker.run(check_finite);
+  checker.run(check_one_train_net);
+  checker.run(check_required);
+  checker.run(check_base_lr);
+  checker.range("max_iter", config.max_iter(), 0);
+  checker.range("base_lr", config.base_lr(), 0);
+  checker.range("iter_size", config.iter_size(), 1);
+  checker.range("average_loss", config.average_loss(), 1);
+  checker.range("display", config.display(), 0, "0 shows nothing");
+  checker.range("snapshot", config.snapshot(), 0, "0 writes only the last snapshot");
+  checker.range("test_interval", config.test_interval(), 0);
+  checker.range("momentum", config.momentum(), 0);
+  checker.range("weight_decay", config.weight_decay(), 0);
+  if (config.clip_gradients() == 0)
+    mistakes.add(mistake_at(file, FieldError("clip_gradients", "clip_gradients: 0 makes every gradient zero",
+                                             "a negative number turns clipping off")));
+  checker.run(check_test_nets);
+  checker.run([](const Config& c) { LearningRate rate(c); });
+  checker.run(check_rule);
+  checker.run(check_regularization);
+  checker.run(check_snapshots);
+  checker.run(check_foreign);
+}
+
+}  // namespace cortado

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/error.h"
+#include "proto/read_text.h"
+
+namespace cortado {
+
+/// Every mistake in the options of a solver that shows without its nets: values out of range, unknown types and policies,
+/// numbers of test nets that do not agree, options of other programs that would be ignored. Nets are not read.
+void check_solver(const SolverFile& file, Mistakes& mistakes);
+
+/// A mistake in the solver file at the field that `error` names.
+Mistake mistake_at(const SolverFile& file, const FieldError& error);
+
+/// How many test nets `solver` describes: one for each test_net_param and test_net, and as many of net_param or net as
+/// test_iter has entries left.
+int count_test_nets(const caffe::SolverParameter& solver);
+
+}  // namespace cortado

@@ -1,0 +1,132 @@
+#include "solvers/metrics_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/log.h"
+
+namespace cortado {
+
+namespace {
+
+std::string number(double value) {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Inf\"" : "\"-Inf\"";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 32) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", unsigned(c));
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string field(const char* name, const std::string& value) { return std::string(",\"") + name + "\":" + value; }
+
+std::string outputs_field(const std::vector<Score>& scores) {
+  std::string list;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    std::string name = scores[i].name;
+    for (size_t j = 0, same = 0; j < i; ++j)  // outputs of several elements: every key once
+      if (scores[j].name == scores[i].name) name = scores[i].name + "[" + std::to_string(++same) + "]";
+    list += (i ? "," : "") + quoted(name) + ":" + number(scores[i].value);
+  }
+  return field("outputs", "{" + list + "}");
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Whether the file ends in the middle of a line, as a killed run may leave it.
+bool is_torn(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  char last = '\n';
+  return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+}  // namespace
+
+MetricsWriter::MetricsWriter(const std::string& path) : path_(path) {
+  file_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(errno));
+  if (is_torn(file_) && ::write(file_, "\n", 1) != 1)
+    throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(errno));
+}
+
+MetricsWriter::~MetricsWriter() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void MetricsWriter::write(const char* event, const Progress& progress, const std::string& more) {
+  char head[96];
+  std::snprintf(head, sizeof head, "{\"t\":%.6f,\"ev\":\"%s\",\"iter\":%lld", now(), event, (long long)progress.iter);
+  const std::string line = head + more + "}\n";
+  ssize_t written;
+  do written = ::write(file_, line.data(), line.size());
+  while (written < 0 && errno == EINTR);
+  if (written == ssize_t(line.size()) || failed_) return;
+  failed_ = true;
+  log_warning() << "metrics are lost: cannot write to " << path_ << ": " << std::strerror(errno);
+}
+
+void MetricsWriter::on_start(const Progress& progress) {
+  write("run_start", progress, field("schema", "1") + field("max_iter", std::to_string(progress.max_iter)));
+}
+
+void MetricsWriter::on_resume(const Progress& progress, const std::string& state_path) {
+  write("resume", progress, field("from", quoted(state_path)));
+}
+
+void MetricsWriter::on_display(const Progress& progress, const std::vector<Score>& outputs) {
+  const double images = double(progress.iter - progress.start_iter) * double(progress.images_per_iter);
+  std::string more = field("loss", number(progress.smoothed_loss)) + field("lr", number(progress.rate));
+  if (progress.seconds > 0 && images > 0)
+    more += field("img_s", number(images / progress.seconds)) +
+            field("data_wait", number(progress.wait_seconds / progress.seconds));
+  write("train", progress, more + outputs_field(outputs));
+}
+
+void MetricsWriter::on_test(const Progress& progress, int net, const std::vector<Score>& scores,
+                            const std::vector<BestTestScore>&) {
+  write("test", progress, field("net", std::to_string(net)) + outputs_field(scores));
+}
+
+void MetricsWriter::on_snapshot(const Progress& progress, const std::string& state_path) {
+  write("snapshot", progress, field("path", quoted(state_path)));
+}
+
+void MetricsWriter::on_warning(const Progress& progress, const std::string& text) {
+  write("warn", progress, field("text", quoted(text)));
+}
+
+void MetricsWriter::on_diverged(const Progress& progress, const std::string& text) {
+  write("nan", progress, field("loss", number(progress.loss)) + field("text", quoted(text)));
+}
+
+void MetricsWriter::on_end(const Progress& progress, Outcome outcome) {
+  write(outcome == Outcome::kFinished ? "run_end" : "stop", progress, field("loss", number(progress.smoothed_loss)));
+}
+
+}  // namespace cortado

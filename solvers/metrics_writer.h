@@ -1,0 +1,40 @@
+#pragma once
+
+// metrics.jsonl: one JSON object per event and line, written whole and at once, so that a killed run leaves at most one torn
+// line and a resumed one appends. Numbers that JSON does not know are the strings "NaN", "Inf" and "-Inf".
+//   {"t":1.25,"ev":"train","iter":100,"loss":0.3,"lr":0.01,"img_s":5321,"data_wait":0.018,"outputs":{"loss":0.31}}
+// ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, stop or run_end; t is Unix time.
+
+#include <string>
+
+#include "solvers/observer.h"
+
+namespace cortado {
+
+class MetricsWriter : public TrainObserver {
+ public:
+  /// Opens `path` to append, creating it. Throws Error(kIo).
+  explicit MetricsWriter(const std::string& path);
+  ~MetricsWriter() override;
+  MetricsWriter(const MetricsWriter&) = delete;
+  MetricsWriter& operator=(const MetricsWriter&) = delete;
+
+  void on_start(const Progress&) override;
+  void on_resume(const Progress&, const std::string& state_path) override;
+  void on_display(const Progress&, const std::vector<Score>& outputs) override;
+  void on_test(const Progress&, int net, const std::vector<Score>&, const std::vector<BestTestScore>&) override;
+  void on_snapshot(const Progress&, const std::string& state_path) override;
+  void on_warning(const Progress&, const std::string& text) override;
+  void on_diverged(const Progress&, const std::string& text) override;
+  void on_end(const Progress&, Outcome) override;
+
+ private:
+  /// Writes {"t":..,"ev":`event`,"iter":.. `more`}; a disk that is full is reported once and then ignored.
+  void write(const char* event, const Progress& progress, const std::string& more);
+
+  std::string path_;
+  int file_ = -1;
+  bool failed_ = false;
+};
+
+}  // namespace cortado

@@ -1,0 +1,58 @@
+#pragma once
+
+// What a run tells those who watch it: a progress line, a file of metrics, a test.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cortado {
+
+/// Where training stands. Times are in seconds of iterations alone, without tests and snapshots.
+struct Progress {
+  int64_t iter = 0;        ///< updates made
+  int64_t start_iter = 0;  ///< where this run began: not 0 after a resume
+  int64_t max_iter = 0;
+  double loss = 0;           ///< of the latest iteration
+  double smoothed_loss = 0;  ///< mean of the latest average_loss iterations
+  float rate = 0;            ///< of the latest iteration
+  double seconds = 0;        ///< spent in this run
+  double wait_seconds = 0;   ///< of those, spent waiting for data
+  int64_t images_per_iter = 0;  ///< batch size times iter_size; 0 if there is no data layer
+};
+
+/// One number that a net gave out.
+struct Score {
+  std::string name;
+  double value = 0;
+  float loss_weight = 0;
+};
+
+/// The best value that an output of a test net has had: the least for losses, the greatest for everything else.
+struct BestTestScore {
+  std::string name;  ///< "accuracy", or "#1 accuracy" for the second test net
+  double value = 0;
+  int64_t iter = 0;
+};
+
+/// How a run ended when it did not end with an Error.
+enum class Outcome { kFinished, kStopped };
+
+/// Nothing here may throw. References are valid during the call only.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_start(const Progress&) {}
+  virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
+  virtual void on_iteration(const Progress&) {}  ///< after each update; must be cheap and allocate nothing
+  /// At each display, before the update of that iteration: `progress.iter` is the iteration shown.
+  virtual void on_display(const Progress&, const std::vector<Score>& /*outputs*/) {}
+  virtual void on_test_batch(const Progress&, int /*net*/, int /*done*/, int /*of*/) {}
+  virtual void on_test(const Progress&, int /*net*/, const std::vector<Score>&, const std::vector<BestTestScore>&) {}
+  virtual void on_snapshot(const Progress&, const std::string& /*state_path*/) {}
+  virtual void on_warning(const Progress&, const std::string& /*text*/) {}
+  virtual void on_diverged(const Progress&, const std::string& /*text*/) {}
+  virtual void on_end(const Progress&, Outcome) {}
+};
+
+}  // namespace cortado

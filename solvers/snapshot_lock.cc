@@ -1,0 +1,90 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "solvers/snapshot.h"
+
+namespace cortado {
+
+namespace {
+
+std::string folder_or_here(const std::string& prefix) {
+  const std::string folder = folder_of(prefix);
+  return folder.empty() ? "." : folder;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code failure;
+  if (!std::filesystem::create_directories(folder, failure)) {
+    if (failure)
+      throw Error(ExitCode::kIo, "cannot make the folder " + folder + " for snapshots: " + failure.message(),
+                  "choose another snapshot_prefix");
+    return;
+  }
+  log_info() << "Made the folder " << folder << " for snapshots";
+}
+
+/// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and locking.
+int open_locked(const std::string& path, const std::string& prefix) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0)
+    throw Error(ExitCode::kIo, "snapshots of " + prefix + " cannot be written: " + std::strerror(errno),
+                "snapshot_prefix must lie in a folder that this user may write to");
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    ::close(file);
+    if (reason == EWOULDBLOCK)
+      throw Error(ExitCode::kIo, "another process writes snapshots of " + prefix,
+                  "wait for it, stop it, or choose another snapshot_prefix");
+    throw Error(ExitCode::kIo, "cannot lock " + path + ": " + std::strerror(reason));
+  }
+  struct stat mine, named;
+  if (::fstat(file, &mine) == 0 && ::stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
+      mine.st_dev == named.st_dev)
+    return file;
+  ::close(file);
+  return -1;
+}
+
+/// Files that a killed process was writing when it was killed. Nobody else can be writing any: the lock is held.
+void remove_leftovers(const std::string& prefix) {
+  const std::string begin = file_name_of(prefix) + "_iter_";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_or_here(prefix), ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool ours = name.starts_with(begin) && (name.find(".caffemodel.tmp.") != std::string::npos ||
+                                                  name.find(".solverstate.tmp.") != std::string::npos);
+    if (ours) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+SnapshotLock::SnapshotLock(const std::string& prefix) {
+  make_folder(folder_or_here(prefix));
+  path_ = join_path(folder_of(prefix), "." + file_name_of(prefix) + ".lock");
+  while (file_ < 0) file_ = open_locked(path_, prefix);
+  remove_leftovers(prefix);
+}
+
+SnapshotLock::~SnapshotLock() {
+  ::unlink(path_.c_str());  // while the lock is held: whoever waits finds that its file has no name any more
+  ::close(file_);
+}
+
+int64_t free_bytes(const std::string& prefix) {
+  struct statvfs system;
+  if (::statvfs(folder_or_here(prefix).c_str(), &system) != 0) return -1;
+  return int64_t(system.f_bavail) * int64_t(system.f_frsize);
+}
+
+}  // namespace cortado

@@ -1,0 +1,221 @@
+#include "solvers/solver.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "solvers/check.h"
+
+namespace cortado {
+
+namespace {
+
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+SolverFile checked(SolverFile file) {
+  Mistakes mistakes;
+  check_solver(file, mistakes);
+  mistakes.throw_if_any(ExitCode::kNet);
+  return file;
+}
+
+bool wants_snapshots(const caffe::SolverParameter& config) {
+  return config.snapshot() > 0 || config.snapshot_after_train();
+}
+
+}  // namespace
+
+Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
+    : file_(checked(std::move(file))), context_(context), rate_(file_.solver), window_(file_.solver.average_loss()) {
+  log_info() << "Initializing solver from parameters: \n" << config().DebugString();
+  if (!options.snapshot.empty() && !options.weights.empty())
+    throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
+                "a snapshot brings its weights; --weights starts a new training from them");
+  const std::string& prefix = config().snapshot_prefix();
+  if (wants_snapshots(config())) lock_.emplace(prefix);
+  std::optional<Snapshot> snapshot;
+  if (!options.snapshot.empty()) snapshot = find_snapshot(options.snapshot, prefix);
+  choose_seed(snapshot);
+  nets_ = make_solver_nets(file_, options, context_);
+  if (!snapshot) load_starting_weights(starting_weights(config(), options), nets_);
+  outputs_ = std::make_unique<OutputReader>(net());
+  for (size_t i = 0; i < nets_.tests.size(); ++i)
+    testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
+  update_.emplace(config(), net());
+  progress_.max_iter = config().max_iter();
+  progress_.images_per_iter = net().batch_size() * config().iter_size();
+  if (snapshot) restore(*snapshot);
+  progress_.start_iter = progress_.iter;
+  check_space();
+  log_info() << "Solver scaffolding done.";
+}
+
+Solver::~Solver() = default;
+
+int64_t Solver::memory_bytes() const { return nets_.train->memory_bytes() + update_->history_bytes(); }
+
+void Solver::warn(const std::string& text) {
+  log_warning() << text;
+  tell([&](TrainObserver& observer) { observer.on_warning(progress_, text); });
+}
+
+Outcome Solver::run(Requests& requests) {
+  requests_ = &requests;
+  log_info() << "Solving " << net().name();
+  log_info() << "Learning Rate Policy: " << config().lr_policy();
+  tell([&](TrainObserver& observer) { observer.on_start(progress_); });
+  if (!resumed_from_.empty()) tell([&](TrainObserver& observer) { observer.on_resume(progress_, resumed_from_); });
+  step(progress_.max_iter - progress_.iter);
+  if ((stop_ || config().snapshot_after_train()) try_snapshot();
+  if (stop_) log_info() << "Optimization stopped early.";
+  else finish();
+  requests_ = &no_requests_;
+  const Outcome outcome = stop_ ? Outcome::kStopped : Outcome::kFinished;
+  tell([&](TrainObserver& observer) { observer.on_end(progress_, outcome); });
+  if (failed_snapshot_) throw *failed_snapshot_;
+  return outcome;
+}
+
+/// The loss after the last update, and the last test.
+void Solver::finish() {
+  if (config().display() > 0 && iter() % config().display() == 0) {
+    forward(uint64_t(iter()) * uint64_t(config().iter_size()));
+    window_.add(float(net().loss()));
+    log_info() << "Iteration " << iter() << ", loss = " << Shown{window_.smoothed()};
+  }
+  if (config().test_interval() > 0 && iter() % config().test_interval() == 0) test_all();
+  if (!stop_) log_info() << "Optimization Done.";
+}
+
+bool Solver::step(int64_t iterations) {
+  stop_ = false;
+  shown_seconds_ = clock_seconds();
+  shown_iter_ = iter();
+  for (const int64_t end = iter() + iterations; iter() < end && !stop_;) {
+    if (is_test_due() && !test_all()) break;
+    iterate();
+    take_requests();
+    if (config().snapshot() > 0 && iter() % config().snapshot() == 0) try_snapshot();
+  }
+  return !stop_;
+}
+
+bool Solver::is_test_due() const {
+  return config().test_interval() > 0 && iter() % config().test_interval() == 0 &&
+         (iter() > 0 || config().test_initialization());
+}
+
+void Solver::iterate() {
+  const double begin = clock_seconds(), waited = net().wait_seconds();
+  const bool display = config().display() > 0 && iter() % config().display() == 0;
+  progress_.loss = forward_backward(display && config().debug_info());
+  window_.add(float(progress_.loss));
+  progress_.smoothed_loss = window_.smoothed();
+  if (display) log_display();
+  progress_.rate = rate_.next(iter());
+  if (display) {
+    log_info() << "Iteration " << iter() << ", lr = " << progress_.rate;
+    tell([&](TrainObserver& observer) { observer.on_display(progress_, outputs_->scores()); });
+  }
+  update_->apply(iter(), progress_.rate, display);
+  ++progress_.iter;
+  progress_.seconds += clock_seconds() - begin;
+  progress_.wait_seconds += net().wait_seconds() - waited;
+  tell([&](TrainObserver& observer) { observer.on_iteration(progress_); });
+}
+
+void Solver::forward(uint64_t pass) {
+  context_.pass = pass;
+  net().forward();
+}
+
+/// Gradients of iter_size batches, added up, and the mean of their losses.
+double Solver::forward_backward(bool verbose) {
+  double sum = 0;
+  for (int k = 0; k < config().iter_size(); ++k) {
+    forward(uint64_t(iter()) * uint64_t(config().iter_size()) + uint64_t(k));
+    sum += net().loss();
+    if (!std::isfinite(sum)) {
+      progress_.loss = sum;
+      throw_diverged("the loss is " + std::string(std::isnan(sum) ? "nan" : "inf"),
+                     "a smaller base_lr or clip_gradients may help");
+    }
+    if (verbose) net().log_debug_info(false);
+    net().backward(k > 0);
+    if (verbose) net().log_debug_info(true);
+  }
+  return sum / config().iter_size();
+}
+
+void Solver::throw_diverged(const std::string& what, const std::string& hint) {
+  const std::string where = net().first_not_finite();
+  const std::string text = "training diverged at iteration " + std::to_string(iter()) + ": " + what +
+                           (where.empty() ? "" : "; first in " + where) +
+                           (last_snapshot_ >= 0 ? "; the snapshot of iteration " + std::to_string(last_snapshot_) + " is good" : "");
+  tell([&](TrainObserver& observer) { observer.on_diverged(progress_, text); });
+  throw Error(ExitCode::kDiverged, text, hint);
+}
+
+void Solver::log_display() {
+  const double now = clock_seconds(), lapse = now - shown_seconds_;
+  log_info() << "Iteration " << iter() << " (" << float(double(iter() - shown_iter_) / (lapse > 0 ? lapse : 1)) << " iter/s, "
+             << float(lapse) << "s/" << config().display() << " iters), loss = " << Shown{progress_.smoothed_loss};
+  shown_seconds_ = now;
+  shown_iter_ = iter();
+  log_scores("Train", outputs_->read());
+}
+
+void Solver::take_requests() {
+  const int asked = requests_->exchange(kRequestNothing);
+  if (asked & kRequestSnapshot) try_snapshot();
+  if (asked & kRequestStop) stop_ = true;
+}
+
+void Solver::test() { test_all(); }
+
+/// False: told to stop. A snapshot written meanwhile is of the moment before the first of these tests, which a resumed run
+/// does again.
+bool Solver::test_all() {
+  before_test_.emplace();
+  save_tests(*before_test_);
+  bool whole = true;
+  for (size_t i = 0; i < testers_.size() && whole; ++i) whole = run_test(i);
+  if (whole || !stop_) before_test_.reset();
+  return whole;
+}
+
+bool Solver::run_test(size_t index) {
+  Tester& tester = testers_[index];
+  log_info() << "Iteration " << iter() << ", Testing net (#" << index << ")";
+  const bool whole = tester.run([&](int done) {
+    take_requests();
+    tell([&](TrainObserver& observer) { observer.on_test_batch(progress_, int(index), done, tester.batches()); });
+    return !stop_;
+  });
+  if (!whole) {
+    log_info() << "Test interrupted.";
+    return false;
+  }
+  if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
+  log_scores("Test", tester.scores());
+  keep_best(index);
+  tell([&](TrainObserver& observer) { observer.on_test(progress_, int(index), tester.scores(), best_); });
+  return true;
+}
+
+void Solver::keep_best(size_t index) {
+  for (const Score& score : testers_[index].scores()) {
+    const std::string name = (index > 0 ? "#" + std::to_string(index) + " " : "") + score.name;
+    const bool less_is_better = score.loss_weight != 0 || score.name.find("loss") != std::string::npos;
+    BestTestScore* best = nullptr;
+    for (BestTestScore& known : best_)
+      if (known.name == name) best = &known;
+    if (!best) best_.push_back({name, score.value, iter()});
+    else if (less_is_better ? score.value < best->value : score.value > best->value) *best = {name, score.value, iter()};
+  }
+}
+
+}  // namespace cortado

@@ -1,0 +1,157 @@
+#include "solvers/solver_nets.h"
+
+#include <map>
+#include <sstream>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "solvers/check.h"
+
+namespace cortado {
+
+namespace {
+
+/// Where one net comes from: a path in the solver's `field`, or a net written inside the solver at `field`.
+struct Source {
+  std::string field;
+  const std::string* path = nullptr;
+  const caffe::NetParameter* message = nullptr;
+
+  std::string str() const {
+    const std::string name = field.substr(0, field.find('['));
+    return path ? name + " file: " + *path : name;
+  }
+};
+
+class NetMaker {
+ public:
+  NetMaker(const SolverFile& file, const SolverOptions& options, Context& context)
+      : file_(file), options_(options), context_(context) {}
+
+  std::unique_ptr<Net> make_train();
+  std::unique_ptr<Net> make_test(int index, const Source& source, Net& train);
+  Source train_source() const;
+  std::vector<Source> test_sources() const;
+
+ private:
+  std::shared_ptr<const NetFile> read(const Source& source);
+  std::string find_path(const Source& source) const;
+  graph::BuildOptions build_options() const;
+
+  const SolverFile& file_;
+  const SolverOptions& options_;
+  Context& context_;
+  std::map<std::string, std::shared_ptr<const NetFile>> read_;  // the usual file holds the training and the test net
+};
+
+Source NetMaker::train_source() const {
+  const caffe::SolverParameter& solver = file_.solver;
+  if (solver.has_train_net_param()) return {.field = "train_net_param", .message = &solver.train_net_param()};
+  if (solver.has_train_net()) return {.field = "train_net", .path = &solver.train_net()};
+  if (solver.has_net_param()) return {.field = "net_param", .message = &solver.net_param()};
+  return {.field = "net", .path = &solver.net()};
+}
+
+/// In Caffe's order, which gives the tests their numbers.
+std::vector<Source> NetMaker::test_sources() const {
+  const caffe::SolverParameter& solver = file_.solver;
+  std::vector<Source> sources;
+  for (int i = 0; i < solver.test_net_param_size(); ++i)
+    sources.push_back({.field = path_to("", "test_net_param", i), .message = &solver.test_net_param(i)});
+  for (int i = 0; i < solver.test_net_size(); ++i)
+    sources.push_back({.field = path_to("", "test_net", i), .path = &solver.test_net(i)});
+  while (int(sources.size()) < count_test_nets(solver)) {
+    if (solver.has_net_param()) sources.push_back({.field = "net_param", .message = &solver.net_param()});
+    else sources.push_back({.field = "net", .path = &solver.net()});
+  }
+  return sources;
+}
+
+std::string NetMaker::find_path(const Source& source) const {
+  if (file_exists(*source.path)) return *source.path;
+  const std::string beside = join_path(folder_of(file_.positions.file()), *source.path);
+  if (file_exists(beside)) {
+    log_info() << "There is no " << *source.path << " in the current folder; taking " << beside;
+    return beside;
+  }
+  throw Error(ExitCode::kIo, {file_.positions.place(source.field), "there is no file " + *source.path,
+                              "paths are taken from the current folder, then from the solver's", {}});
+}
+
+std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
+  std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
+  if (file) return file;
+  if (source.path) file = std::make_shared<NetFile>(read_net(find_path(source)));
+  else file = std::make_shared<NetFile>(NetFile{*source.message, file_.positions.below(source.field)});
+  return file;
+}
+
+graph::BuildOptions NetMaker::build_options() const {
+  graph::BuildOptions build;
+  build.fuse = options_.fuse;
+  build.switch_off = options_.switch_off;
+  build.data_threads = options_.data_threads;
+  build.seed = context_.seed;
+  return build;
+}
+
+std::unique_ptr<Net> NetMaker::make_train() {
+  const Source source = train_source();
+  log_info() << "Creating training net from " << source.str();
+  graph::BuildOptions build = build_options();
+  build.state.set_phase(caffe::TRAIN);
+  build.state.MergeFrom(file_.solver.train_state());
+  build.state.MergeFrom(options_.state);
+  build.keep_all = file_.solver.debug_info();
+  return make_net(read(source), build, context_);
+}
+
+std::unique_ptr<Net> NetMaker::make_test(int index, const Source& source, Net& train) {
+  log_info() << "Creating test net (#" << index << ") specified by " << source.str();
+  graph::BuildOptions build = build_options();
+  build.state.set_phase(caffe::TEST);
+  if (file_.solver.test_state_size() > 0) build.state.MergeFrom(file_.solver.test_state(index));
+  build.backward = false;
+  return make_net(read(source), build, context_, &train);
+}
+
+bool has_weights_of_its_own(const Net& test, const Net& train) {
+  for (const graph::SourceLayer& layer : test.plan().graph.layers)
+    if (!layer.weights.empty() && train.plan().graph.source_named(layer.config->name()) < 0) return true;
+  return false;
+}
+
+}  // namespace
+
+SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
+  NetMaker maker(file, options, context);
+  SolverNets nets;
+  nets.train = maker.make_train();
+  log_info() << "Memory required for data: " << nets.train->plan().arena_bytes;
+  for (const Source& source : maker.test_sources())
+    nets.tests.push_back(maker.make_test(int(nets.tests.size()), source, *nets.train));
+  return nets;
+}
+
+std::vector<std::string> starting_weights(const caffe::SolverParameter& solver, const SolverOptions& options) {
+  const std::vector<std::string> of_solver(solver.weights().begin(), solver.weights().end());
+  std::vector<std::string> files;
+  for (const std::string& list : options.weights.empty() ? of_solver : options.weights) {
+    std::istringstream parts(list);
+    for (std::string part; std::getline(parts, part, ',');)
+      if (!part.empty()) files.push_back(part);
+  }
+  return files;
+}
+
+void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets) {
+  for (const std::string& path : files) {
+    log_info() << "Finetuning from " << path;
+    const std::vector<LayerWeights> weights = read_weights(path);
+    nets.train->load_weights(weights, path);
+    for (const std::unique_ptr<Net>& test : nets.tests)
+      if (has_weights_of_its_own(*test, *nets.train)) test->load_weights(weights, path);
+  }
+}
+
+}  // namespace cortado

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/net.h"
+#include "proto/read_text.h"
+
+namespace cortado {
+
+/// What the command line adds to a solver file.
+struct SolverOptions {
+  caffe::NetState state;             ///< level and stages: merged over the solver's train_state, as Caffe does
+  std::vector<std::string> weights;  ///< files to start from, in order; replaces the solver's `weights`. Each may be a list
+                                     ///< separated by commas
+  std::string snapshot;              ///< what to resume from: "", a path, or "auto"
+  int data_threads = 1;
+  bool fuse = true;
+  std::vector<std::string> switch_off;  ///< passes of the graph not to run
+};
+
+/// The net that learns, and those that look at its weights. The tests go first when this is destroyed.
+struct SolverNets {
+  std::unique_ptr<Net> train;
+  std::vector<std::unique_ptr<Net>> tests;
+};
+
+/// Builds the nets that a checked solver names; their draws are keyed by context.seed. A path is looked up in the current
+/// folder, then beside the solver. Throws what reading and building nets throw.
+SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
+
+/// Loads weight files into the training net, and into test nets for the layers that only they have.
+void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets);
+
+/// The files to start from: the options' or else the solver's, lists taken apart.
+std::vector<std::string> starting_weights(const caffe::SolverParameter& solver, const SolverOptions& options);
+
+}  // namespace cortado

@@ -1,0 +1,188 @@
+// A solver's state to and from snapshots: all that decides the bits of what comes next.
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "solvers/solver.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kVersion = "cortado 1";
+
+std::string net_name(size_t test) { return "test:" + std::to_string(test); }
+
+void save_positions(const Net& net, const std::string& name, uint64_t seed, caffe::TrainingState& training) {
+  for (const auto& [layer, position] : net.positions()) {
+    caffe::DataPosition& data = *training.add_data();
+    data.set_net(name);
+    data.set_layer(layer);
+    data.set_position(position);
+    data.set_seed(seed);
+  }
+}
+
+/// One line for each node of the plan: what would change bits if it were chosen otherwise.
+std::vector<std::string> choices_of(const Net& net) {
+  std::vector<std::string> lines;
+  const graph::Plan& plan = net.plan();
+  for (size_t n = 0; n < plan.graph.nodes.size(); ++n) {
+    const graph::Node& node = plan.graph.nodes[n];
+    std::string line = node.name + " (" + node.type + ")";
+    for (const graph::ValueId y : node.y) line += " " + name_of(plan.graph.values[size_t(y)].layout);
+    if (!plan.needs[n].algorithm.empty()) line += " " + plan.needs[n].algorithm;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void Solver::choose_seed(const std::optional<Snapshot>& snapshot) {
+  const bool given = config().random_seed() >= 0;
+  if (given) {
+    context_.seed = uint64_t(config().random_seed());
+  } else {
+    context_.seed = std::random_device()();
+    if (!snapshot || !snapshot->exact()) log_info() << "No random_seed is given: taking " << context_.seed;
+  }
+  if (!snapshot || !snapshot->exact()) return;
+  const uint64_t before = snapshot->state.training().seed();
+  if (given && before != context_.seed) warn("random_seed differs from the snapshot's; training goes on with the snapshot's");
+  context_.seed = before;
+}
+
+caffe::SolverState Solver::state() const {
+  caffe::SolverState state;
+  state.set_iter(int(iter()));
+  state.set_current_step(rate_.current_step());
+  update_->save(*state.mutable_history());
+  save_training(*state.mutable_training());
+  return state;
+}
+
+void Solver::save_tests(caffe::TrainingState& training) const {
+  for (size_t i = 0; i < testers_.size(); ++i) {
+    training.add_test_pass(testers_[i].passes());
+    save_positions(*nets_.tests[i], net_name(i), context_.seed, training);
+  }
+}
+
+void Solver::save_training(caffe::TrainingState& training) const {
+  if (before_test_) training = *before_test_;
+  else save_tests(training);
+  training.set_version(kVersion);
+  training.set_seed(context_.seed);
+  training.set_pass(uint64_t(iter()) * uint64_t(config().iter_size()));
+  save_positions(*nets_.train, "train", context_.seed, training);
+  for (const float loss : window_.recent()) training.add_recent_losses(loss);
+  training.set_smoothed_loss(window_.smoothed());
+  training.set_threads(context_.threads);
+  training.set_device(context_.device.str());
+  for (const std::string& line : choices_of(*nets_.train)) training.add_choices(line);
+  for (const BestTestScore& best : best_) {
+    caffe::BestScore& score = *training.add_best();
+    score.set_name(best.name);
+    score.set_value(best.value);
+    score.set_iter(int(best.iter));
+  }
+}
+
+void Solver::restore(const Snapshot& snapshot) {
+  log_info() << "Restoring previous solver status from " << snapshot.state_path;
+  net().load_weights(snapshot.weights, snapshot.weights_path);
+  update_->load(snapshot.state.history(), snapshot.state_path);
+  progress_.iter = snapshot.state.iter();
+  rate_.set_current_step(snapshot.state.current_step());
+  resumed_from_ = snapshot.state_path;
+  if (snapshot.state_path == snapshot_paths(config().snapshot_prefix(), iter()).state) last_snapshot_ = iter();
+  if (snapshot.exact()) restore_training(snapshot.state.training());
+  else warn("the snapshot has neither data position nor random state: training goes on, but not where it would have been");
+  if (progress_.iter >= progress_.max_iter)
+    log_info() << "Nothing is left to train: the snapshot is of iteration " << progress_.iter << " of " << progress_.max_iter;
+}
+
+void Solver::restore_training(const caffe::TrainingState& training) {
+  window_.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
+  progress_.smoothed_loss = window_.smoothed();
+  for (int i = 0; i < training.test_pass_size() && i < int(testers_.size()); ++i)
+    testers_[size_t(i)].set_passes(training.test_pass(i));
+  const auto seek = [&](Net& net, const std::string& name) {
+    for (const auto& [layer, ignored] : net.positions())
+      for (const caffe::DataPosition& data : training.data())
+        if (data.net() == name && data.layer() == layer) net.seek(layer, data.position());
+  };
+  seek(net(), "train");
+  for (size_t i = 0; i < nets_.tests.size(); ++i) seek(*nets_.tests[i], net_name(i));
+  for (const caffe::BestScore& score : training.best()) best_.push_back({score.name(), score.value(), score.iter()});
+  compare_choices(training);
+}
+
+/// What differs from the run that wrote the snapshot costs bits, not correctness: one warning, then on.
+void Solver::compare_choices(const caffe::TrainingState& training) {
+  std::string difference;
+  const std::vector<std::string> now = choices_of(net());
+  for (size_t i = 0; i < std::max(now.size(), size_t(training.choices_size())) && difference.empty(); ++i) {
+    const std::string before = i < size_t(training.choices_size()) ? training.choices(int(i)) : "nothing";
+    const std::string here = i < now.size() ? now[i] : "nothing";
+    if (before != here) difference = "a step was '" + before + "' and is now '" + here + "'";
+  }
+  if (training.threads() != context_.threads)
+    difference = "it was written with " + std::to_string(training.threads()) + " threads, now there are " +
+                 std::to_string(context_.threads);
+  if (training.device() != context_.device.str())
+    difference = "it was written on " + training.device() + ", this is " + context_.device.str();
+  if (!difference.empty()) warn("resuming, but not bit for bit: " + difference);
+}
+
+void Solver::snapshot() {
+  const caffe::NetParameter weights = net().to_proto(config().snapshot_diff());
+  check_finite(weights);
+  const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), iter());
+  write_snapshot(paths, weights, state());
+  last_snapshot_ = iter();
+  tell([&](TrainObserver& observer) { observer.on_snapshot(progress_, paths.state); });
+}
+
+/// Training is worth more than one of its snapshots: a full disk is reported, and the next one may succeed.
+void Solver::try_snapshot() {
+  if (last_snapshot_ == iter()) return;
+  try {
+    if (!lock_) lock_.emplace(config().snapshot_prefix());
+    snapshot();
+    failed_snapshot_.reset();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kIo) throw;
+    failed_snapshot_ = error;
+    const std::string kept = last_snapshot_ >= 0 ? "; that of iteration " + std::to_string(last_snapshot_) + " is kept" : "";
+    log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message << kept;
+    warn("training goes on without this snapshot; the next one is tried when it is due");
+  }
+}
+
+/// A weight that is not finite must not replace a good snapshot. The loss shows it one iteration too late.
+void Solver::check_finite(const caffe::NetParameter& weights) {
+  for (const caffe::LayerParameter& layer : weights.layer())
+    for (int i = 0; i < layer.blobs_size(); ++i)
+      for (const float value : layer.blobs(i).data())
+        if (!std::isfinite(value))
+          throw_diverged("blob " + std::to_string(i) + " of layer '" + layer.name() + "' holds " +
+                             (std::isnan(value) ? "nan" : "inf"),
+                         "a smaller base_lr or clip_gradients may help");
+}
+
+void Solver::check_space() {
+  if (!lock_) return;
+  const int64_t size = net().plan().weight_bytes() + update_->history_bytes(), room = free_bytes(config().snapshot_prefix());
+  if (size >= int64_t(1) << 31)
+    throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold");
+  if (room >= 0 && room < 2 * size)
+    warn("a snapshot takes " + std::to_string(size >> 20) + " MiB, and only " + std::to_string(room >> 20) +
+         " MiB are free at " + config().snapshot_prefix());
+}
+
+}  // namespace cortado

@@ -1,0 +1,108 @@
+#include "solvers/weight_update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "solvers/gradient_norm.h"
+
+namespace cortado {
+
+namespace {
+
+size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(float)) + 63) / 64 * 64); }
+
+}  // namespace
+
+WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
+    : config_(config), rule_(*find_update_rule(config.type())), net_(net) {
+  size_t bytes = 0;
+  int64_t scratch = 0;
+  for (const Param& param : net.params()) {
+    bytes += aligned_bytes(param.count) * size_t(rule_.histories);
+    scratch = std::max(scratch, sum_of_squares_scratch(param.count));
+  }
+  arena_ = Arena(bytes);
+  scratch_.resize(size_t(scratch));
+  std::byte* at = arena_.data();
+  for (const Param& param : net.params()) {
+    history_.emplace_back();
+    for (int k = 0; k < rule_.histories; ++k, at += aligned_bytes(param.count))
+      history_.back().push_back(reinterpret_cast<float*>(at));
+  }
+  list_slots();
+}
+
+void WeightUpdate::list_slots() {
+  std::set<graph::WeightId> seen;
+  for (const graph::SourceLayer& layer : net_.plan().graph.layers)
+    for (const graph::WeightId id : layer.weights) {
+      if (!seen.insert(id).second) continue;
+      int index = -1;
+      for (size_t p = 0; p < net_.params().size(); ++p)
+        if (net_.params()[p].id == id) index = int(p);
+      slots_.push_back({id, index});
+    }
+}
+
+/// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most clip_gradients.
+float WeightUpdate::clip_factor(bool verbose) {
+  double sum = 0;
+  for (const Param& param : net_.params()) sum += sum_of_squares(net_.context(), param.dw, param.count, scratch_.data());
+  const double norm = std::sqrt(sum), most = config_.clip_gradients();
+  if (!(norm > most)) return 1;
+  if (verbose)
+    log_info() << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << most << ") by scale factor "
+               << most / norm;
+  return float(most / norm);
+}
+
+void WeightUpdate::apply(int64_t iter, float rate, bool verbose) {
+  const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
+  const float scale = clip / float(config_.iter_size());
+  const bool l1 = config_.regularization_type() == "L1";
+  for (size_t p = 0; p < net_.params().size(); ++p) {
+    const Param& param = net_.params()[p];
+    const float decay = config_.weight_decay() * param.decay_mult;
+    const UpdateStep step{iter, rate * param.lr_mult, scale, l1 ? 0 : decay, l1 ? decay : 0, config_};
+    rule_.update(net_.context(), step, {param.w, param.dw, history_[p], param.count});
+  }
+}
+
+void WeightUpdate::save(google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) const {
+  for (int k = 0; k < rule_.histories; ++k)
+    for (const Slot& slot : slots_) {
+      const Shape& shape = net_.plan().graph.weights[size_t(slot.id)].spec.shape;
+      BlobFile blob{shape, std::vector<float>(size_t(shape.count()))};
+      if (slot.param >= 0) {
+        const Param& param = net_.params()[size_t(slot.param)];
+        param.format.to_plain(net_.context(), history_[size_t(slot.param)][size_t(k)], blob.data.data());
+      }
+      to_message(blob, *blobs.Add());
+    }
+}
+
+void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path) {
+  const size_t wanted = slots_.size() * size_t(rule_.histories);
+  if (size_t(blobs.size()) != wanted)
+    throw Error(ExitCode::kSnapshot,
+                path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + config_.type() +
+                    " on this net has " + std::to_string(wanted),
+                "was it written by a solver of another type, or for another net?");
+  for (size_t i = 0; i < wanted; ++i) {
+    const BlobFile blob = from_message(blobs.Get(int(i)), path + ": history " + std::to_string(i));
+    const Slot& slot = slots_[i % slots_.size()];
+    const graph::Weight& weight = net_.plan().graph.weights[size_t(slot.id)];
+    if (int64_t(blob.data.size()) != weight.spec.shape.count())
+      throw Error(ExitCode::kSnapshot, path + ": history " + std::to_string(i) + " has " + std::to_string(blob.data.size()) +
+                                           " values, but blob " + std::to_string(weight.index) + " of layer '" +
+                                           weight.layer + "' is " + weight.spec.shape.str());
+    if (slot.param < 0) continue;
+    const Param& param = net_.params()[size_t(slot.param)];
+    param.format.from_plain(net_.context(), blob.data.data(), history_[size_t(slot.param)][i / slots_.size()]);
+  }
+}
+
+}  // namespace cortado

@@ -1,0 +1,47 @@
+#pragma once
+
+// From gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by iter_size, add
+// weight decay, apply the rule. Only the norm takes a pass of its own; the rest is one loop inside the rule.
+
+#include <vector>
+
+#include "core/arena.h"
+#include "net/net.h"
+#include "solvers/update_rule.h"
+
+namespace cortado {
+
+class WeightUpdate {
+ public:
+  /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive this.
+  WeightUpdate(const caffe::SolverParameter& config, Net& net);
+
+  /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
+  void apply(int64_t iter, float rate, bool verbose = false);
+
+  int64_t history_bytes() const { return int64_t(arena_.bytes()); }
+
+  /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do not
+  /// learn), in the user's shapes; rules with two have all first ones, then all second ones.
+  void save(google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) const;
+  /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
+  void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
+
+ private:
+  struct Slot {
+    graph::WeightId id;
+    int param;  ///< index into params(), or -1: it does not learn
+  };
+  float clip_factor(bool verbose);
+  void list_slots();
+
+  const caffe::SolverParameter& config_;
+  const UpdateRule& rule_;
+  Net& net_;
+  Arena arena_;
+  std::vector<std::vector<float*>> history_;  ///< per param, per history
+  std::vector<Slot> slots_;
+  std::vector<float> scratch_;
+};
+
+}  // namespace cortado
