@@ -32,9 +32,12 @@ void drop_alpha(Image& image) {
 }  // namespace
 
 void convert_color(Image& image, ColorMode mode) {
-  if (mode == ColorMode::kGray && image.channels >= 3) to_gray(image);
-  else if (mode == ColorMode::kColor && image.channels == 1) gray_to_color(image);
-  else if (mode == ColorMode::kColor && image.channels == 4) drop_alpha(image);
+  if (mode == ColorMode::kGray && image.channels >= 3)
+    to_gray(image);
+  else if (mode == ColorMode::kColor && image.channels == 1)
+    gray_to_color(image);
+  else if (mode == ColorMode::kColor && image.channels == 4)
+    drop_alpha(image);
 }
 
 void cmyk_to_bgr(Image& image, bool inverted) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Datasets in other formats, made into LMDB. Each function builds the database aside and puts it in place only when it is
-// whole. Keys and values are Caffe's, so that either program reads the other's databases. Samples that cannot be used are
-// collected in the report; unless skip_bad, one is enough for the database not to be kept (report.kept is false).
+// Datasets in other formats, made into LMDB. Each function builds the database aside and puts it in place only when it
+// is whole. Keys and values are Caffe's, so that either program reads the other's databases. Samples that cannot be
+// used are collected in the report; unless skip_bad, one is enough for the database not to be kept (report.kept is
+// false).
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@ namespace cortado::data {
 /// Called now and then with what is done and what there is in all (-1: not known).
 using Progress = std::function<void(int64_t done, int64_t total)>;
 
-/// A sample that was left out: `line` is of a list file (0: none).
+/// A sample that was left out. `file` is the image's, or, with a line, the list's that names it.
 struct Rejected {
   std::string file;
   int64_t line = 0;
@@ -23,9 +24,9 @@ struct Rejected {
 
 struct ConvertReport {
   int64_t written = 0;
-  int64_t rejected = 0;              ///< how many; the first 1000 are told in `rejects`
+  int64_t rejected = 0;  ///< how many; the first 1000 are told in `rejects`
   std::vector<Rejected> rejects;
-  bool kept = false;                 ///< the database is in place
+  bool kept = false;                        ///< the database is in place
   int channels = 0, height = 0, width = 0;  ///< of the first sample (0: encoded, not known)
   bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
   std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
@@ -33,21 +34,22 @@ struct ConvertReport {
 };
 
 struct ConvertOptions {
-  std::string output;    ///< the LMDB folder to make
-  bool force = false;    ///< replace an existing one
+  std::string output;  ///< the LMDB folder to make
+  bool force = false;  ///< replace an existing one
   bool skip_bad = false;
   Progress progress;
 };
 
-/// MNIST's format: an images file (idx3, or idx4 with channels: N x C x H x W) and a labels file (idx1), each plain or .gz.
-/// Keys "%08d". Throws Error(kIo/kData).
+/// MNIST's format: an images file (idx3, or idx4 with channels: N x C x H x W) and a labels file (idx1), each plain or
+/// .gz. Keys "%08d". Throws Error(kIo/kData).
 struct IdxOptions : ConvertOptions {
   std::string images, labels;
 };
 ConvertReport convert_idx(const IdxOptions& options);
 
-/// CIFAR-10's binary batches: a label byte (or `label_bytes`, of which the last counts: CIFAR-100) and 3 x 32 x 32 bytes.
-/// Keys "%05d", counted over all files. The file's colour order (red, green, blue) is kept, as Caffe's tool does.
+/// CIFAR-10's binary batches: a label byte (or `label_bytes`, of which the last counts: CIFAR-100) and 3 x 32 x 32
+/// bytes. Keys "%05d", counted over all files. The file's colour order (red, green, blue) is kept, as Caffe's tool
+/// does.
 struct CifarOptions : ConvertOptions {
   std::vector<std::string> files;
   int label_bytes = 1;
@@ -57,26 +59,27 @@ ConvertReport convert_cifar(const CifarOptions& options);
 /// What convert_imageset and `folder` do to images.
 struct ImageOptions : ConvertOptions {
   bool gray = false;
-  bool shuffle = false;    ///< with `seed`
+  bool shuffle = false;  ///< with `seed`
   uint64_t seed = 1;
   int resize_height = 0, resize_width = 0;  ///< both or none
-  bool check_size = false;  ///< a sample of another size than the first is rejected
-  bool encoded = false;     ///< keep image files; as they are where nothing has to be changed
-  std::string encode_type;  ///< "jpg", "png", ...; empty: by the file's extension
+  bool check_size = false;                  ///< a sample of another size than the first is rejected
+  bool encoded = false;                     ///< keep image files; as they are where nothing has to be changed
+  std::string encode_type;                  ///< "jpg", "png", ...; empty: by the file's extension
 };
 
-/// convert_imageset: `list` has lines "path label" (the label is what follows the last space); `root` is put before each path
-/// as it is. Keys "%08d_path", counted by line.
+/// convert_imageset: `list` has lines "path label" (the label is what follows the last space); `root` is put before
+/// each path as it is. Keys "%08d_path", counted by line.
 struct ImagesetOptions : ImageOptions {
   std::string root, list;
 };
 ConvertReport convert_imageset(const ImagesetOptions& options);
 
-/// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, unless told not to,
-/// shuffled: a dataset sorted by class does not train. Writes the class names to labels_file_of(output).
+/// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
+/// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Writes the class names to
+/// labels_file_of(output).
 struct FolderOptions : ImageOptions {
-  FolderOptions() { shuffle = true; }
   std::string folder;
+  bool keep_order = false;
 };
 ConvertReport convert_folder(const FolderOptions& options);
 

@@ -1,10 +1,11 @@
-// CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green, blue. The order
-// stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue, green, red.
-#include "core/error.h"
+// CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green,
+// blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
+// green, red.
 #include "core/file.h"
 #include "data/convert.h"
-#include "data/datum.h"
 #include "data/dataset_builder.h"
+#include "data/datum.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -18,10 +19,10 @@ ConvertReport convert_cifar(const CifarOptions& options) {
   for (const std::string& path : options.files) {
     const std::string content = read_file(path, int64_t(1) << 32);
     if (content.empty() || content.size() % record != 0)
-      throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}},
-                                           "its " + std::to_string(content.size()) + " bytes are not a number of records of " +
-                                               std::to_string(record),
-                                           "give the files of CIFAR's binary version: data_batch_1.bin, ..., test_batch.bin", {}});
+      throw file_error(
+          ExitCode::kData, path,
+          "its " + std::to_string(content.size()) + " bytes are not a number of records of " + std::to_string(record),
+          "give the files of CIFAR's binary version: data_batch_1.bin, ..., test_batch.bin");
     for (size_t at = 0; at < content.size(); at += record, ++number) {
       const auto label = static_cast<uint8_t>(content[at + label_bytes - 1]);
       const std::string_view pixels = std::string_view(content).substr(at + label_bytes, kPixels);

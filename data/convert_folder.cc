@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/error.h"
 #include "core/file.h"
 #include "data/convert_images.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -20,7 +20,7 @@ std::vector<std::string> sorted_names(const std::string& folder, bool folders) {
       if (wanted && name[0] != '.') names.push_back(name);
     }
   } catch (const std::filesystem::filesystem_error& error) {
-    throw Error(ExitCode::kIo, Mistake{{folder, 0, 0, {}}, "cannot read the folder: " + error.code().message(), {}, {}});
+    throw file_error(ExitCode::kIo, folder, "cannot read the folder: " + error.code().message());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -28,12 +28,14 @@ std::vector<std::string> sorted_names(const std::string& folder, bool folders) {
 
 }  // namespace
 
-ConvertReport convert_folder(const FolderOptions& options) {
+ConvertReport convert_folder(const FolderOptions& given) {
+  FolderOptions options = given;
+  options.shuffle = !given.keep_order;
   check_image_options(options);
   const std::vector<std::string> classes = sorted_names(options.folder, true);
   if (classes.empty())
-    throw Error(ExitCode::kData, Mistake{{options.folder, 0, 0, {}}, "there are no folders in it",
-                                         "put the images of each class into a folder of its own, named like the class", {}});
+    throw file_error(ExitCode::kData, options.folder, "there are no folders in it",
+                     "put the images of each class into a folder of its own, named like the class");
   std::vector<ImageEntry> entries;
   std::string labels;
   for (size_t label = 0; label < classes.size(); ++label) {
@@ -43,7 +45,7 @@ ConvertReport convert_folder(const FolderOptions& options) {
     labels += classes[label] + "\n";
   }
   DatasetBuilder builder(options, int64_t(entries.size()));
-  add_images(std::move(entries), options, builder);
+  add_images(std::move(entries), "", options, builder);
   ConvertReport report = builder.finish();
   report.classes = classes;
   if (report.kept) write_file_atomically(labels_file_of(options.output), labels);

@@ -1,4 +1,5 @@
-// IDX, the format of MNIST: 00 00 08 and the number of axes, then each extent as a big-endian 32-bit number, then bytes.
+// IDX, the format of MNIST: 00 00 08 and the number of axes, then each extent as a big-endian 32-bit number, then
+// bytes.
 #include <zlib.h>
 
 #include <array>
@@ -7,25 +8,24 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "data/convert.h"
-#include "data/datum.h"
 #include "data/dataset_builder.h"
+#include "data/datum.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
-  throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}}, what, hint, {}});
+  throw file_error(ExitCode::kData, path, what, hint);
 }
 
 /// An IDX file, plain or gzip, read from front to back.
 class IdxFile {
  public:
   IdxFile(const std::string& path, const std::string& content) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
-    if (file_ == nullptr)
-      throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, std::string("cannot read: ") + std::strerror(errno), {}, {}});
+    if (file_ == nullptr) throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
     ::gzbuffer(file_, 1 << 17);
     std::array<uint8_t, 4> magic{};
     read(magic.data(), magic.size());
@@ -46,7 +46,8 @@ class IdxFile {
     if (got >= 0 && size_t(got) == bytes) return;
     int code = Z_OK;
     const char* reason = ::gzerror(file_, &code);
-    fail(path_, code == Z_OK || code == Z_STREAM_END ? "the file is cut off" : std::string("cannot be unpacked: ") + reason);
+    fail(path_,
+         code == Z_OK || code == Z_STREAM_END ? "the file is cut off" : std::string("cannot be unpacked: ") + reason);
   }
   void expect_end() {
     char extra;
@@ -83,7 +84,8 @@ ConvertReport convert_idx(const IdxOptions& options) {
          "the images file comes first, then the labels file");
   const int64_t n = images.dims[0];
   if (labels.dims[0] != n)
-    fail(options.labels, "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
+    fail(options.labels,
+         "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
   DatasetBuilder builder(options, n);
   std::string pixels(size_t(shape.count()), '\0');
   for (int64_t i = 0; i < n; ++i) {

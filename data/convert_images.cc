@@ -61,7 +61,8 @@ class ImageToDatum {
   std::string encoded(const ImageEntry& entry, const std::string& content) {
     const std::string extension = extension_of(entry.file);
     const std::string type = options_.encode_type.empty() ? extension : options_.encode_type;
-    if (type.empty()) throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
+    if (type.empty())
+      throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
     decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kAsStored, image_);
     const bool keep = options_.resize_height == 0 && !options_.gray && same_type(type, extension);
     const Image& image = resized();
@@ -97,7 +98,8 @@ void check_image_options(const ImageOptions& options) {
     throw Error(ExitCode::kUsage, "resize_height and resize_width go together, from 1 to 32768");
 }
 
-void add_images(std::vector<ImageEntry> entries, const ImageOptions& options, DatasetBuilder& builder) {
+void add_images(std::vector<ImageEntry> entries, const std::string& list, const ImageOptions& options,
+                DatasetBuilder& builder) {
   if (options.shuffle) {
     RandomStream random(options.seed);
     for (size_t i = entries.size(); i > 1; --i) std::swap(entries[i - 1], entries[random.below(i)]);
@@ -111,8 +113,12 @@ void add_images(std::vector<ImageEntry> entries, const ImageOptions& options, Da
     if (wrong.empty() && options.check_size && builder.differs_from_first(maker.shape()))
       wrong = "it is " + maker.shape().shape_str() + ", and the first image has another size";
     if (wrong.empty() && key.size() > LmdbWriter::kMostKeyBytes) wrong = "its name is too long for a key";
-    if (wrong.empty()) builder.add(key, datum, entry.label, maker.shape());
-    else builder.reject(entry.file, entry.line, wrong);
+    if (wrong.empty())
+      builder.add(key, datum, entry.label, maker.shape());
+    else if (entry.line == 0)
+      builder.reject(entry.file, 0, wrong);
+    else
+      builder.reject(list, entry.line, entry.file + ": " + wrong);
   }
 }
 

@@ -19,7 +19,9 @@ struct ImageEntry {
 /// Checks what no image is needed for. Throws Error(kUsage).
 void check_image_options(const ImageOptions& options);
 
-/// Adds the images in order (shuffled first where that is asked for), with keys "%08d_name"; what cannot be used is rejected.
-void add_images(std::vector<ImageEntry> entries, const ImageOptions& options, DatasetBuilder& builder);
+/// Adds the images in order (shuffled first where that is asked for), with keys "%08d_name"; what cannot be used is
+/// rejected, by its line in `list` where it has one.
+void add_images(std::vector<ImageEntry> entries, const std::string& list, const ImageOptions& options,
+                DatasetBuilder& builder);
 
 }  // namespace cortado::data

@@ -39,12 +39,14 @@ ConvertReport convert_imageset(const ImagesetOptions& options) {
     entry.line = number;
     const std::string wrong = parse_line(line, entry);
     entry.file = options.root + entry.name;
-    if (wrong.empty()) entries.push_back(std::move(entry));
-    else bad.push_back({options.list, number, wrong});
+    if (wrong.empty())
+      entries.push_back(std::move(entry));
+    else
+      bad.push_back({options.list, number, wrong});
   }
   DatasetBuilder builder(options, int64_t(entries.size() + bad.size()));
   for (const Rejected& line : bad) builder.reject(line.file, line.line, line.reason);
-  add_images(std::move(entries), options, builder);
+  add_images(std::move(entries), options.list, options, builder);
   return builder.finish();
 }
 

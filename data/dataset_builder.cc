@@ -1,6 +1,6 @@
 #include "data/dataset_builder.h"
 
-#include "core/error.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -56,7 +56,7 @@ void DatasetBuilder::reject(const std::string& file, int64_t line, const std::st
 ConvertReport DatasetBuilder::finish() {
   if (options_.progress) options_.progress(done_, total_);
   if (report_.written == 0 && report_.rejected == 0)
-    throw Error(ExitCode::kData, Mistake{{options_.output, 0, 0, {}}, "there are no samples to convert", {}, {}});
+    throw file_error(ExitCode::kData, options_.output, "there are no samples to convert");
   if (report_.written > 0 && (report_.rejected == 0 || options_.skip_bad)) {
     writer_.commit();
     report_.kept = true;

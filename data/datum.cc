@@ -39,11 +39,16 @@ class WireReader {
   }
 
   void skip(int wire) {
-    if (wire == kVarint) varint();
-    else if (wire == kFixed64) take(8);
-    else if (wire == kBytes) bytes();
-    else if (wire == kFixed32) take(4);
-    else throw SampleError("not a Datum: it has a field of unknown kind");
+    if (wire == kVarint)
+      varint();
+    else if (wire == kFixed64)
+      take(8);
+    else if (wire == kBytes)
+      bytes();
+    else if (wire == kFixed32)
+      take(4);
+    else
+      throw SampleError("not a Datum: it has a field of unknown kind");
   }
 
  private:
@@ -51,7 +56,8 @@ class WireReader {
 };
 
 void append_floats(std::string_view bytes, std::vector<float>& floats) {
-  if (bytes.size() % 4 != 0) throw SampleError("not a Datum: float_data has " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() % 4 != 0)
+    throw SampleError("not a Datum: float_data has " + std::to_string(bytes.size()) + " bytes");
   const size_t old = floats.size();
   floats.resize(old + bytes.size() / 4);
   if (!bytes.empty()) std::memcpy(floats.data() + old, bytes.data(), bytes.size());
@@ -71,14 +77,30 @@ Fields read_fields(std::string_view message, std::vector<float>& floats) {
     const uint64_t tag = reader.varint();
     const int wire = int(tag & 7);
     switch (tag) {
-      case Datum::kChannelsFieldNumber << 3 | kVarint: fields.channels = int32_t(reader.varint()); break;
-      case Datum::kHeightFieldNumber << 3 | kVarint: fields.height = int32_t(reader.varint()); break;
-      case Datum::kWidthFieldNumber << 3 | kVarint: fields.width = int32_t(reader.varint()); break;
-      case Datum::kLabelFieldNumber << 3 | kVarint: fields.label = int32_t(reader.varint()); break;
-      case Datum::kEncodedFieldNumber << 3 | kVarint: fields.encoded = reader.varint() != 0; break;
-      case Datum::kDataFieldNumber << 3 | kBytes: fields.data = reader.bytes(); break;
-      case Datum::kFloatDataFieldNumber << 3 | kFixed32: append_floats(reader.take(4), floats); break;
-      case Datum::kFloatDataFieldNumber << 3 | kBytes: append_floats(reader.bytes(), floats); break;
+      case Datum::kChannelsFieldNumber << 3 | kVarint:
+        fields.channels = int32_t(reader.varint());
+        break;
+      case Datum::kHeightFieldNumber << 3 | kVarint:
+        fields.height = int32_t(reader.varint());
+        break;
+      case Datum::kWidthFieldNumber << 3 | kVarint:
+        fields.width = int32_t(reader.varint());
+        break;
+      case Datum::kLabelFieldNumber << 3 | kVarint:
+        fields.label = int32_t(reader.varint());
+        break;
+      case Datum::kEncodedFieldNumber << 3 | kVarint:
+        fields.encoded = reader.varint() != 0;
+        break;
+      case Datum::kDataFieldNumber << 3 | kBytes:
+        fields.data = reader.bytes();
+        break;
+      case Datum::kFloatDataFieldNumber << 3 | kFixed32:
+        append_floats(reader.take(4), floats);
+        break;
+      case Datum::kFloatDataFieldNumber << 3 | kBytes:
+        append_floats(reader.bytes(), floats);
+        break;
       default:
         if (tag >> 3 == 0 || tag >> 3 > 536870911) throw SampleError("not a Datum: it has a field of unknown kind");
         reader.skip(wire);
@@ -104,8 +126,10 @@ DatumView parse_datum(std::string_view message, std::vector<float>& floats) {
                     int64_t(fields.channels) * fields.height <= INT_MAX && datum.raw.count() <= INT_MAX;
   if (!sane) throw SampleError("the Datum has the shape " + datum.raw.shape_str());
   const size_t count = size_t(datum.raw.count());
-  if (!fields.data.empty()) datum.raw.bytes = reinterpret_cast<const uint8_t*>(fields.data.data());
-  else datum.raw.floats = floats.data();
+  if (!fields.data.empty())
+    datum.raw.bytes = reinterpret_cast<const uint8_t*>(fields.data.data());
+  else
+    datum.raw.floats = floats.data();
   const size_t there = fields.data.empty() ? floats.size() : fields.data.size();
   if (there != count)
     throw SampleError("the Datum says that it is " + datum.raw.shape_str() + " (" + std::to_string(count) +

@@ -16,8 +16,9 @@ struct DatumView {
   int32_t label = 0;
 };
 
-/// Parses a serialized caffe::Datum with bounded work and no allocation, apart from `floats`, which receives float_data (its
-/// capacity is reused). Unknown fields are skipped. Throws SampleError: not a Datum, sizes that lie, nothing in it.
+/// Parses a serialized caffe::Datum with bounded work and no allocation, apart from `floats`, which receives float_data
+/// (its capacity is reused). Unknown fields are skipped. Throws SampleError: not a Datum, sizes that lie, nothing in
+/// it.
 DatumView parse_datum(std::string_view message, std::vector<float>& floats);
 
 /// A serialized Datum of `channels` x `height` x `width` bytes (planar).

@@ -35,7 +35,8 @@ class PnmHeader {
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
     }
     int value = 0, digits = 0;
-    for (; !rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_[0])) && digits < 8; ++digits, rest_.remove_prefix(1))
+    for (; !rest_.empty() && std::isdigit(static_cast<unsigned char>(rest_[0])) && digits < 8;
+         ++digits, rest_.remove_prefix(1))
       value = value * 10 + (rest_[0] - '0');
     if (digits == 0) throw SampleError("the PNM's header is damaged");
     return value;

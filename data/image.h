@@ -23,9 +23,9 @@ struct Image {
 
 constexpr int64_t kMostPixels = 89'000'000;  ///< of one image, known from its header before memory is taken
 
-/// Decodes image files in memory: JPEG by libjpeg, PNM (P5, P6) by itself, all else by OpenCV, which is a module of its own
-/// (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one per thread.
-/// Warnings that mean lost data (a cut-off JPEG) are errors. EXIF rotation is not applied.
+/// Decodes image files in memory: JPEG by libjpeg, PNM (P5, P6) by itself, all else by OpenCV, which is a module of its
+/// own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one per
+/// thread. Warnings that mean lost data (a cut-off JPEG) are errors. EXIF rotation is not applied.
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -47,7 +47,8 @@ Image read_image(const std::string& path, ColorMode mode = ColorMode::kColor);
 /// Bilinear, half-pixel centres, edges clamped, as cv::resize INTER_LINEAR (to one grey level). `out` is another image.
 void resize_bilinear(const Image& image, int height, int width, Image& out);
 
-/// Image to file content. `type` is "jpg"/"jpeg" (quality 95), or another that OpenCV knows ("png"). Throws SampleError.
+/// Image to file content. `type` is "jpg"/"jpeg" (quality 95), or another that OpenCV knows ("png"). Throws
+/// SampleError.
 std::string encode_image(const Image& image, const std::string& type);
 
 }  // namespace cortado::data

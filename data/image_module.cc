@@ -43,15 +43,17 @@ Module load_module() {
   }
   module.decode = reinterpret_cast<decltype(module.decode)>(::dlsym(library, "cortado_opencv_decode"));
   module.encode = reinterpret_cast<decltype(module.encode)>(::dlsym(library, "cortado_opencv_encode"));
-  if (module.decode == nullptr || module.encode == nullptr) module.why_not = "libcortado_opencv.so is of another version";
+  if (module.decode == nullptr || module.encode == nullptr)
+    module.why_not = "libcortado_opencv.so is of another version";
   return module;
 }
 
 const Module& loaded_module() {
   static const Module module = load_module();
   if (!module.why_not.empty())
-    throw SampleError("neither JPEG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
-                      "install libopencv-dev and build again, or turn the images into JPEG");
+    throw SampleError(
+        "neither JPEG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
+        "install libopencv-dev and build again, or turn the images into JPEG");
   return module;
 }
 
@@ -78,8 +80,8 @@ std::string encode_with_module(const Image& image, const std::string& type) {
   const auto take = [](void* user, const uint8_t* bytes, size_t size) {
     static_cast<std::string*>(user)->assign(reinterpret_cast<const char*>(bytes), size);
   };
-  if (loaded_module().encode(image.pixels.data(), image.channels, image.height, image.width, ("." + type).c_str(), take, &file,
-                             message) != 0)
+  if (loaded_module().encode(image.pixels.data(), image.channels, image.height, image.width, ("." + type).c_str(), take,
+                             &file, message) != 0)
     throw SampleError("the image cannot be encoded as " + type + ": " + message);
   return file;
 }

@@ -1,6 +1,7 @@
-// libjpeg reports errors by longjmp here: no object with a destructor lives in a frame that is jumped out of. Two things a file
-// can do to us are bounded: its size (checked from the header) and its scans (each progressive scan costs a pass over the image).
-// libjpeg only warns when data is missing and paints the rest grey; such warnings are errors here.
+// libjpeg reports errors by longjmp here: no object with a destructor lives in a frame that is jumped out of. Two
+// things a file can do to us are bounded: its size (checked from the header) and its scans (each progressive scan costs
+// a pass over the image). libjpeg only warns when data is missing and paints the rest grey; such warnings are errors
+// here.
 #include "data/jpeg.h"
 
 #include <csetjmp>
@@ -8,8 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 
+// jerror.h numbers its codes by what jpeglib.h defines, so their order counts.
+// clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
+// clang-format on
 
 #include "data/color.h"
 
@@ -40,8 +44,10 @@ struct ErrorTrap {
       case JWRN_JPEG_EOF:
       case JWRN_HUFF_BAD_CODE:
       case JWRN_ARITH_BAD_CODE:
-      case JWRN_MUST_RESYNC: on_error(info);
-      default: break;  // odd, but nothing is lost
+      case JWRN_MUST_RESYNC:
+        on_error(info);
+      default:
+        break;  // odd, but nothing is lost
     }
   }
 
@@ -69,7 +75,8 @@ bool is_cmyk(const jpeg_decompress_struct& info) {
 
 J_COLOR_SPACE output_space(const jpeg_decompress_struct& info, ColorMode mode) {
   if (is_cmyk(info)) return JCS_CMYK;
-  const bool gray = mode == ColorMode::kGray || (mode == ColorMode::kAsStored && info.jpeg_color_space == JCS_GRAYSCALE);
+  const bool gray =
+      mode == ColorMode::kGray || (mode == ColorMode::kAsStored && info.jpeg_color_space == JCS_GRAYSCALE);
   return gray ? JCS_GRAYSCALE : JCS_EXT_BGR;
 }
 
@@ -124,7 +131,8 @@ void ImageDecoder::Jpeg::read_header(std::string_view file, ColorMode mode, Imag
   out.width = int(info.image_width);
   out.channels = info.out_color_space == JCS_GRAYSCALE || mode == ColorMode::kGray ? 1 : 3;
   const bool too_large = int64_t(out.height) * out.width > kMostPixels;
-  if (too_large) std::snprintf(state_->trap.message, sizeof state_->trap.message, "it is %dx%d, too large", out.height, out.width);
+  if (too_large)
+    std::snprintf(state_->trap.message, sizeof state_->trap.message, "it is %dx%d, too large", out.height, out.width);
   if (too_large) state_->fail();
 }
 

@@ -1,14 +1,14 @@
 #include "data/labels.h"
 
-#include "core/error.h"
 #include "core/file.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
 std::vector<std::string> read_labels(const std::string& path) {
   const std::string content = read_file(path, 64 << 20);
   const auto fail = [&](const std::string& what) {
-    throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}}, what, "a label file has the name of one class on each line", {}});
+    throw file_error(ExitCode::kData, path, what, "a label file has the name of one class on each line");
   };
   if (content.find('\0') != std::string::npos) fail("this is not a text file");
   std::vector<std::string> names;

@@ -1,4 +1,5 @@
-// Opening: which meta page counts, and every check that can be made before a record is read. The walk is in lmdb_cursor.cc.
+// Opening: which meta page counts, and every check that can be made before a record is read. The walk is in
+// lmdb_cursor.cc.
 #include "data/lmdb.h"
 
 #include <sys/stat.h>
@@ -10,8 +11,8 @@
 #include <mutex>
 #include <utility>
 
-#include "core/error.h"
 #include "core/file.h"
+#include "data/file_error.h"
 #include "data/lmdb_page.h"
 
 namespace cortado::data {
@@ -24,11 +25,19 @@ constexpr int64_t kLeastRecordBytes = 11;  // a pointer of 2, a node header of 8
 constexpr uint64_t kNoPage = ~uint64_t(0);
 
 // Offsets inside a meta page. Two table descriptions of 48 bytes follow the head: free pages, and the main table.
-enum MetaField : int { kMetaMagic = 16, kMetaVersion = 20, kMetaPageSize = 40, kMetaMainTable = 88, kMetaLastPage = 136, kMetaTransaction = 144 };
+enum MetaField : int {
+  kMetaMagic = 16,
+  kMetaVersion = 20,
+  kMetaPageSize = 40,
+  kMetaMainTable = 88,
+  kMetaLastPage = 136,
+  kMetaTransaction = 144
+};
 enum TableField : int { kTableFlags = 4, kTableDepth = 6, kTableRecords = 32, kTableRoot = 40 };
 
-[[noreturn]] void fail_to_open(ExitCode code, const std::string& path, const std::string& what, const std::string& hint) {
-  throw Error(code, Mistake{{path, 0, 0, {}}, what, hint, {}});
+[[noreturn]] void fail_to_open(ExitCode code, const std::string& path, const std::string& what,
+                               const std::string& hint) {
+  throw file_error(code, path, what, hint);
 }
 
 /// The data file of a dataset given as a folder or as the file itself.
@@ -67,7 +76,8 @@ std::shared_ptr<const Lmdb> Lmdb::open(const std::string& path) {
 Lmdb::Lmdb(const std::string& path, const std::string& file) : file_(file), path_(path) {
   choose_meta();
   if (records_ == 0)
-    fail_to_open(ExitCode::kData, path_, "0 records in " + path_, "the dataset is empty: make it again with `cortado convert`");
+    fail_to_open(ExitCode::kData, path_, "0 records in " + path_,
+                 "the dataset is empty: make it again with `cortado convert`");
   if (root_ == kNoPage || depth_ < 1 || depth_ > LmdbCursor::kMostLevels || records_ < 0 ||
       records_ > file_.size() / kLeastRecordBytes)
     fail("its header is damaged");
@@ -113,17 +123,16 @@ void Lmdb::verify() const {
 void Lmdb::check_unchanged() const {
   if (file_.damaged()) fail("damaged");
   if (std::max(transaction(0), transaction(1)) == transaction_) return;
-  throw Error(ExitCode::kData, Mistake{{path_, 0, 0, {}},
-                                       "the database was changed by another process while it was being read",
-                                       "write to a copy, or wait until training has ended", {}});
+  throw file_error(ExitCode::kData, path_, "the database was changed by another process while it was being read",
+                   "write to a copy, or wait until training has ended");
 }
 
 void Lmdb::fail(const std::string& what) const {
   if (file_.damaged())
-    throw Error(ExitCode::kData, Mistake{{path_, 0, 0, {}}, "the file was cut off, or its disk failed, while it was being read",
-                                         "restore the dataset and resume from the last snapshot", {}});
-  throw Error(ExitCode::kData, Mistake{{path_, 0, 0, {}}, "damaged LMDB database: " + what,
-                                       "copy the dataset again, or make it again with `cortado convert`", {}});
+    throw file_error(ExitCode::kData, path_, "the file was cut off, or its disk failed, while it was being read",
+                     "restore the dataset and resume from the last snapshot");
+  throw file_error(ExitCode::kData, path_, "damaged LMDB database: " + what,
+                   "copy the dataset again, or make it again with `cortado convert`");
 }
 
 }  // namespace cortado::data

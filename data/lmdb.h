@@ -2,11 +2,11 @@
 
 // Reading LMDB databases with a reader of our own, about as small as the code that would guard the library's.
 // The format (lmdb 0.9, 64 bit): pages of one size; pages 0 and 1 are "meta" pages, the one with the later transaction
-// counts; it names the root of a B+ tree of branch and leaf pages; values too big for a leaf have overflow pages of their own.
-// Why not the library: it trusts the file (a flipped bit is a segmentation fault), forbids opening one file twice in a
-// process, and needs a writable lock file. This reader checks every offset before it is followed, takes no lock, writes
-// nothing, and so works on read-only and network disks. The price: a writer does not see it, so it looks itself whether the
-// database was changed under it, and says so.
+// counts; it names the root of a B+ tree of branch and leaf pages; values too big for a leaf have overflow pages of
+// their own. Why not the library: it trusts the file (a flipped bit is a segmentation fault), forbids opening one file
+// twice in a process, and needs a writable lock file. This reader checks every offset before it is followed, takes no
+// lock, writes nothing, and so works on read-only and network disks. The price: a writer does not see it, so it looks
+// itself whether the database was changed under it, and says so.
 
 #include <cstdint>
 #include <memory>
@@ -26,17 +26,18 @@ struct Record {
 /// An open database: the main tree of `data.mdb`, at one moment. Shared, immutable, safe to use from any thread.
 class Lmdb {
  public:
-  /// Opens the folder (or data.mdb file) at `path`; one that the process has open already is shared, whatever name it is
-  /// opened by. Throws Error(kIo) when it is missing or unreadable, Error(kData) when it is a LevelDB, cut off, not a database,
-  /// of an unsupported kind (duplicate keys, named databases) or empty; with a hint each.
+  /// Opens the folder (or data.mdb file) at `path`; one that the process has open already is shared, whatever name it
+  /// is opened by. Throws Error(kIo) when it is missing or unreadable, Error(kData) when it is a LevelDB, cut off, not
+  /// a database, of an unsupported kind (duplicate keys, named databases) or empty; with a hint each.
   static std::shared_ptr<const Lmdb> open(const std::string& path);
   Lmdb(const std::string& path, const std::string& file);  ///< use open(); `file` is the data file itself
 
-  int64_t records() const { return records_; }  ///< at least 1
+  int64_t records() const { return records_; }       ///< at least 1
   const std::string& path() const { return path_; }  ///< as first opened
   void expect_random_reads() const { file_.expect_random_reads(); }
 
-  /// Throws Error(kData) when the file was cut off or changed since it was opened. Cheap: call it after reading records.
+  /// Throws Error(kData) when the file was cut off or changed since it was opened. Cheap: call it after reading
+  /// records.
   void check_unchanged() const;
 
   /// The record of one entry of a leaf page, as told by LmdbCursor::position().
@@ -69,7 +70,8 @@ class LmdbCursor {
 
   /// The next record; after the last one, the first. Throws Error(kData) when the tree is broken.
   Record next();
-  /// Makes record `index` (0 is the first; below records()) the one that next() returns. Reads leaf headers up to there.
+  /// Makes record `index` (0 is the first; below records()) the one that next() returns. Reads leaf headers up to
+  /// there.
   void seek(int64_t index);
   /// Where the record that next() would return lies; for Lmdb::record_at(). Eight bytes that replace a key.
   uint64_t position();

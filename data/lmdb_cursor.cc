@@ -19,7 +19,8 @@ const uint8_t* Lmdb::page_bytes(uint64_t number) const {
 Lmdb::Page Lmdb::page(uint64_t number, bool leaf) const {
   const uint8_t* bytes = page_bytes(number);
   const int flags = load<uint16_t>(bytes + 10), lower = load<uint16_t>(bytes + 12), upper = load<uint16_t>(bytes + 14);
-  const bool right_kind = (flags & (kBranchPage | kLeafPage | kOverflowPage | kFixedSizeLeaf)) == (leaf ? kLeafPage : kBranchPage);
+  const bool right_kind =
+      (flags & (kBranchPage | kLeafPage | kOverflowPage | kFixedSizeLeaf)) == (leaf ? kLeafPage : kBranchPage);
   if (!right_kind || lower < kPageHead + 2 || lower > upper || upper > page_size_)
     fail("page " + std::to_string(number) + " is not what it should be");
   return {bytes, leaf, (lower - kPageHead) / 2};

@@ -1,5 +1,5 @@
-// Entries are gathered and written some megabytes a transaction. When the map is full the transaction is dropped, the map
-// doubled and the same entries written again: a loop, for as long as the disk has room.
+// Entries are gathered and written some megabytes a transaction. When the map is full the transaction is dropped, the
+// map doubled and the same entries written again: a loop, for as long as the disk has room.
 #include "data/lmdb_writer.h"
 
 #include <dirent.h>
@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/error.h"
 #include "core/file.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kBytesPerTransaction = 16 << 20;
 
 [[noreturn]] void fail(ExitCode code, const std::string& path, const std::string& what, const std::string& hint = {}) {
-  throw Error(code, Mistake{{path, 0, 0, {}}, what, hint, {}});
+  throw file_error(code, path, what, hint);
 }
 
 void sync_folder(const std::string& folder) {
@@ -45,7 +45,8 @@ void check_target(const std::string& path, bool replace) {
   if (!replace) fail(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
-    if (name != "data.mdb" && name != "lock.mdb") fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
+    if (name != "data.mdb" && name != "lock.mdb")
+      fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
   }
   if (error) fail(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
 }
@@ -53,7 +54,9 @@ void check_target(const std::string& path, bool replace) {
 }  // namespace
 
 LmdbWriter::LmdbWriter(const std::string& path, bool replace)
-    : path_(without_trailing_slashes(path)), temporary_(path_ + ".tmp." + std::to_string(::getpid())), replace_(replace) {
+    : path_(without_trailing_slashes(path)),
+      temporary_(path_ + ".tmp." + std::to_string(::getpid())),
+      replace_(replace) {
   if (path_.empty()) fail(ExitCode::kIo, path_, "a dataset needs a name");
   check_target(path_, replace_);
   std::error_code ignored;
@@ -81,8 +84,9 @@ void LmdbWriter::close() {
 
 void LmdbWriter::put(std::string_view key, std::string_view value) {
   if (key.empty() || key.size() > kMostKeyBytes)
-    fail(ExitCode::kData, path_, "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
-                                     " bytes; LMDB takes 1 to " + std::to_string(kMostKeyBytes));
+    fail(ExitCode::kData, path_,
+         "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
+             " bytes; LMDB takes 1 to " + std::to_string(kMostKeyBytes));
   pending_.push_back({std::string(key), std::string(value)});
   pending_bytes_ += int64_t(key.size() + value.size());
   ++records_;

@@ -9,14 +9,14 @@ struct MDB_env;
 
 namespace cortado::data {
 
-/// Builds a new LMDB folder aside (`path.tmp.PID`) and puts it in place whole: until commit() returns, `path` does not exist
-/// or is what it was. Grows its map as needed. Not thread-safe.
+/// Builds a new LMDB folder aside (`path.tmp.PID`) and puts it in place whole: until commit() returns, `path` does not
+/// exist or is what it was. Grows its map as needed. Not thread-safe.
 class LmdbWriter {
  public:
   static constexpr size_t kMostKeyBytes = 511;
 
-  /// Throws Error(kIo) when the folder cannot be made, or when `path` exists and `replace` is false. An existing `path` is
-  /// replaced only if it is an LMDB or an empty folder.
+  /// Throws Error(kIo) when the folder cannot be made, or when `path` exists and `replace` is false. An existing `path`
+  /// is replaced only if it is an LMDB or an empty folder.
   explicit LmdbWriter(const std::string& path, bool replace = false);
   ~LmdbWriter();  ///< without commit(): removes what was built
   LmdbWriter(const LmdbWriter&) = delete;

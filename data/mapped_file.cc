@@ -1,5 +1,5 @@
-// The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it puts
-// in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
+// The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it
+// puts in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
 #include "data/mapped_file.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/error.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -37,13 +37,15 @@ void on_bus_error(int, siginfo_t* info, void*) {
     const uintptr_t begin = map.begin.load(), end = map.end.load();
     if (begin == 0 || address < begin || address >= end) continue;
     const uintptr_t page = address & ~(page_bytes - 1);
-    const long mapped = ::syscall(SYS_mmap, page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    const long mapped =
+        ::syscall(SYS_mmap, page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (mapped == -1) break;
     map.damaged.store(true);
     errno = saved_errno;
     return;
   }
-  ::sigaction(SIGBUS, &previous_action, nullptr);  // not ours: the access happens again and meets whoever was there before
+  ::sigaction(SIGBUS, &previous_action,
+              nullptr);  // not ours: the access happens again and meets whoever was there before
   errno = saved_errno;
 }
 
@@ -72,7 +74,7 @@ int take_slot(const uint8_t* data, int64_t size) {
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw Error(ExitCode::kIo, Mistake{{path, 0, 0, {}}, std::string("cannot read: ") + std::strerror(error), {}, {}});
+  throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(error));
 }
 
 /// An open file that closes itself; a map outlives it.

@@ -1,8 +1,8 @@
 #include "data/mean_file.h"
 
-#include "core/error.h"
 #include "core/file.h"
 #include "core/shape.h"
+#include "data/file_error.h"
 #include "data/sample_reader.h"
 
 namespace cortado::data {
@@ -10,7 +10,7 @@ namespace cortado::data {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint) {
-  throw Error(ExitCode::kData, Mistake{{path, 0, 0, {}}, what, hint, {}});
+  throw file_error(ExitCode::kData, path, what, hint);
 }
 
 std::vector<int64_t> dims_of(const caffe::BlobProto& blob) {
@@ -26,8 +26,10 @@ class MeanSum {
     if (sample.channels != first_.channels || sample.height != first_.height || sample.width != first_.width)
       throw SampleError("the image is " + sample.shape_str() + ", but the first one is " + first_.shape_str(),
                         "a mean image needs images of one size; give mean_value instead, or resize when converting");
-    if (sample.bytes != nullptr) add(sample.bytes, sample);
-    else add(sample.floats, sample);
+    if (sample.bytes != nullptr)
+      add(sample.bytes, sample);
+    else
+      add(sample.floats, sample);
   }
 
   caffe::BlobProto mean() const {
@@ -78,8 +80,10 @@ std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
   mean->channels = int(dims[0]);
   mean->height = int(dims[1]);
   mean->width = int(dims[2]);
-  if (blob.data_size() > 0) mean->values.assign(blob.data().begin(), blob.data().end());
-  else mean->values.assign(blob.double_data().begin(), blob.double_data().end());
+  if (blob.data_size() > 0)
+    mean->values.assign(blob.data().begin(), blob.data().end());
+  else
+    mean->values.assign(blob.double_data().begin(), blob.double_data().end());
   return mean;
 }
 

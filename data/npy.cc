@@ -1,11 +1,11 @@
-// The format: "\x93NUMPY", version, the header's length, then the header as the text of a Python dict with the keys descr,
-// fortran_order and shape, padded so that the elements begin at a multiple of 64 bytes.
+// The format: "\x93NUMPY", version, the header's length, then the header as the text of a Python dict with the keys
+// descr, fortran_order and shape, padded so that the elements begin at a multiple of 64 bytes.
 #include "data/npy.h"
 
 #include <cstring>
 
-#include "core/error.h"
 #include "core/file.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
-  throw Error(ExitCode::kData, Mistake{{name, 0, 0, {}}, what, "arrays are saved by numpy.save()", {}});
+  throw file_error(ExitCode::kData, name, what, "arrays are saved by numpy.save()");
 }
 
 template <typename T>
@@ -64,7 +64,8 @@ std::vector<int64_t> parse_shape(std::string_view text, const std::string& name)
 Header parse_header(std::string_view content, const std::string& name) {
   if (content.substr(0, kMagic.size()) != kMagic || content.size() < 12) fail(name, "this is not a .npy file");
   const int version = content[6];
-  if (version < 1 || version > 3) fail(name, "it has version " + std::to_string(version) + " of the format; 1 to 3 are known");
+  if (version < 1 || version > 3)
+    fail(name, "it has version " + std::to_string(version) + " of the format; 1 to 3 are known");
   const size_t begin = version == 1 ? 10 : 12;
   const uint64_t length = version == 1 ? load<uint16_t>(content.data() + 8) : load<uint32_t>(content.data() + 8);
   if (length > content.size() - begin) fail(name, "it is cut off inside its header");
@@ -72,7 +73,8 @@ Header parse_header(std::string_view content, const std::string& name) {
   Header header;
   const std::string_view descr = value_of(dict, "descr", name);
   const size_t quote = descr.find_first_of("'\"", 1);
-  if ((descr[0] != '\'' && descr[0] != '"') || quote == std::string_view::npos) fail(name, "structured arrays are not read");
+  if ((descr[0] != '\'' && descr[0] != '"') || quote == std::string_view::npos)
+    fail(name, "structured arrays are not read");
   header.descr = descr.substr(1, quote - 1);
   header.fortran = value_of(dict, "fortran_order", name).substr(0, 4) == "True";
   header.dims = parse_shape(value_of(dict, "shape", name), name);
@@ -131,8 +133,8 @@ NpyArray parse_npy(std::string_view content, const std::string& name) {
   const int64_t count = bounded_count(header.dims, int64_t(header.elements.size()));
   if (count >= 0) array.values.resize(size_t(count));
   if (count < 0 || !convert_elements(header, array.values, name))
-    fail(name, "its shape is " + array.shape.str() + ", which does not go with " + std::to_string(header.elements.size()) +
-                   " bytes of '" + header.descr + "'");
+    fail(name, "its shape is " + array.shape.str() + ", which does not go with " +
+                   std::to_string(header.elements.size()) + " bytes of '" + header.descr + "'");
   if (header.fortran) array.values = from_fortran(array.values, array.shape);
   return array;
 }

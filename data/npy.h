@@ -15,8 +15,8 @@ struct NpyArray {
   std::vector<float> values;
 };
 
-/// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float32/64, int32/64, uint8, bool) and converts it to float.
-/// Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) naming the file.
+/// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float32/64, int32/64, uint8, bool) and
+/// converts it to float. Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) naming the file.
 NpyArray read_npy(const std::string& path);
 NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is for messages
 

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "core/error.h"
 #include "core/rng.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -31,8 +31,8 @@ Record RecordOrder::next() {
 void RecordOrder::read_places() {
   const uint64_t n = uint64_t(records());
   if (n > UINT32_MAX)
-    throw Error(ExitCode::kData, Mistake{{database_->path(), 0, 0, {}}, "too many records to shuffle",
-                                         "at most 4294967295; shuffle when the dataset is made", {}});
+    throw file_error(ExitCode::kData, database_->path(), "too many records to shuffle",
+                     "at most 4294967295; shuffle when the dataset is made");
   places_.reserve(n);
   permutation_.resize(n);
   cursor_.seek(0);

@@ -9,9 +9,9 @@
 
 namespace cortado::data {
 
-/// In which order the records of a database are taken: key order, or an exact new permutation each epoch. Counts positions
-/// over all epochs: position p is record p % records() of epoch p / records(), so the order from any position on is a
-/// function of (seed, position) alone. Not thread-safe.
+/// In which order the records of a database are taken: key order, or an exact new permutation each epoch. Counts
+/// positions over all epochs: position p is record p % records() of epoch p / records(), so the order from any position
+/// on is a function of (seed, position) alone. Not thread-safe.
 class RecordOrder {
  public:
   RecordOrder(std::shared_ptr<const Lmdb> database, bool shuffle, uint64_t seed);
@@ -31,8 +31,8 @@ class RecordOrder {
   bool shuffle_;
   uint64_t seed_;
   uint64_t position_ = 0;
-  std::vector<uint64_t> places_;             ///< of every record; read once, when shuffling
-  std::vector<uint32_t> permutation_;        ///< of the epoch `shuffled_epoch_`
+  std::vector<uint64_t> places_;       ///< of every record; read once, when shuffling
+  std::vector<uint32_t> permutation_;  ///< of the epoch `shuffled_epoch_`
   std::optional<uint64_t> shuffled_epoch_;
 };
 

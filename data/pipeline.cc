@@ -1,6 +1,7 @@
-// Work is handed out under one lock, a few samples at a time and in order of position; samples are made outside of it, each into
-// its own place in its batch's slab. A ring of slabs bounds how far ahead the workers run. An exception of a worker stays with
-// its batch; of several the one of the earliest sample wins, so even errors do not depend on the number of threads.
+// Work is handed out under one lock, a few samples at a time and in order of position; samples are made outside of it,
+// each into its own place in its batch's slab. A ring of slabs bounds how far ahead the workers run. An exception of a
+// worker stays with its batch; of several the one of the earliest sample wins, so even errors do not depend on the
+// number of threads.
 #include "data/pipeline.h"
 
 #include <signal.h>
@@ -106,7 +107,7 @@ struct DataPipeline::State {
   std::mutex mutex;  ///< guards everything below, and the slabs' counts
   std::condition_variable work_appeared, batch_ready;
   RecordOrder order;
-  uint64_t begin_position = 0;      ///< of batch 0
+  uint64_t begin_position = 0;        ///< of batch 0
   int64_t given = 0, handed_out = 0;  ///< batches that read() gave; samples that workers took
   bool stopping = false, order_failed = false;
 };
@@ -168,9 +169,8 @@ void DataPipeline::State::seek(uint64_t position) {
 
 bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   const int64_t batch_size = options.batch_size;
-  work_appeared.wait(lock, [&] {
-    return stopping || (!order_failed && handed_out / batch_size < given + options.prefetch);
-  });
+  work_appeared.wait(lock,
+                     [&] { return stopping || (!order_failed && handed_out / batch_size < given + options.prefetch); });
   if (stopping) return false;
   const int64_t batch = handed_out / batch_size;
   task.slab = &slabs[size_t(batch % options.prefetch)];
@@ -198,8 +198,9 @@ void DataPipeline::State::make_one(const Record& record, uint64_t position, Samp
     const Sample sample = reader.read(record, options.transform.color, label_value);
     const OutputSize got = output_size(options.transform, sample);
     if (sample.channels != first.channels || got.height != size.height || got.width != size.width)
-      throw SampleError("the image is " + sample.shape_str() + ", but the dataset's first one is " + first.shape_str(),
-                        "images of a batch have one size: set transform_param.crop_size, or resize them when converting");
+      throw SampleError(
+          "the image is " + sample.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+          "images of a batch have one size: set transform_param.crop_size, or resize them when converting");
     const uint64_t records = uint64_t(database->records());
     transform(sample, options.transform, options.seed, position / records, position % records, out);
     *label = float(label_value);

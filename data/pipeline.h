@@ -34,13 +34,14 @@ struct PipelineOptions {
 
 /// From a Data layer's data_param and transform_param. Touches no dataset, and no mean file unless `read_files`.
 /// Throws FieldError naming the field ("data_param.batch_size"); Error for a mean file.
-PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files = true);
+PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                      bool read_files = true);
 
 /// Owns its threads and buffers. Used from one thread.
 class DataPipeline {
  public:
-  /// Opens the dataset and reads its first record, which gives the shapes. Starts no thread and takes no batch memory yet.
-  /// Throws Error(kData/kIo).
+  /// Opens the dataset and reads its first record, which gives the shapes. Starts no thread and takes no batch memory
+  /// yet. Throws Error(kData/kIo).
   explicit DataPipeline(PipelineOptions options);
   ~DataPipeline();  ///< joins at once: what is being decoded is finished, nothing else is begun
 
@@ -48,11 +49,13 @@ class DataPipeline {
   Shape label_shape() const;  ///< batch
   int64_t records() const;    ///< of the dataset
 
-  /// Writes the next batch: data_shape() floats and, unless null, `batch` labels. Waits until it is there. Throws Error(kData)
-  /// naming dataset, key and what is wrong; the same one again if called again. Allocates nothing after the first call.
+  /// Writes the next batch: data_shape() floats and, unless null, `batch` labels. Waits until it is there. Throws
+  /// Error(kData) naming dataset, key and what is wrong; the same one again if called again. Allocates nothing after
+  /// the first call.
   void read(float* data, float* labels);
 
-  /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot keeps.
+  /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot
+  /// keeps.
   uint64_t position() const;
   /// The next read() starts at this position, as if all before it had been read.
   void seek(uint64_t position);

@@ -11,7 +11,8 @@ constexpr int kMostThreads = 256;
 int threads_for(const caffe::DataParameter& param, const DataOptions& options) {
   int64_t threads = param.threads() > 0 ? int64_t(param.threads()) : std::max(options.default_threads, 1);
   if (options.forced_threads > 0) threads = options.forced_threads;
-  if (threads > kMostThreads) throw FieldError("data_param.threads", "at most " + std::to_string(kMostThreads) + " threads");
+  if (threads > kMostThreads)
+    throw FieldError("data_param.threads", "at most " + std::to_string(kMostThreads) + " threads");
   return int(threads);
 }
 
@@ -23,8 +24,8 @@ PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const 
   if (param.source().empty())
     throw FieldError("data_param.source", "the dataset is not named", "give the path of an LMDB folder");
   if (param.batch_size() < 1 || param.batch_size() > kMostBatch)
-    throw FieldError("data_param.batch_size", "batch_size is " + std::to_string(param.batch_size()) + "; it must be from 1 to " +
-                                                  std::to_string(kMostBatch));
+    throw FieldError("data_param.batch_size", "batch_size is " + std::to_string(param.batch_size()) +
+                                                  "; it must be from 1 to " + std::to_string(kMostBatch));
   if (param.prefetch() > kMostPrefetch)
     throw FieldError("data_param.prefetch", "at most " + std::to_string(kMostPrefetch) + " batches");
   made.source = param.source();

@@ -1,5 +1,6 @@
-// Bilinear: pixel i of the output lies at (i + 1/2) * in / out - 1/2 of the input, between two neighbours that are clamped to
-// the edge. Across first, two rows at a time, then down. No smoothing when shrinking, as cv::resize has none.
+// Bilinear: pixel i of the output lies at (i + 1/2) * in / out - 1/2 of the input, between two neighbours that are
+// clamped to the edge. Across first, two rows at a time, then down. No smoothing when shrinking, as cv::resize has
+// none.
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -6,19 +6,21 @@
 
 namespace cortado::data {
 
-/// What is wrong with one sample, thrown by code that does not know where the sample came from. Whoever does (the pipeline,
-/// a converter) adds the dataset and the key, and makes it an Error(kData) or a line of a report.
+/// What is wrong with one sample, thrown by code that does not know where the sample came from. Whoever does (the
+/// pipeline, a converter) adds the dataset and the key, and makes it an Error(kData) or a line of a report.
 class SampleError : public std::runtime_error {
  public:
-  explicit SampleError(const std::string& what, std::string hint = {}) : std::runtime_error(what), hint_(std::move(hint)) {}
+  explicit SampleError(const std::string& what, std::string hint = {})
+      : std::runtime_error(what), hint_(std::move(hint)) {}
   const std::string& hint() const { return hint_; }
 
  private:
   std::string hint_;
 };
 
-/// One decoded sample: a view of memory that somebody else owns. Colour is blue, green, red. Elements are bytes or floats
-/// (exactly one pointer is set), planar (channels x height x width) or, when `interleaved`, height x width x channels.
+/// One decoded sample: a view of memory that somebody else owns. Colour is blue, green, red. Elements are bytes or
+/// floats (exactly one pointer is set), planar (channels x height x width) or, when `interleaved`, height x width x
+/// channels.
 struct Sample {
   int channels = 0, height = 0, width = 0;
   const uint8_t* bytes = nullptr;

@@ -1,7 +1,7 @@
 #include "data/sample_reader.h"
 
-#include "core/error.h"
 #include "data/datum.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -26,8 +26,7 @@ Sample SampleReader::read(const Record& record, ColorMode mode, int32_t& label) 
 }
 
 void throw_bad_record(const Lmdb& database, std::string_view key, const SampleError& error) {
-  throw Error(ExitCode::kData,
-              Mistake{{database.path(), 0, 0, {}}, "record '" + printable(key) + "': " + error.what(), error.hint(), {}});
+  throw file_error(ExitCode::kData, database.path(), "record '" + printable(key) + "': " + error.what(), error.hint());
 }
 
 }  // namespace cortado::data

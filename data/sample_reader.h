@@ -9,8 +9,8 @@
 
 namespace cortado::data {
 
-/// Turns records into samples: parses the Datum and decodes the image in it, if it is one. Keeps its buffers, so one for each
-/// thread, and nothing is allocated once they have grown.
+/// Turns records into samples: parses the Datum and decodes the image in it, if it is one. Keeps its buffers, so one
+/// for each thread, and nothing is allocated once they have grown.
 class SampleReader {
  public:
   /// The sample lies in the record or in this reader, until the next read(). Throws SampleError.

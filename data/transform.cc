@@ -1,5 +1,5 @@
-// Caffe's order: crop, subtract the mean (which is laid out over the image before cropping), multiply, mirror last. A row is
-// converted from left to right by a loop that vectorises, and reversed in place when it is mirrored.
+// Caffe's order: crop, subtract the mean (which is laid out over the image before cropping), multiply, mirror last. A
+// row is converted from left to right by a loop that vectorises, and reversed in place when it is mirrored.
 #include "data/transform.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ struct Draw {
 /// A word to [0, n): the bias is below n / 2^32.
 int scaled(uint32_t word, int n) { return int(uint64_t(word) * uint64_t(n) >> 32); }
 
-Draw draw_for(const TransformPlan& plan, const Sample& sample, OutputSize size, uint64_t seed, uint64_t epoch, uint64_t index) {
+Draw draw_for(const TransformPlan& plan, const Sample& sample, OutputSize size, uint64_t seed, uint64_t epoch,
+              uint64_t index) {
   const int spare_h = sample.height - size.height, spare_w = sample.width - size.width;
   Draw draw{spare_h / 2, spare_w / 2, false};
   if (!plan.mirror && !plan.random_crop) return draw;
@@ -50,13 +51,17 @@ using Constant = std::integral_constant<int, n>;
 
 template <typename T>
 void convert_row(const T* x, int step, int n, const float* mean_row, float mean, float scale, float* out) {
-  if (step == 1) convert_row(x, Constant<1>(), n, mean_row, mean, scale, out);
-  else if (step == 3) convert_row(x, Constant<3>(), n, mean_row, mean, scale, out);
-  else convert_row<T, int>(x, step, n, mean_row, mean, scale, out);
+  if (step == 1)
+    convert_row(x, Constant<1>(), n, mean_row, mean, scale, out);
+  else if (step == 3)
+    convert_row(x, Constant<3>(), n, mean_row, mean, scale, out);
+  else
+    convert_row<T, int>(x, step, n, mean_row, mean, scale, out);
 }
 
 template <typename T>
-void convert(const T* x, const Sample& sample, const TransformPlan& plan, OutputSize size, const Draw& draw, float* out) {
+void convert(const T* x, const Sample& sample, const TransformPlan& plan, OutputSize size, const Draw& draw,
+             float* out) {
   const int64_t plane = int64_t(sample.height) * sample.width;
   const int step = sample.interleaved ? sample.channels : 1;
   for (int c = 0; c < sample.channels; ++c) {
@@ -75,12 +80,12 @@ void convert(const T* x, const Sample& sample, const TransformPlan& plan, Output
 
 OutputSize output_size(const TransformPlan& plan, const Sample& sample) {
   if (plan.crop_h > sample.height || plan.crop_w > sample.width)
-    throw SampleError("the image is " + sample.shape_str() + ", smaller than the crop of " + std::to_string(plan.crop_h) + "x" +
-                          std::to_string(plan.crop_w),
+    throw SampleError("the image is " + sample.shape_str() + ", smaller than the crop of " +
+                          std::to_string(plan.crop_h) + "x" + std::to_string(plan.crop_w),
                       "lower transform_param.crop_size, or make the dataset from larger images");
   if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(sample.channels))
-    throw SampleError("the image is " + sample.shape_str() + ", but there are " + std::to_string(plan.mean_values.size()) +
-                          " mean values",
+    throw SampleError("the image is " + sample.shape_str() + ", but there are " +
+                          std::to_string(plan.mean_values.size()) + " mean values",
                       "give one transform_param.mean_value, or one for each channel");
   if (plan.mean) {
     const MeanImage& mean = *plan.mean;
@@ -92,11 +97,15 @@ OutputSize output_size(const TransformPlan& plan, const Sample& sample) {
   return plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
 }
 
-void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index, float* out) {
-  const OutputSize size = plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
+void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index,
+               float* out) {
+  const OutputSize size =
+      plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
   const Draw draw = draw_for(plan, sample, size, seed, epoch, index);
-  if (sample.bytes != nullptr) convert(sample.bytes, sample, plan, size, draw, out);
-  else convert(sample.floats, sample, plan, size, draw, out);
+  if (sample.bytes != nullptr)
+    convert(sample.bytes, sample, plan, size, draw, out);
+  else
+    convert(sample.floats, sample, plan, size, draw, out);
 }
 
 }  // namespace cortado::data

@@ -14,28 +14,32 @@ namespace cortado::data {
 
 /// What is done to every sample; transform_param with its files read.
 struct TransformPlan {
-  int crop_h = 0, crop_w = 0;              ///< 0: no crop
-  bool random_crop = false;                ///< training; else the centre
-  bool mirror = false;                     ///< toss a coin for each sample, in both phases, as Caffe does
+  int crop_h = 0, crop_w = 0;  ///< 0: no crop
+  bool random_crop = false;    ///< training; else the centre
+  bool mirror = false;         ///< toss a coin for each sample, in both phases, as Caffe does
   float scale = 1;
   std::vector<float> mean_values;          ///< none, one, or one for each channel
   std::shared_ptr<const MeanImage> mean;   ///< null, or of the size before cropping
   ColorMode color = ColorMode::kAsStored;  ///< for encoded samples
 };
 
-/// From transform_param. Reads the mean file unless `read_files` is false. Throws FieldError ("transform_param.crop_size", ...)
-/// for contradictions and for other dialects' options that this program does not have; Error for a mean file.
-TransformPlan make_transform_plan(const caffe::TransformationParameter& param, caffe::Phase phase, bool read_files = true);
+/// From transform_param. Reads the mean file unless `read_files` is false. Throws FieldError
+/// ("transform_param.crop_size", ...) for contradictions and for other dialects' options that this program does not
+/// have; Error for a mean file.
+TransformPlan make_transform_plan(const caffe::TransformationParameter& param, caffe::Phase phase,
+                                  bool read_files = true);
 
-/// The height and width that come out for a sample of this size; throws SampleError when the plan does not fit the sample
-/// (crop larger than the image, mean of another size, as many mean values as there are not channels).
+/// The height and width that come out for a sample of this size; throws SampleError when the plan does not fit the
+/// sample (crop larger than the image, mean of another size, as many mean values as there are not channels).
 struct OutputSize {
   int height, width;
 };
 OutputSize output_size(const TransformPlan& plan, const Sample& sample);
 
 /// out[c][y][x] = (sample[c][y + top][x' + left] - mean) * scale, where x' runs backwards when mirrored: channels x
-/// output_size() floats. A pure function: every draw depends on (seed, epoch, index) alone. The sample fits (output_size() passed).
-void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index, float* out);
+/// output_size() floats. A pure function: every draw depends on (seed, epoch, index) alone. The sample fits
+/// (output_size() passed).
+void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index,
+               float* out);
 
 }  // namespace cortado::data

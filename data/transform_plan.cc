@@ -16,16 +16,18 @@ std::string field(const std::string& name) { return "transform_param." + name; }
 
 /// Options that this program knows by name only. What only says how (where to run, what to show) is let through.
 void refuse_unsupported(const TransformationParameter& param) {
-  static const char* const kSupported[] = {"scale", "mirror", "crop_size", "mean_file", "mean_value", "force_color", "force_gray",
-                                           "crop_h", "crop_w", "use_gpu_transform", "random_seed", "display", "forward_packing"};
+  static const char* const kSupported[] = {
+      "scale",  "mirror", "crop_size",         "mean_file",   "mean_value", "force_color",    "force_gray",
+      "crop_h", "crop_w", "use_gpu_transform", "random_seed", "display",    "forward_packing"};
   std::vector<const google::protobuf::FieldDescriptor*> set;
   param.GetReflection()->ListFields(param, &set);
   for (const auto* option : set) {
     bool supported = false;
     for (const char* name : kSupported) supported = supported || option->name() == name;
     if (!supported)
-      throw FieldError(field(option->name()), "this way of transforming images is not supported",
-                       "supported are crop_size, crop_h, crop_w, mirror, scale, mean_file, mean_value, force_color and force_gray");
+      throw FieldError(
+          field(option->name()), "this way of transforming images is not supported",
+          "supported are crop_size, crop_h, crop_w, mirror, scale, mean_file, mean_value, force_color and force_gray");
   }
 }
 

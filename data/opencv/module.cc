@@ -3,12 +3,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <string>
-#include <vector>
-
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -36,7 +35,8 @@ int flags_of(int mode) {
 
 }  // namespace
 
-int cortado_opencv_decode(const uint8_t* file, size_t size, int mode, CortadoImageMemory memory, void* user, char* message) {
+int cortado_opencv_decode(const uint8_t* file, size_t size, int mode, CortadoImageMemory memory, void* user,
+                          char* message) {
   make_quiet();
   try {
     if (size > size_t(INT32_MAX)) return refuse(message, "the file is larger than 2 GiB");
