@@ -1,0 +1,67 @@
+#include "core/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+
+namespace cortado {
+namespace {
+
+TEST(Arena, IsZeroAlignedAndWritable) {
+  for (size_t bytes : {size_t(1), size_t(4096), size_t(100'000), (size_t(2) << 20) + 1, size_t(9) << 20}) {
+    const Arena arena(bytes);
+    ASSERT_NE(arena.data(), nullptr);
+    EXPECT_EQ(arena.bytes(), bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.data()) % 64, 0u);
+    EXPECT_TRUE(std::all_of(arena.data(), arena.data() + bytes, [](std::byte b) { return b == std::byte{0}; }));
+    std::fill(arena.data(), arena.data() + bytes, std::byte{1});
+  }
+}
+
+TEST(Arena, LargeOnesStartOnAHugePage) {
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(Arena(size_t(5) << 20).data()) % (size_t(2) << 20), 0u);
+}
+
+TEST(Arena, EmptyOneHasNoMemory) {
+  EXPECT_EQ(Arena().data(), nullptr);
+  EXPECT_EQ(Arena(0).data(), nullptr);
+}
+
+TEST(Arena, MovesItsMemory) {
+  Arena a(100);
+  std::byte* data = a.data();
+  Arena b(std::move(a));
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(a.data(), nullptr);
+  Arena c(50);
+  c = std::move(b);
+  EXPECT_EQ(c.data(), data);
+  EXPECT_EQ(c.bytes(), 100u);
+}
+
+TEST(Arena, TooMuchIsAnErrorThatNamesTheSize) {
+  for (size_t bytes : {size_t(1) << 50, ~size_t(0)}) {
+    try {
+      const Arena arena(bytes);
+      FAIL() << bytes << " bytes were given";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kDevice);
+      EXPECT_NE(std::string(error.what()).find("MiB are needed"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Arena, MemoryIsGivenBack) {
+  for (int i = 0; i < 2000; ++i) {
+    const Arena arena(size_t(256) << 20);
+    arena.data()[size_t(i) * 4096] = std::byte{1};
+  }
+}
+
+}  // namespace
+}  // namespace cortado

@@ -1,0 +1,180 @@
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "core/error.h"
+
+namespace cortado {
+namespace {
+
+namespace fs = std::filesystem;
+
+ExitCode code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::kOk;
+}
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "cortado_file_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  size_t files() const { return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
+
+  std::string folder_;
+};
+
+TEST_F(FileTest, WhatIsWrittenIsRead) {
+  std::string content(300'000, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = char(i * 131 >> 3);
+  write_file_atomically(path("a"), content);
+  EXPECT_EQ(read_file(path("a")), content);
+  write_file_atomically(path("a"), "short");
+  EXPECT_EQ(read_file(path("a")), "short");
+  write_file_atomically(path("a"), "");
+  EXPECT_EQ(read_file(path("a")), "");
+  EXPECT_EQ(files(), 1u) << "a file was left beside it";
+}
+
+TEST_F(FileTest, ReadingNamesThePathAndTheReason) {
+  try {
+    read_file(path("missing"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kIo);
+    EXPECT_NE(std::string(error.what()).find(path("missing")), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos);
+  }
+  EXPECT_EQ(code_of([&] { read_file(folder_); }), ExitCode::kIo) << "a folder";
+}
+
+TEST_F(FileTest, ReadingStopsAtTheLimit) {
+  write_file_atomically(path("a"), "12345");
+  EXPECT_EQ(read_file(path("a"), 5), "12345");
+  EXPECT_EQ(code_of([&] { read_file(path("a"), 4); }), ExitCode::kIo);
+  EXPECT_EQ(code_of([&] { read_file("/dev/zero", 1000); }), ExitCode::kIo);
+}
+
+TEST_F(FileTest, ReplacingKeepsThePermissions) {
+  write_file_atomically(path("a"), "1");
+  fs::permissions(path("a"), fs::perms::owner_read | fs::perms::owner_write);
+  write_file_atomically(path("a"), "2");
+  EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(FileTest, AFolderOrAMissingFolderIsAnError) {
+  EXPECT_EQ(code_of([&] { write_file_atomically(folder_, "x"); }), ExitCode::kIo);
+  EXPECT_EQ(code_of([&] { write_file_atomically(path("none/a"), "x"); }), ExitCode::kIo);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(FileTest, ADeviceIsWrittenToAndNotReplaced) {
+  EXPECT_EQ(code_of([] { write_file_atomically("/dev/null", "x"); }), ExitCode::kOk);
+  EXPECT_EQ(code_of([] { write_file_atomically("/dev/full", "x"); }), ExitCode::kIo);
+  struct stat info;
+  ASSERT_EQ(::stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  EXPECT_FALSE(file_exists("/dev/full.tmp." + std::to_string(::getpid())));
+}
+
+// The limit on file sizes stands in for a full disk where nothing can be mounted: the write fails the same way.
+TEST_F(FileTest, AFailedWriteLeavesTheOldContentAndNothingElse) {
+  write_file_atomically(path("a"), "old");
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{64 << 10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const ExitCode code = code_of([&] { write_file_atomically(path("a"), std::string(100 << 10, 'n')); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(code, ExitCode::kIo);
+  EXPECT_EQ(read_file(path("a")), "old");
+  EXPECT_EQ(files(), 1u);
+}
+
+// A disk that is full to any of its last bytes: either the new content is there, whole, or the old one and an error.
+TEST_F(FileTest, AFullDiskNeverLeavesAPart) {
+  const std::string disk = path("disk");
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "cannot mount a file system here";
+  int written = 0, refused = 0;
+  for (size_t size = 1000; size < 80'000; size += 997) {
+    write_file_atomically(disk + "/a", "old");
+    const std::string content(size, 'n');
+    const ExitCode code = code_of([&] { write_file_atomically(disk + "/a", content); });
+    EXPECT_EQ(read_file(disk + "/a"), code == ExitCode::kOk ? content : "old") << size;
+    code == ExitCode::kOk ? ++written : ++refused;
+  }
+  ::umount(disk.c_str());
+  EXPECT_GT(written, 0);
+  EXPECT_GT(refused, 0);
+}
+
+// Readers see one content or the other, never a part, while another process replaces the file and is killed.
+TEST_F(FileTest, AKilledWriterLeavesAWholeFile) {
+  const std::string contents[2] = {std::string(1 << 20, 'a'), std::string(1 << 20, 'b')};
+  write_file_atomically(path("a"), contents[0]);
+  for (int kill_after = 0; kill_after < 20; ++kill_after) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (int i = 0;; ++i) write_file_atomically(path("a"), contents[i % 2]);
+    }
+    ::usleep(useconds_t(500 + 700 * kill_after));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const std::string now = read_file(path("a"));
+    EXPECT_TRUE(now == contents[0] || now == contents[1]);
+  }
+}
+
+// The check values of both polynomials for "123456789": CRC-32 cbf43926, Adler-32 091e01de.
+TEST(Digest, IsLengthThenBothSums) {
+  EXPECT_EQ(digest_of("123456789"), "0000000000000009cbf43926091e01de");
+  EXPECT_EQ(digest_of(""), "00000000000000000000000000000001");
+}
+
+TEST(Digest, NoticesEverySingleBit) {
+  std::string content(2000, 'x');
+  const std::string whole = digest_of(content);
+  for (size_t bit = 0; bit < content.size() * 8; ++bit) {
+    content[bit / 8] ^= char(1 << bit % 8);
+    EXPECT_NE(digest_of(content), whole) << bit;
+    content[bit / 8] ^= char(1 << bit % 8);
+  }
+}
+
+TEST(Paths, JoinAndPart) {
+  EXPECT_EQ(join_path("a", "b"), "a/b");
+  EXPECT_EQ(join_path("a/", "b"), "a/b");
+  EXPECT_EQ(join_path("", "b"), "b");
+  EXPECT_EQ(join_path("a", "/b"), "/b");
+  EXPECT_EQ(join_path("a", "../b"), "a/../b");
+  EXPECT_EQ(folder_of("a/b/c"), "a/b");
+  EXPECT_EQ(folder_of("c"), "");
+  EXPECT_EQ(folder_of("/c"), "/");
+  EXPECT_EQ(file_name_of("a/b"), "b");
+  EXPECT_EQ(file_name_of("a/"), "");
+}
+
+}  // namespace
+}  // namespace cortado
