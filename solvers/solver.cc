@@ -69,7 +69,7 @@ Outcome Solver::run(Requests& requests) {
   tell([&](TrainObserver& observer) { observer.on_start(progress_); });
   if (!resumed_from_.empty()) tell([&](TrainObserver& observer) { observer.on_resume(progress_, resumed_from_); });
   step(progress_.max_iter - progress_.iter);
-  if ((stop_ || config().snapshot_after_train()) try_snapshot();
+  if (stop_ || config().snapshot_after_train()) try_snapshot();
   if (stop_) log_info() << "Optimization stopped early.";
   else finish();
   requests_ = &no_requests_;
