@@ -1,0 +1,232 @@
+#include "tests/harness/layer_harness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace cortado::harness {
+
+namespace {
+
+constexpr size_t kMostProbes = 400;  ///< elements of one operand whose gradient is measured
+
+struct Probe {
+  size_t element;
+  double slope;
+};
+using Probes = std::vector<Probe>;
+
+/// What the reference says: y, and the gradients of sum(dy * y).
+struct Expected {
+  Arrays y, dy, w;
+  std::vector<Probes> dx, dw;
+};
+
+struct Variant {
+  std::string name;
+  RunOptions options;
+};
+
+double objective(const Arrays& y, const Arrays& dy) {
+  double sum = 0;
+  for (size_t i = 0; i < y.size(); ++i)
+    for (size_t k = 0; k < y[i].size(); ++k) sum += y[i][k] * dy[i][k];
+  return sum;
+}
+
+/// Central differences of the objective for elements of `operand`, which `evaluate` reads.
+Probes measure(Array& operand, const std::function<double()>& evaluate) {
+  constexpr double kStep = 1e-5;
+  Probes probes;
+  const size_t stride = std::max<size_t>(1, (operand.size() + kMostProbes - 1) / kMostProbes);
+  for (size_t i = 0; i < operand.size(); i += stride) {
+    const double value = operand[i];
+    operand[i] = value + kStep;
+    const double above = evaluate();
+    operand[i] = value - kStep;
+    const double below = evaluate();
+    operand[i] = value;
+    probes.push_back({i, (above - below) / (2 * kStep)});
+  }
+  return probes;
+}
+
+Expected expect(const LayerCase& layer_case, const Arrays& w, const Layer& layer, const std::vector<WeightSpec>& specs,
+                const std::vector<bool>& has_dy) {
+  Expected expected{.y = layer_case.reference(layer_case.x, w), .dy = {}, .w = w, .dx = {}, .dw = {}};
+  for (size_t i = 0; i < expected.y.size(); ++i) {
+    const bool arrives = has_dy.empty() || has_dy[i];
+    expected.dy.push_back(arrives ? random(expected.y[i].shape, 500 + i) : Array(expected.y[i].shape));
+  }
+  Arrays x = layer_case.x, moved_w = w;
+  const auto evaluate = [&] { return objective(layer_case.reference(x, moved_w), expected.dy); };
+  for (size_t i = 0; i < x.size(); ++i)
+    expected.dx.push_back(layer.differentiable(int(i)) ? measure(x[i], evaluate) : Probes());
+  for (size_t i = 0; i < w.size(); ++i)
+    expected.dw.push_back(specs[i].learned ? measure(moved_w[i], evaluate) : Probes());
+  return expected;
+}
+
+bool near(double got, double expected, double tolerance) {
+  return std::fabs(got - expected) <= tolerance * std::max(1.0, std::fabs(expected));  // false for NaN
+}
+
+void expect_slopes(const Array& got, const Probes& probes, double shift, double tolerance, const std::string& what) {
+  int wrong = 0;
+  for (const Probe& probe : probes) {
+    if (near(got[probe.element], probe.slope + shift, tolerance)) continue;
+    if (++wrong <= 3)
+      ADD_FAILURE() << what << "[" << probe.element << "] is " << got[probe.element] << ", the difference quotient "
+                    << probe.slope + shift;
+  }
+  EXPECT_EQ(wrong, 0) << what << ": of " << probes.size() << " elements";
+}
+
+LayerRun start(const LayerCase& layer_case, const RunOptions& options) {
+  return LayerRun(layer_case.layer, layer_case.x, options, layer_case.w, layer_case.follower);
+}
+
+/// Runs both ways and compares with what is expected.
+void check_run(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
+  LayerRun run = start(layer_case, options);
+  run.forward();
+  ASSERT_EQ(run.y().size(), expected.y.size()) << "tops";
+  for (size_t i = 0; i < expected.y.size(); ++i)
+    expect_near(run.y()[i], expected.y[i], layer_case.tolerance, "y" + std::to_string(i));
+  if (!options.backward) return;
+  run.backward(expected.dy);
+  for (size_t i = 0; i < layer_case.x.size(); ++i)
+    if (run.has_dx(i)) expect_slopes(run.dx(i), expected.dx[i], 0, layer_case.tolerance, "dx" + std::to_string(i));
+  const double old = options.add_dw || options.accumulate ? kOldGradient : 0;
+  for (size_t i = 0; i < run.w().size(); ++i)
+    if (!expected.dw[i].empty()) expect_slopes(run.dw(i), expected.dw[i], old, layer_case.tolerance, "dw" + std::to_string(i));
+}
+
+/// That two ways to run the layer give the same bits.
+void check_same_bits(const LayerCase& layer_case, const Expected& expected, const RunOptions& one, const RunOptions& other) {
+  LayerRun a = start(layer_case, one), b = start(layer_case, other);
+  a.forward();
+  b.forward();
+  for (size_t i = 0; i < a.y().size(); ++i) EXPECT_TRUE(same_bits(a.y()[i], b.y()[i])) << "y" << i;
+  if (!one.backward || !other.backward) return;
+  a.backward(expected.dy);
+  b.backward(expected.dy);
+  for (size_t i = 0; i < layer_case.x.size(); ++i)
+    if (a.has_dx(i)) {
+      EXPECT_TRUE(same_bits(a.dx(i), b.dx(i))) << "dx" << i;
+    }
+  for (size_t i = 0; i < a.w().size(); ++i)
+    if (!expected.dw[i].empty()) {
+      EXPECT_TRUE(same_bits(a.dw(i), b.dw(i))) << "dw" << i;
+    }
+}
+
+/// The layouts that the layer takes.
+std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made) {
+  RunOptions options;
+  options.phase = layer_case.phase;
+  const LayoutRule rule = made.layer->layouts();
+  const bool four_axes = !layer_case.x.empty() && layer_case.x[0].shape.axes() == 4;
+  std::vector<Variant> list;
+  if (rule != LayoutRule::kBlocked) list.push_back({"plain", options});
+  if (rule != LayoutRule::kPlain && four_axes) {
+    options.layout = Layout::kBlocked16;
+    list.push_back({"in blocks of 16", options});
+    options.plain_x = true;
+    if (made.layer->accepts_plain_x()) list.push_back({"in blocks of 16 from plain x", options});
+    options.plain_x = false;
+  }
+  if (rule == LayoutRule::kFollow && four_axes && layer_case.channels_last) {
+    options.layout = Layout::kChannelsLast;
+    list.push_back({"channels last", options});
+  }
+  return list;
+}
+
+/// Everything but missing dy, for one layout.
+void check_variant(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
+  {
+    SCOPED_TRACE("forward and backward");
+    check_run(layer_case, expected, options);
+  }
+  if (!layer_case.w.empty() || !expected.w.empty()) {
+    SCOPED_TRACE("dw is added to");
+    RunOptions added = options;
+    added.add_dw = true;
+    check_run(layer_case, expected, added);
+    added.add_dw = false;
+    added.accumulate = true;
+    check_run(layer_case, expected, added);
+  }
+  for (size_t i = 0; i < layer_case.x.size(); ++i) {
+    SCOPED_TRACE("dx" + std::to_string(i) + " is not wanted");
+    RunOptions unwanted = options;
+    unwanted.wants_dx.assign(layer_case.x.size(), true);
+    unwanted.wants_dx[i] = false;
+    if (layer_case.x.size() > 1 || !expected.w.empty()) check_run(layer_case, expected, unwanted);
+  }
+  RunOptions other = options;
+  {
+    SCOPED_TRACE("in place against out of place");
+    other.in_place = true;
+    check_same_bits(layer_case, expected, options, other);
+  }
+  {
+    SCOPED_TRACE("forward alone, in place, against forward with a backward");
+    other.backward = false;
+    check_run(layer_case, expected, other);
+  }
+  if (layer_case.same_bits_for_any_threads) {
+    SCOPED_TRACE("eight threads against one");
+    other = options;
+    other.threads = 8;
+    check_same_bits(layer_case, expected, options, other);
+  }
+}
+
+}  // namespace
+
+void expect_near(const Array& got, const Array& expected, double tolerance, const std::string& what) {
+  ASSERT_EQ(got.shape, expected.shape) << what;
+  int wrong = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (near(got[i], expected[i], tolerance)) continue;
+    if (++wrong <= 3) ADD_FAILURE() << what << "[" << i << "] is " << got[i] << ", not " << expected[i];
+  }
+  EXPECT_EQ(wrong, 0) << what << ": of " << got.size() << " elements";
+}
+
+void check_layer(const LayerCase& layer_case) {
+  const MadeLayer made(layer_case.layer, layer_case.follower, shapes_of(layer_case.x), layer_case.phase);
+  ASSERT_TRUE(layer_case.follower.empty() || made.absorbed) << "the follower was not taken over";
+  const std::vector<Variant> list = variants(layer_case, made);
+  ASSERT_FALSE(list.empty());
+  const Arrays w = start(layer_case, list[0].options).w();
+  const Expected expected = expect(layer_case, w, *made.layer, made.shapes.w, {});
+  for (const Variant& variant : list) {
+    SCOPED_TRACE(variant.name);
+    check_variant(layer_case, expected, variant.options);
+    for (size_t i = 0; expected.y.size() > 1 && i < expected.y.size(); ++i) {
+      SCOPED_TRACE("dy" + std::to_string(i) + " does not arrive");
+      RunOptions options = variant.options;
+      options.has_dy.assign(expected.y.size(), true);
+      options.has_dy[i] = false;
+      check_run(layer_case, expect(layer_case, w, *made.layer, made.shapes.w, options.has_dy), options);
+    }
+  }
+}
+
+void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field, const std::string& words) {
+  try {
+    MadeLayer made(layer, "", x);
+    ADD_FAILURE() << "no error for " << layer;
+  } catch (const FieldError& error) {
+    EXPECT_EQ(error.field(), field) << error.message();
+    EXPECT_NE(error.message().find(words), std::string::npos) << "the message is: " << error.message();
+  }
+}
+
+}  // namespace cortado::harness

@@ -1,0 +1,215 @@
+#include "tests/harness/layer_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <stdexcept>
+
+#include <google/protobuf/text_format.h>
+
+#include "core/threads.h"
+#include "layers/registry.h"
+
+namespace cortado::harness {
+
+namespace {
+
+caffe::LayerParameter parse(const std::string& text) {
+  caffe::LayerParameter message;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &message))
+    throw std::invalid_argument("the test's layer does not parse: " + text);
+  return message;
+}
+
+std::unique_ptr<Layer> make(const caffe::LayerParameter& config, caffe::Phase phase) {
+  const LayerType* type = find_layer_type(config.type());
+  if (!type) throw std::invalid_argument("no layer type '" + config.type() + "'");
+  return type->make(LayerOptions{.config = config, .phase = phase});
+}
+
+void fill_up(std::vector<bool>& list, size_t n, bool value) {
+  if (list.empty()) list.assign(n, value);
+}
+
+}  // namespace
+
+MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x, caffe::Phase phase)
+    : config(parse(text)) {
+  for (size_t i = size_t(config.bottom_size()); i < x.size(); ++i) config.add_bottom("x" + std::to_string(i));
+  const LayerType* type = find_layer_type(config.type());
+  for (int i = config.top_size(); type && i < type->least_y; ++i) config.add_top("y" + std::to_string(i));
+  layer = make(config, phase);
+  shapes = layer->infer(x);
+  if (follower.empty()) return;
+  follower_config = parse(follower);
+  const std::unique_ptr<Layer> next = make(follower_config, phase);
+  const LayerShapes after = next->infer({shapes.y[0]});
+  absorbed = layer->absorb(*next);
+  if (!absorbed) return;
+  shapes.y[0] = after.y[0];
+  shapes.w.insert(shapes.w.end(), after.w.begin(), after.w.end());
+}
+
+LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& options, const Arrays& w,
+                   const std::string& follower)
+    : made_(text, follower, shapes_of(x), options.phase), options_(options), context_(options.threads, options.seed) {
+  use_threads(options.threads);
+  context_.pass = options.pass;
+  for (size_t i = 0; i < x.size(); ++i) request_.x.push_back(spec_of(x[i].shape, i == 0 && options.plain_x));
+  prepare();
+  bind_forward(x);
+  bind_weights(w);
+  if (options_.backward) bind_backward();
+  for (const int64_t bytes : needs_.saved) io_.saved.push_back(memory(bytes).data());
+}
+
+GuardedMemory& LayerRun::memory(int64_t bytes) { return *memories_.emplace_back(std::make_unique<GuardedMemory>(bytes)); }
+
+TensorSpec LayerRun::spec_of(const Shape& shape, bool plain) const {
+  return {shape, DType::kF32, shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
+}
+
+bool LayerRun::differentiable(size_t i) const { return made_.layer->differentiable(int(i)); }
+
+void LayerRun::prepare() {
+  for (const Shape& shape : made_.shapes.y) request_.y.push_back(spec_of(shape, false));
+  for (const WeightSpec& w : made_.shapes.w) request_.w.push_back({w.shape, DType::kF32, Layout::kPlain});
+  request_.backward = options_.backward;
+  request_.wants_dx = options_.wants_dx;
+  fill_up(request_.wants_dx, request_.x.size(), true);
+  for (size_t i = 0; i < request_.x.size(); ++i)
+    request_.wants_dx[i] = request_.wants_dx[i] && options_.backward && differentiable(i);
+  for (const WeightSpec& w : made_.shapes.w) request_.wants_dw.push_back(options_.backward && w.learned);
+  request_.has_dy = options_.has_dy;
+  fill_up(request_.has_dy, request_.y.size(), options_.backward);
+  request_.layer_seed = options_.layer_seed;
+  needs_ = made_.layer->prepare(request_, context_);
+  fill_up(needs_.backward_reads_x, request_.x.size(), false);
+  fill_up(needs_.backward_reads_y, request_.y.size(), false);
+  if (needs_.w_formats.empty())
+    for (const TensorSpec& w : request_.w) needs_.w_formats.emplace_back(w.shape);
+}
+
+void LayerRun::bind_forward(const Arrays& x) {
+  for (size_t i = 0; i < x.size(); ++i) {
+    io_.x.push_back({request_.x[i], {}, memory(request_.x[i].bytes()).data()});
+    store(x[i], io_.x[i]);
+  }
+  for (size_t i = 0; i < request_.y.size(); ++i) {
+    const bool shares = needs_.y_is_x || (i == 0 && options_.in_place && needs_.y_may_overwrite_x);
+    if (shares) {
+      EXPECT_EQ(request_.y[i].bytes(), request_.x[0].bytes()) << "y cannot lie in x's memory";
+    }
+    io_.y.push_back({request_.y[i], {}, shares ? io_.x[0].data : memory(request_.y[i].bytes()).data()});
+  }
+}
+
+void LayerRun::bind_weights(const Arrays& w) {
+  for (size_t i = 0; i < request_.w.size(); ++i) {
+    const Shape& shape = request_.w[i].shape;
+    const kernels::WeightFormat& format = needs_.w_formats[i];
+    w_.push_back(i < w.size() && w[i].size() > 0 ? w[i] : random(shape, 1000 + i));
+    io_.w.push_back({request_.w[i], {}, memory(format.bytes()).data()});
+    const std::vector<float> plain(w_[i].values.begin(), w_[i].values.end());
+    format.from_plain(context_, plain.data(), io_.w[i].data);
+    io_.add_dw.push_back(options_.add_dw);
+    Tensor dw{request_.w[i], {}, nullptr};
+    if (request_.wants_dw[i]) {
+      dw.data = memory(format.bytes()).data();
+      const std::vector<float> old(plain.size(), float(kOldGradient));
+      if (options_.add_dw || options_.accumulate) format.from_plain(context_, old.data(), dw.data);
+    }
+    io_.dw.push_back(dw);
+  }
+  io_.accumulate = options_.accumulate;
+}
+
+void LayerRun::bind_backward() {
+  for (size_t i = 0; i < request_.y.size(); ++i)
+    io_.dy.push_back({request_.y[i], {}, request_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
+  void* shared = nullptr;
+  if (needs_.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
+  if (needs_.dx_are_one) shared = memory(request_.x[0].bytes()).data();
+  for (size_t i = 0; i < request_.x.size(); ++i) {
+    const bool over_dy = i == 0 && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
+    Tensor dx{request_.x[i], {}, nullptr};
+    if (request_.wants_dx[i]) dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
+    if (over_dy && shared) shared = io_.dy[0].data;
+    io_.dx.push_back(dx);
+  }
+}
+
+void LayerRun::forward() {
+  Arrays before;
+  for (const Tensor& x : io_.x) before.push_back(load(x));
+  io_.scratch = memory(needs_.forward_scratch).data();
+  made_.layer->forward(context_, io_);
+  y_.clear();
+  for (const Tensor& y : io_.y) {
+    y_.push_back(load(y));
+    EXPECT_TRUE(padding_is_zero(y)) << "forward left something in y's padding lanes";
+  }
+  const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
+  for (size_t i = over_x ? 1 : 0; i < io_.x.size(); ++i)
+    EXPECT_TRUE(same_bits(load(io_.x[i]), before[i])) << "forward changed x[" << i << "]";
+  check_guards();
+}
+
+void LayerRun::spoil_what_backward_may_not_read() {
+  std::set<const void*> readable;
+  for (size_t i = 0; i < io_.x.size(); ++i)
+    if (needs_.backward_reads_x[i]) readable.insert(io_.x[i].data);
+  for (size_t i = 0; i < io_.y.size(); ++i)
+    if (needs_.backward_reads_y[i]) readable.insert(io_.y[i].data);
+  const auto spoil = [&](const Tensor& tensor) {
+    if (!readable.count(tensor.data)) std::memset(tensor.data, 0xFF, size_t(tensor.spec.bytes()));
+  };
+  for (const Tensor& x : io_.x) spoil(x);
+  for (const Tensor& y : io_.y) spoil(y);
+}
+
+void LayerRun::backward(const Arrays& dy) {
+  const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
+  EXPECT_FALSE(over_x && needs_.backward_reads_x[0]) << "y may overwrite x[0], which backward reads";
+  spoil_what_backward_may_not_read();
+  for (size_t i = 0; i < io_.dy.size(); ++i)
+    if (io_.dy[i]) store(dy[i], io_.dy[i]);
+  io_.scratch = memory(needs_.backward_scratch).data();
+  made_.layer->backward(context_, io_);
+  for (const Tensor& dx : io_.dx)
+    if (dx) {
+      EXPECT_TRUE(padding_is_zero(dx)) << "backward left something in dx's padding lanes";
+    }
+  for (size_t i = 0; i < io_.dy.size(); ++i) {
+    bool spoilt = !io_.dy[i] || (i == 0 && needs_.overwrites_dy);
+    for (const Tensor& dx : io_.dx) spoilt = spoilt || dx.data == io_.dy[i].data;
+    if (!spoilt) {
+      EXPECT_TRUE(same_bits(load(io_.dy[i]), dy[i])) << "backward changed dy[" << i << "]";
+    }
+  }
+  check_guards();
+}
+
+void LayerRun::check_guards() const {
+  for (const auto& memory : memories_) EXPECT_TRUE(memory->guards_intact()) << "a write outside an operand";
+}
+
+Array LayerRun::stored_w(size_t i) {
+  std::vector<float> plain(w_[i].size());
+  needs_.w_formats[i].to_plain(context_, io_.w[i].data, plain.data());
+  return {w_[i].shape, {plain.begin(), plain.end()}};
+}
+
+Array LayerRun::dw(size_t i) {
+  std::vector<float> plain(w_[i].size());
+  needs_.w_formats[i].to_plain(context_, io_.dw[i].data, plain.data());
+  return {w_[i].shape, {plain.begin(), plain.end()}};
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.shape == b.shape &&
+         std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
+}
+
+}  // namespace cortado::harness

@@ -1,0 +1,92 @@
+#pragma once
+
+// One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded memory of
+// its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand, changing x, w or dy,
+// reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/context.h"
+#include "layers/layer.h"
+#include "tests/harness/array.h"
+#include "tests/harness/storage.h"
+
+namespace cortado::harness {
+
+/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the follower it takes over. Throws
+/// what making and inferring throw.
+struct MadeLayer {
+  MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
+            caffe::Phase phase = caffe::TRAIN);
+  MadeLayer(const MadeLayer&) = delete;  // the layer refers to `config`
+  MadeLayer& operator=(const MadeLayer&) = delete;
+
+  caffe::LayerParameter config, follower_config;
+  std::unique_ptr<Layer> layer;
+  LayerShapes shapes;      ///< the follower's weights included
+  bool absorbed = false;   ///< whether the follower was taken over
+};
+
+struct RunOptions {
+  Layout layout = Layout::kPlain;  ///< of all operands with four axes
+  bool plain_x = false;            ///< x[0] is plain whatever `layout` says
+  int threads = 1;
+  caffe::Phase phase = caffe::TRAIN;
+  bool backward = true;
+  bool in_place = false;           ///< y over x and dx over dy, where the layer allows it
+  std::vector<bool> wants_dx;      ///< empty: whatever is differentiable
+  std::vector<bool> has_dy;        ///< empty: all
+  bool add_dw = false;             ///< dw starts with kOldGradient and is added to
+  bool accumulate = false;         ///< the same through Operands::accumulate
+  uint64_t seed = 1, pass = 0, layer_seed = 7;
+};
+
+constexpr double kOldGradient = 0.5;
+
+class LayerRun {
+ public:
+  /// `w` may hold fewer arrays than the layer has weights, or empty ones: the others are random.
+  explicit LayerRun(const std::string& text, const Arrays& x, const RunOptions& options = {}, const Arrays& w = {},
+                    const std::string& follower = {});
+
+  void forward();
+  void backward(const Arrays& dy);
+
+  Layer& layer() { return *made_.layer; }
+  const MadeLayer& made() const { return made_; }
+  const LayerNeeds& needs() const { return needs_; }
+  Context& context() { return context_; }
+  const Arrays& y() const { return y_; }    ///< as forward() left it
+  Array dx(size_t i) const { return load(io_.dx[i]); }
+  bool has_dx(size_t i) const { return bool(io_.dx[i]); }
+  const Arrays& w() const { return w_; }    ///< as given at first
+  Array stored_w(size_t i);                 ///< as it is now
+  Array dw(size_t i);
+
+ private:
+  GuardedMemory& memory(int64_t bytes);
+  TensorSpec spec_of(const Shape& shape, bool plain) const;
+  void prepare();
+  void bind_forward(const Arrays& x);
+  void bind_backward();
+  void bind_weights(const Arrays& w);
+  bool differentiable(size_t i) const;
+  void spoil_what_backward_may_not_read();
+  void check_guards() const;
+
+  MadeLayer made_;
+  RunOptions options_;
+  Context context_;
+  PrepareRequest request_;
+  LayerNeeds needs_;
+  Operands io_;
+  Arrays y_, w_;
+  std::vector<std::unique_ptr<GuardedMemory>> memories_;
+};
+
+/// Bits of a layer's results, for comparison.
+bool same_bits(const Array& a, const Array& b);
+
+}  // namespace cortado::harness
