@@ -138,4 +138,30 @@ void Reorder::run(Library& library, const void* from, void* to, void* scratch) {
   primitive_.run(library, {from, to, scratch_part(scratch, offset_)});
 }
 
+Staged::Staged(const Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch) {
+  if (outside == inside) return;
+  offset_ = scratch.add(int64_t(inside.get_size()));
+  reorder_ = way == Way::kIn ? Reorder(library, outside, inside, scratch) : Reorder(library, inside, outside, scratch);
+}
+
+const void* Staged::load(Library& library, const void* outside, void* scratch) {
+  if (!copies()) return outside;
+  void* inside = scratch_part(scratch, offset_);
+  reorder_.run(library, outside, inside, scratch);
+  return inside;
+}
+
+void* Staged::target(void* outside, void* scratch) const { return copies() ? scratch_part(scratch, offset_) : outside; }
+
+void Staged::store(Library& library, void* outside, void* scratch) {
+  if (copies()) reorder_.run(library, scratch_part(scratch, offset_), outside, scratch);
+}
+
+void add_to(Context& context, float* sum, const float* more, int64_t n) {
+  parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+    for (int64_t i = begin; i < end; ++i) sum[i] += more[i];
+  });
+}
+
 }  // namespace cortado::kernels::onednn

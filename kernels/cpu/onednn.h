@@ -97,4 +97,28 @@ class Reorder {
   int64_t offset_ = 0;
 };
 
+/// An operand that a primitive wants stored otherwise than its owner does: `outside` is the owner's storage, `inside` the
+/// primitive's, in scratch. Where the two agree, nothing is copied and the owner's memory is used. `scratch` is always the
+/// block that the layout given to the constructor describes.
+class Staged {
+ public:
+  enum class Way { kIn, kOut };
+
+  Staged() = default;
+  Staged(const Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch);
+  bool copies() const { return bool(reorder_); }
+  /// For inputs: copies in; gives what the primitive reads.
+  const void* load(Library& library, const void* outside, void* scratch);
+  /// For outputs: where the primitive writes, and the copy out afterwards.
+  void* target(void* outside, void* scratch) const;
+  void store(Library& library, void* outside, void* scratch);
+
+ private:
+  Reorder reorder_;
+  int64_t offset_ = 0;
+};
+
+/// sum[i] += more[i].
+void add_to(Context& context, float* sum, const float* more, int64_t n);
+
 }  // namespace cortado::kernels::onednn

@@ -1,0 +1,208 @@
+// Convolution as matrix products, image by image and group by group. The columns matrix has a row for each (channel, kernel
+// place) and a column for each output place; then
+//     y = w columns(x),    dw = dy columns(x)^T,    dx = columns^-1(w^T dy), which sums what shares an input place.
+// Takes every request: what is not plain goes through plain copies in scratch.
+
+#include <algorithm>
+
+#include "core/threads.h"
+#include "kernels/conv.h"
+#include "kernels/gemm.h"
+#include "kernels/reorder.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+/// The outputs [begin, end) along one axis whose input, at kernel place k, lies inside the image.
+struct Inside {
+  int64_t begin, end, first;  ///< `first` is the input of output 0; may lie outside
+
+  Inside(const ConvAxis& a, int64_t k) : first(k * a.dilation - a.pad) {
+    begin = first >= 0 ? 0 : (-first + a.stride - 1) / a.stride;
+    end = std::min(a.out(), first >= a.in ? 0 : (a.in - 1 - first) / a.stride + 1);
+    begin = std::min(begin, a.out());
+    end = std::max(begin, end);
+  }
+};
+
+/// A plain copy in scratch of an operand stored in another layout.
+struct PlainCopy {
+  std::unique_ptr<Reorder> in, out;  ///< null when the operand is plain
+  int64_t offset = 0, in_scratch = 0, out_scratch = 0;
+
+  void plan(const TensorSpec& spec, Context& context, ScratchLayout& scratch) {
+    if (spec.layout == Layout::kPlain) return;
+    const TensorSpec plain{spec.shape, spec.dtype, Layout::kPlain};
+    offset = scratch.add(plain.bytes());
+    in = plan_reorder({spec, plain}, context);
+    out = plan_reorder({plain, spec}, context);
+    in_scratch = scratch.add(in->scratch());
+    out_scratch = scratch.add(out->scratch());
+  }
+  const float* load(Context& context, const float* operand, void* scratch) {
+    if (!in) return operand;
+    in->run(context, operand, target(nullptr, scratch), scratch_part(scratch, in_scratch));
+    return target(nullptr, scratch);
+  }
+  float* target(float* operand, void* scratch) const {
+    return in ? static_cast<float*>(scratch_part(scratch, offset)) : operand;
+  }
+  void store(Context& context, float* operand, void* scratch) {
+    if (out) out->run(context, target(nullptr, scratch), operand, scratch_part(scratch, out_scratch));
+  }
+};
+
+class Gemm final : public Conv {
+ public:
+  Gemm(const ConvRequest& request, Context& context)
+      : s_(request.shape), relu_(request.relu), format_(request.w_format.value_or(WeightFormat(s_.weight()))),
+        places_(s_.h.out() * s_.w.out()), rows_(s_.c / s_.groups * s_.h.kernel * s_.w.kernel), filters_(s_.k / s_.groups) {
+    x_.plan(s_.x(), context, scratch_);
+    y_.plan(s_.y(), context, scratch_);
+    if (!format_.is_plain()) w_ = scratch_.add(s_.weight().count() * int64_t(sizeof(float)));
+    if (!columns_are_x()) columns_ = scratch_.add(checked_mul(rows_, places_) * int64_t(sizeof(float)));
+  }
+
+  std::string name() const override { return columns_are_x() ? "gemm" : "im2col, gemm"; }
+  WeightFormat weight_format() const override { return format_; }
+  int64_t forward_scratch() const override { return scratch_.bytes(); }
+  int64_t backward_scratch() const override { return scratch_.bytes(); }
+
+  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
+    x = x_.load(context, x, scratch);
+    w = load_w(context, w, scratch);
+    float* out = y_.target(y, scratch);
+    each_group([&](int64_t group, int64_t x_at, int64_t y_at, int64_t w_at) {
+      const float* columns = fill_columns(context, x + x_at, scratch);
+      gemm(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at);
+      finish(context, bias ? bias + group * filters_ : nullptr, out + y_at);
+    });
+    y_.store(context, y, scratch);
+  }
+
+  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
+    dy = y_.load(context, dy, scratch);
+    w = load_w(context, w, scratch);
+    float* out = x_.target(dx, scratch);
+    each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
+      float* columns = columns_are_x() ? out + x_at : static_cast<float*>(scratch_part(scratch, columns_));
+      gemm(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns);
+      if (!columns_are_x()) sum_columns(context, columns, out + x_at);
+    });
+    x_.store(context, dx, scratch);
+  }
+
+  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& g, void* scratch) override {
+    x = x_.load(context, x, scratch);
+    dy = y_.load(context, dy, scratch);
+    if (g.bias) sum_bias(context, dy, g.bias, g.add_bias);
+    if (!g.w) return;
+    float* dw = format_.is_plain() ? g.w : static_cast<float*>(scratch_part(scratch, w_));
+    if (!g.add_w) std::fill_n(dw, s_.weight().count(), 0.0f);
+    else if (!format_.is_plain()) format_.to_plain(context, g.w, dw);
+    each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
+      const float* columns = fill_columns(context, x + x_at, scratch);
+      gemm(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1.0f);
+    });
+    if (!format_.is_plain()) format_.from_plain(context, dw, g.w);
+  }
+
+ private:
+  /// A 1x1 kernel without stride and padding: every input place is one output place.
+  bool columns_are_x() const {
+    return s_.h.kernel == 1 && s_.w.kernel == 1 && s_.h.stride == 1 && s_.w.stride == 1 && s_.h.pad == 0 && s_.w.pad == 0;
+  }
+
+  /// body(group, offset in x, offset in y, offset in w) for every image and group.
+  template <typename Body>
+  void each_group(const Body& body) const {
+    const int64_t x_size = s_.c / s_.groups * s_.h.in * s_.w.in, y_size = filters_ * places_, w_size = filters_ * rows_;
+    for (int64_t i = 0; i < s_.n * s_.groups; ++i) body(i % s_.groups, i * x_size, i * y_size, i % s_.groups * w_size);
+  }
+
+  const float* load_w(Context& context, const float* w, void* scratch) const {
+    if (format_.is_plain()) return w;
+    float* plain = static_cast<float*>(scratch_part(scratch, w_));
+    format_.to_plain(context, w, plain);
+    return plain;
+  }
+
+  const float* fill_columns(Context& context, const float* x, void* scratch) const {
+    if (columns_are_x()) return x;
+    float* columns = static_cast<float*>(scratch_part(scratch, columns_));
+    parallel_ranges(context, rows_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) fill_row(row, x, columns + row * places_);
+    });
+    return columns;
+  }
+
+  void fill_row(int64_t row, const float* x, float* to) const {
+    const Inside h(s_.h, row / s_.w.kernel % s_.h.kernel), w(s_.w, row % s_.w.kernel);
+    const float* channel = x + row / (s_.w.kernel * s_.h.kernel) * s_.h.in * s_.w.in;
+    const int64_t out_w = s_.w.out();
+    std::fill_n(to, places_, 0.0f);
+    for (int64_t oh = h.begin; oh < h.end; ++oh) {
+      const float* line = channel + (h.first + oh * s_.h.stride) * s_.w.in;
+      for (int64_t ow = w.begin; ow < w.end; ++ow) to[oh * out_w + ow] = line[w.first + ow * s_.w.stride];
+    }
+  }
+
+  void sum_columns(Context& context, const float* columns, float* dx) const {
+    const int64_t kernel = s_.h.kernel * s_.w.kernel, size = s_.h.in * s_.w.in;
+    parallel_ranges(context, s_.c / s_.groups, 1, [&](int64_t begin, int64_t end) {
+      std::fill(dx + begin * size, dx + end * size, 0.0f);
+      for (int64_t row = begin * kernel; row < end * kernel; ++row)
+        add_row(row, columns + row * places_, dx + row / kernel * size);
+    });
+  }
+
+  void add_row(int64_t row, const float* from, float* channel) const {
+    const Inside h(s_.h, row / s_.w.kernel % s_.h.kernel), w(s_.w, row % s_.w.kernel);
+    for (int64_t oh = h.begin; oh < h.end; ++oh) {
+      float* line = channel + (h.first + oh * s_.h.stride) * s_.w.in;
+      for (int64_t ow = w.begin; ow < w.end; ++ow) line[w.first + ow * s_.w.stride] += from[oh * s_.w.out() + ow];
+    }
+  }
+
+  /// Bias and ReLU.
+  void finish(Context& context, const float* bias, float* y) const {
+    if (!bias && !relu_) return;
+    parallel_ranges(context, filters_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const float add = bias ? bias[k] : 0;
+        for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) {
+          const float value = *p + add;
+          *p = relu_ && value < 0 ? 0 : value;
+        }
+      }
+    });
+  }
+
+  void sum_bias(Context& context, const float* dy, float* dbias, bool add) const {
+    parallel_ranges(context, s_.k, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        double sum = add ? dbias[k] : 0;
+        for (int64_t n = 0; n < s_.n; ++n)
+          for (int64_t i = 0; i < places_; ++i) sum += dy[(n * s_.k + k) * places_ + i];
+        dbias[k] = float(sum);
+      }
+    });
+  }
+
+  ConvShape s_;
+  bool relu_;
+  WeightFormat format_;
+  int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group
+  PlainCopy x_, y_;
+  ScratchLayout scratch_;
+  int64_t w_ = 0, columns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> make_conv_gemm(const ConvRequest& request, Context& context, std::string&) {
+  return std::make_unique<Gemm>(request, context);
+}
+
+}  // namespace cortado::kernels

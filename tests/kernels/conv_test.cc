@@ -1,0 +1,234 @@
+// Every candidate, in every mix of layouts, against the definition of convolution in double.
+
+#include "kernels/conv.h"
+
+#include "tests/kernels/operand.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace testing;
+
+/// body(index in x, index in w, index in y) for every product of the sum.
+template <typename Body>
+void each_product(const ConvShape& s, const Body& body) {
+  const int64_t c_of = s.c / s.groups, k_of = s.k / s.groups;
+  for (int64_t n = 0; n < s.n; ++n)
+    for (int64_t k = 0; k < s.k; ++k)
+      for (int64_t oh = 0; oh < s.h.out(); ++oh)
+        for (int64_t ow = 0; ow < s.w.out(); ++ow)
+          for (int64_t c = 0; c < c_of; ++c)
+            for (int64_t i = 0; i < s.h.kernel; ++i)
+              for (int64_t j = 0; j < s.w.kernel; ++j) {
+                const int64_t h = oh * s.h.stride - s.h.pad + i * s.h.dilation, w = ow * s.w.stride - s.w.pad + j * s.w.dilation;
+                if (h < 0 || h >= s.h.in || w < 0 || w >= s.w.in) continue;
+                const int64_t channel = k / k_of * c_of + c;
+                body(size_t(((n * s.c + channel) * s.h.in + h) * s.w.in + w),
+                     size_t(((k * c_of + c) * s.h.kernel + i) * s.w.kernel + j),
+                     size_t(((n * s.k + k) * s.h.out() + oh) * s.w.out() + ow));
+              }
+}
+
+struct Reference {
+  std::vector<double> y, dx, dw, dbias;
+};
+
+Reference reference(const ConvShape& s, bool relu, const Values& x, const Values& w, const Values& bias, const Values& dy) {
+  const int64_t places = s.h.out() * s.w.out();
+  Reference r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(w.size()), std::vector<double>(bias.size())};
+  each_product(s, [&](size_t i, size_t j, size_t o) {
+    r.y[o] += double(x[i]) * w[j];
+    r.dx[i] += double(dy[o]) * w[j];
+    r.dw[j] += double(dy[o]) * x[i];
+  });
+  for (size_t o = 0; o < dy.size(); ++o) {
+    const size_t k = o / size_t(places) % size_t(s.k);
+    if (!bias.empty()) r.dbias[k] += dy[o];
+    if (!bias.empty()) r.y[o] += bias[k];
+    if (relu) r.y[o] = std::max(r.y[o], 0.0);
+  }
+  return r;
+}
+
+struct Candidate {
+  const char* name;
+  std::unique_ptr<Conv> (*make)(const ConvRequest&, Context&, std::string&);
+};
+const Candidate kOneDnn{"onednn", make_conv_onednn}, kGemm{"gemm", make_conv_gemm};
+
+/// Weights as a kernel stores them.
+struct StoredWeight {
+  StoredWeight(Context& context, const WeightFormat& format, const Values& plain) : format(format), memory(format.bytes()) {
+    format.from_plain(context, plain.data(), memory.data());
+  }
+  Values plain(Context& context) const {
+    memory.expect_intact();
+    Values values(size_t(format.shape().count()));
+    format.to_plain(context, memory.data(), values.data());
+    return values;
+  }
+  WeightFormat format;
+  Fenced memory;
+};
+
+/// Returns whether the candidate accepted; then everything it computes was compared.
+bool check(const Candidate& candidate, const ConvRequest& request) {
+  const ConvShape& s = request.shape;
+  SCOPED_TRACE(std::string(candidate.name) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + s.x().shape.str() + " " +
+               name_of(s.x_layout) + " -> " + s.y().shape.str() + " " + name_of(s.y_layout) + " by " + s.weight().str());
+  Context context(2);
+  std::string why;
+  auto conv = candidate.make(request, context, why);
+  if (!conv) {
+    EXPECT_FALSE(why.empty());
+    return false;
+  }
+  const Values x = random_values(s.x().shape.count(), 1), w = random_values(s.weight().count(), 2),
+               bias = random_values(request.bias ? s.k : 0, 3), dy = random_values(s.y().shape.count(), 4);
+  const Reference expected = reference(s, request.relu, x, w, bias, dy);
+  const Operand x_in(s.x(), x), dy_in(s.y(), dy), y(s.y()), dx(s.x());
+  const StoredWeight w_in(context, conv->weight_format(), w);
+  const Fenced scratch(std::max(conv->forward_scratch(), conv->backward_scratch()));
+  const float* bias_in = request.bias ? bias.data() : nullptr;
+
+  for (int pass = 0; pass < 2; ++pass) conv->forward(context, x_in.data(), w_in.memory.data(), bias_in, y.data(), scratch.data());
+  expect_near(y.values(), expected.y, 1e-4, "y");
+
+  if (request.backward_data) {
+    conv->backward_data(context, dy_in.data(), w_in.memory.data(), dx.data(), scratch.data());
+    expect_near(dx.values(), expected.dx, 1e-4, "dx");
+  }
+  if (request.backward_weights) {
+    StoredWeight dw(context, conv->weight_format(), w), dw_once(context, conv->weight_format(), w);
+    Values dbias(bias.size(), NAN);
+    Conv::Gradients g{dw.memory.data(), request.bias ? dbias.data() : nullptr, false, false};
+    conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
+    expect_near(dw.plain(context), expected.dw, 1e-4, "dw");
+    expect_near(dbias, expected.dbias, 1e-4, "dbias");
+
+    g.add_w = g.add_bias = true;
+    conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
+    std::vector<double> twice = expected.dw, twice_bias = expected.dbias;
+    for (double& v : twice) v *= 2;
+    for (double& v : twice_bias) v *= 2;
+    expect_near(dw.plain(context), twice, 1e-4, "dw added to");
+    expect_near(dbias, twice_bias, 1e-4, "dbias added to");
+
+    if (request.bias) {  // each may be unwanted
+      conv->backward_weights(context, x_in.data(), dy_in.data(), {dw_once.memory.data(), nullptr}, scratch.data());
+      conv->backward_weights(context, x_in.data(), dy_in.data(), {nullptr, dbias.data()}, scratch.data());
+      expect_near(dw_once.plain(context), expected.dw, 1e-4, "dw alone");
+      expect_near(dbias, expected.dbias, 1e-4, "dbias alone");
+    }
+  }
+  EXPECT_EQ(w_in.plain(context), w) << "the weights were changed";
+  EXPECT_EQ(x_in.values(), x) << "x was changed";
+  EXPECT_EQ(dy_in.values(), dy) << "dy was changed";
+  scratch.expect_intact();
+  return true;
+}
+
+ConvShape square(int64_t n, int64_t c, int64_t size, int64_t k, int64_t kernel, int64_t stride, int64_t pad,
+                 int64_t groups = 1, int64_t dilation = 1) {
+  const ConvAxis axis{size, kernel, stride, pad, dilation};
+  return {.n = n, .c = c, .k = k, .groups = groups, .h = axis, .w = axis};
+}
+
+/// Shapes that meet every branch: few and odd channels, groups of every kind, strides, dilation, tall kernels, one image.
+std::vector<ConvShape> shapes() {
+  std::vector<ConvShape> list = {
+      square(2, 1, 12, 20, 5, 1, 0),       square(3, 20, 8, 50, 5, 1, 0),      square(2, 3, 16, 32, 5, 1, 2),
+      square(1, 3, 23, 16, 7, 2, 3),       square(1, 16, 9, 32, 3, 1, 1),      square(2, 32, 7, 16, 3, 2, 1),
+      square(2, 20, 6, 20, 3, 1, 1),       square(2, 32, 6, 64, 1, 1, 0),      square(2, 64, 7, 32, 1, 2, 0),
+      square(2, 6, 9, 4, 3, 1, 1, 2),      square(2, 32, 8, 32, 3, 1, 1, 32),  square(2, 20, 8, 20, 3, 2, 1, 20),
+      square(2, 32, 8, 64, 3, 1, 1, 2),    square(2, 32, 8, 32, 3, 1, 1, 4),   square(2, 8, 8, 16, 3, 1, 1, 8),
+      square(1, 16, 12, 16, 3, 1, 2, 1, 2), square(2, 5, 11, 7, 3, 2, 3, 1, 3), square(2, 17, 5, 1, 1, 1, 0),
+      square(2, 16, 3, 16, 3, 1, 5),       square(1, 2, 5, 3, 2, 3, 0),        square(2, 16, 5, 16, 1, 1, 1)};
+  list.push_back({.n = 2, .c = 20, .k = 18, .h = {9, 1, 1, 0}, .w = {10, 7, 2, 3}});
+  list.push_back({.n = 1, .c = 16, .k = 32, .h = {12, 5, 3, 1, 2}, .w = {4, 1}});
+  list.push_back({.n = 2, .c = 4, .k = 6, .h = {}, .w = {15, 4, 2, 1}, .spatial_axes = 1});
+  return list;
+}
+
+const Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+
+/// Each shape in each mix of layouts; returns how many the candidate accepted.
+int check_shapes(const Candidate& candidate, const std::vector<ConvShape>& shapes) {
+  int accepted = 0;
+  for (ConvShape s : shapes)
+    for (Layout x : kLayouts)
+      for (Layout y : kLayouts) {
+        if (s.spatial_axes == 1 && (x != Layout::kPlain || y != Layout::kPlain)) continue;
+        s.x_layout = x;
+        s.y_layout = y;
+        accepted += check(candidate, {s, /*bias=*/true, /*relu=*/false, true, true});
+        if (::testing::Test::HasFatalFailure()) return accepted;
+      }
+  return accepted;
+}
+
+TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) {
+  EXPECT_EQ(check_shapes(kGemm, shapes()), 23 * 9 + 1);
+}
+
+TEST(ConvOneDnn, AgreesWithTheDefinition) { EXPECT_GT(check_shapes(kOneDnn, shapes()), 100); }
+
+// oneDNN's strided 1x1 kernels write past a workspace in channels-last with few channels.
+TEST(ConvOneDnn, StridedPointwiseWithFewChannelsStaysInBounds) {
+  std::vector<ConvShape> list;
+  for (int64_t c = 1; c <= 15; ++c) list.push_back(square(2, c, 9, 16, 1, 2, 0));
+  check_shapes(kOneDnn, list);
+}
+
+TEST(Conv, ReluAndNoBias) {
+  for (const Candidate& candidate : {kOneDnn, kGemm})
+    for (bool bias : {false, true})
+      for (bool relu : {false, true})
+        for (Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
+          ConvShape s = square(2, 20, 6, 20, 3, 1, 1);
+          s.x_layout = s.y_layout = layout;
+          EXPECT_TRUE(check(candidate, {s, bias, relu, true, true}) || layout == Layout::kPlain);
+        }
+}
+
+TEST(Conv, WorksInGivenWeightFormats) {
+  Context context(2);
+  ConvShape blocked = square(2, 32, 8, 48, 3, 1, 1);
+  blocked.x_layout = blocked.y_layout = Layout::kBlocked16;
+  std::string why;
+  auto owner = make_conv_onednn({blocked, true, false, false, false}, context, why);
+  ASSERT_TRUE(owner) << why;
+  ASSERT_FALSE(owner->weight_format().is_plain());
+  for (const WeightFormat& format : {owner->weight_format(), WeightFormat(blocked.weight())})
+    for (const Candidate& candidate : {kOneDnn, kGemm}) {
+      ConvRequest request{blocked, true, false, true, true, format};
+      auto conv = candidate.make(request, context, why);
+      ASSERT_TRUE(conv) << why;
+      EXPECT_TRUE(conv->weight_format() == format);
+      EXPECT_TRUE(check(candidate, request));
+    }
+}
+
+TEST(Conv, EveryBatchOfANetStoresWeightsAlike) {
+  Context context(2);
+  ConvShape s = square(8, 32, 14, 64, 3, 1, 1), t = square(1, 32, 14, 64, 3, 1, 1);
+  s.x_layout = s.y_layout = t.x_layout = t.y_layout = Layout::kBlocked16;
+  const auto train = plan_conv({s, true, false, true, true}, context), test = plan_conv({t, true, false}, context);
+  EXPECT_TRUE(train->weight_format() == test->weight_format());
+}
+
+TEST(Conv, NoImagesGiveZeroGradients) {
+  EXPECT_FALSE(check(kOneDnn, {square(0, 4, 6, 4, 3, 1, 1), true, false, true, true}));
+  EXPECT_TRUE(check(kGemm, {square(0, 4, 6, 4, 3, 1, 1), true, false, true, true}));
+}
+
+TEST(Conv, SaysWhyCandidatesDecline) {
+  Context context(2);
+  std::string refused;
+  const auto conv = plan_conv({square(0, 4, 6, 4, 3, 1, 1), false}, context, &refused);
+  EXPECT_NE(conv->name().find("gemm"), std::string::npos);
+  EXPECT_EQ(refused, "onednn: no elements; ");
+}
+
+}  // namespace
+}  // namespace cortado::kernels
