@@ -1,0 +1,192 @@
+// `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for training
+// and for testing; a solver's nets are built as it would build them. What both phases find wrong is told once.
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/passes/passes.h"
+#include "graph/plan.h"
+#include "solvers/check.h"
+#include "solvers/solver_nets.h"
+#include "tools/command.h"
+#include "tools/net_file.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// What a file is, and what is wrong with it.
+struct Finding {
+  std::string path, kind = "net";
+  int nets = 0;
+  size_t layers = 0;
+  int64_t params = 0;
+  int64_t train_bytes = 0;  ///< 0: not known
+  std::vector<Mistake> mistakes;
+  ExitCode code = ExitCode::kOk;
+
+  void add(ExitCode found, const std::vector<Mistake>& list) {
+    // A wrong net outranks the dataset that it could not be tried on.
+    if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
+    for (const Mistake& mistake : list)
+      if (told.insert(render(mistake)).second) mistakes.push_back(mistake);
+  }
+
+  std::set<std::string> told;
+};
+
+class Checker {
+ public:
+  Checker(const Arguments& arguments, Context& context)
+      : context_(context), open_data_(!arguments.on("no-data")), state_(state_of(arguments, caffe::TRAIN)) {
+    state_.clear_phase();
+  }
+
+  Finding check(const std::string& path) {
+    Finding finding;
+    finding.path = path;
+    collect(finding, [&] {
+      if (is_solver_file(path)) check_solver_file(path, finding);
+      else check_net_file(path, finding);
+    });
+    return finding;
+  }
+
+ private:
+  /// Runs `work`; what it throws becomes mistakes of `finding`.
+  template <typename Work>
+  static void collect(Finding& finding, const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      finding.add(error.code(), error.mistakes());
+    } catch (const FieldError& error) {
+      const std::string field = error.field().empty() ? "" : error.field() + ": ";
+      finding.add(ExitCode::kNet, {{{finding.path, 0, 0, ""}, field + error.message(), error.hint(), {}}});
+    }
+  }
+
+  void check_net_file(const std::string& path, Finding& finding) {
+    const auto file = open_net(path);
+    bool any = false;
+    for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+      caffe::NetState state = state_;
+      state.set_phase(phase);
+      if (!has_layers(file->net, state) && (any || phase == caffe::TRAIN)) continue;
+      any = true;
+      collect(finding, [&] { check_net(file, state, finding); });
+    }
+  }
+
+  static bool has_layers(const caffe::NetParameter& net, const caffe::NetState& state) {
+    const caffe::NetState merged = graph::merge_states(net.state(), state);
+    return std::any_of(net.layer().begin(), net.layer().end(),
+                       [&](const caffe::LayerParameter& layer) { return graph::selected(layer, merged); });
+  }
+
+  void check_solver_file(const std::string& path, Finding& finding) {
+    finding.kind = "solver";
+    const SolverFile file = read_solver(path);
+    Mistakes mistakes;
+    check_solver(file, mistakes);
+    if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
+    SolverOptions options;
+    options.state = state_;
+    collect(finding, [&] {
+      for (const SolverNetFile& net : read_solver_nets(file, options, context_))
+        collect(finding, [&] { check_net(net.file, net.state, finding); });
+    });
+  }
+
+  void check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, Finding& finding) {
+    graph::BuildOptions options;
+    options.state = state;
+    options.backward = state.phase() == caffe::TRAIN;
+    options.open_data = open_data_;
+    graph::Graph graph = graph_with_shapes(file, options);
+    ++finding.nets;
+    finding.layers = std::max(finding.layers, graph.nodes.size());
+    finding.params = std::max(finding.params, count_weights(graph, true));
+    if (!all_shapes_known(graph)) return;
+    graph = graph::build(std::move(file), options);
+    graph::run_passes(graph);
+    const graph::Plan plan = graph::make_plan(std::move(graph), context_);
+    if (options.backward) finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + 2 * plan.gradient_bytes();
+  }
+
+  Context& context_;
+  bool open_data_;
+  caffe::NetState state_;
+};
+
+std::string summary_of(const Finding& finding) {
+  std::string text = std::to_string(finding.nets) + (finding.nets == 1 ? " net, " : " nets, ") + std::to_string(finding.layers) +
+                     " layers, " + count_text(finding.params) + " params";
+  if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
+  return text;
+}
+
+ordered_json place_json(const Place& place) {
+  ordered_json json = {{"file", place.file}};
+  if (place.line > 0) json["line"] = place.line;
+  if (place.column > 0) json["column"] = place.column;
+  return json;
+}
+
+ordered_json to_json(const Finding& finding) {
+  ordered_json json = {{"file", finding.path}, {"kind", finding.kind}, {"ok", finding.mistakes.empty()}, {"nets", finding.nets},
+                       {"layers", finding.layers}, {"params", finding.params}, {"train_memory_bytes", finding.train_bytes},
+                       {"mistakes", ordered_json::array()}};
+  for (const Mistake& mistake : finding.mistakes) {
+    ordered_json one = place_json(mistake.place);
+    one["message"] = mistake.message;
+    one["hint"] = mistake.hint;
+    for (const Note& note : mistake.notes) {
+      ordered_json told = place_json(note.place);
+      told["message"] = note.message;
+      one["notes"].push_back(told);
+    }
+    json["mistakes"].push_back(one);
+  }
+  return json;
+}
+
+int run_check(const Arguments& arguments) {
+  Context context = make_context(arguments);
+  Checker checker(arguments, context);
+  const std::vector<std::string>& files = arguments.operands();
+  const bool json = arguments.on("json");
+  ordered_json report = ordered_json::array();
+  ExitCode code = ExitCode::kOk;
+  for (const std::string& path : files) {
+    const Finding finding = checker.check(path);
+    if (code == ExitCode::kOk) code = finding.code;
+    if (json) report.push_back(to_json(finding));
+    else if (!finding.mistakes.empty()) show_error(Error(finding.code, finding.mistakes).what());
+    else std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
+  }
+  if (json) std::cout << report.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  return int(code);
+}
+
+}  // namespace
+
+Command check_command() {
+  return {.name = "check",
+          .summary = "finds every mistake in nets and solvers, without training",
+          .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"}, json_flag()},
+                           state_flags(), device_flags()}),
+          .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
+          .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
+                       {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
+          .run = run_check,
+          .about = "Exit code 0 where nothing is wrong, 3 for mistakes in a net or solver, 4 for its data, 5 for files that cannot be read."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,268 @@
+// `cortado classify`: says what is in images. Each is resized to the net's input (bilinear), blue-green-red as Caffe has it, minus
+// the mean of each channel, times --scale: what Caffe's example cpp_classification does.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "core/log.h"
+#include "data/image.h"
+#include "data/labels.h"
+#include "data/mean_file.h"
+#include "tools/command.h"
+#include "tools/frozen_net.h"
+#include "tools/net_file.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int64_t kMostAtOnce = 32;
+
+struct Guess {
+  int label;
+  double probability;
+};
+
+/// What turns an image into the net's input.
+struct Preparation {
+  int channels = 0, height = 0, width = 0;
+  std::vector<float> mean;  ///< per channel
+  float scale = 1;
+};
+
+/// --mean: numbers, one for all channels or one for each, or a .binaryproto whose channels are averaged.
+std::vector<float> channel_means(const std::string& text, int channels) {
+  std::vector<float> means;
+  if (text.empty()) return std::vector<float>(size_t(channels), 0.0f);
+  bool numbers = true;
+  for (const std::string& part : split(text, ',')) {
+    char* end = nullptr;
+    means.push_back(std::strtof(part.c_str(), &end));
+    numbers = numbers && !part.empty() && *end == '\0' && std::isfinite(means.back());
+  }
+  if (numbers) {
+    if (means.size() == 1) means.resize(size_t(channels), means[0]);
+  } else {
+    const auto image = data::read_mean_file(text);
+    const size_t plane = size_t(image->height) * size_t(image->width);
+    means.clear();
+    for (int c = 0; c < image->channels; ++c) {
+      const auto first = image->values.begin() + int64_t(size_t(c) * plane);
+      means.push_back(float(std::accumulate(first, first + int64_t(plane), 0.0) / double(plane)));
+    }
+  }
+  if (means.size() == size_t(channels)) return means;
+  throw Error(ExitCode::kData, "--mean=" + text + " has " + std::to_string(means.size()) + " channels, the net's input has " +
+                                   std::to_string(channels));
+}
+
+void prepare_image(const std::string& path, const Preparation& to, float* out) {
+  data::Image resized, image = data::read_image(path, to.channels == 1 ? data::ColorMode::kGray : data::ColorMode::kColor);
+  if (image.height != to.height || image.width != to.width) data::resize_bilinear(image, to.height, to.width, resized);
+  else std::swap(image, resized);
+  for (int c = 0; c < to.channels; ++c)
+    for (int i = 0; i < to.height * to.width; ++i)
+      *out++ = (float(resized.pixels[size_t(i * to.channels + c)]) - to.mean[size_t(c)]) * to.scale;
+}
+
+bool is_distribution(const float* values, size_t count) {
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!(values[i] >= 0)) return false;
+    sum += double(values[i]);
+  }
+  return std::fabs(sum - 1) < 1e-3;
+}
+
+std::vector<double> softmax(const float* values, size_t count) {
+  const double most = double(*std::max_element(values, values + count));
+  std::vector<double> out(count);
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += out[i] = std::exp(double(values[i]) - most);
+  for (double& value : out) value /= sum;
+  return out;
+}
+
+std::vector<Guess> best(const std::vector<double>& probabilities, size_t top) {
+  std::vector<Guess> guesses;
+  for (size_t i = 0; i < probabilities.size(); ++i) guesses.push_back({int(i), probabilities[i]});
+  top = std::min(top, guesses.size());
+  std::partial_sort(guesses.begin(), guesses.begin() + int64_t(top), guesses.end(), [](const Guess& a, const Guess& b) {
+    return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
+  });
+  guesses.resize(top);
+  return guesses;
+}
+
+class Classifier {
+ public:
+  explicit Classifier(const Arguments& arguments) : context_(make_context(arguments)), top_(size_t(arguments.integer("top"))) {
+    graph::BuildOptions options;
+    options.state = state_of(arguments, caffe::TEST);
+    if (arguments.has("output")) options.keep.push_back(arguments.text("output"));
+    const int64_t batch = std::min<int64_t>(kMostAtOnce, int64_t(arguments.operands().size()));
+    net_ = make_frozen_net(with_batch(open_net(arguments.text("model")), batch), options, arguments.texts("weights"), context_);
+    find_input(arguments);
+    find_output(arguments.text("output"));
+    if (arguments.has("labels")) read_names(arguments.text("labels"));
+  }
+
+  size_t batch() const { return size_t(net_->blob_shape(input_)[0]); }
+  std::string name_of(int label) const { return names_.empty() ? "" : names_[size_t(label)]; }
+
+  void load(size_t slot, const std::string& path) {
+    if (pixels_.empty()) pixels_.resize(size_t(net_->blob_shape(input_).count()));
+    prepare_image(path, to_, pixels_.data() + slot * size_t(to_.channels) * size_t(to_.height) * size_t(to_.width));
+  }
+
+  std::vector<std::vector<Guess>> run() {
+    net_->write_blob(input_, pixels_.data());
+    net_->forward();
+    const std::vector<float> values = net_->read_blob(output_);
+    std::vector<std::vector<Guess>> out;
+    for (size_t n = 0; n < batch(); ++n) out.push_back(guess(values.data() + n * classes_));
+    return out;
+  }
+
+ private:
+  void find_input(const Arguments& arguments) {
+    const std::vector<std::string> inputs = net_->input_names();
+    if (inputs.size() != 1)
+      throw usage_error("the net has " + std::to_string(inputs.size()) + " Input blobs, and one is wanted for the image",
+                        "give the net's deploy prototxt");
+    input_ = inputs[0];
+    const Shape shape = net_->blob_shape(input_);
+    if (shape.axes() != 4 || (shape[1] != 1 && shape[1] != 3))
+      throw Error(ExitCode::kNet, "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
+    to_ = {int(shape[1]), int(shape[2]), int(shape[3]), channel_means(arguments.text("mean"), int(shape[1])),
+           float(arguments.number("scale"))};
+  }
+
+  /// The blob asked for, else the only output, else the one called 'prob'.
+  void find_output(const std::string& wanted) {
+    output_ = wanted;
+    for (const NetOutput& output : net_->outputs())
+      if (wanted.empty() && (net_->outputs().size() == 1 || output.name == "prob")) output_ = output.name;
+    if (output_.empty()) throw usage_error("the net has several outputs", "say which: --output=BLOB");
+    const Shape shape = net_->blob_shape(output_);
+    if (shape.axes() < 1 || shape[0] != int64_t(batch()) || shape.count() == 0)
+      throw Error(ExitCode::kNet, "output '" + output_ + "' has shape " + shape.str() + ": not one row for each image");
+    classes_ = size_t(shape.count(1));
+  }
+
+  void read_names(const std::string& path) {
+    names_ = data::read_labels(path);
+    if (names_.size() < classes_)
+      throw Error(ExitCode::kData, path + " has " + std::to_string(names_.size()) + " names, the net " + std::to_string(classes_) + " classes");
+  }
+
+  std::vector<Guess> guess(const float* values) {
+    if (is_distribution(values, classes_)) return best(std::vector<double>(values, values + classes_), top_);
+    if (!told_) log_warning() << "'" << output_ << "' holds no probabilities: showing its softmax";
+    told_ = true;
+    return best(softmax(values, classes_), top_);
+  }
+
+  Context context_;
+  size_t top_;
+  std::unique_ptr<Net> net_;
+  std::string input_, output_;
+  Preparation to_;
+  size_t classes_ = 0;
+  std::vector<std::string> names_;
+  std::vector<float> pixels_;
+  bool told_ = false;
+};
+
+std::string probability_text(double probability) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", probability);
+  return text;
+}
+
+class Report {
+ public:
+  explicit Report(bool json) : json_(json), table_(!json && is_terminal(1)) {}
+
+  void add(const Classifier& classifier, const std::string& image, const std::vector<Guess>& guesses) {
+    if (table_) std::cout << image << "\n";
+    nlohmann::ordered_json top = nlohmann::ordered_json::array();
+    for (const Guess& guess : guesses) {
+      const std::string name = classifier.name_of(guess.label), probability = probability_text(guess.probability);
+      if (json_) top.push_back({{"label", guess.label}, {"name", name}, {"probability", guess.probability}});
+      else if (table_) std::cout << "  " << probability << "  " << (name.empty() ? std::to_string(guess.label) : name) << "\n";
+      else std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
+    }
+    if (json_) all_.push_back({{"image", image}, {"top", top}});
+  }
+
+  void finish() const {
+    if (json_) std::cout << all_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  }
+
+ private:
+  bool json_, table_;
+  nlohmann::ordered_json all_ = nlohmann::ordered_json::array();
+};
+
+/// Loads images from `next` on until a batch is full. A bad one is told, left out, and remembered in `code`.
+std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next, int& code) {
+  std::vector<std::string> loaded;
+  for (; next < images.size() && loaded.size() < classifier.batch(); ++next) {
+    try {
+      classifier.load(loaded.size(), images[next]);
+      loaded.push_back(images[next]);
+    } catch (const data::SampleError& error) {
+      show_error(Error(ExitCode::kData, {{images[next], 0, 0, ""}, error.what(), error.hint(), {}}).what());
+      code = int(ExitCode::kData);
+    } catch (const Error& error) {
+      show_error(error.what());
+      code = int(error.code());
+    }
+  }
+  return loaded;
+}
+
+int run_classify(const Arguments& arguments) {
+  const std::vector<std::string>& images = arguments.operands();
+  Classifier classifier(arguments);
+  Report report(arguments.on("json"));
+  int code = 0;
+  for (size_t next = 0; next < images.size();) {
+    const std::vector<std::string> loaded = load_batch(classifier, images, next, code);
+    if (loaded.empty()) continue;
+    const auto guesses = classifier.run();
+    for (size_t i = 0; i < loaded.size(); ++i) report.add(classifier, loaded[i], guesses[i]);
+  }
+  report.finish();
+  return code;
+}
+
+}  // namespace
+
+Command classify_command() {
+  Flag model = model_flag();
+  model.operand = false;  // operands are images
+  return {.name = "classify",
+          .summary = "says what is in images",
+          .flags = joined({{model, weights_flag("trained weights"),
+                            {.name = "mean", .kind = FlagKind::kText, .value = "MEAN", .help = "subtracted: a .binaryproto, of which channel means are taken, or numbers as B,G,R"},
+                            {.name = "scale", .kind = FlagKind::kNumber, .value = "X", .help = "factor after the mean, as the net's transform_param has it", .fallback = "1"},
+                            {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "names of the classes, one a line"},
+                            {.name = "top", .kind = FlagKind::kInteger, .value = "N", .help = "how many guesses", .fallback = "5", .least = 1, .most = 100000},
+                            {.name = "output", .kind = FlagKind::kText, .value = "BLOB", .help = "the blob with the probabilities, where the net has several outputs"},
+                            json_flag()},
+                           state_flags(), device_flags()}),
+          .operands = {"IMAGE...", "image files", 1, 1000000},
+          .examples = {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg", "the five likeliest classes"},
+                       {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg", "for scripts"}},
+          .run = run_classify,
+          .about = "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs."};
+}
+
+}  // namespace cortado::tools

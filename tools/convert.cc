@@ -1,0 +1,185 @@
+// `cortado convert`: datasets of other formats into LMDB. Takes convert_imageset's flags and operands as they are; unlike it,
+// a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "data/convert.h"
+#include "tools/command.h"
+#include "tools/progress.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using data::ConvertReport;
+
+/// Where a format's inputs are among the operands, and its converter.
+struct Format {
+  const char* name;
+  const char* inputs;  ///< for messages
+  size_t count;        ///< operands after the format's name; 0: one or more
+  ConvertReport (*run)(const Arguments& arguments, const std::vector<std::string>& inputs, const data::ConvertOptions& common);
+};
+
+void set_image_options(const Arguments& arguments, data::ImageOptions& options) {
+  options.gray = arguments.on("gray");
+  options.shuffle = arguments.on("shuffle");
+  options.seed = uint64_t(arguments.integer("seed"));
+  options.resize_height = int(arguments.integer("resize-height"));
+  options.resize_width = int(arguments.integer("resize-width"));
+  if ((options.resize_height > 0) != (options.resize_width > 0))
+    throw usage_error("--resize-height and --resize-width go together");
+  options.check_size = arguments.on("check-size");
+  options.encoded = arguments.on("encoded") || arguments.has("encode-type");
+  options.encode_type = arguments.text("encode-type");
+}
+
+ConvertReport run_idx(const Arguments&, const std::vector<std::string>& inputs, const data::ConvertOptions& common) {
+  data::IdxOptions options{common, inputs[0], inputs[1]};
+  return data::convert_idx(options);
+}
+
+ConvertReport run_imageset(const Arguments& arguments, const std::vector<std::string>& inputs,
+                           const data::ConvertOptions& common) {
+  data::ImagesetOptions options;
+  static_cast<data::ConvertOptions&>(options) = common;
+  options.root = inputs[0];
+  options.list = inputs[1];
+  set_image_options(arguments, options);
+  return data::convert_imageset(options);
+}
+
+ConvertReport run_folder(const Arguments& arguments, const std::vector<std::string>& inputs,
+                         const data::ConvertOptions& common) {
+  data::FolderOptions options;
+  static_cast<data::ConvertOptions&>(options) = common;
+  options.folder = inputs[0];
+  set_image_options(arguments, options);
+  return data::convert_folder(options);
+}
+
+ConvertReport run_cifar(const Arguments& arguments, const std::vector<std::string>& inputs,
+                        const data::ConvertOptions& common) {
+  data::CifarOptions options{common, inputs};
+  options.label_bytes = int(arguments.integer("label-bytes"));
+  return data::convert_cifar(options);
+}
+
+const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
+                           {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
+                           {"folder", "FOLDER", 1, run_folder},
+                           {"cifar", "BATCHFILE...", 0, run_cifar}};
+
+const Format& format_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) {
+    if (name == format.name) return format;
+    names.push_back(format.name);
+  }
+  throw usage_error("'" + name + "' is no format: idx, imageset, folder or cifar", did_you_mean(name, names));
+}
+
+void show_rejects(const ConvertReport& report, bool skip_bad) {
+  std::string text;
+  for (const data::Rejected& rejected : report.rejects) {
+    Mistake mistake{{rejected.file, int(rejected.line), 0, ""}, rejected.reason, "", {}};
+    text += render(mistake, skip_bad ? "warning" : "error");
+  }
+  if (report.rejected > int64_t(report.rejects.size()))
+    text += "and " + count_text(report.rejected - int64_t(report.rejects.size())) + " more\n";
+  if (!text.empty()) show_error(text.substr(0, text.size() - 1));
+}
+
+std::string size_text(const ConvertReport& report) {
+  if (report.channels == 0) return "encoded images";
+  return std::to_string(report.channels) + "x" + std::to_string(report.height) + "x" + std::to_string(report.width);
+}
+
+void show_report(const ConvertReport& report, const std::string& output) {
+  std::cout << output << ": " << report.written << " records, " << size_text(report)
+            << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "") << "\n";
+  Table table({"label", "records", "class"});
+  for (size_t label = 0; label < report.per_label.size() && report.per_label.size() <= 1000; ++label)
+    table.add({std::to_string(label), std::to_string(report.per_label[label]),
+               label < report.classes.size() ? report.classes[label] : ""});
+  if (!report.per_label.empty()) std::cout << table.str({0, 1});
+}
+
+void show_json(const ConvertReport& report, const std::string& output) {
+  nlohmann::ordered_json json = {{"output", output}, {"kept", report.kept}, {"written", report.written},
+                                 {"rejected", report.rejected}, {"rejects", nlohmann::ordered_json::array()},
+                                 {"shape", {report.channels, report.height, report.width}},
+                                 {"mixed_sizes", report.mixed_sizes}, {"per_label", report.per_label},
+                                 {"classes", report.classes}};
+  for (const data::Rejected& rejected : report.rejects)
+    json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
+  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+int run_convert(const Arguments& arguments) {
+  std::vector<std::string> inputs = arguments.operands();
+  const Format& format = format_named(inputs[0]);
+  inputs.erase(inputs.begin());
+  std::string output = arguments.text("output");
+  if (output.empty() && format.count > 0 && inputs.size() == format.count + 1) {
+    output = inputs.back();
+    inputs.pop_back();
+  }
+  if (inputs.empty() || (format.count > 0 && inputs.size() != format.count))
+    throw usage_error(std::string("convert ") + format.name + " takes " + format.inputs + " -o LMDB");
+  if (output.empty()) throw usage_error("--output=LMDB is missing", "the folder to make");
+  if (arguments.text("backend") != "lmdb") throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
+
+  CountedProgress progress("convert");
+  data::ConvertOptions common{output, arguments.on("force"), arguments.on("skip-bad"), progress.callback()};
+  const ConvertReport report = format.run(arguments, inputs, common);
+  progress.finish();
+  show_rejects(report, common.skip_bad);
+  if (arguments.on("json")) show_json(report, output);
+  else if (report.kept) show_report(report, output);
+  if (report.kept) return 0;
+  throw Error(ExitCode::kData, count_text(report.rejected) + " bad samples: " + output + " was not written",
+              "mend them, or leave them out with --skip-bad");
+}
+
+std::vector<Flag> flags() {
+  return {{.name = "output", .kind = FlagKind::kText, .value = "LMDB", .help = "the folder to make", .letter = 'o'},
+          {.name = "force", .help = "replace the output if it exists"},
+          {.name = "skip-bad", .help = "leave bad samples out and go on"},
+          {.name = "gray", .help = "imageset, folder: one channel"},
+          {.name = "shuffle", .help = "imageset, folder: random order"},
+          {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "of the random order", .fallback = "1", .least = 0},
+          {.name = "resize-height", .kind = FlagKind::kInteger, .value = "N", .help = "imageset, folder: 0 keeps sizes",
+           .fallback = "0", .least = 0, .most = 65500},
+          {.name = "resize-width", .kind = FlagKind::kInteger, .value = "N", .help = "imageset, folder: 0 keeps sizes",
+           .fallback = "0", .least = 0, .most = 65500},
+          {.name = "check-size", .help = "imageset, folder: an image of another size than the first is bad"},
+          {.name = "encoded", .help = "imageset, folder: store image files, not pixels"},
+          {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "imageset, folder: jpg or png"},
+          {.name = "label-bytes", .kind = FlagKind::kInteger, .value = "N", .help = "cifar: 2 for CIFAR-100", .fallback = "1",
+           .least = 1, .most = 2},
+          {.name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true},
+          json_flag()};
+}
+
+}  // namespace
+
+Command convert_command() {
+  return {.name = "convert",
+          .summary = "makes an LMDB of a dataset in another format",
+          .flags = flags(),
+          .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, or cifar FILE...", 1, 100000},
+          .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb", "MNIST's format, plain or .gz"},
+                       {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
+                        "images listed as 'path label', as convert_imageset takes them"},
+                       {"cortado convert folder photos -o train_lmdb", "one folder per class; names go to train_lmdb.labels.txt"},
+                       {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"}},
+          .run = run_convert,
+          .about = "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
+                   "the exit code 4, and nothing is written, unless --skip-bad."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,78 @@
+// `cortado devices`: what nets can run on here, and what they use of it.
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "core/threads.h"
+#include "kernels/devices.h"
+#include "tools/command.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+struct Cpu {
+  std::string name = "unknown";
+  std::vector<std::string> instructions;  ///< of those that matter to nets
+};
+
+Cpu read_cpu() {
+  Cpu cpu;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.rfind("model name", 0) == 0) cpu.name = value;
+    if (line.rfind("flags", 0) != 0) continue;
+    std::istringstream words(value);
+    std::set<std::string> flags;
+    for (std::string word; words >> word;) flags.insert(word);
+    for (const char* wanted : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"})
+      if (flags.contains(wanted)) cpu.instructions.push_back(wanted);
+    break;
+  }
+  return cpu;
+}
+
+int run_devices(const Arguments& arguments) {
+  const Cpu cpu = read_cpu();
+  std::string why_no_gpu;
+  const std::vector<kernels::CudaDevice> gpus = kernels::cuda_devices(why_no_gpu);
+  if (arguments.on("json")) {
+    nlohmann::ordered_json json = {{"cpu", {{"name", cpu.name}, {"threads", default_threads()},
+                                            {"instructions", cpu.instructions}, {"library", kernels::onednn_version()}}},
+                                   {"gpus", nlohmann::ordered_json::array()}};
+    for (const auto& gpu : gpus)
+      json["gpus"].push_back({{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"runs_nets", false}});
+    std::cout << json.dump(2) << "\n";
+    return 0;
+  }
+  std::string instructions;
+  for (const std::string& name : cpu.instructions) instructions += (instructions.empty() ? "" : " ") + name;
+  std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions << "\n        "
+            << kernels::onednn_version() << "\n";
+  for (const auto& gpu : gpus)
+    std::cout << "gpu " << gpu.index << "   " << gpu.name << ", " << bytes_text(gpu.memory_bytes)
+              << ": not used, this build runs nets on the CPU only\n";
+  if (gpus.empty()) std::cout << "gpu     none: " << why_no_gpu << "\n";
+  return 0;
+}
+
+}  // namespace
+
+Command devices_command() {
+  return {.name = "devices",
+          .summary = "lists what nets can run on here",
+          .flags = {json_flag(), {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "as caffe device_query takes it", .hidden = true}},
+          .operands = {},
+          .examples = {{"cortado devices", "the CPU, its instructions, the libraries that use them, and GPUs"}},
+          .run = run_devices};
+}
+
+}  // namespace cortado::tools

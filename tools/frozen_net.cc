@@ -1,0 +1,30 @@
+#include "tools/frozen_net.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "proto/weights_file.h"
+#include "tools/flags.h"
+
+namespace cortado::tools {
+
+std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
+                                     const std::vector<std::string>& weights, Context& context) {
+  options.backward = false;
+  std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
+  for (const std::string& path : weights) read.push_back(read_weights(path));
+  auto net = make_net(std::move(file), options, context);
+  if (weights.empty() && !net->plan().graph.weights.empty())
+    throw usage_error("--weights=FILE is missing", "the net has weights, and random ones tell nothing");
+  for (size_t i = 0; i < read.size(); ++i) net->load_weights(read[i], weights[i]);
+  return net;
+}
+
+std::string score_text(double value) {
+  if (std::isnan(value)) return "nan";
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/net.h"
+
+namespace cortado::tools {
+
+/// A net to run, not to train: phase TEST unless `options` says otherwise, no gradients, weights copied from the files in
+/// order. No files is allowed only where the net has no weights; throws Error(kUsage) otherwise.
+std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
+                                     const std::vector<std::string>& weights, Context& context);
+
+/// A score as logs show it: "%g" with six digits, and "nan" without a sign.
+std::string score_text(double value);
+
+}  // namespace cortado::tools

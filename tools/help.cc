@@ -1,0 +1,99 @@
+// Help is made from the commands' tables, so it cannot tell of a flag that does not exist. Every command shows examples.
+#include "tools/help.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
+}
+
+std::string spelling(const Flag& flag) {
+  std::string out = flag.letter ? std::string("-") + flag.letter + ", " : "    ";
+  return out + "--" + flag.name + (flag.takes_value() ? "=" + flag.value : "");
+}
+
+std::string describe_flags(const std::vector<Flag>& flags) {
+  constexpr size_t kIndent = 30;
+  std::string out;
+  for (const Flag& flag : flags) {
+    if (flag.hidden) continue;
+    std::string help = flag.help;
+    if (!flag.fallback.empty()) help += " (" + flag.fallback + ")";
+    out += "  " + padded(spelling(flag), kIndent - 2) + wrapped(help, kIndent) + "\n";
+  }
+  return out;
+}
+
+std::string describe_examples(const std::vector<Example>& examples) {
+  std::string out;
+  for (const Example& example : examples) out += "  " + example.line + "\n      " + example.meaning + "\n";
+  return out;
+}
+
+int run_help(const Arguments& arguments) {
+  if (arguments.operands().empty()) {
+    std::cout << program_help();
+    return 0;
+  }
+  const std::string& name = arguments.operands()[0];
+  const Command* command = find_command(name);
+  if (!command) {
+    std::vector<std::string> names;
+    for (const Command& known : all_commands()) names.push_back(known.name);
+    throw usage_error("no command is called '" + name + "'", did_you_mean(name, names));
+  }
+  std::cout << command_help(*command);
+  return 0;
+}
+
+}  // namespace
+
+std::string version_line() { return std::string("cortado ") + CORTADO_VERSION; }
+
+std::string usage_line(const Command& command) {
+  std::string out = "usage: cortado " + command.name;
+  for (const Flag& flag : command.flags)
+    if (flag.required) out += " --" + flag.name + "=" + flag.value;
+  if (!command.operands.name.empty())
+    out += command.operands.least > 0 ? " " + command.operands.name : " [" + command.operands.name + "]";
+  return out + " [flags]\n";
+}
+
+std::string program_help() {
+  std::string out = version_line() + ": trains and runs nets written in Caffe's prototxt language\n\nusage: cortado COMMAND [flags]\n\n";
+  for (const Command& command : all_commands()) out += "  " + padded(command.name, 10) + command.summary + "\n";
+  return out + "\nexamples:\n" +
+         describe_examples({{"cortado check models/lenet/solver.prototxt", "finds every mistake without training"},
+                            {"cortado train --solver=models/lenet/solver.prototxt", "trains, logs and snapshots"},
+                            {"cortado classify --model=deploy.prototxt --weights=net.caffemodel cat.jpg",
+                             "says what is in an image"}}) +
+         "\n'cortado COMMAND --help' tells of a command's flags, with examples.\n";
+}
+
+std::string command_help(const Command& command) {
+  std::string out = "cortado " + command.name + ": " + command.summary + "\n\n" + usage_line(command);
+  if (!command.operands.name.empty() && !command.operands.help.empty())
+    out += "  " + padded(command.operands.name, 28) + wrapped(command.operands.help, 30) + "\n";
+  if (!command.about.empty()) out += "\n" + wrapped(command.about, 0) + "\n";
+  if (!command.flags.empty()) out += "\nflags:\n" + describe_flags(command.flags);
+  out += "\nflags of every command:\n" + describe_flags(common_flags());
+  return out + "\nexamples:\n" + describe_examples(command.examples);
+}
+
+Command help_command() {
+  return {.name = "help",
+          .summary = "tells of the commands, or of one",
+          .flags = {},
+          .operands = {"COMMAND", "the command to tell of", 0, 1},
+          .examples = {{"cortado help train", "the flags of train, with examples"}},
+          .run = run_help};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,117 @@
+// The program: finds the command, reads its flags, runs it, and turns every way of failing into text and an exit code.
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include <gflags/gflags.h>
+
+#include "core/log.h"
+#include "tools/caffe_names.h"
+#include "tools/command.h"
+#include "tools/help.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+int show_help(const std::string& text) {
+  std::cout << text;
+  return 0;
+}
+
+/// Every flag that any command knows: enough to tell values from operands before the command is known.
+std::vector<Flag> every_flag() {
+  std::vector<Flag> out = common_flags();
+  for (const Command& command : all_commands()) out.insert(out.end(), command.flags.begin(), command.flags.end());
+  return out;
+}
+
+/// glog's own flags keep their meaning; it made them with gflags.
+void apply_common_flags(const Arguments& arguments) {
+  if (arguments.on("no-color")) forbid_colour();
+  if (arguments.on("quiet")) set_log_level(Severity::kWarning);
+  if (arguments.has("minloglevel")) set_log_level(Severity(std::min<int64_t>(2, arguments.integer("minloglevel"))));
+  if (!arguments.has("log-dir")) return;
+  gflags::SetCommandLineOption("log_dir", arguments.text("log-dir").c_str());
+  gflags::SetCommandLineOption("logtostderr", "false");
+  gflags::SetCommandLineOption("alsologtostderr", "true");
+}
+
+const Command& command_named(const std::string& name) {
+  if (const Command* command = find_command(name)) return *command;
+  std::vector<std::string> names;
+  for (const Command& known : all_commands()) names.push_back(known.name);
+  throw usage_error("no command is called '" + name + "'", did_you_mean(name, names));
+}
+
+int run_command(const Command& command, const std::vector<std::string>& words) {
+  try {
+    const Arguments arguments = parse_flags(flags_of(command), command.operands, words);
+    if (arguments.on("help")) return show_help(command_help(command));
+    apply_common_flags(arguments);
+    return command.run(arguments);
+  } catch (const Error& error) {
+    show_error(error.what());
+    if (error.code() == ExitCode::kUsage)
+      show_error(usage_line(command) + "'cortado " + command.name + " --help' tells more");
+    return int(error.code());
+  }
+}
+
+int run_words(std::vector<std::string> words) {
+  const std::vector<Flag> flags = every_flag();
+  const size_t at = first_operand(flags, words);
+  if (at < words.size()) {
+    const Command& command = command_named(words[at]);
+    words.erase(words.begin() + int64_t(at));
+    return run_command(command, words);
+  }
+  const Arguments arguments = parse_flags(flags, {}, words);
+  if (arguments.on("version")) return show_help(version_line() + "\n");
+  if (words.empty() || arguments.on("help")) return show_help(program_help());
+  throw usage_error("a command is missing: cortado COMMAND [flags]");
+}
+
+int run_program(const std::vector<std::string>& words) {
+  try {
+    return run_words(words);
+  } catch (const Error& error) {
+    show_error(error.what());
+    if (error.code() == ExitCode::kUsage) show_error("'cortado --help' lists the commands");
+    return int(error.code());
+  } catch (const FieldError& error) {
+    const std::string where = error.field().empty() ? "" : error.field() + ": ";
+    show_error(Error(ExitCode::kNet, where + error.message(), error.hint()).what());
+    return int(ExitCode::kNet);
+  } catch (const std::bad_alloc&) {
+    show_error("error: not enough memory\nhint: a smaller batch_size needs less; 'cortado summary NET' tells how much");
+    return int(ExitCode::kDevice);
+  } catch (const std::exception& error) {
+    show_error(std::string("error: internal error: ") + error.what());
+    return int(ExitCode::kInternal);
+  }
+}
+
+/// Results that could not be written are a failure, unless the reader only had enough (`cortado layers | head`).
+int finish_output(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout.good() || errno == EPIPE || code != 0) return code;
+  show_error("error: cannot write the results to standard output");
+  return int(ExitCode::kIo);
+}
+
+}  // namespace
+
+}  // namespace cortado::tools
+
+int main(int argc, char** argv) {
+  using namespace cortado;
+  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more must not end a training
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  start_logging("cortado");
+  return tools::finish_output(tools::run_program(tools::translate_caffe_call(argv[0], words)));
+}

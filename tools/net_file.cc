@@ -1,0 +1,82 @@
+#include "tools/net_file.h"
+
+#include <set>
+
+#include "core/file.h"
+#include "graph/passes/passes.h"
+#include "proto/lexer.h"
+#include "tools/flags.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// How many of the outermost field names of `text` the message knows.
+int known_names(std::string_view text, const google::protobuf::Descriptor& message) {
+  Lexer lexer(text, [](Position, std::string) {});
+  int depth = 0, known = 0;
+  for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
+    if (token.is('{') || token.is('<')) ++depth;
+    else if (token.is('}') || token.is('>')) --depth;
+    else if (depth == 0 && token.kind == TokenKind::kName && message.FindFieldByName(std::string(token.text))) ++known;
+  }
+  return known;
+}
+
+void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shapes, int64_t batch) {
+  for (caffe::BlobShape& shape : *shapes)
+    if (shape.dim_size() > 0) shape.set_dim(0, batch);
+}
+
+}  // namespace
+
+bool is_solver_file(const std::string& path) {
+  const std::string text = read_file(path, int64_t(1) << 24);
+  return known_names(text, *caffe::SolverParameter::descriptor()) > known_names(text, *caffe::NetParameter::descriptor());
+}
+
+std::shared_ptr<const NetFile> open_net(const std::string& path) {
+  if (is_solver_file(path)) {
+    const SolverFile file = read_solver(path);
+    const caffe::SolverParameter& solver = file.solver;
+    const std::string net = solver.has_net() ? solver.net() : solver.train_net();
+    throw usage_error(path + " is a solver, and a net is wanted", net.empty() ? "" : "its net is " + net);
+  }
+  return std::make_shared<const NetFile>(read_net(path));
+}
+
+std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {
+  if (batch == 0) return file;
+  auto changed = std::make_shared<NetFile>(*file);
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
+    if (layer.has_input_param()) set_first_extent(layer.mutable_input_param()->mutable_shape(), batch);
+    if (layer.has_dummy_data_param()) set_first_extent(layer.mutable_dummy_data_param()->mutable_shape(), batch);
+    if (layer.has_data_param()) layer.mutable_data_param()->set_batch_size(uint32_t(batch));
+  }
+  return changed;
+}
+
+graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
+  graph::Graph graph = graph::build(std::move(file), options);
+  graph::run_passes(graph, "infer_shapes");
+  return graph;
+}
+
+bool all_shapes_known(const graph::Graph& graph) {
+  for (const graph::Value& value : graph.values)
+    if (!value.shape_known) return false;
+  return true;
+}
+
+int64_t count_weights(const graph::Graph& graph, bool learned) {
+  std::set<graph::WeightId> seen;
+  int64_t sum = 0;
+  for (const graph::SourceLayer& layer : graph.layers)
+    for (const graph::WeightId id : layer.weights) {
+      const graph::Weight& weight = graph.weights[size_t(id)];
+      if (weight.spec.learned == learned && seen.insert(id).second) sum += weight.spec.shape.count();
+    }
+  return sum;
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "graph/graph.h"
+#include "proto/read_text.h"
+
+namespace cortado::tools {
+
+/// Whether a prototxt is a solver rather than a net, by the names of its outermost fields.
+bool is_solver_file(const std::string& path);
+
+/// Reads a net. Throws Error as read_net does, and Error(kUsage) for a solver, naming its net.
+std::shared_ptr<const NetFile> open_net(const std::string& path);
+
+/// The net with `batch` as the first extent of what its Input, DummyData and data layers make; 0 leaves it as it is.
+std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);
+
+/// The graph after infer_shapes: every layer and blob of the file is still there by its own name.
+graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options);
+
+/// Whether every value has a shape, so that a plan can be made.
+bool all_shapes_known(const graph::Graph& graph);
+
+/// Elements of the weights that layers list, those shared counted once: learned ones, or those that layers keep by themselves.
+int64_t count_weights(const graph::Graph& graph, bool learned);
+
+}  // namespace cortado::tools

@@ -1,0 +1,73 @@
+// `cortado plan`: what a net becomes on its way to running. Any pass's result can be seen.
+#include <iostream>
+
+#include "graph/passes/passes.h"
+#include "graph/plan.h"
+#include "tools/command.h"
+#include "tools/net_file.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+void list_passes() {
+  Table table({"pass", "what it does"});
+  for (const graph::Pass& pass : graph::all_passes())
+    table.add({pass.name, pass.help + (pass.optional ? " (optional)" : "")});
+  std::cout << table.str();
+}
+
+int run_plan(const Arguments& arguments) {
+  if (arguments.on("passes")) {
+    list_passes();
+    return 0;
+  }
+  if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
+  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = phase_of(arguments) == caffe::TRAIN;
+  options.open_data = !arguments.on("no-data");
+  options.keep = arguments.texts("keep");
+  options.switch_off = arguments.texts("without");
+  const std::string after = arguments.text("after");
+
+  graph::Graph graph = graph::build(file, options);
+  if (after != "build") graph::run_passes(graph, after);
+  if (!after.empty()) {
+    std::cout << graph::to_text(graph);
+    return 0;
+  }
+  if (!all_shapes_known(graph))
+    throw Error(ExitCode::kData, "a plan needs the shapes of the net's data", "--after=infer_shapes shows what is known without");
+  Context context = make_context(arguments);
+  std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
+  return 0;
+}
+
+}  // namespace
+
+Command plan_command() {
+  Flag model = model_flag();
+  model.required = false;  // --passes needs none
+  return {.name = "plan",
+          .summary = "shows what a net becomes, pass by pass, and where its memory lies",
+          .flags = joined({{model, phase_flag("TRAIN"),
+                            {.name = "after", .kind = FlagKind::kText, .value = "PASS", .help = "stop after this pass; 'build' is before the first"},
+                            {.name = "passes", .help = "list the passes"},
+                            {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
+                            {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
+                            {.name = "batch", .kind = FlagKind::kInteger, .value = "N", .help = "batch size; 0 leaves the net's", .fallback = "0",
+                             .least = 0, .most = 1 << 24},
+                            {.name = "no-data", .help = "do not open datasets"}},
+                           state_flags(), device_flags()}),
+          .operands = {},
+          .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST", "every step, its algorithm and its memory"},
+                       {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
+                       {"cortado plan --passes", "the passes in order"}},
+          .run = run_plan};
+}
+
+}  // namespace cortado::tools

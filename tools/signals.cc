@@ -1,0 +1,55 @@
+#include "tools/signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <string_view>
+
+namespace cortado::tools {
+
+namespace {
+
+Requests requests{kRequestNothing};
+volatile std::sig_atomic_t stop_signal = 0;
+volatile std::sig_atomic_t interrupt_effect = 0;
+volatile std::sig_atomic_t hangup_effect = 0;
+
+/// Only what is allowed inside a signal handler.
+void say(std::string_view text) {
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody listens; nothing to do about it
+}
+
+void act(int signal, SignalEffect effect) {
+  if (effect == SignalEffect::kSnapshot) requests.fetch_or(kRequestSnapshot);
+  if (effect != SignalEffect::kStop) return;
+  if (stop_signal != 0) _exit(128 + signal);
+  stop_signal = signal;
+  requests.fetch_or(kRequestStop);
+  say("\nstopping after this iteration, with a snapshot; once more stops at once\n");
+}
+
+void handle(int signal) {
+  if (signal == SIGTERM) return act(signal, SignalEffect::kStop);
+  act(signal, SignalEffect(signal == SIGINT ? interrupt_effect : hangup_effect));
+}
+
+}  // namespace
+
+SignalEffect signal_effect_of(const std::string& name) {
+  return name == "stop" ? SignalEffect::kStop : name == "snapshot" ? SignalEffect::kSnapshot : SignalEffect::kNone;
+}
+
+Requests& catch_signals(SignalEffect on_interrupt, SignalEffect on_hangup) {
+  interrupt_effect = int(on_interrupt);
+  hangup_effect = int(on_hangup);
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  return requests;
+}
+
+int stop_exit_code() { return stop_signal == 0 ? 0 : 128 + stop_signal; }
+
+}  // namespace cortado::tools

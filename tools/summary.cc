@@ -1,0 +1,180 @@
+// `cortado summary`: what a net is made of, from its graph and plan alone. No memory of the net's is taken. Layers and blobs
+// are those of the file, from the graph before fusion; memory is that of the plan which would run.
+#include <iostream>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/passes/passes.h"
+#include "graph/plan.h"
+#include "tools/command.h"
+#include "tools/net_file.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Bytes by purpose; what training needs includes one history per learning weight, as momentum keeps it.
+struct Memory {
+  int64_t values = 0, weights = 0, gradients = 0, history = 0;
+  bool known = false;
+  int64_t total() const { return values + weights + gradients + history; }
+};
+
+struct Summary {
+  graph::Graph graph;  ///< after shapes
+  Memory memory;
+  int64_t flops = 0;
+  bool training = false;
+};
+
+Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context) {
+  graph::Graph graph = graph::build(std::move(file), options);
+  graph::run_passes(graph);
+  const graph::Plan plan = graph::make_plan(std::move(graph), context);
+  const int64_t gradients = plan.gradient_bytes();
+  return {plan.arena_bytes, plan.weight_bytes(), gradients, gradients, true};
+}
+
+std::vector<Shape> shapes_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids) {
+  std::vector<Shape> shapes;
+  for (const graph::ValueId id : ids) shapes.push_back(graph.values[size_t(id)].shape);
+  return shapes;
+}
+
+bool shapes_known(const graph::Graph& graph, const graph::Node& node) {
+  for (const std::vector<graph::ValueId>* ids : {&node.x, &node.y})
+    for (const graph::ValueId id : *ids)
+      if (!graph.values[size_t(id)].shape_known) return false;
+  return true;
+}
+
+int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
+  return shapes_known(graph, node) ? node.layer->flops(shapes_of(graph, node.x), shapes_of(graph, node.y)) : 0;
+}
+
+int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
+  int64_t sum = 0;
+  for (const graph::WeightId id : node.w) sum += graph.weights[size_t(id)].spec.shape.count();
+  return sum;
+}
+
+ordered_json shape_json(const graph::Value& value) {
+  return value.shape_known ? ordered_json(value.shape.dims()) : ordered_json();
+}
+
+ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
+  ordered_json json = {{"name", node.name}, {"type", node.type}, {"bottoms", ordered_json::array()},
+                       {"tops", ordered_json::array()}, {"params", params_of(graph, node)}, {"flops", flops_of(graph, node)}};
+  for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.values[size_t(id)].name);
+  for (const graph::ValueId id : node.y) json["tops"].push_back(graph.values[size_t(id)].name);
+  return json;
+}
+
+ordered_json to_json(const Summary& summary) {
+  const graph::Graph& graph = summary.graph;
+  ordered_json json = {{"name", graph.name}, {"phase", caffe::Phase_Name(graph.phase())}, {"blobs", ordered_json::object()},
+                       {"params", ordered_json::object()}, {"outputs", graph.output_names()}};
+  for (const graph::Value& value : graph.values) json["blobs"][value.name] = shape_json(value);
+  for (const graph::SourceLayer& layer : graph.layers)
+    for (const graph::WeightId id : layer.weights)
+      json["params"][layer.config->name()].push_back(graph.weights[size_t(id)].spec.shape.dims());
+  json["layers"] = ordered_json::array();
+  for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_json(graph, node));
+  json["total_params"] = count_weights(graph, true);
+  json["total_statistics"] = count_weights(graph, false);
+  json["total_flops"] = summary.flops;
+  const Memory& memory = summary.memory;
+  json["memory_bytes"] = memory.known ? ordered_json(memory.total()) : ordered_json();
+  json["memory"] = {{"values", memory.values}, {"weights", memory.weights}, {"gradients", memory.gradients},
+                    {"history", memory.history}};
+  return json;
+}
+
+std::string flops_text(int64_t flops) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", double(flops) / 1e6);
+  return text;
+}
+
+std::string connections(const graph::Graph& graph, const graph::Node& node) {
+  std::string text;
+  for (const graph::ValueId id : node.x) text += (text.empty() ? "" : ",") + graph.values[size_t(id)].name;
+  text += text.empty() ? "-> " : " -> ";
+  for (size_t i = 0; i < node.y.size(); ++i) text += (i ? "," : "") + graph.values[size_t(node.y[i])].name;
+  return text;
+}
+
+std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
+  std::string text;
+  for (const graph::ValueId id : node.y) {
+    const graph::Value& value = graph.values[size_t(id)];
+    text += (text.empty() ? "" : ", ") + (value.shape_known ? value.shape.str() : "?");
+  }
+  return text;
+}
+
+void show(const Summary& summary) {
+  const graph::Graph& graph = summary.graph;
+  Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
+  for (const graph::Node& node : graph.nodes)
+    table.add({node.name, node.type, connections(graph, node), top_shapes(graph, node),
+               count_text(params_of(graph, node)), flops_text(flops_of(graph, node))});
+  std::cout << table.str({4, 5}) << "\n";
+  std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
+            << count_text(count_weights(graph, true)) << " params";
+  if (const int64_t statistics = count_weights(graph, false)) std::cout << " and " << count_text(statistics) << " statistics";
+  std::cout << ", " << flops_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
+  const Memory& memory = summary.memory;
+  if (!memory.known) {
+    std::cout << "memory: not known without the dataset's shapes\n";
+    return;
+  }
+  std::cout << "memory: " << bytes_text(memory.total()) << (summary.training ? " to train" : " to run") << " = values "
+            << bytes_text(memory.values) << ", weights " << bytes_text(memory.weights);
+  if (summary.training)
+    std::cout << ", gradients " << bytes_text(memory.gradients) << ", history " << bytes_text(memory.history);
+  std::cout << "\n";
+}
+
+int run_summary(const Arguments& arguments) {
+  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = phase_of(arguments) == caffe::TRAIN;
+  options.open_data = !arguments.on("no-data");
+  Summary summary{graph_with_shapes(file, options), {}, 0, options.backward};
+  for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
+  if (all_shapes_known(summary.graph)) {
+    Context context = make_context(arguments);
+    summary.memory = plan_memory(file, options, context);
+  }
+  if (arguments.on("json")) std::cout << to_json(summary).dump(1) << "\n";
+  else show(summary);
+  return 0;
+}
+
+}  // namespace
+
+Command summary_command() {
+  return {.name = "summary",
+          .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
+          .flags = joined({{model_flag(), phase_flag("TRAIN"), json_flag(),
+                            {.name = "batch", .kind = FlagKind::kInteger, .value = "N",
+                             .help = "as if the net's data came in batches of N; 0 leaves them", .fallback = "0", .least = 0,
+                             .most = 1 << 24},
+                            {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"}},
+                           state_flags(), device_flags()}),
+          .operands = {},
+          .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
+                       {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
+          .run = run_summary,
+          .about = "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
+                   "apart. Memory to train includes one history per weight, as SGD with momentum keeps it."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,66 @@
+#pragma once
+
+// What differs between a terminal and a pipe: colour, width, and the one progress line.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace cortado::tools {
+
+bool is_terminal(int descriptor);  ///< 1 is stdout, 2 is stderr
+int terminal_columns();            ///< the window's, else COLUMNS, else 80
+
+/// Whether the stream may show colours: a terminal, and neither --no-color, NO_COLOR nor TERM=dumb.
+bool colour_on(int descriptor);
+void forbid_colour();
+
+/// `text` broken at spaces into lines of at most 80 columns; lines after the first start with `indent` spaces.
+std::string wrapped(const std::string& text, size_t indent);
+
+/// Writes an error's text to stderr, with its severities coloured on a terminal.
+void show_error(std::string_view text);
+
+/// One line on stderr that is rewritten in place; nothing at all when stderr is no terminal. Log lines push it away by
+/// themselves. At most one lives at a time.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted = true);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  bool shown() const { return active_; }
+  bool due() const;  ///< a tenth of a second has passed since the last one
+  /// Shows the fields joined by " | ", dropping them from the right until they fit.
+  void show(const std::vector<std::string>& fields);
+  void erase();
+
+ private:
+  bool active_;
+  bool on_screen_ = false;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+/// "[####......]" of ten cells.
+std::string progress_bar(double share);
+std::string duration_text(double seconds);   ///< "2m41s"
+std::string bytes_text(int64_t bytes);       ///< "1.2 GiB"
+std::string count_text(int64_t count);       ///< "431 080"
+
+/// Columns of text, each as wide as its widest cell.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  /// Cells of columns named in `right` (by index) are flush right.
+  std::string str(const std::vector<size_t>& right = {}) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace cortado::tools

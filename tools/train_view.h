@@ -1,0 +1,43 @@
+#pragma once
+
+// What a person at a terminal sees of a training: one line that moves, and a line that stays for each test and snapshot.
+// Where stderr is no terminal it shows nothing, and the log lines speak. In both cases it tells once when data is the brake.
+
+#include <chrono>
+#include <string>
+
+#include "solvers/observer.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+class TrainView : public TrainObserver {
+ public:
+  /// `window`: the solver's average_loss.
+  explicit TrainView(int window) : window_(window) {}
+
+  void on_start(const Progress& progress) override;
+  void on_resume(const Progress& progress, const std::string& state_path) override;
+  void on_iteration(const Progress& progress) override;
+  void on_display(const Progress& progress, const std::vector<Score>& outputs) override;
+  void on_test_batch(const Progress& progress, int net, int done, int of) override;
+  void on_test(const Progress& progress, int net, const std::vector<Score>& scores, const std::vector<BestTestScore>& best) override;
+  void on_snapshot(const Progress& progress, const std::string& state_path) override;
+  void on_end(const Progress& progress, Outcome outcome) override;
+
+ private:
+  void say(const std::string& text);
+  std::vector<std::string> fields(const Progress& progress);
+  void update_speed(const Progress& progress);
+
+  int window_;
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point start_;
+  std::string best_;
+  double images_per_second_ = 0;
+  int64_t window_iter_ = 0;      ///< where the window of the speed began
+  double window_seconds_ = 0;
+  bool told_of_waiting_ = false;
+};
+
+}  // namespace cortado::tools
