@@ -32,9 +32,11 @@ class NetMaker {
   std::unique_ptr<Net> make_test(int index, const Source& source, Net& train);
   Source train_source() const;
   std::vector<Source> test_sources() const;
+  caffe::NetState train_state() const;
+  caffe::NetState test_state(int index) const;
+  std::shared_ptr<const NetFile> read(const Source& source);
 
  private:
-  std::shared_ptr<const NetFile> read(const Source& source);
   std::string find_path(const Source& source) const;
   graph::BuildOptions build_options() const;
 
@@ -95,13 +97,26 @@ graph::BuildOptions NetMaker::build_options() const {
   return build;
 }
 
+caffe::NetState NetMaker::train_state() const {
+  caffe::NetState state;
+  state.set_phase(caffe::TRAIN);
+  state.MergeFrom(file_.solver.train_state());
+  state.MergeFrom(options_.state);
+  return state;
+}
+
+caffe::NetState NetMaker::test_state(int index) const {
+  caffe::NetState state;
+  state.set_phase(caffe::TEST);
+  if (index < file_.solver.test_state_size()) state.MergeFrom(file_.solver.test_state(index));
+  return state;
+}
+
 std::unique_ptr<Net> NetMaker::make_train() {
   const Source source = train_source();
   log_info() << "Creating training net from " << source.str();
   graph::BuildOptions build = build_options();
-  build.state.set_phase(caffe::TRAIN);
-  build.state.MergeFrom(file_.solver.train_state());
-  build.state.MergeFrom(options_.state);
+  build.state = train_state();
   build.keep_all = file_.solver.debug_info();
   return make_net(read(source), build, context_);
 }
@@ -109,8 +124,7 @@ std::unique_ptr<Net> NetMaker::make_train() {
 std::unique_ptr<Net> NetMaker::make_test(int index, const Source& source, Net& train) {
   log_info() << "Creating test net (#" << index << ") specified by " << source.str();
   graph::BuildOptions build = build_options();
-  build.state.set_phase(caffe::TEST);
-  if (file_.solver.test_state_size() > 0) build.state.MergeFrom(file_.solver.test_state(index));
+  build.state = test_state(index);
   build.backward = false;
   return make_net(read(source), build, context_, &train);
 }
@@ -130,6 +144,13 @@ SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options
   log_info() << "Memory required for data: " << nets.train->plan().arena_bytes;
   for (const Source& source : maker.test_sources())
     nets.tests.push_back(maker.make_test(int(nets.tests.size()), source, *nets.train));
+  return nets;
+}
+
+std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
+  NetMaker maker(file, options, context);
+  std::vector<SolverNetFile> nets = {{maker.read(maker.train_source()), maker.train_state()}};
+  for (const Source& source : maker.test_sources()) nets.push_back({maker.read(source), maker.test_state(int(nets.size()) - 1)});
   return nets;
 }
 

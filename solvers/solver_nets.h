@@ -30,6 +30,15 @@ struct SolverNets {
 /// folder, then beside the solver. Throws what reading and building nets throw.
 SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
 
+/// A net that a solver names, read but not built, and the state that it would be built in.
+struct SolverNetFile {
+  std::shared_ptr<const NetFile> file;
+  caffe::NetState state;
+};
+
+/// The net to train, then the test nets: those that make_solver_nets() would build.
+std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
+
 /// Loads weight files into the training net, and into test nets for the layers that only they have.
 void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets);
 
