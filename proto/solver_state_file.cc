@@ -1,6 +1,7 @@
 #include "proto/solver_state_file.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include <limits>
 
@@ -38,10 +39,24 @@ std::string self_digest(caffe::SolverState state) {
   return digest_of(state.SerializeAsString());
 }
 
+/// A flipped bit in the tag of a field makes it a field that nobody knows, and what it held would silently be missing.
+void check_digest(const WireFile& file, const caffe::SolverState& state) {
+  const char* hint = "an older snapshot may be whole";
+  if (!state.has_training()) {
+    const bool strange = !state.GetReflection()->GetUnknownFields(state).empty();
+    if (strange) file.fail("corrupt: it has fields that no solver state has", hint);
+  } else if (state.training().self_digest() != self_digest(state)) {
+    file.fail("corrupt: its content does not match its digest", hint);
+  }
+}
+
 }  // namespace
 
 caffe::SolverState read_solver_state(const std::string& path) {
-  const std::string content = read_file(path, std::numeric_limits<int32_t>::max());
+  return solver_state_from_bytes(read_file(path, std::numeric_limits<int32_t>::max()), path);
+}
+
+caffe::SolverState solver_state_from_bytes(std::string_view content, const std::string& path) {
   const WireFile file{path, content, ExitCode::kSnapshot};
   const FileKind kind = kind_of_content(content);
   if (kind != FileKind::kSolverState && kind != FileKind::kUnknown)
@@ -49,9 +64,8 @@ caffe::SolverState read_solver_state(const std::string& path) {
   size_t parts = 0;
   check_parts(file, content, caffe::SolverState::descriptor(), 0, parts);
   caffe::SolverState state;
-  if (!state.ParseFromString(content)) file.fail("corrupt: not a solver state");
-  if (state.training().has_self_digest() && state.training().self_digest() != self_digest(state))
-    file.fail("corrupt: its content does not match its digest", "an older snapshot may be whole");
+  if (!state.ParseFromArray(content.data(), int(content.size()))) file.fail("corrupt: not a solver state");
+  check_digest(file, state);
   return state;
 }
 
