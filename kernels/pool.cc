@@ -5,8 +5,9 @@
 namespace cortado::kernels {
 
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused) {
-  return first_that_accepts<Pool, PoolRequest>({{"onednn", make_pool_onednn}, {"own", make_pool_own}}, request, context,
-                                               refused);
+  const Candidate<Pool, PoolRequest> onednn = {"onednn", make_pool_onednn}, own = {"own", make_pool_own};
+  if (request.x.layout == Layout::kBlocked16) return first_that_accepts<Pool, PoolRequest>({own}, request, context, refused);
+  return first_that_accepts<Pool, PoolRequest>({onednn, own}, request, context, refused);
 }
 
 }  // namespace cortado::kernels

@@ -3,6 +3,8 @@
 // Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, two or four
 // elsewhere (the compiler splits them). Comparisons give a mask for `mask ? a : b`.
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #ifdef __AVX512F__
@@ -50,6 +52,38 @@ inline void stream(float* p, const Lanes& v) {
 #endif
 }
 
+/// The larger of each pair; b where they do not compare.
 inline Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+
+inline Lanes square_root(const Lanes& v) {
+#ifdef __AVX512F__
+  return Lanes(_mm512_maskz_sqrt_ps(__mmask16(0xffff), __m512(v)));
+#else
+  Lanes r = v;
+  for (int i = 0; i < kLanes; ++i) r[i] = std::sqrt(v[i]);
+  return r;
+#endif
+}
+
+/// e^v to two units in the last place; 0 below -87.33, infinity above 88.72, NaN for NaN. After v = n ln 2 + r, |r| <= ln 2 / 2,
+/// the Taylor polynomial of e^r to the seventh power.
+inline Lanes exponential(const Lanes& v) {
+  using Integers = int32_t __attribute__((vector_size(64)));
+  const Lanes capped = v > 88.8f ? spread(88.8f) : v < -88.8f ? spread(-88.8f) : v;
+  const Lanes magic = spread(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const Lanes n = (capped * 1.44269504f + magic) - magic;
+  const Lanes r = (capped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
+  Lanes p = r * (1.0f / 5040) + 1.0f / 720;
+  for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) p = p * r + c;
+  const Integers half = __builtin_convertvector(n, Integers) >> 1, rest = __builtin_convertvector(n, Integers) - half;
+  const Lanes result = p * Lanes((half + 127) << 23) * Lanes((rest + 127) << 23);  // 2^n in two factors: n may be 128
+  return v < -87.33f ? Lanes{} : result;
+}
+
+inline float sum_of(const Lanes& v) {
+  float sum = 0;
+  for (int i = 0; i < kLanes; ++i) sum += v[i];
+  return sum;
+}
 
 }  // namespace cortado::kernels

@@ -1,0 +1,41 @@
+#pragma once
+
+// Local response normalisation: y = x / s^beta with s = k + alpha / size * (sum of x^2 over `size` neighbouring channels), or
+// s = 1 + alpha / size^2 * (sum over the size x size places around), zeros outside. Backward, with t = dy y / s:
+// dx = dy / s^beta - 2 alpha' beta x (sum of t over the same neighbours), where alpha' is alpha with its divisor.
+
+#include <memory>
+#include <string>
+
+#include "core/context.h"
+#include "core/tensor.h"
+
+namespace cortado::kernels {
+
+struct LrnRequest {
+  TensorSpec x;  ///< N x C x H x W, plain or blocked16; y, dy and dx are stored alike
+  bool within_channel = false;
+  int64_t size = 5;  ///< odd
+  float alpha = 1, beta = 0.75f, k = 1;
+  bool backward = false;  ///< backward() will be called
+};
+
+class Lrn {
+ public:
+  virtual ~Lrn() = default;
+  virtual std::string name() const = 0;
+  virtual int64_t saved_bytes() const { return 0; }  ///< kept from forward to backward
+  virtual int64_t forward_scratch() const { return 0; }
+  virtual int64_t backward_scratch() const { return 0; }
+  virtual void forward(Context& context, const float* x, float* y, void* saved, void* scratch) = 0;
+  /// Overwrites dx.
+  virtual void backward(Context& context, const float* x, const float* dy, float* dx, const void* saved, void* scratch) = 0;
+};
+
+/// The first candidate that accepts. `refused` collects why others declined.
+std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
+
+std::unique_ptr<Lrn> make_lrn_onednn(const LrnRequest& request, Context& context, std::string& why);
+std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why);
+
+}  // namespace cortado::kernels

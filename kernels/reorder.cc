@@ -1,0 +1,12 @@
+#include "kernels/reorder.h"
+
+#include "kernels/candidates.h"
+
+namespace cortado::kernels {
+
+std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& context, std::string* refused) {
+  return first_that_accepts<Reorder, ReorderRequest>({{"onednn", make_reorder_onednn}, {"own", make_reorder_own}}, request,
+                                                     context, refused);
+}
+
+}  // namespace cortado::kernels

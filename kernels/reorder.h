@@ -1,0 +1,31 @@
+#pragma once
+
+// Copies a tensor from one layout into another. Padding lanes of blocked results become zero.
+
+#include <memory>
+#include <string>
+
+#include "core/context.h"
+#include "core/tensor.h"
+
+namespace cortado::kernels {
+
+struct ReorderRequest {
+  TensorSpec from, to;  ///< the same shape and type, 32-bit floats
+};
+
+class Reorder {
+ public:
+  virtual ~Reorder() = default;
+  virtual std::string name() const = 0;
+  virtual int64_t scratch() const { return 0; }
+  virtual void run(Context& context, const float* from, float* to, void* scratch) = 0;
+};
+
+/// The first candidate that accepts. `refused` collects why others declined.
+std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& context, std::string* refused = nullptr);
+
+std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why);
+std::unique_ptr<Reorder> make_reorder_own(const ReorderRequest& request, Context& context, std::string& why);
+
+}  // namespace cortado::kernels

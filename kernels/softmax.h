@@ -1,0 +1,36 @@
+#pragma once
+
+// y = e^x / sum of e^x along the middle axis of outer x classes x inner, row major. The largest x is subtracted first, so
+// nothing overflows. Backward: dx = y (dy - sum of y dy).
+
+#include <memory>
+#include <string>
+
+#include "core/context.h"
+
+namespace cortado::kernels {
+
+struct SoftmaxRequest {
+  int64_t outer = 1, classes = 1, inner = 1;
+  bool backward = false;  ///< backward() will be called
+};
+
+class Softmax {
+ public:
+  virtual ~Softmax() = default;
+  virtual std::string name() const = 0;
+  virtual int64_t forward_scratch() const { return 0; }
+  virtual int64_t backward_scratch() const { return 0; }
+  /// y may be x's memory.
+  virtual void forward(Context& context, const float* x, float* y, void* scratch) = 0;
+  /// Overwrites dx, which may be dy's memory.
+  virtual void backward(Context& context, const float* y, const float* dy, float* dx, void* scratch) = 0;
+};
+
+/// The first candidate that accepts. `refused` collects why others declined.
+std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& context, std::string* refused = nullptr);
+
+std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& request, Context& context, std::string& why);
+std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context& context, std::string& why);
+
+}  // namespace cortado::kernels

@@ -1,0 +1,174 @@
+// BatchNorm: y = (x - mean) / sqrt(variance + eps) for each channel (axis 1).
+//
+// In training mean and variance are the batch's, and three weights that no solver touches keep a running average as Caffe
+// does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by, each becoming
+// moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with use_global_stats, the
+// average is used instead; a factor of 0 means that there is none yet and gives mean 0, variance 0.
+// It takes over a Scale and a ReLU behind it: one pass over memory forward, two backward. NVIDIA's scale_bias gives it factors
+// and biases of its own, as if a Scale followed.
+
+#include <cmath>
+
+#include "core/error.h"
+#include "kernels/batch_norm.h"
+#include "layers/filler.h"
+#include "layers/registry.h"
+#include "layers/relu.h"
+#include "layers/scale.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr size_t kGamma = 3, kBeta = 4;  ///< the weights behind BatchNorm's own three
+
+class BatchNormLayer : public Layer {
+ public:
+  explicit BatchNormLayer(const LayerOptions& options)
+      : options_(options.config.batch_norm_param()),
+        given_statistics_(options_.has_use_global_stats() ? options_.use_global_stats() : options.phase == caffe::TEST),
+        relu_(options_.relu()) {
+    const bool own_scale = options_.scale_bias() || options_.has_scale_filler() || options_.has_bias_filler();
+    affine_ = bias_ = own_scale;
+    if (!(options_.eps() >= 0)) throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
+    const float fraction = options_.moving_average_fraction();
+    if (!(fraction >= 0 && fraction <= 1))
+      throw FieldError("batch_norm_param.moving_average_fraction", "the fraction must lie in [0, 1]",
+                       "it is the share of the old average that is kept");
+    if (options_.stats_batch_size() > 0)
+      throw FieldError("batch_norm_param.stats_batch_size", "statistics over parts of a batch are not available");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 1);
+    const Shape channels = {channels_of(x[0])};
+    LayerShapes shapes{.y = {x[0]}, .w = {}};
+    for (const Shape& shape : {channels, channels, Shape{1}}) shapes.w.push_back({.shape = shape, .filler = {}, .learned = false});
+    if (affine_) {
+      caffe::FillerParameter gamma = options_.scale_filler();
+      if (!options_.has_scale_filler()) gamma.set_value(1);
+      check_filler(gamma, channels, "batch_norm_param.scale_filler");
+      check_filler(options_.bias_filler(), channels, "batch_norm_param.bias_filler");
+      shapes.w.push_back({.shape = channels, .filler = gamma});
+      shapes.w.push_back({.shape = channels, .filler = options_.bias_filler()});
+    }
+    return shapes;
+  }
+
+  bool absorb(const Layer& next) override {
+    if (relu_) return false;
+    if (const auto* scale = dynamic_cast<const ScaleLayer*>(&next)) {
+      if (affine_ || !scale->learns_per_channel()) return false;
+      affine_ = true;
+      bias_ = scale->has_bias();
+      return true;
+    }
+    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+    return relu_ = relu && relu->negative_slope() == 0;
+  }
+
+  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    kernels::BatchNormRequest norm{.x = request.x[0]};
+    if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
+    norm.eps = options_.eps();
+    norm.given_statistics = given_statistics_;
+    norm.affine = affine_, norm.relu = relu_, norm.backward = request.backward;
+    norm_ = kernels::plan_batch_norm(norm, context);
+    const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
+    LayerNeeds needs;
+    needs.backward_reads_x = {true};
+    needs.y_may_overwrite_x = !request.backward;
+    needs.dx_may_overwrite_dy = norm_->dx_may_overwrite_dy();
+    needs.saved = {statistics};
+    needs.forward_scratch = norm_->forward_scratch();
+    needs.backward_scratch = norm_->backward_scratch();
+    needs.algorithm = norm_->name();
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    if (given_statistics_) take_average(io);
+    kernels::BatchNormOperands call = operands(io);
+    call.y = io.y[0].f32();
+    norm_->forward(context, call);
+    if (!given_statistics_ && io.x[0].count() > 0) add_to_average(io);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    kernels::BatchNormOperands call = operands(io);
+    call.dy = io.dy[0].f32();
+    call.dx = io.dx[0].f32();
+    if (affine_) {
+      call.dgamma = io.dw[kGamma].f32();
+      call.add_dgamma = io.adds(kGamma);
+    }
+    if (bias_) {
+      call.dbeta = io.dw[kBeta].f32();
+      call.add_dbeta = io.adds(kBeta);
+    }
+    norm_->backward(context, call);
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
+    return x[0].count() * ((given_statistics_ ? 2 : 5) + (affine_ ? 2 : 0) + (relu_ ? 1 : 0));
+  }
+
+ private:
+  static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }
+
+  float* mean(const Operands& io) const { return static_cast<float*>(io.saved[0]); }
+  float* variance(const Operands& io) const { return mean(io) + channels_of(io.x[0].shape()); }
+
+  kernels::BatchNormOperands operands(const Operands& io) const {
+    kernels::BatchNormOperands call;
+    call.x = io.x[0].f32();
+    call.mean = mean(io);
+    call.variance = variance(io);
+    if (affine_) call.gamma = io.w[kGamma].f32();
+    if (bias_) call.beta = io.w[kBeta].f32();
+    call.scratch = io.scratch;
+    return call;
+  }
+
+  void take_average(const Operands& io) const {
+    const float factor = io.w[2].f32()[0], scale = factor == 0 ? 0 : 1 / factor;
+    const int64_t channels = channels_of(io.x[0].shape());
+    for (int64_t c = 0; c < channels; ++c) {
+      mean(io)[c] = io.w[0].f32()[c] * scale;
+      variance(io)[c] = io.w[1].f32()[c] * scale;
+    }
+  }
+
+  void add_to_average(const Operands& io) const {
+    const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
+    const float kept = options_.moving_average_fraction();
+    const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
+    float *means = io.w[0].f32(), *variances = io.w[1].f32(), *factor = io.w[2].f32();
+    for (int64_t c = 0; c < channels; ++c) {
+      means[c] = kept * means[c] + mean(io)[c];
+      variances[c] = kept * variances[c] + unbiased * variance(io)[c];
+    }
+    factor[0] = kept * factor[0] + 1;
+  }
+
+  const caffe::BatchNormParameter& options_;
+  bool given_statistics_;  ///< the running average; else the batch's own
+  bool affine_ = false, bias_ = false, relu_;
+  std::unique_ptr<kernels::BatchNorm> norm_;
+};
+
+const RegisterLayer registered({
+    .name = "BatchNorm",
+    .help = "each channel with mean 0 and variance 1; keeps running averages for testing",
+    .options = "batch_norm_param",
+    .least_x = 1, .most_x = 1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<BatchNormLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

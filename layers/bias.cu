@@ -1,0 +1,84 @@
+// Bias: y = x + b, where b (a weight, or the second bottom) has some extents of x and is repeated over the others.
+// dx = dy, db = sum of dy over what b is repeated for.
+
+#include "layers/channel_sums.h"
+#include "layers/filler.h"
+#include "layers/registry.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+struct Plus {
+  const float *x, *b;
+  float* y;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] + b[c]; }
+};
+
+struct Copy {
+  const float* from;
+  float* to;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
+};
+
+struct Itself {
+  const float* a;
+  CORTADO_HD float operator()(int64_t i) const { return a[i]; }
+};
+
+class BiasLayer : public Layer {
+ public:
+  explicit BiasLayer(const LayerOptions& options) : options_(options.config.bias_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    learned_ = x.size() == 1;
+    broadcast_ = broadcast_of(x, options_.axis(), options_.num_axes(), "bias_param");
+    in_blocks_ = learned_ && fills_blocks(x[0]) && broadcast_.per_channel(x[0]);
+    if (!learned_) return {.y = {x[0]}, .w = {}};
+    check_filler(options_.filler(), broadcast_.shape, "bias_param.filler");
+    return {.y = {x[0]}, .w = {{.shape = broadcast_.shape, .filler = options_.filler()}}};
+  }
+
+  LayoutRule layouts() const override { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    LayerNeeds needs;
+    needs.y_may_overwrite_x = true;
+    needs.dx_is_dy = learned_;
+    needs.dx_may_overwrite_dy = true;
+    needs.backward_scratch = channel_sums_scratch(view_of(request.x[0], broadcast_));
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const float* b = learned_ ? io.w[0].f32() : io.x[1].f32();
+    for_each_channel(context, view_of(io.x[0].spec, broadcast_), Plus{io.x[0].f32(), b, io.y[0].f32()});
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    const float* dy = io.dy[0].f32();
+    const Tensor& db = learned_ ? io.dw[0] : io.dx[1];
+    if (db) sum_channels(context, view_of(io.x[0].spec, broadcast_), Itself{dy}, io.scratch, db.f32(), learned_ && io.adds(0));
+    if (io.dx[0] && io.dx[0].data != io.dy[0].data)
+      for_each(context, io.dx[0].spec.elements(), Copy{dy, io.dx[0].f32()});
+  }
+
+ private:
+  const caffe::BiasParameter& options_;
+  bool learned_ = true, in_blocks_ = false;
+  Broadcast broadcast_;
+};
+
+const RegisterLayer registered({
+    .name = "Bias",
+    .help = "adds a learned bias (or a second bottom), repeated over the other axes",
+    .options = "bias_param",
+    .least_x = 1, .most_x = 2,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<BiasLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,77 @@
+// LRN: local response normalisation, y = x / (k + alpha / n * sum of x^2 over n neighbours)^beta. Neighbours are local_size
+// channels, or local_size x local_size places of the same channel; there, as in Caffe, k counts as 1. Values outside are zero.
+
+#include "core/error.h"
+#include "kernels/lrn.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class LrnLayer : public Layer {
+ public:
+  explicit LrnLayer(const LayerOptions& options) : options_(options.config.lrn_param()) {
+    if (options_.local_size() % 2 == 0)
+      throw FieldError("lrn_param.local_size", "local_size is " + std::to_string(options_.local_size()) + ", but must be odd",
+                       "as many neighbours lie on either side");
+    if (options_.local_size() > INT32_MAX)
+      throw FieldError("lrn_param.local_size", "local_size is " + std::to_string(options_.local_size()) + ", which is too large");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (x[0].axes() != 4) throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; LRN needs N x C x H x W");
+    return {.y = {x[0]}, .w = {}};
+  }
+
+  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    kernels::LrnRequest lrn{.x = request.x[0]};
+    lrn.within_channel = options_.norm_region() == caffe::LRNParameter::WITHIN_CHANNEL;
+    lrn.size = options_.local_size();
+    lrn.alpha = options_.alpha(), lrn.beta = options_.beta(), lrn.k = options_.k();
+    lrn.backward = request.backward;
+    lrn_ = kernels::plan_lrn(lrn, context);
+    LayerNeeds needs;
+    needs.backward_reads_x = {true};
+    if (lrn_->saved_bytes() > 0) needs.saved = {lrn_->saved_bytes()};
+    needs.forward_scratch = lrn_->forward_scratch();
+    needs.backward_scratch = lrn_->backward_scratch();
+    needs.algorithm = lrn_->name();
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    lrn_->forward(context, io.x[0].f32(), io.y[0].f32(), saved(io), io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (io.dx[0]) lrn_->backward(context, io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32(), saved(io), io.scratch);
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
+    const int64_t size = options_.local_size();
+    const bool within = options_.norm_region() == caffe::LRNParameter::WITHIN_CHANNEL;
+    return x[0].count() * (2 * (within ? 2 * size : size) + 4);
+  }
+
+ private:
+  static void* saved(const Operands& io) { return io.saved.empty() ? nullptr : io.saved[0]; }
+
+  const caffe::LRNParameter& options_;
+  std::unique_ptr<kernels::Lrn> lrn_;
+};
+
+const RegisterLayer registered({
+    .name = "LRN",
+    .help = "divides by the strength of the neighbours, across channels or within one",
+    .options = "lrn_param",
+    .least_x = 1, .most_x = 1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<LrnLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

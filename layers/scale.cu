@@ -1,0 +1,103 @@
+// Scale: y = x * g, or x * g + b, where g (a weight, or the second bottom) has some extents of x and is repeated over the
+// others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape.
+// Without a filler g starts as 1, not as Caffe's usual 0.
+
+#include "layers/channel_sums.h"
+#include "layers/filler.h"
+#include "layers/registry.h"
+#include "layers/scale.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+struct Times {
+  const float *x, *g;
+  float* y;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c]; }
+};
+
+struct TimesPlus {
+  const float *x, *g, *b;
+  float* y;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c] + b[c]; }
+};
+
+struct Product {
+  const float *a, *b;
+  CORTADO_HD float operator()(int64_t i) const { return a[i] * b[i]; }
+};
+
+struct Itself {
+  const float* a;
+  CORTADO_HD float operator()(int64_t i) const { return a[i]; }
+};
+
+const RegisterLayer registered({
+    .name = "Scale",
+    .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
+    .options = "scale_param",
+    .least_x = 1, .most_x = 2,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<ScaleLayer>,
+});
+
+}  // namespace
+
+ScaleLayer::ScaleLayer(const LayerOptions& options) : options_(options.config.scale_param()), filler_(options_.filler()) {
+  if (!options_.has_filler()) filler_.set_value(1);
+}
+
+LayerShapes ScaleLayer::infer(const std::vector<Shape>& x) {
+  learned_ = x.size() == 1;
+  broadcast_ = broadcast_of(x, options_.axis(), options_.num_axes(), "scale_param");
+  in_blocks_ = learned_ && fills_blocks(x[0]) && broadcast_.per_channel(x[0]);
+  LayerShapes shapes{.y = {x[0]}, .w = {}};
+  if (learned_) {
+    check_filler(filler_, broadcast_.shape, "scale_param.filler");
+    shapes.w.push_back({.shape = broadcast_.shape, .filler = filler_});
+  }
+  if (has_bias()) {
+    check_filler(options_.bias_filler(), broadcast_.shape, "scale_param.bias_filler");
+    shapes.w.push_back({.shape = broadcast_.shape, .filler = options_.bias_filler()});
+  }
+  return shapes;
+}
+
+LayoutRule ScaleLayer::layouts() const { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+
+LayerNeeds ScaleLayer::prepare(const PrepareRequest& request, Context&) {
+  const bool sums_products = learned_ ? request.wants_dw[0] : request.wants_dx[1];
+  LayerNeeds needs;
+  needs.backward_reads_x = {sums_products};
+  if (!learned_) needs.backward_reads_x.push_back(request.wants_dx[0]);
+  needs.y_may_overwrite_x = !request.backward || !sums_products;
+  needs.dx_may_overwrite_dy = true;
+  needs.backward_scratch = channel_sums_scratch(view_of(request.x[0], broadcast_));
+  return needs;
+}
+
+void ScaleLayer::forward(Context& context, const Operands& io) {
+  const ChannelView view = view_of(io.x[0].spec, broadcast_);
+  const float *x = io.x[0].f32(), *g = learned_ ? io.w[0].f32() : io.x[1].f32();
+  if (has_bias()) for_each_channel(context, view, TimesPlus{x, g, io.w.back().f32(), io.y[0].f32()});
+  else for_each_channel(context, view, Times{x, g, io.y[0].f32()});
+}
+
+void ScaleLayer::backward(Context& context, const Operands& io) {
+  const ChannelView view = view_of(io.x[0].spec, broadcast_);
+  const float* dy = io.dy[0].f32();
+  const Tensor& dg = learned_ ? io.dw[0] : io.dx[1];
+  // The sums first: dx may lie in dy's memory.
+  if (dg) sum_channels(context, view, Product{dy, io.x[0].f32()}, io.scratch, dg.f32(), learned_ && io.adds(0));
+  const size_t b = io.w.size() - 1;
+  if (has_bias() && io.dw[b]) sum_channels(context, view, Itself{dy}, io.scratch, io.dw[b].f32(), io.adds(b));
+  if (io.dx[0]) for_each_channel(context, view, Times{dy, learned_ ? io.w[0].f32() : io.x[1].f32(), io.dx[0].f32()});
+}
+
+int64_t ScaleLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&) const {
+  return (has_bias() ? 2 : 1) * x[0].count();
+}
+
+}  // namespace cortado

@@ -1,0 +1,60 @@
+// Softmax: e^x over the sum of e^x along an axis.
+
+#include "kernels/softmax.h"
+#include "layers/registry.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+class SoftmaxLayer : public Layer {
+ public:
+  explicit SoftmaxLayer(const LayerOptions& options) : options_(options.config.softmax_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    axis_ = axis_of(x[0], options_.axis(), "softmax_param.axis");
+    return {.y = {x[0]}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    const Shape& x = request.x[0].shape;
+    softmax_ = kernels::plan_softmax({x.count(0, axis_), x[axis_], x.count(axis_ + 1), request.backward}, context);
+    LayerNeeds needs;
+    needs.backward_reads_y = {true};
+    needs.y_may_overwrite_x = true;
+    needs.dx_may_overwrite_dy = true;
+    needs.forward_scratch = softmax_->forward_scratch();
+    needs.backward_scratch = softmax_->backward_scratch();
+    needs.algorithm = softmax_->name();
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    softmax_->forward(context, io.x[0].f32(), io.y[0].f32(), io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (io.dx[0]) softmax_->backward(context, io.y[0].f32(), io.dy[0].f32(), io.dx[0].f32(), io.scratch);
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
+
+ private:
+  const caffe::SoftmaxParameter& options_;
+  int axis_ = 0;
+  std::unique_ptr<kernels::Softmax> softmax_;
+};
+
+const RegisterLayer registered({
+    .name = "Softmax",
+    .help = "probabilities from scores, along an axis",
+    .options = "softmax_param",
+    .least_x = 1, .most_x = 1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<SoftmaxLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
