@@ -37,7 +37,7 @@ struct ConvertOptions {
   std::string output;  ///< the LMDB folder to make
   bool force = false;  ///< replace an existing one
   bool skip_bad = false;
-  Progress progress;
+  Progress progress = {};
 };
 
 /// MNIST's format: an images file (idx3, or idx4 with channels: N x C x H x W) and a labels file (idx1), each plain or

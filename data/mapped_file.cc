@@ -77,41 +77,48 @@ int take_slot(const uint8_t* data, int64_t size) {
   throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(error));
 }
 
-/// An open file that closes itself; a map outlives it.
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   install_handler();
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) fail(path, errno);
+  try {
+    map();
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+void MappedFile::map() {
   struct stat info;
-  if (file.fd < 0 || ::fstat(file.fd, &info) != 0) fail(path, errno);
-  if (!S_ISREG(info.st_mode)) fail(path, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
+  if (::fstat(fd_, &info) != 0) fail(path_, errno);
+  if (!S_ISREG(info.st_mode)) fail(path_, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
   if (info.st_size == 0) return;
-  void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, file.fd, 0);
-  if (data == MAP_FAILED) fail(path, errno);
+  void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, fd_, 0);
+  if (data == MAP_FAILED) fail(path_, errno);
   data_ = static_cast<const uint8_t*>(data);
   size_ = info.st_size;
   slot_ = take_slot(data_, size_);
   if (slot_ >= 0) return;
   ::munmap(data, size_t(size_));
-  fail(path, EMFILE);
+  fail(path_, EMFILE);
 }
 
 MappedFile::~MappedFile() {
+  ::close(fd_);
   if (slot_ < 0) return;
   guarded[slot_].begin.store(0);
   ::munmap(const_cast<uint8_t*>(data_), size_t(size_));
   guarded[slot_].used.store(false);
 }
 
-bool MappedFile::damaged() const { return slot_ >= 0 && guarded[slot_].damaged.load(std::memory_order_relaxed); }
+bool MappedFile::damaged() const {
+  if (slot_ >= 0 && guarded[slot_].damaged.load(std::memory_order_relaxed)) return true;
+  struct stat info;  // the rest of the page in which a shorter file ends reads as zeros, without a signal
+  return ::fstat(fd_, &info) != 0 || info.st_size < size_;
+}
 
 void MappedFile::expect_random_reads() const {
   if (data_ != nullptr) ::madvise(const_cast<uint8_t*>(data_), size_t(size_), MADV_RANDOM);

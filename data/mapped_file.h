@@ -21,15 +21,19 @@ class MappedFile {
   const uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   const std::string& path() const { return path_; }
+  /// Pages were lost, or the file is shorter than it was. Costs one system call.
   bool damaged() const;
 
   /// The file will be read at random places: no reading ahead.
   void expect_random_reads() const;
 
  private:
+  void map();
+
   std::string path_;
   const uint8_t* data_ = nullptr;
   int64_t size_ = 0;
+  int fd_ = -1;
   int slot_ = -1;  ///< in the handler's table
 };
 

@@ -2,6 +2,7 @@
 // descr, fortran_order and shape, padded so that the elements begin at a multiple of 64 bytes.
 #include "data/npy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/file.h"
@@ -113,14 +114,13 @@ std::vector<float> from_fortran(const std::vector<float>& values, const Shape& s
   return out;
 }
 
-/// The number of elements, or -1 when it cannot be that of a file of `bytes`.
+/// The number of elements, or -1 when a file of `bytes` cannot hold as many.
 int64_t bounded_count(const std::vector<int64_t>& dims, int64_t bytes) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   int64_t count = 1;
-  bool empty = false;
   for (const int64_t dim : dims) {
-    empty = empty || dim == 0;
-    if (dim > 0 && count > bytes / dim && !empty) return -1;
-    count = empty ? 0 : count * dim;
+    if (count > bytes / dim) return -1;
+    count *= dim;
   }
   return count;
 }

@@ -1,0 +1,294 @@
+#include "data/convert.h"
+
+#include <zlib.h>
+
+#include "data/datum.h"
+#include "data/mean_file.h"
+#include "fixtures.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+caffe::Datum parsed(const std::string& value) {
+  caffe::Datum datum;
+  EXPECT_TRUE(datum.ParseFromString(value));
+  return datum;
+}
+
+std::string idx(const std::vector<uint32_t>& dims, const std::string& bytes) {
+  std::string file{'\0', '\0', '\x08', char(dims.size())};
+  for (const uint32_t dim : dims)
+    for (const int shift : {24, 16, 8, 0}) file += char(dim >> shift);
+  return file + bytes;
+}
+
+std::string gzipped(const std::string& path, const std::string& content) {
+  const gzFile file = ::gzopen(path.c_str(), "wb");
+  ::gzwrite(file, content.data(), unsigned(content.size()));
+  ::gzclose(file);
+  return path;
+}
+
+TEST(ConvertIdx, WritesWhatCaffeWrites) {
+  const Folder folder;
+  const std::string images = idx({3, 2, 2}, "aaaabbbbcccc"), labels = idx({3}, {'\5', '\0', '\5'});
+  write_file(folder / "images", images);
+  write_file(folder / "labels", labels);
+  gzipped(folder / "images.gz", images);
+  gzipped(folder / "labels.gz", labels);
+  const ConvertReport report = convert_idx({{folder / "db"}, folder / "images", folder / "labels"});
+  EXPECT_TRUE(report.kept);
+  EXPECT_EQ(report.written, 3);
+  EXPECT_EQ(report.per_label, (std::vector<int64_t>{1, 0, 0, 0, 0, 2}));
+  const Records records = read_with_library(folder / "db");
+  EXPECT_EQ(records.begin()->first, "00000000");
+  EXPECT_EQ(records.rbegin()->first, "00000002");
+  const caffe::Datum datum = parsed(records.at("00000001"));
+  EXPECT_EQ(datum.data(), "bbbb");
+  EXPECT_EQ(datum.label(), 0);
+  EXPECT_EQ(datum.channels() * 100 + datum.height() * 10 + datum.width(), 122);
+  convert_idx({{folder / "packed"}, folder / "images.gz", folder / "labels.gz"});
+  EXPECT_EQ(read_with_library(folder / "packed"), records);
+}
+
+TEST(ConvertIdx, RefusesWhatDoesNotFit) {
+  const Folder folder;
+  const std::string good_images = idx({3, 2, 2}, "aaaabbbbcccc"), good_labels = idx({3}, "xyz");
+  const auto expect_refusal = [&](const std::string& images, const std::string& labels, const std::string& part) {
+    write_file(folder / "images", images);
+    write_file(folder / "labels", labels);
+    expect_error(ExitCode::kData, part, [&] { convert_idx({{folder / "db"}, folder / "images", folder / "labels"}); });
+    EXPECT_FALSE(file_exists(folder / "db"));
+  };
+  expect_refusal(good_images, idx({2}, "xy"), "2 labels for 3 images");
+  expect_refusal(good_labels, good_images, "images have 3");
+  expect_refusal(good_images, good_images, "labels have 1");
+  expect_refusal(good_images.substr(0, 20), good_labels, "cut off");
+  expect_refusal(good_images + "x", good_labels, "more than its header says");
+  expect_refusal("", good_labels, "cut off");
+  expect_refusal("JFIF....", good_labels, "not an IDX file");
+  expect_refusal(idx({0, 2, 2}, ""), idx({0}, ""), "no samples");
+  expect_refusal(idx({1, 0xFFFFFFFF, 0xFFFFFFFF}, ""), idx({1}, "x"), "its images are");
+  const std::string packed = read_file(gzipped(folder / "gz", good_images));
+  expect_refusal(packed.substr(0, packed.size() - 12), good_labels, "");
+  expect_error(ExitCode::kIo, "No such file", [&] {
+    convert_idx({{folder / "db"}, folder / "absent", folder / "labels"});
+  });
+}
+
+TEST(ConvertCifar, KeepsPlanesAndLabels) {
+  const Folder folder;
+  std::string records;
+  for (int i = 0; i < 3; ++i) records += char(i) + std::string(3072, char('a' + i));
+  write_file(folder / "data_batch_1.bin", records);
+  write_file(folder / "data_batch_2.bin", records);
+  const ConvertReport report =
+      convert_cifar({{folder / "db"}, {folder / "data_batch_1.bin", folder / "data_batch_2.bin"}});
+  EXPECT_EQ(report.written, 6);
+  const Records written = read_with_library(folder / "db");
+  EXPECT_EQ(written.rbegin()->first, "00005");
+  EXPECT_EQ(parsed(written.at("00004")).label(), 1);
+  EXPECT_EQ(parsed(written.at("00004")).data(), std::string(3072, 'b'));
+  write_file(folder / "bad.bin", records + "x");
+  expect_error(ExitCode::kData, "3073", [&] { convert_cifar({{folder / "bad_db"}, {folder / "bad.bin"}}); });
+  EXPECT_FALSE(file_exists(folder / "bad_db"));
+}
+
+/// root/a.jpg (colour), root/sub dir/b.jpg (grey), root/broken.jpg
+struct ImageFolder : Folder {
+  ImageFolder() {
+    std::filesystem::create_directories(*this / "root/sub dir");
+    write_file(*this / "root/a.jpg", a = encode_image(picture(3, 10, 12), "jpg"));
+    write_file(*this / "root/sub dir/b.jpg", encode_image(picture(1, 10, 12), "jpg"));
+    write_file(*this / "root/broken.jpg", a.substr(0, a.size() / 2));
+  }
+  ImagesetOptions options(const std::string& list) const {
+    write_file(*this / "list.txt", list);
+    ImagesetOptions options;
+    options.output = *this / "db";
+    options.root = *this / "root/";
+    options.list = *this / "list.txt";
+    return options;
+  }
+  std::string a;
+};
+
+TEST(ConvertImageset, WritesPlanarBlueGreenRed) {
+  const ImageFolder folder;
+  const ConvertReport report = convert_imageset(folder.options("a.jpg 7\r\nsub dir/b.jpg -3\n\n"));
+  EXPECT_TRUE(report.kept);
+  EXPECT_TRUE(report.per_label.empty());  // a negative label
+  const Records records = read_with_library(folder / "db");
+  ASSERT_EQ(records.size(), 2u);
+  const caffe::Datum datum = parsed(records.at("00000000_a.jpg"));
+  Image image;
+  ImageDecoder().decode(folder.a, ColorMode::kColor, image);
+  for (size_t i = 0; i < 120; ++i)
+    for (size_t c = 0; c < 3; ++c) ASSERT_EQ(uint8_t(datum.data()[c * 120 + i]), image.pixels[3 * i + c]);
+  EXPECT_EQ(datum.label(), 7);
+  EXPECT_EQ(parsed(records.at("00000001_sub dir/b.jpg")).label(), -3);
+  EXPECT_EQ(parsed(records.at("00000001_sub dir/b.jpg")).channels(), 3);  // colour is forced, as Caffe does
+}
+
+TEST(ConvertImageset, ResizesAndTurnsGray) {
+  const ImageFolder folder;
+  ImagesetOptions options = folder.options("a.jpg 0\n");
+  options.gray = true;
+  options.resize_height = 5;
+  options.resize_width = 6;
+  convert_imageset(options);
+  const caffe::Datum datum = parsed(read_with_library(folder / "db").begin()->second);
+  EXPECT_EQ(datum.channels() * 100 + datum.height() * 10 + datum.width(), 156);
+  options.resize_width = 0;
+  options.force = true;
+  expect_error(ExitCode::kUsage, "go together", [&] { convert_imageset(options); });
+}
+
+TEST(ConvertImageset, KeepsEncodedFilesAsTheyAre) {
+  const ImageFolder folder;
+  ImagesetOptions options = folder.options("a.jpg 4\n");
+  options.encoded = true;
+  convert_imageset(options);
+  caffe::Datum datum = parsed(read_with_library(folder / "db").begin()->second);
+  EXPECT_TRUE(datum.encoded());
+  EXPECT_EQ(datum.data(), folder.a);
+  options.resize_height = options.resize_width = 8;
+  options.force = true;
+  convert_imageset(options);
+  datum = parsed(read_with_library(folder / "db").begin()->second);
+  Image image;
+  ImageDecoder().decode(datum.data(), ColorMode::kAsStored, image);
+  EXPECT_EQ(image.sample().shape_str(), "3x8x8");
+}
+
+TEST(ConvertImageset, BadLinesAndImagesAreReported) {
+  const ImageFolder folder;
+  const std::string list =
+      "a.jpg 1\na.jpg\na.jpg x1\na.jpg 99999999999\nbroken.jpg 2\nabsent.jpg 3\na.jpg 1.5\na.jpg 2\n";
+  ImagesetOptions options = folder.options(list);
+  ConvertReport report = convert_imageset(options);
+  EXPECT_FALSE(report.kept);
+  EXPECT_FALSE(file_exists(folder / "db"));
+  EXPECT_EQ(report.rejected, 6);
+  const auto told = [&](int64_t line, const std::string& part) {
+    for (const Rejected& rejected : report.rejects)
+      if (rejected.line == line && rejected.reason.find(part) != std::string::npos) return true;
+    return false;
+  };
+  EXPECT_TRUE(told(2, "no label"));
+  EXPECT_TRUE(told(3, "'x1'"));
+  EXPECT_TRUE(told(4, "'99999999999'"));
+  EXPECT_TRUE(told(5, "broken.jpg: the JPEG cannot be decoded"));
+  EXPECT_TRUE(told(6, "absent.jpg: cannot read"));
+  EXPECT_TRUE(told(7, "'1.5'"));
+  options.skip_bad = true;
+  report = convert_imageset(options);
+  EXPECT_TRUE(report.kept);
+  EXPECT_EQ(read_with_library(folder / "db").size(), 2u);
+}
+
+TEST(ConvertImageset, ShufflesBySeed) {
+  const ImageFolder folder;
+  std::string list;
+  for (int i = 0; i < 40; ++i) list += "a.jpg " + std::to_string(i) + "\n";
+  const auto labels = [&](bool shuffle, uint64_t seed) {
+    ImagesetOptions options = folder.options(list);
+    options.shuffle = shuffle;
+    options.seed = seed;
+    options.force = true;
+    convert_imageset(options);
+    std::vector<int> found;
+    for (const auto& [key, value] : read_with_library(folder / "db")) found.push_back(parsed(value).label());
+    return found;
+  };
+  const std::vector<int> one = labels(true, 1);
+  EXPECT_TRUE(std::is_permutation(one.begin(), one.end(), labels(false, 1).begin()));
+  EXPECT_FALSE(std::is_sorted(one.begin(), one.end()));
+  EXPECT_EQ(labels(true, 1), one);
+  EXPECT_NE(labels(true, 2), one);
+}
+
+TEST(ConvertImageset, ChecksSizesWhenTold) {
+  const ImageFolder folder;
+  write_file(folder / "root/c.jpg", encode_image(picture(3, 5, 5), "jpg"));
+  ImagesetOptions options = folder.options("a.jpg 1\nc.jpg 2\n");
+  EXPECT_TRUE(convert_imageset(options).mixed_sizes);
+  options.check_size = options.force = true;
+  const ConvertReport report = convert_imageset(options);
+  ASSERT_EQ(report.rejected, 1);
+  EXPECT_NE(report.rejects[0].reason.find("3x5x5"), std::string::npos);
+}
+
+TEST(ConvertFolder, MakesAClassOfEachFolder) {
+  const Folder folder;
+  for (const char* name : {"zebra", "ant", ".hidden"}) {
+    std::filesystem::create_directories(folder / (std::string("root/") + name));
+    for (int i = 0; i < 5; ++i)
+      write_file(folder / (std::string("root/") + name + "/" + std::to_string(i) + ".jpg"),
+                 encode_image(picture(3, 6, 6, i), "jpg"));
+  }
+  FolderOptions options;
+  options.output = folder / "db";
+  options.folder = folder / "root";
+  const ConvertReport report = convert_folder(options);
+  EXPECT_EQ(report.classes, (std::vector<std::string>{"ant", "zebra"}));
+  EXPECT_EQ(report.per_label, (std::vector<int64_t>{5, 5}));
+  EXPECT_EQ(read_file(labels_file_of(options.output)), "ant\nzebra\n");
+  int changes = 0, last = 0;
+  for (const auto& [key, value] : read_with_library(folder / "db")) {
+    const int label = parsed(value).label();
+    EXPECT_NE(key.find(label == 0 ? "_ant/" : "_zebra/"), std::string::npos);
+    changes += label != last;
+    last = label;
+  }
+  EXPECT_GT(changes, 1) << "a database sorted by class does not train";
+  options.folder = folder / "root/ant";
+  options.force = true;
+  expect_error(ExitCode::kData, "no folders", [&] { convert_folder(options); });
+}
+
+TEST(Mean, IsTheMeanOfEveryElement) {
+  const Folder folder;
+  Records records;
+  std::vector<double> sums(2 * 3 * 4);
+  RandomStream random(1);
+  for (int i = 0; i < 25; ++i) {
+    const std::string bytes = random_bytes(random, 24);
+    for (size_t k = 0; k < 24; ++k) sums[k] += uint8_t(bytes[k]);
+    records[std::to_string(100 + i)] = make_datum(2, 3, 4, bytes, 0);
+  }
+  write_with_library(folder / "db", records);
+  int64_t told = 0;
+  const caffe::BlobProto blob = compute_mean(folder / "db", [&](int64_t done, int64_t) { told = done; });
+  EXPECT_EQ(told, 25);
+  write_file(folder / "mean.binaryproto", blob.SerializeAsString());
+  const auto mean = read_mean_file(folder / "mean.binaryproto");
+  EXPECT_EQ(mean->channels * 100 + mean->height * 10 + mean->width, 234);
+  for (size_t k = 0; k < 24; ++k) EXPECT_FLOAT_EQ(mean->values[k], float(sums[k] / 25));
+  records["999"] = make_datum(2, 4, 3, std::string(24, 'x'), 0);
+  write_with_library(folder / "mixed", records);
+  expect_error(ExitCode::kData, "record '999'", [&] { compute_mean(folder / "mixed"); });
+}
+
+TEST(Mean, WrongFilesAreRefused) {
+  const Folder folder;
+  const auto expect_refusal = [&](const std::string& content, const std::string& part) {
+    write_file(folder / "mean", content);
+    expect_error(ExitCode::kData, part, [&] { read_mean_file(folder / "mean"); });
+  };
+  expect_refusal("", "not a mean file");
+  expect_refusal("text, not a message", "not a mean file");
+  caffe::BlobProto blob;
+  for (const int64_t dim : {3, 5, 7}) blob.mutable_shape()->add_dim(dim);
+  blob.add_data(1);
+  expect_refusal(blob.SerializeAsString(), "holds 1 elements");
+  blob.mutable_shape()->set_dim(0, int64_t(1) << 62);
+  expect_refusal(blob.SerializeAsString(), "holds 1 elements");
+  expect_error(ExitCode::kIo, "No such file", [&] { read_mean_file(folder / "absent"); });
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing

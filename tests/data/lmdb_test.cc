@@ -1,0 +1,217 @@
+#include "data/lmdb.h"
+
+#include <sys/stat.h>
+
+#include "fixtures.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+Records read_all(const std::string& path) {
+  LmdbCursor cursor(Lmdb::open(path));
+  const std::shared_ptr<const Lmdb> database = Lmdb::open(path);
+  Records records;
+  for (int64_t i = 0; i < database->records(); ++i) {
+    const Record record = cursor.next();
+    records[std::string(record.key)] = record.value;
+  }
+  return records;
+}
+
+/// Small, large and huge values; keys of many lengths.
+Records random_records(int n, size_t most_bytes, uint64_t seed) {
+  RandomStream random(seed);
+  Records records;
+  while (int(records.size()) < n)
+    records[random_bytes(random, 1 + random.below(40))] = random_bytes(random, random.below(most_bytes + 1));
+  return records;
+}
+
+struct Case {
+  int n;
+  size_t most_bytes;
+};
+
+class LmdbAgainstLibrary : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LmdbAgainstLibrary, ReadsWhatTheLibraryWrote) {
+  const Folder folder;
+  const Records records = random_records(GetParam().n, GetParam().most_bytes, 7);
+  write_with_library(folder / "db", records);
+  EXPECT_EQ(read_all(folder / "db"), records);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, LmdbAgainstLibrary,
+                         ::testing::Values(Case{1, 0}, Case{1, 100000}, Case{2, 10}, Case{3000, 60}, Case{40000, 20},
+                                           Case{500, 3000}, Case{300, 50000}));
+
+TEST(Lmdb, ReadsAfterDeletionsAndRewrites) {
+  const Folder folder;
+  Records records = random_records(5000, 700, 1);
+  write_with_library(folder / "db", records);
+  RandomStream random(2);
+  for (int round = 0; round < 5; ++round)
+    with_library(folder / "db", [&](MDB_txn* transaction, MDB_dbi table) {
+      for (auto it = records.begin(); it != records.end();) {
+        MDB_val key{it->first.size(), const_cast<char*>(it->first.data())};
+        const uint64_t what = random.below(4);
+        if (what == 0) {
+          ::mdb_del(transaction, table, &key, nullptr);
+          it = records.erase(it);
+          continue;
+        }
+        if (what == 1) put(transaction, table, it->first, it->second = random_bytes(random, random.below(9000)));
+        ++it;
+      }
+    });
+  EXPECT_EQ(read_all(folder / "db"), records);
+}
+
+TEST(Lmdb, SeeksAndWrapsAround) {
+  const Folder folder;
+  const Records records = random_records(2000, 300, 3);
+  write_with_library(folder / "db", records);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : records) keys.push_back(key);
+  const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
+  LmdbCursor cursor(database);
+  for (const int64_t index : {int64_t(0), int64_t(1), int64_t(17), int64_t(1000), int64_t(1999)}) {
+    cursor.seek(index);
+    for (int64_t i = index; i < index + 5; ++i) {
+      const uint64_t position = cursor.position();
+      EXPECT_EQ(database->record_at(position).key, keys[size_t(i % 2000)]);
+      EXPECT_EQ(cursor.next().key, keys[size_t(i % 2000)]);
+    }
+  }
+}
+
+TEST(Lmdb, OneFileIsOpenedOnce) {
+  const Folder folder;
+  write_with_library(folder / "db", {{"a", "1"}});
+  std::filesystem::create_directory_symlink(folder / "db", folder / "other_name");
+  const auto database = Lmdb::open(folder / "db");
+  EXPECT_EQ(database, Lmdb::open(folder / "db/"));
+  EXPECT_EQ(database, Lmdb::open(folder / "other_name"));
+  EXPECT_EQ(database, Lmdb::open(folder / "db/data.mdb"));
+}
+
+TEST(Lmdb, LeavesTheFolderAlone) {
+  const Folder folder;
+  write_with_library(folder / "db", {{"a", "1"}});
+  ::chmod((folder / "db").c_str(), 0555);
+  EXPECT_EQ(read_all(folder / "db"), (Records{{"a", "1"}}));
+  EXPECT_FALSE(file_exists(folder / "db/lock.mdb"));
+  ::chmod((folder / "db").c_str(), 0755);
+}
+
+TEST(Lmdb, SaysWhatIsNotADataset) {
+  const Folder folder;
+  expect_error(ExitCode::kIo, "No such file", [&] { Lmdb::open(folder / "nowhere"); });
+  std::filesystem::create_directory(folder / "leveldb");
+  expect_error(ExitCode::kData, "no data.mdb", [&] { Lmdb::open(folder / "leveldb"); });
+  write_file(folder / "leveldb/CURRENT", "MANIFEST-000001\n");
+  expect_error(ExitCode::kData, "cortado convert", [&] { Lmdb::open(folder / "leveldb"); });
+  write_file(folder / "text", "This is a text, long enough to hold a header but with nothing of the kind in it. " +
+                                  std::string(200, '.'));
+  expect_error(ExitCode::kData, "not an LMDB", [&] { Lmdb::open(folder / "text"); });
+  write_file(folder / "nothing", "");
+  expect_error(ExitCode::kData, "not an LMDB", [&] { Lmdb::open(folder / "nothing"); });
+  write_with_library(folder / "empty", {});
+  expect_error(ExitCode::kData, "0 records in " + (folder / "empty"), [&] { Lmdb::open(folder / "empty"); });
+}
+
+TEST(Lmdb, RefusesNamedDatabases) {
+  const Folder folder;
+  MDB_env* env = nullptr;
+  MDB_txn* transaction = nullptr;
+  MDB_dbi table = 0;
+  std::filesystem::create_directory(folder / "db");
+  ASSERT_EQ(::mdb_env_create(&env), 0);
+  ASSERT_EQ(::mdb_env_set_maxdbs(env, 2), 0);
+  ASSERT_EQ(::mdb_env_open(env, (folder / "db").c_str(), MDB_NOLOCK, 0644), 0);
+  ASSERT_EQ(::mdb_txn_begin(env, nullptr, 0, &transaction), 0);
+  ASSERT_EQ(::mdb_dbi_open(transaction, "inner", MDB_CREATE, &table), 0);
+  put(transaction, table, "key", "value");
+  ASSERT_EQ(::mdb_txn_commit(transaction), 0);
+  ::mdb_env_close(env);
+  expect_error(ExitCode::kData, "named databases", [&] { read_all(folder / "db"); });
+}
+
+TEST(Lmdb, CutOffAnywhereIsAnError) {
+  const Folder folder;
+  write_with_library(folder / "db", random_records(400, 6000, 4));
+  const std::string file = folder / "db/data.mdb", whole = read_file(file);
+  RandomStream random(5);
+  for (int i = 0; i < 200; ++i) {
+    const size_t keep = i % 2 ? random.below(whole.size()) : random.below(whole.size() / 4096) * 4096;
+    std::filesystem::remove(file);
+    write_file(file, std::string_view(whole).substr(0, keep));
+    expect_error(ExitCode::kData, "", [&] { read_all(folder / "db"); });
+  }
+}
+
+/// Reads everything there is; a damaged file may throw Error(kData) and do nothing else.
+bool survives(const std::string& path) {
+  try {
+    const std::shared_ptr<const Lmdb> database = Lmdb::open(path);
+    LmdbCursor cursor(database);
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < database->records(); ++i) {
+      const Record record = cursor.next();
+      for (const char c : record.key) sum += uint8_t(c);
+      for (const char c : record.value) sum += uint8_t(c);
+    }
+    database->check_unchanged();
+    return sum + 1 > 0;
+  } catch (const Error& error) {
+    return error.code() == ExitCode::kData;
+  }
+}
+
+TEST(Lmdb, FlippedBitsNeverCrash) {
+  const Folder folder;
+  write_with_library(folder / "db", random_records(600, 2500, 6));
+  const std::string file = folder / "db/data.mdb", whole = read_file(file);
+  RandomStream random(7);
+  for (int i = 0; i < 1500; ++i) {
+    std::string damaged = whole;
+    for (uint64_t flips = 1 + random.below(8); flips > 0; --flips) {
+      // Page heads, node tables and the header are where damage hurts; aim there three times out of four.
+      const size_t at =
+          random.below(4) ? random.below(whole.size() / 4096) * 4096 + random.below(200) : random.below(whole.size());
+      damaged[at] = char(damaged[at] ^ (1 << random.below(8)));
+    }
+    std::filesystem::remove(file);
+    write_file(file, damaged);
+    ASSERT_TRUE(survives(folder / "db")) << "round " << i;
+  }
+}
+
+TEST(Lmdb, ShrinkingWhileItIsReadIsAnError) {
+  const Folder folder;
+  write_with_library(folder / "db", random_records(300, 20000, 8));
+  const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
+  LmdbCursor cursor(database);
+  std::filesystem::resize_file(folder / "db/data.mdb", 8192);
+  expect_error(ExitCode::kData, "was cut off", [&] {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < database->records(); ++i)
+      for (const char c : cursor.next().value) sum += uint8_t(c);
+    database->check_unchanged();
+    ADD_FAILURE() << sum;
+  });
+}
+
+TEST(Lmdb, ChangingWhileItIsReadIsAnError) {
+  const Folder folder;
+  write_with_library(folder / "db", {{"a", "1"}});
+  const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
+  database->check_unchanged();
+  write_with_library(folder / "db", {{"b", "2"}});
+  expect_error(ExitCode::kData, "changed by another process", [&] { database->check_unchanged(); });
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing

@@ -1,0 +1,88 @@
+#include "data/lmdb_writer.h"
+
+#include "fixtures.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+/// Names in a folder.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(LmdbWriter, TheLibraryReadsWhatItWrote) {
+  const Folder folder;
+  RandomStream random(1);
+  Records records;
+  LmdbWriter writer(folder / "db");
+  for (int i = 0; i < 5000; ++i) {
+    const std::string key = random_bytes(random, 1 + random.below(30)) + std::to_string(i);  // in no order
+    writer.put(key, records[key] = random_bytes(random, random.below(5000)));
+  }
+  writer.commit();
+  EXPECT_EQ(read_with_library(folder / "db"), records);
+}
+
+TEST(LmdbWriter, GrowsItsMap) {
+  const Folder folder;
+  const std::string megabyte(1 << 20, 'x');
+  LmdbWriter writer(folder / "db");
+  for (int i = 0; i < 80; ++i) writer.put(std::to_string(1000 + i), megabyte);
+  writer.commit();
+  EXPECT_EQ(read_with_library(folder / "db").size(), 80u);
+}
+
+TEST(LmdbWriter, IsThereOnlyOnceItIsWhole) {
+  const Folder folder;
+  {
+    LmdbWriter writer(folder / "db");
+    writer.put("a", "1");
+    EXPECT_FALSE(file_exists(folder / "db"));
+  }
+  EXPECT_TRUE(names_in(folder / "").empty());
+  LmdbWriter writer(folder / "db/");
+  writer.put("a", "1");
+  writer.commit();
+  EXPECT_EQ(names_in(folder / ""), std::vector<std::string>{"db"});
+  EXPECT_EQ(names_in(folder / "db"), std::vector<std::string>{"data.mdb"});
+}
+
+TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyWhenTold) {
+  const Folder folder;
+  write_with_library(folder / "db", {{"old", "1"}});
+  expect_error(ExitCode::kIo, "exists already", [&] { LmdbWriter writer(folder / "db"); });
+  {
+    LmdbWriter writer(folder / "db", true);
+    writer.put("new", "2");
+    writer.commit();
+  }
+  EXPECT_EQ(read_with_library(folder / "db"), (Records{{"new", "2"}}));
+  write_file(folder / "db/precious.txt", "keep me");
+  expect_error(ExitCode::kIo, "not replaced", [&] { LmdbWriter writer(folder / "db", true); });
+  EXPECT_TRUE(file_exists(folder / "db/precious.txt"));
+  write_file(folder / "file", "keep me");
+  expect_error(ExitCode::kIo, "", [&] { LmdbWriter writer(folder / "file", true); });
+  EXPECT_EQ(read_file(folder / "file"), "keep me");
+}
+
+TEST(LmdbWriter, RefusesBadKeys) {
+  const Folder folder;
+  LmdbWriter writer(folder / "db");
+  expect_error(ExitCode::kData, "0 bytes", [&] { writer.put("", "1"); });
+  expect_error(ExitCode::kData, "512 bytes", [&] { writer.put(std::string(512, 'k'), "1"); });
+  writer.put("b", "1");
+  writer.put("a", "1");
+  writer.put("a", "2");
+  expect_error(ExitCode::kData, "'a' occurs twice", [&] { writer.commit(); });
+}
+
+TEST(LmdbWriter, SaysWhyItCannotWrite) {
+  expect_error(ExitCode::kIo, "No such file", [&] { LmdbWriter writer("/nowhere/at/all/db"); });
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing

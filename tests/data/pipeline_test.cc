@@ -1,0 +1,283 @@
+#include "data/pipeline.h"
+
+#include <chrono>
+#include <thread>
+
+#include "data/datum.h"
+#include "fixtures.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+std::string key_of(int i) { return std::to_string(10000 + i); }
+
+/// Raw bytes of 3 x 9 x 11 where pixel values and label tell the record.
+std::string raw_datum(int i, int height = 9) {
+  RandomStream random{uint64_t(i)};
+  return make_datum(3, height, 11, random_bytes(random, size_t(3 * height * 11)), i);
+}
+
+Records raw_records(int n) {
+  Records records;
+  for (int i = 0; i < n; ++i) records[key_of(i)] = raw_datum(i);
+  return records;
+}
+
+Records jpeg_records(int n) {
+  Records records;
+  for (int i = 0; i < n; ++i) records[key_of(i)] = make_encoded_datum(encode_image(picture(3, 24, 20, i), "jpg"), i);
+  return records;
+}
+
+struct Batch {
+  std::vector<float> data, labels;
+  bool operator==(const Batch&) const = default;
+};
+
+Batch read_batch(DataPipeline& pipeline) {
+  Batch batch{std::vector<float>(size_t(pipeline.data_shape().count())),
+              std::vector<float>(size_t(pipeline.label_shape().count()))};
+  pipeline.read(batch.data.data(), batch.labels.data());
+  return batch;
+}
+
+std::vector<Batch> read_batches(const PipelineOptions& options, int n) {
+  DataPipeline pipeline(options);
+  std::vector<Batch> batches;
+  for (int i = 0; i < n; ++i) batches.push_back(read_batch(pipeline));
+  return batches;
+}
+
+PipelineOptions options_for(const std::string& source, int batch_size) {
+  PipelineOptions options;
+  options.source = source;
+  options.batch_size = batch_size;
+  return options;
+}
+
+void augment(PipelineOptions& options) {
+  options.shuffle = true;
+  options.transform.crop_h = options.transform.crop_w = 7;
+  options.transform.random_crop = options.transform.mirror = true;
+  options.transform.mean_values = {10, 20, 30};
+  options.transform.scale = 0.5f;
+}
+
+TEST(Pipeline, GivesRecordsInOrderAndWrapsWithinABatch) {
+  const Folder folder;
+  const Records records = raw_records(10);
+  write_with_library(folder / "db", records);
+  DataPipeline pipeline(options_for(folder / "db", 4));
+  EXPECT_EQ(pipeline.data_shape(), (Shape{4, 3, 9, 11}));
+  EXPECT_EQ(pipeline.label_shape(), (Shape{4}));
+  EXPECT_EQ(pipeline.records(), 10);
+  for (int b = 0; b < 7; ++b) {
+    EXPECT_EQ(pipeline.position(), uint64_t(4 * b));
+    const Batch batch = read_batch(pipeline);
+    for (int i = 0; i < 4; ++i) {
+      const int record = (4 * b + i) % 10;
+      EXPECT_EQ(batch.labels[size_t(i)], float(record));
+      std::vector<float> floats;
+      const std::string datum = raw_datum(record);
+      const Sample expected = parse_datum(datum, floats).raw;
+      for (int k = 0; k < 297; ++k) ASSERT_EQ(batch.data[size_t(i * 297 + k)], float(expected.bytes[k]));
+    }
+  }
+}
+
+TEST(Pipeline, ThreadsAndPrefetchDoNotChangeBatches) {
+  const Folder folder;
+  write_with_library(folder / "raw", raw_records(50));
+  write_with_library(folder / "jpeg", jpeg_records(50));
+  for (const char* name : {"raw", "jpeg"}) {
+    PipelineOptions options = options_for(folder / name, 16);
+    augment(options);
+    const std::vector<Batch> expected = read_batches(options, 12);
+    EXPECT_NE(expected[0], expected[1]);
+    for (const auto& [threads, prefetch] : {std::pair{8, 4}, {2, 1}, {3, 9}, {16, 2}}) {
+      options.threads = threads;
+      options.prefetch = prefetch;
+      EXPECT_EQ(read_batches(options, 12), expected) << name << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST(Pipeline, SeekingEqualsReadingOn) {
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(50));
+  PipelineOptions options = options_for(folder / "db", 16);
+  options.threads = 3;
+  augment(options);
+  const std::vector<Batch> expected = read_batches(options, 12);
+  DataPipeline pipeline(options);
+  for (const int from : {7, 0, 3, 11, 4}) {
+    pipeline.seek(uint64_t(from * 16));
+    EXPECT_EQ(pipeline.position(), uint64_t(from * 16));
+    for (int b = from; b < std::min(from + 3, 12); ++b) EXPECT_EQ(read_batch(pipeline), expected[size_t(b)]) << b;
+  }
+}
+
+TEST(Pipeline, RandSkipStartsSomewhereElseAndResumesAllTheSame) {
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(50));
+  PipelineOptions options = options_for(folder / "db", 5);
+  options.rand_skip = 40;
+  DataPipeline pipeline(options);
+  const uint64_t start = pipeline.position();
+  EXPECT_LT(start, 40u);
+  EXPECT_EQ(read_batch(pipeline).labels[0], float(start));
+  const uint64_t position = pipeline.position();
+  const Batch next = read_batch(pipeline);
+  pipeline.seek(position);
+  EXPECT_EQ(read_batch(pipeline), next);
+}
+
+TEST(Pipeline, CropsImagesOfDifferentSizes) {
+  const Folder folder;
+  Records records = raw_records(4);
+  records[key_of(2)] = raw_datum(2, 15);
+  write_with_library(folder / "db", records);
+  PipelineOptions options = options_for(folder / "db", 4);
+  options.transform.crop_h = options.transform.crop_w = 8;
+  DataPipeline pipeline(options);
+  EXPECT_EQ(read_batch(pipeline).labels[3], 3.0f);
+}
+
+/// The text of the error that reading ends in, after `good` batches; the same for every number of threads.
+std::string error_after(PipelineOptions options, int good) {
+  std::string text;
+  for (const int threads : {1, 8}) {
+    options.threads = threads;
+    DataPipeline pipeline(options);
+    for (int i = 0; i < good; ++i) read_batch(pipeline);
+    std::string found;
+    for (int again = 0; again < 2; ++again)
+      expect_error(ExitCode::kData, "", [&] {
+        try {
+          read_batch(pipeline);
+        } catch (const Error& error) {
+          EXPECT_TRUE(again == 0 || found == error.what());
+          found = error.what();
+          throw;
+        }
+      });
+    EXPECT_TRUE(threads == 1 || found == text) << found << text;
+    text = found;
+  }
+  return text;
+}
+
+TEST(Pipeline, MixedSizesNameTheRecordAndBothShapes) {
+  const Folder folder;
+  Records records = raw_records(40);
+  records[key_of(21)] = raw_datum(21, 10);
+  records[key_of(23)] = raw_datum(23, 12);
+  write_with_library(folder / "db", records);
+  const std::string text = error_after(options_for(folder / "db", 8), 2);
+  for (const char* part : {"/db", "record '10021'", "3x10x11", "3x9x11", "crop_size"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Pipeline, UndecodableAndLyingRecordsAreNamed) {
+  const Folder folder;
+  Records records = jpeg_records(12);
+  std::string& jpeg = records[key_of(9)];
+  jpeg = make_encoded_datum(encode_image(picture(3, 24, 20), "jpg").substr(0, 400), 9);
+  write_with_library(folder / "jpeg", records);
+  EXPECT_NE(error_after(options_for(folder / "jpeg", 4), 2).find("record '10009': the JPEG cannot be decoded"),
+            std::string::npos);
+
+  records = raw_records(12);
+  records[key_of(5)] = make_datum(3, 9, 11, "short", 0);
+  write_with_library(folder / "raw", records);
+  EXPECT_NE(error_after(options_for(folder / "raw", 4), 1).find("record '10005'"), std::string::npos);
+  records[key_of(0)] = "no datum";
+  write_with_library(folder / "first", records);
+  expect_error(ExitCode::kData, "record '10000'", [&] { DataPipeline pipeline(options_for(folder / "first", 4)); });
+}
+
+TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(5000));
+  for (const bool shuffle : {false, true}) {
+    PipelineOptions options = options_for(folder / "db", 10);
+    options.threads = 4;
+    options.shuffle = shuffle;
+    const std::string file = folder / "db/data.mdb", whole = read_file(file);
+    DataPipeline pipeline(options);
+    read_batch(pipeline);
+    std::filesystem::resize_file(file, whole.size() / 3);
+    expect_error(ExitCode::kData, "was cut off", [&] {
+      for (int i = 0; i < 1000; ++i) read_batch(pipeline);
+    });
+    write_file(file, whole);
+  }
+}
+
+TEST(Pipeline, EndsAtOnceWhateverItsThreadsDo) {
+  const Folder folder;
+  write_with_library(folder / "db", jpeg_records(30));
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 50; ++i) {
+    PipelineOptions options = options_for(folder / "db", 30);
+    options.threads = 4;
+    DataPipeline pipeline(options);
+    if (i % 2) read_batch(pipeline);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(Pipeline, CountsTheTimeItWaits) {
+  const Folder folder;
+  write_with_library(folder / "db", jpeg_records(30));
+  DataPipeline pipeline(options_for(folder / "db", 30));
+  EXPECT_EQ(pipeline.wait_seconds(), 0);
+  read_batch(pipeline);
+  EXPECT_GT(pipeline.wait_seconds(), 0);
+}
+
+caffe::LayerParameter data_layer() {
+  caffe::LayerParameter layer;
+  layer.set_type("Data");
+  layer.mutable_data_param()->set_source("db");
+  layer.mutable_data_param()->set_batch_size(4);
+  return layer;
+}
+
+TEST(PipelineOptions, ComeFromTheLayer) {
+  caffe::LayerParameter layer = data_layer();
+  const PipelineOptions plain = make_pipeline_options(layer, {.phase = caffe::TEST, .default_threads = 3, .seed = 8});
+  EXPECT_EQ(plain.threads, 3);
+  EXPECT_EQ(plain.seed, 8u);
+  EXPECT_EQ(plain.prefetch, 4);
+  layer.mutable_data_param()->set_threads(5);
+  layer.mutable_data_param()->set_seed(77);
+  layer.mutable_data_param()->set_force_encoded_color(true);
+  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3}).threads, 5);
+  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3, .forced_threads = 2}).threads, 2);
+  EXPECT_EQ(make_pipeline_options(layer, {}).seed, 77u);
+  EXPECT_EQ(make_pipeline_options(layer, {}).transform.color, ColorMode::kColor);
+}
+
+TEST(PipelineOptions, NameTheWrongField) {
+  const auto expect_field = [](const std::string& field, const std::function<void(caffe::LayerParameter&)>& set) {
+    caffe::LayerParameter layer = data_layer();
+    set(layer);
+    try {
+      make_pipeline_options(layer, {});
+      ADD_FAILURE() << "nothing was thrown about " << field;
+    } catch (const FieldError& error) {
+      EXPECT_EQ(error.field(), field);
+    }
+  };
+  expect_field("data_param.source", [](auto& layer) { layer.mutable_data_param()->clear_source(); });
+  expect_field("data_param.batch_size", [](auto& layer) { layer.mutable_data_param()->set_batch_size(0); });
+  expect_field("data_param.batch_size", [](auto& layer) { layer.mutable_data_param()->set_batch_size(4000000000u); });
+  expect_field("data_param.prefetch", [](auto& layer) { layer.mutable_data_param()->set_prefetch(100000); });
+  expect_field("data_param.threads", [](auto& layer) { layer.mutable_data_param()->set_threads(100000); });
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing
