@@ -25,7 +25,7 @@ struct ConvAxis {
 struct ConvShape {
   int64_t n = 1, c = 1, k = 1;  ///< images, input channels, output channels
   int64_t groups = 1;           ///< divides c and k
-  ConvAxis h, w;                ///< every extent() is at most in + 2 pad
+  ConvAxis h = {}, w = {};      ///< every extent() is at most in + 2 pad
   int spatial_axes = 2;         ///< 1: the user's tensors have no h; h keeps its defaults and tensors are plain
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
 

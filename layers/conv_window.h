@@ -1,0 +1,45 @@
+#pragma once
+
+// The geometry options of convolution_param, which convolution and its transpose share: kernel_size, pad, stride and dilation,
+// each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields instead.
+
+#include <string>
+#include <vector>
+
+#include "core/shape.h"
+#include "kernels/conv.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+class ConvWindow {
+ public:
+  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this.
+  explicit ConvWindow(const caffe::ConvolutionParameter& options);
+
+  /// The window on each of the one or two spatial axes of `x` (N x C x W or N x C x H x W), `in` included. Throws FieldError,
+  /// also for `bottom` when x has other axes; whether the kernel fits is not checked.
+  std::vector<kernels::ConvAxis> axes_for(const Shape& x, const std::string& bottom) const;
+
+  /// Throws FieldError when the kernel is larger than the padded input on some axis.
+  void check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) const;
+
+  /// Throws FieldError unless `group` divides the channels of bottom[0] and num_output, which is not 0.
+  void check_channels(int64_t channels) const;
+
+ private:
+  /// One option: its values and the fields that gave them.
+  struct Option {
+    std::string name;
+    std::vector<int64_t> values;      ///< one for each axis, or one for all
+    std::vector<std::string> fields;  ///< as long
+    int64_t value(size_t axis) const { return values.size() == 1 ? values[0] : values[axis]; }
+    const std::string& field(size_t axis) const { return fields.size() == 1 ? fields[0] : fields[axis]; }
+  };
+  Option read(const std::string& name, int64_t absent) const;
+
+  const caffe::ConvolutionParameter& options_;
+  Option kernel_, pad_, stride_, dilation_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,154 @@
+// Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation with a
+// window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
+//
+// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
+// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col, which chose
+// between implementations of the same result, are ignored: the kernel is chosen by kernels/conv.h.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "kernels/conv.h"
+#include "layers/conv_window.h"
+#include "layers/filler.h"
+#include "layers/registry.h"
+#include "layers/relu.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+/// dy where the ReLU let y through, else 0.
+struct Mask {
+  const float* y;
+  float* dy;
+  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 ? dy[i] : 0; }
+};
+
+struct Clear {
+  float* dx;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = 0; }
+};
+
+class ConvolutionLayer : public Layer {
+ public:
+  explicit ConvolutionLayer(const LayerOptions& options)
+      : options_(options.config.convolution_param()), window_(options_), relu_(options_.relu()),
+        tops_(size_t(options.config.top_size())) {
+    if (options_.relu() && options_.negative_slope() != 0)
+      throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
+                       "write a ReLU layer with this negative_slope behind it");
+    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out: sums are fused where they can be");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (tops_ != x.size())
+      throw FieldError("top", "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
+                       "each bottom has one top");
+    const auto axes = window_.axes_for(x[0], "bottom[0]");
+    require_same_shapes(x);
+    window_.check_channels(x[0][1]);
+    window_.check_kernel_fits(axes);
+    shape_ = {.n = x[0][0], .c = x[0][1], .k = options_.num_output(), .groups = options_.group()};
+    shape_.w = axes.back();
+    if (axes.size() == 2) shape_.h = axes[0];
+    shape_.spatial_axes = int(axes.size());
+    LayerShapes shapes;
+    shapes.y.assign(x.size(), shape_.y().shape);
+    add_weight(shapes, shape_.weight(), options_.weight_filler(), "convolution_param.weight_filler");
+    if (has_bias()) add_weight(shapes, Shape{shape_.k}, options_.bias_filler(), "convolution_param.bias_filler");
+    return shapes;
+  }
+
+  bool absorb(const Layer& next) override {
+    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+    if (!relu || relu->negative_slope() != 0 || relu_ || tops_ != 1) return false;
+    return relu_ = true;
+  }
+
+  LayoutRule layouts() const override {
+    const bool blocked = shape_.spatial_axes == 2 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
+    return blocked ? LayoutRule::kBlocked : LayoutRule::kPlain;
+  }
+  bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    const bool wants_dw = request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
+    LayerNeeds needs;
+    kernels::ConvRequest conv{.shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
+    if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
+    convs_.clear();
+    for (size_t i = 0; i < request.x.size(); ++i) {
+      conv.shape.x_layout = request.x[i].layout;
+      conv.shape.y_layout = request.y[i].layout;
+      conv.backward_data = request.backward && request.wants_dx[i];
+      std::string refused;
+      convs_.push_back(kernels::plan_conv(conv, context, &refused));
+      conv.w_format = convs_[0]->weight_format();
+      needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->forward_scratch());
+      needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
+      if (i == 0) needs.algorithm = convs_[0]->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
+    }
+    needs.w_formats = {convs_[0]->weight_format()};
+    if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.k});
+    needs.backward_reads_x.assign(request.x.size(), wants_dw);
+    needs.backward_reads_y.assign(request.y.size(), request.backward && relu_);
+    needs.overwrites_dy = request.backward && relu_;
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const float* bias = has_bias() ? io.w[1].f32() : nullptr;
+    for (size_t i = 0; i < io.x.size(); ++i)
+      convs_[i]->forward(context, io.x[i].f32(), io.w[0].f32(), bias, io.y[i].f32(), io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    kernels::Conv::Gradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0), has_bias() && io.adds(1)};
+    for (size_t i = 0; i < io.x.size(); ++i) {
+      if (!io.dy[i]) {
+        if (io.dx[i]) for_each(context, io.dx[i].spec.elements(), Clear{io.dx[i].f32()});
+        continue;
+      }
+      if (relu_) for_each(context, io.y[i].spec.elements(), Mask{io.y[i].f32(), io.dy[i].f32()});
+      if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].f32(), io.dy[i].f32(), d, io.scratch);
+      d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
+      if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].f32(), io.w[0].f32(), io.dx[i].f32(), io.scratch);
+    }
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override {
+    return int64_t(x.size()) * (2 * shape_.macs() + (has_bias() ? y[0].count() : 0) + (relu_ ? y[0].count() : 0));
+  }
+
+ private:
+  bool has_bias() const { return options_.bias_term(); }
+
+  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler, const std::string& field) {
+    check_filler(filler, shape, field);
+    shapes.w.push_back({.shape = shape, .filler = filler});
+  }
+
+  const caffe::ConvolutionParameter& options_;
+  ConvWindow window_;
+  bool relu_;
+  size_t tops_;
+  kernels::ConvShape shape_;
+  std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
+};
+
+const RegisterLayer registered({
+    .name = "Convolution",
+    .help = "cross-correlation with learned filters",
+    .options = "convolution_param",
+    .least_x = 1, .most_x = -1,
+    .least_y = 1, .most_y = -1,
+    .make = make_layer<ConvolutionLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
