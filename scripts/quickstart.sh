@@ -46,9 +46,10 @@ accuracy() {
 }
 
 classify() {
-  /usr/bin/python3 scripts/idx_image.py "$idx/t10k-images-idx3-ubyte.gz" 0 data_sets/boot.png
+  # The first test image: 28 x 28 bytes behind a header of 16.
+  { printf 'P5 28 28 255\n'; head -c 800 <(zcat "$idx/t10k-images-idx3-ubyte.gz" 2>/dev/null) | tail -c 784; } > data_sets/boot.pgm
   "$cortado" classify --model=models/lenet/deploy.prototxt --weights="$weights" \
-    --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.png
+    --scale=0.00390625 --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.pgm
 }
 
 step install scripts/install_deps.sh

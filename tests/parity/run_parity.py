@@ -89,12 +89,16 @@ def run(program, folder, *arguments):
     return done.returncode, done.stdout
 
 
+def end_of(log):
+    return '\n'.join('    ' + line for line in log.rstrip().splitlines()[-6:])
+
+
 def check(program, case, work):
     spec = json.loads((case / 'expect.json').read_text())
     code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
     saved = work / ('out_iter_%d.caffemodel' % spec['iters'])
     if code or not saved.is_file():
-        return ['train: exit code %d\n%s' % (code, log)]
+        return ['train: exit code %d\n%s' % (code, end_of(log))]
     faults = list(compare_weights(weights(saved), weights(case / 'expect.caffemodel'), weights(case / 'init.caffemodel')))
     for kind in 'Train', 'Test':
         printed = re.findall(r'(?m)%s net output #\d+: (\S+) = (\S+)' % kind, log)
@@ -109,7 +113,7 @@ def check_refused(program, work, kind):
     code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
     if code == 0:
         return ['layer type %s exists now: take the case out of later.txt' % kind]
-    return [] if code == 3 and kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, log)]
+    return [] if code == 3 and kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
 def main():
