@@ -57,7 +57,8 @@ void check_one_train_net(const Config& config) {
   const char* first = nullptr;
   for (const auto& [name, given] : sources) {
     if (!given) continue;
-    if (first) throw FieldError(name, std::string("both ") + first + " and " + name + " give the net to train", "keep one");
+    if (first)
+      throw FieldError(name, std::string("both ") + first + " and " + name + " give the net to train", "keep one");
     first = name;
   }
   if (!first) throw FieldError("net", "no net to train", "add net: \"PATH\"");
@@ -66,13 +67,18 @@ void check_one_train_net(const Config& config) {
 void check_test_nets(const Config& config) {
   const int nets = count_test_nets(config), named = config.test_net_param_size() + config.test_net_size();
   if (config.test_iter_size() != nets)
-    throw FieldError("test_iter", std::to_string(config.test_iter_size()) + " test_iter for " + std::to_string(nets) +
-                                      " test nets", "each test net takes one test_iter");
+    throw FieldError("test_iter",
+                     std::to_string(config.test_iter_size()) + " test_iter for " + std::to_string(nets) + " test nets",
+                     "each test net takes one test_iter");
   if (config.test_state_size() > 0 && config.test_state_size() != nets)
-    throw FieldError("test_state[0]", std::to_string(config.test_state_size()) + " test_state for " +
-                                          std::to_string(nets) + " test nets", "give one for each test net, or none");
+    throw FieldError(
+        "test_state[0]",
+        std::to_string(config.test_state_size()) + " test_state for " + std::to_string(nets) + " test nets",
+        "give one for each test net, or none");
   if (nets > 0 && config.test_interval() <= 0)
-    throw FieldError(config.has_test_interval() ? "test_interval" : named > 0 ? "test_net[0]" : "test_iter[0]",
+    throw FieldError(config.has_test_interval() ? "test_interval"
+                     : named > 0                ? "test_net[0]"
+                                                : "test_iter[0]",
                      "there is something to test, but no test_interval", "every how many iterations?");
   for (int i = 0; i < config.test_iter_size(); ++i)
     if (config.test_iter(i) <= 0)

@@ -5,8 +5,9 @@
 
 namespace cortado {
 
-/// Every mistake in the options of a solver that shows without its nets: values out of range, unknown types and policies,
-/// numbers of test nets that do not agree, options of other programs that would be ignored. Nets are not read.
+/// Every mistake in the options of a solver that shows without its nets: values out of range, unknown types and
+/// policies, numbers of test nets that do not agree, options of other programs that would be ignored. Nets are not
+/// read.
 void check_solver(const SolverFile& file, Mistakes& mistakes);
 
 /// A mistake in the solver file at the field that `error` names.

@@ -1,6 +1,5 @@
-#include "solvers/gradient_norm.h"
-
 #include "core/for_each.h"
+#include "solvers/gradient_norm.h"
 
 namespace cortado {
 

@@ -14,7 +14,7 @@ using Config = caffe::SolverParameter;
 
 struct Policy {
   const char* name;
-  std::vector<const char*> needs;  ///< fields without which it says nothing
+  std::vector<const char*> needs;                                  ///< fields without which it says nothing
   double (*factor)(const Config& config, int64_t iter, int step);  ///< of base_lr
 };
 
@@ -64,8 +64,7 @@ bool is_set(const Config& config, const char* name) {
 
 void check_options(const Config& config, const Policy& policy) {
   for (const char* name : policy.needs)
-    if (!is_set(config, name))
-      throw FieldError(name, std::string("lr_policy \"") + policy.name + "\" needs " + name);
+    if (!is_set(config, name)) throw FieldError(name, std::string("lr_policy \"") + policy.name + "\" needs " + name);
   if (config.lr_policy() == "step" && config.stepsize() <= 0)
     throw FieldError("stepsize", "stepsize is " + std::to_string(config.stepsize()) + ": it must be positive");
   for (int i = 1; i < config.stepvalue_size(); ++i)

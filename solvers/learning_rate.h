@@ -8,8 +8,8 @@
 //   multistep  base * gamma^(number of stepvalues passed)
 //   poly       base * (1 - iter / max_iter)^power
 //   sigmoid    base / (1 + e^(-gamma * (iter - stepsize)))
-// Surprises, all Caffe's: multistep passes at most one stepvalue in an iteration, so where it stands is state; and sigmoid
-// rises where gamma is positive. Poly past max_iter is 0 here and NaN in Caffe.
+// Surprises, all Caffe's: multistep passes at most one stepvalue in an iteration, so where it stands is state; and
+// sigmoid rises where gamma is positive. Poly past max_iter is 0 here and NaN in Caffe.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,8 @@ namespace cortado {
 
 class LearningRate {
  public:
-  /// Throws FieldError for an unknown policy and for missing or impossible options of a known one. `config` outlives this.
+  /// Throws FieldError for an unknown policy and for missing or impossible options of a known one. `config` outlives
+  /// this.
   explicit LearningRate(const caffe::SolverParameter& config);
 
   /// The rate of iteration `iter`; called once for each iteration, in order (multistep advances here).

@@ -6,7 +6,8 @@
 
 namespace cortado {
 
-/// The mean of the latest `size` losses (average_loss), kept up to date as Caffe does: by the change that each new one makes.
+/// The mean of the latest `size` losses (average_loss), kept up to date as Caffe does: by the change that each new one
+/// makes.
 class LossWindow {
  public:
   /// size >= 1.

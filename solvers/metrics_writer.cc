@@ -55,9 +55,7 @@ std::string outputs_field(const std::vector<Score>& scores) {
   return field("outputs", "{" + list + "}");
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 /// Whether the file ends in the middle of a line, as a killed run may leave it.
 bool is_torn(int file) {

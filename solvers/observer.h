@@ -13,11 +13,11 @@ struct Progress {
   int64_t iter = 0;        ///< updates made
   int64_t start_iter = 0;  ///< where this run began: not 0 after a resume
   int64_t max_iter = 0;
-  double loss = 0;           ///< of the latest iteration
-  double smoothed_loss = 0;  ///< mean of the latest average_loss iterations
-  float rate = 0;            ///< of the latest iteration
-  double seconds = 0;        ///< spent in this run
-  double wait_seconds = 0;   ///< of those, spent waiting for data
+  double loss = 0;              ///< of the latest iteration
+  double smoothed_loss = 0;     ///< mean of the latest average_loss iterations
+  float rate = 0;               ///< of the latest iteration
+  double seconds = 0;           ///< spent in this run
+  double wait_seconds = 0;      ///< of those, spent waiting for data
   int64_t images_per_iter = 0;  ///< batch size times iter_size; 0 if there is no data layer
 };
 

@@ -33,7 +33,8 @@ bool parse(const std::string& content, google::protobuf::Message& message) {
 }
 
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& how) {
-  throw Error(ExitCode::kSnapshot, path + " is damaged: " + how, "--snapshot=auto takes the newest snapshot that is whole");
+  throw Error(ExitCode::kSnapshot, path + " is damaged: " + how,
+              "--snapshot=auto takes the newest snapshot that is whole");
 }
 
 bool holds_weights(const std::string& content) {
@@ -81,7 +82,8 @@ int64_t iteration_in(const std::string& name, const std::string& begin) {
 
 /// Iterations of all states of `prefix`, newest first.
 std::vector<int64_t> list_states(const std::string& prefix) {
-  const std::string folder = folder_of(prefix).empty() ? "." : folder_of(prefix), begin = file_name_of(prefix) + "_iter_";
+  const std::string folder = folder_of(prefix).empty() ? "." : folder_of(prefix),
+                    begin = file_name_of(prefix) + "_iter_";
   std::vector<int64_t> iterations;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {

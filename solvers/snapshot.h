@@ -2,9 +2,9 @@
 
 // Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too.
 //
-// The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of the
-// weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole. What an
-// exact resume needs beyond Caffe's own fields is in SolverState.training, which other programs skip.
+// The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of
+// the weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole.
+// What an exact resume needs beyond Caffe's own fields is in SolverState.training, which other programs skip.
 
 #include <cstdint>
 #include <optional>
@@ -21,8 +21,9 @@ struct SnapshotPaths {
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter);
 
-/// Writes both files, filling in learned_net and the digests of `state`. Throws Error(kIo); an older pair of this name is then
-/// still whole, or without its weights (then auto passes over it). Throws Error(kSnapshot) past protobuf's 2 GiB.
+/// Writes both files, filling in learned_net and the digests of `state`. Throws Error(kIo); an older pair of this name
+/// is then still whole, or without its weights (then auto passes over it). Throws Error(kSnapshot) past protobuf's 2
+/// GiB.
 void write_snapshot(const SnapshotPaths& paths, const caffe::NetParameter& weights, caffe::SolverState state);
 
 /// A snapshot whose digests agree. Those that Caffe wrote have none: they are only known to parse.
@@ -33,16 +34,17 @@ struct Snapshot {
   bool exact() const { return state.has_training(); }
 };
 
-/// Reads and verifies a .solverstate and finds its weights: beside it, else where it says. Throws Error(kSnapshot) for damage,
-/// Error(kUsage) for a file of weights, Error(kIo) where a file cannot be read.
+/// Reads and verifies a .solverstate and finds its weights: beside it, else where it says. Throws Error(kSnapshot) for
+/// damage, Error(kUsage) for a file of weights, Error(kIo) where a file cannot be read.
 Snapshot read_snapshot(const std::string& state_path);
 
-/// What --snapshot=`request` means: a path, or "auto": the newest snapshot of `prefix` that is whole (a warning names each that
-/// is not), or nothing where there is none.
+/// What --snapshot=`request` means: a path, or "auto": the newest snapshot of `prefix` that is whole (a warning names
+/// each that is not), or nothing where there is none.
 std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix);
 
-/// Holds the right to write snapshots of one prefix, and knows that they can be written: makes the folder, proves that it takes
-/// files, removes what a killed process left half-written. Throws Error(kIo), also when another process holds the prefix.
+/// Holds the right to write snapshots of one prefix, and knows that they can be written: makes the folder, proves that
+/// it takes files, removes what a killed process left half-written. Throws Error(kIo), also when another process holds
+/// the prefix.
 class SnapshotLock {
  public:
   explicit SnapshotLock(const std::string& prefix);

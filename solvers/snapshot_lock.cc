@@ -33,7 +33,8 @@ void make_folder(const std::string& folder) {
   log_info() << "Made the folder " << folder << " for snapshots";
 }
 
-/// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and locking.
+/// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and
+/// locking.
 int open_locked(const std::string& path, const std::string& prefix) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0)

@@ -70,8 +70,10 @@ Outcome Solver::run(Requests& requests) {
   if (!resumed_from_.empty()) tell([&](TrainObserver& observer) { observer.on_resume(progress_, resumed_from_); });
   step(progress_.max_iter - progress_.iter);
   if (stop_ || config().snapshot_after_train()) try_snapshot();
-  if (stop_) log_info() << "Optimization stopped early.";
-  else finish();
+  if (stop_)
+    log_info() << "Optimization stopped early.";
+  else
+    finish();
   requests_ = &no_requests_;
   const Outcome outcome = stop_ ? Outcome::kStopped : Outcome::kFinished;
   tell([&](TrainObserver& observer) { observer.on_end(progress_, outcome); });
@@ -152,17 +154,19 @@ double Solver::forward_backward(bool verbose) {
 
 void Solver::throw_diverged(const std::string& what, const std::string& hint) {
   const std::string where = net().first_not_finite();
-  const std::string text = "training diverged at iteration " + std::to_string(iter()) + ": " + what +
-                           (where.empty() ? "" : "; first in " + where) +
-                           (last_snapshot_ >= 0 ? "; the snapshot of iteration " + std::to_string(last_snapshot_) + " is good" : "");
+  const std::string text =
+      "training diverged at iteration " + std::to_string(iter()) + ": " + what +
+      (where.empty() ? "" : "; first in " + where) +
+      (last_snapshot_ >= 0 ? "; the snapshot of iteration " + std::to_string(last_snapshot_) + " is good" : "");
   tell([&](TrainObserver& observer) { observer.on_diverged(progress_, text); });
   throw Error(ExitCode::kDiverged, text, hint);
 }
 
 void Solver::log_display() {
   const double now = clock_seconds(), lapse = now - shown_seconds_;
-  log_info() << "Iteration " << iter() << " (" << float(double(iter() - shown_iter_) / (lapse > 0 ? lapse : 1)) << " iter/s, "
-             << float(lapse) << "s/" << config().display() << " iters), loss = " << Shown{progress_.smoothed_loss};
+  log_info() << "Iteration " << iter() << " (" << float(double(iter() - shown_iter_) / (lapse > 0 ? lapse : 1))
+             << " iter/s, " << float(lapse) << "s/" << config().display()
+             << " iters), loss = " << Shown{progress_.smoothed_loss};
   shown_seconds_ = now;
   shown_iter_ = iter();
   log_scores("Train", outputs_->read());
@@ -176,8 +180,8 @@ void Solver::take_requests() {
 
 void Solver::test() { test_all(); }
 
-/// False: told to stop. A snapshot written meanwhile is of the moment before the first of these tests, which a resumed run
-/// does again.
+/// False: told to stop. A snapshot written meanwhile is of the moment before the first of these tests, which a resumed
+/// run does again.
 bool Solver::test_all() {
   before_test_.emplace();
   save_tests(*before_test_);
@@ -213,8 +217,10 @@ void Solver::keep_best(size_t index) {
     BestTestScore* best = nullptr;
     for (BestTestScore& known : best_)
       if (known.name == name) best = &known;
-    if (!best) best_.push_back({name, score.value, iter()});
-    else if (less_is_better ? score.value < best->value : score.value > best->value) *best = {name, score.value, iter()};
+    if (!best)
+      best_.push_back({name, score.value, iter()});
+    else if (less_is_better ? score.value < best->value : score.value > best->value)
+      *best = {name, score.value, iter()};
   }
 }
 

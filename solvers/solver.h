@@ -1,8 +1,9 @@
 #pragma once
 
-// Training: the loop of forward, backward and update, with tests, log lines and snapshots where the solver file wants them,
-// in Caffe's order, so that a run logs and learns what Caffe's would. Where it departs from Caffe: a loss that is not finite
-// ends the run; a snapshot holds all that training is, so a resumed run goes on bit for bit; a stop always snapshots.
+// Training: the loop of forward, backward and update, with tests, log lines and snapshots where the solver file wants
+// them, in Caffe's order, so that a run logs and learns what Caffe's would. Where it departs from Caffe: a loss that is
+// not finite ends the run; a snapshot holds all that training is, so a resumed run goes on bit for bit; a stop always
+// snapshots.
 
 #include <atomic>
 #include <functional>
@@ -24,16 +25,17 @@
 
 namespace cortado {
 
-/// What somebody outside asks of a run: bits, set by fetch_or, also in a signal handler. Looked at after each iteration and
-/// before each batch of a test, and cleared then.
+/// What somebody outside asks of a run: bits, set by fetch_or, also in a signal handler. Looked at after each iteration
+/// and before each batch of a test, and cleared then.
 enum Request : int { kRequestNothing = 0, kRequestStop = 1, kRequestSnapshot = 2 };
 using Requests = std::atomic<int>;
 static_assert(Requests::is_always_lock_free);
 
 class Solver {
  public:
-  /// Checks the file, finds what to resume from, builds the nets, loads weights. Sets context.seed: the solver's random_seed,
-  /// or that of the snapshot, or one picked and logged. `context` outlives this. Throws Error for every mistake.
+  /// Checks the file, finds what to resume from, builds the nets, loads weights. Sets context.seed: the solver's
+  /// random_seed, or that of the snapshot, or one picked and logged. `context` outlives this. Throws Error for every
+  /// mistake.
   Solver(SolverFile file, const SolverOptions& options, Context& context);
   ~Solver();
   Solver(const Solver&) = delete;
@@ -42,8 +44,9 @@ class Solver {
   /// `observer` outlives this. To be called before run().
   void add_observer(TrainObserver* observer) { observers_.push_back(observer); }
 
-  /// Trains up to max_iter, then writes the last snapshot and runs the last test. Throws Error(kDiverged) when the loss is not
-  /// finite (snapshots written so far are good), and Error(kIo) at the end when the last snapshot could not be written.
+  /// Trains up to max_iter, then writes the last snapshot and runs the last test. Throws Error(kDiverged) when the loss
+  /// is not finite (snapshots written so far are good), and Error(kIo) at the end when the last snapshot could not be
+  /// written.
   Outcome run(Requests& requests);
 
   /// Runs `iterations` more, with the tests, snapshots and log lines that fall among them. False: asked to stop.
@@ -110,10 +113,10 @@ class Solver {
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
   std::string resumed_from_;
-  int64_t last_snapshot_ = -1;           ///< iteration of the newest that is whole
-  std::optional<Error> failed_snapshot_;  ///< why the newest attempt failed
+  int64_t last_snapshot_ = -1;                       ///< iteration of the newest that is whole
+  std::optional<Error> failed_snapshot_;             ///< why the newest attempt failed
   std::optional<caffe::TrainingState> before_test_;  ///< during a test: where the test nets stood when it began
-  double shown_seconds_ = 0;              ///< clock at the latest display
+  double shown_seconds_ = 0;                         ///< clock at the latest display
   int64_t shown_iter_ = 0;
 };
 

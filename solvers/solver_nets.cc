@@ -63,8 +63,10 @@ std::vector<Source> NetMaker::test_sources() const {
   for (int i = 0; i < solver.test_net_size(); ++i)
     sources.push_back({.field = path_to("", "test_net", i), .path = &solver.test_net(i)});
   while (int(sources.size()) < count_test_nets(solver)) {
-    if (solver.has_net_param()) sources.push_back({.field = "net_param", .message = &solver.net_param()});
-    else sources.push_back({.field = "net", .path = &solver.net()});
+    if (solver.has_net_param())
+      sources.push_back({.field = "net_param", .message = &solver.net_param()});
+    else
+      sources.push_back({.field = "net", .path = &solver.net()});
   }
   return sources;
 }
@@ -76,15 +78,19 @@ std::string NetMaker::find_path(const Source& source) const {
     log_info() << "There is no " << *source.path << " in the current folder; taking " << beside;
     return beside;
   }
-  throw Error(ExitCode::kIo, {file_.positions.place(source.field), "there is no file " + *source.path,
-                              "paths are taken from the current folder, then from the solver's", {}});
+  throw Error(ExitCode::kIo, {file_.positions.place(source.field),
+                              "there is no file " + *source.path,
+                              "paths are taken from the current folder, then from the solver's",
+                              {}});
 }
 
 std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  if (source.path) file = std::make_shared<NetFile>(read_net(find_path(source)));
-  else file = std::make_shared<NetFile>(NetFile{*source.message, file_.positions.below(source.field)});
+  if (source.path)
+    file = std::make_shared<NetFile>(read_net(find_path(source)));
+  else
+    file = std::make_shared<NetFile>(NetFile{*source.message, file_.positions.below(source.field)});
   return file;
 }
 
@@ -150,7 +156,8 @@ SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options
 std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
   NetMaker maker(file, options, context);
   std::vector<SolverNetFile> nets = {{maker.read(maker.train_source()), maker.train_state()}};
-  for (const Source& source : maker.test_sources()) nets.push_back({maker.read(source), maker.test_state(int(nets.size()) - 1)});
+  for (const Source& source : maker.test_sources())
+    nets.push_back({maker.read(source), maker.test_state(int(nets.size()) - 1)});
   return nets;
 }
 

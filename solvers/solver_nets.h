@@ -12,9 +12,9 @@ namespace cortado {
 /// What the command line adds to a solver file.
 struct SolverOptions {
   caffe::NetState state;             ///< level and stages: merged over the solver's train_state, as Caffe does
-  std::vector<std::string> weights;  ///< files to start from, in order; replaces the solver's `weights`. Each may be a list
-                                     ///< separated by commas
-  std::string snapshot;              ///< what to resume from: "", a path, or "auto"
+  std::vector<std::string> weights;  ///< files to start from, in order; replaces the solver's `weights`. Each may be a
+                                     ///< list separated by commas
+  std::string snapshot;  ///< what to resume from: "", a path, or "auto"
   int data_threads = 1;
   bool fuse = true;
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
@@ -26,8 +26,8 @@ struct SolverNets {
   std::vector<std::unique_ptr<Net>> tests;
 };
 
-/// Builds the nets that a checked solver names; their draws are keyed by context.seed. A path is looked up in the current
-/// folder, then beside the solver. Throws what reading and building nets throw.
+/// Builds the nets that a checked solver names; their draws are keyed by context.seed. A path is looked up in the
+/// current folder, then beside the solver. Throws what reading and building nets throw.
 SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
 
 /// A net that a solver names, read but not built, and the state that it would be built in.

@@ -52,7 +52,8 @@ void Solver::choose_seed(const std::optional<Snapshot>& snapshot) {
   }
   if (!snapshot || !snapshot->exact()) return;
   const uint64_t before = snapshot->state.training().seed();
-  if (given && before != context_.seed) warn("random_seed differs from the snapshot's; training goes on with the snapshot's");
+  if (given && before != context_.seed)
+    warn("random_seed differs from the snapshot's; training goes on with the snapshot's");
   context_.seed = before;
 }
 
@@ -73,8 +74,10 @@ void Solver::save_tests(caffe::TrainingState& training) const {
 }
 
 void Solver::save_training(caffe::TrainingState& training) const {
-  if (before_test_) training = *before_test_;
-  else save_tests(training);
+  if (before_test_)
+    training = *before_test_;
+  else
+    save_tests(training);
   training.set_version(kVersion);
   training.set_seed(context_.seed);
   training.set_pass(uint64_t(iter()) * uint64_t(config().iter_size()));
@@ -100,10 +103,13 @@ void Solver::restore(const Snapshot& snapshot) {
   rate_.set_current_step(snapshot.state.current_step());
   resumed_from_ = snapshot.state_path;
   if (snapshot.state_path == snapshot_paths(config().snapshot_prefix(), iter()).state) last_snapshot_ = iter();
-  if (snapshot.exact()) restore_training(snapshot.state.training());
-  else warn("the snapshot has neither data position nor random state: training goes on, but not where it would have been");
+  if (snapshot.exact())
+    restore_training(snapshot.state.training());
+  else
+    warn("the snapshot has neither data position nor random state: training goes on, but not where it would have been");
   if (progress_.iter >= progress_.max_iter)
-    log_info() << "Nothing is left to train: the snapshot is of iteration " << progress_.iter << " of " << progress_.max_iter;
+    log_info() << "Nothing is left to train: the snapshot is of iteration " << progress_.iter << " of "
+               << progress_.max_iter;
 }
 
 void Solver::restore_training(const caffe::TrainingState& training) {
@@ -158,8 +164,10 @@ void Solver::try_snapshot() {
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;
     failed_snapshot_ = error;
-    const std::string kept = last_snapshot_ >= 0 ? "; that of iteration " + std::to_string(last_snapshot_) + " is kept" : "";
-    log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message << kept;
+    const std::string kept =
+        last_snapshot_ >= 0 ? "; that of iteration " + std::to_string(last_snapshot_) + " is kept" : "";
+    log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message
+                << kept;
     warn("training goes on without this snapshot; the next one is tried when it is due");
   }
 }
@@ -177,7 +185,8 @@ void Solver::check_finite(const caffe::NetParameter& weights) {
 
 void Solver::check_space() {
   if (!lock_) return;
-  const int64_t size = net().plan().weight_bytes() + update_->history_bytes(), room = free_bytes(config().snapshot_prefix());
+  const int64_t size = net().plan().weight_bytes() + update_->history_bytes(),
+                room = free_bytes(config().snapshot_prefix());
   if (size >= int64_t(1) << 31)
     throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold");
   if (room >= 0 && room < 2 * size)

@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// Runs one test net over its batches. Scores are plain means over batches; the data goes on where the last test stopped, as
-/// in Caffe. Draws of its passes never meet those of training or of another test net.
+/// Runs one test net over its batches. Scores are plain means over batches; the data goes on where the last test
+/// stopped, as in Caffe. Draws of its passes never meet those of training or of another test net.
 class Tester {
  public:
   Tester(Net& net, int index, int batches);

@@ -30,7 +30,8 @@ std::vector<const UpdateRule*> all_update_rules() {
 
 void check_no_momentum(const caffe::SolverParameter& config) {
   if (config.momentum() == 0) return;
-  throw FieldError("momentum", config.type() + " has no momentum", "leave momentum out, or choose SGD, Nesterov or Adam");
+  throw FieldError("momentum", config.type() + " has no momentum",
+                   "leave momentum out, or choose SGD, Nesterov or Adam");
 }
 
 void check_delta(const caffe::SolverParameter& config) {

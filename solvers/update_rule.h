@@ -1,7 +1,8 @@
 #pragma once
 
 // Update rules by name. A rule's own file in solvers/rules/ registers it; there is no list to edit.
-// A rule goes over memory once: the gradient is scaled, decayed and used, and history and weight are written, in one loop.
+// A rule goes over memory once: the gradient is scaled, decayed and used, and history and weight are written, in one
+// loop.
 
 #include <cstdint>
 #include <span>
@@ -35,7 +36,8 @@ struct UpdateRule {
   std::string name;  ///< as `type` spells it
   std::string help;  ///< one line
   int histories;     ///< how many floats it keeps for each weight, all zero at first
-  void (*check)(const caffe::SolverParameter& config);  ///< throws FieldError for options that the rule cannot work with
+  void (*check)(
+      const caffe::SolverParameter& config);  ///< throws FieldError for options that the rule cannot work with
   void (*update)(Context& context, const UpdateStep& step, const UpdateOperands& on);
 };
 

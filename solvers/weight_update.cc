@@ -47,10 +47,12 @@ void WeightUpdate::list_slots() {
     }
 }
 
-/// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most clip_gradients.
+/// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most
+/// clip_gradients.
 float WeightUpdate::clip_factor(bool verbose) {
   double sum = 0;
-  for (const Param& param : net_.params()) sum += sum_of_squares(net_.context(), param.dw, param.count, scratch_.data());
+  for (const Param& param : net_.params())
+    sum += sum_of_squares(net_.context(), param.dw, param.count, scratch_.data());
   const double norm = std::sqrt(sum), most = config_.clip_gradients();
   if (!(norm > most)) return 1;
   if (verbose)
@@ -96,9 +98,10 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
     const Slot& slot = slots_[i % slots_.size()];
     const graph::Weight& weight = net_.plan().graph.weights[size_t(slot.id)];
     if (int64_t(blob.data.size()) != weight.spec.shape.count())
-      throw Error(ExitCode::kSnapshot, path + ": history " + std::to_string(i) + " has " + std::to_string(blob.data.size()) +
-                                           " values, but blob " + std::to_string(weight.index) + " of layer '" +
-                                           weight.layer + "' is " + weight.spec.shape.str());
+      throw Error(ExitCode::kSnapshot, path + ": history " + std::to_string(i) + " has " +
+                                           std::to_string(blob.data.size()) + " values, but blob " +
+                                           std::to_string(weight.index) + " of layer '" + weight.layer + "' is " +
+                                           weight.spec.shape.str());
     if (slot.param < 0) continue;
     const Param& param = net_.params()[size_t(slot.param)];
     param.format.from_plain(net_.context(), blob.data.data(), history_[size_t(slot.param)][i / slots_.size()]);

@@ -1,7 +1,8 @@
 #pragma once
 
-// From gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by iter_size, add
-// weight decay, apply the rule. Only the norm takes a pass of its own; the rest is one loop inside the rule.
+// From gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by
+// iter_size, add weight decay, apply the rule. Only the norm takes a pass of its own; the rest is one loop inside the
+// rule.
 
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace cortado {
 
 class WeightUpdate {
  public:
-  /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive this.
+  /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive
+  /// this.
   WeightUpdate(const caffe::SolverParameter& config, Net& net);
 
   /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
@@ -21,8 +23,8 @@ class WeightUpdate {
 
   int64_t history_bytes() const { return int64_t(arena_.bytes()); }
 
-  /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do not
-  /// learn), in the user's shapes; rules with two have all first ones, then all second ones.
+  /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
+  /// not learn), in the user's shapes; rules with two have all first ones, then all second ones.
   void save(google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) const;
   /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);

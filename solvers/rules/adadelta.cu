@@ -34,8 +34,9 @@ void check(const caffe::SolverParameter& config) {
 
 void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
   const caffe::SolverParameter& config = step.config;
-  for_each(context, on.count,
-           Update{Gradient(step, on), on.w, on.history[0], on.history[1], config.momentum(), step.rate, config.delta()});
+  for_each(
+      context, on.count,
+      Update{Gradient(step, on), on.w, on.history[0], on.history[1], config.momentum(), step.rate, config.delta()});
 }
 
 const RegisterUpdateRule registered({

@@ -1,5 +1,5 @@
-// RMSProp (Tieleman and Hinton, Coursera lecture 6.5, 2012): h = d h + (1 - d) g^2; w -= rate g / (sqrt(h) + delta), with
-// d = rms_decay.
+// RMSProp (Tieleman and Hinton, Coursera lecture 6.5, 2012): h = d h + (1 - d) g^2; w -= rate g / (sqrt(h) + delta),
+// with d = rms_decay.
 
 #include <cmath>
 

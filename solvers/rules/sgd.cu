@@ -24,8 +24,7 @@ struct Update {
 void check(const caffe::SolverParameter&) {}
 
 void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  for_each(context, on.count,
-           Update{Gradient(step, on), on.w, on.history[0], step.config.momentum(), step.rate});
+  for_each(context, on.count, Update{Gradient(step, on), on.w, on.history[0], step.config.momentum(), step.rate});
 }
 
 const RegisterUpdateRule registered({

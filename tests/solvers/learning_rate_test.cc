@@ -38,7 +38,8 @@ TEST(LearningRate, FollowsItsFormula) {
   for (const std::string& policy : all_lr_policies()) {
     const caffe::SolverParameter config = config_of(policy);
     LearningRate rate(config);
-    for (int i = 0; i < 40; ++i) EXPECT_NEAR(rate.next(i), expected.at(policy)(i), 2e-7 * base) << policy << " at " << i;
+    for (int i = 0; i < 40; ++i)
+      EXPECT_NEAR(rate.next(i), expected.at(policy)(i), 2e-7 * base) << policy << " at " << i;
   }
 }
 

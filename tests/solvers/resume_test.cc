@@ -1,0 +1,127 @@
+// A run that is stopped and resumed writes the very bytes that an uninterrupted one does.
+
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+struct Rule {
+  const char* type;
+  const char* options;
+};
+
+constexpr Rule kRules[] = {{"SGD", "momentum: 0.9 weight_decay: 0.01"},
+                           {"Nesterov", "momentum: 0.9 regularization_type: \"L1\" weight_decay: 0.01"},
+                           {"AdaGrad", "delta: 0.001"},
+                           {"RMSProp", "rms_decay: 0.9 delta: 0.001 clip_gradients: 0.5"},
+                           {"AdaDelta", "momentum: 0.9 delta: 0.001"},
+                           {"Adam", "momentum: 0.9 delta: 0.001"}};
+
+std::string options_of(const Rule& rule) {
+  return std::string("type: \"") + rule.type + "\" " + rule.options +
+         " iter_size: 2 average_loss: 4 lr_policy: \"multistep\" gamma: 0.5 stepvalue: 3 stepvalue: 4 stepvalue: 8 "
+         "test_iter: 3 test_interval: 3 display: 2 ";
+}
+
+/// Everything in a state but what may differ: the path of the weights.
+std::string bytes_of(caffe::SolverState state) {
+  state.clear_learned_net();
+  state.mutable_training()->clear_self_digest();
+  return state.SerializeAsString();
+}
+
+TEST(Resume, IsExactForEveryRuleAndMoment) {
+  for (const Rule& rule : kRules) {
+    Folder whole_folder;
+    EXPECT_EQ(train(tiny_solver(whole_folder, options_of(rule))), Outcome::kFinished);
+    const std::string weights = read_file(whole_folder / "tiny_iter_12.caffemodel");
+    const std::string state = bytes_of(read_state(whole_folder / "tiny_iter_12.solverstate"));
+    for (const int stop_at : {1, 2, 3, 5, 6, 11}) {
+      SCOPED_TRACE(std::string(rule.type) + " stopped at " + std::to_string(stop_at));
+      Folder folder;
+      EXPECT_EQ(train(tiny_solver(folder, options_of(rule)), "", stop_at), Outcome::kStopped);
+      EXPECT_FALSE(file_exists(folder / "tiny_iter_12.caffemodel"));
+      EXPECT_EQ(train(tiny_solver(folder, options_of(rule)), "auto"), Outcome::kFinished);
+      EXPECT_TRUE(read_file(folder / "tiny_iter_12.caffemodel") == weights);
+      EXPECT_TRUE(bytes_of(read_state(folder / "tiny_iter_12.solverstate")) == state);
+    }
+  }
+}
+
+/// Asks for `request` before batch `batch` of the test at iteration `iter`.
+struct DuringTest : TrainObserver {
+  Requests& requests;
+  int request, iter, batch;
+  DuringTest(Requests& requests, int request, int iter, int batch)
+      : requests(requests), request(request), iter(iter), batch(batch) {}
+  void on_test_batch(const Progress& progress, int, int done, int) override {
+    if (progress.iter == iter && done == batch) requests.fetch_or(request);
+  }
+};
+
+TEST(Resume, IsExactFromTheMiddleOfATest) {
+  const std::string options = options_of(kRules[0]);
+  for (const int request : {kRequestStop, kRequestSnapshot}) {
+    Folder folder;
+    Context context(1);
+    Requests requests{kRequestNothing};
+    {
+      Solver solver(tiny_solver(folder, options), {}, context);
+      DuringTest observer(requests, request, 6, 1);
+      solver.add_observer(&observer);
+      EXPECT_EQ(solver.run(requests), request == kRequestStop ? Outcome::kStopped : Outcome::kFinished);
+    }
+    Folder whole_folder;
+    train(tiny_solver(whole_folder, options));
+    const std::string state = bytes_of(read_state(whole_folder / "tiny_iter_12.solverstate"));
+    std::filesystem::remove(folder / "tiny_iter_12.solverstate");
+    EXPECT_EQ(read_state(folder / "tiny_iter_6.solverstate").iter(), 6);
+    train(tiny_solver(folder, options), "auto");
+    EXPECT_TRUE(bytes_of(read_state(folder / "tiny_iter_12.solverstate")) == state);
+  }
+}
+
+TEST(Resume, GoesOnPastTheOldEnd) {
+  Folder folder, whole_folder;
+  train(tiny_solver(folder));
+  train(tiny_solver(folder, "max_iter: 20"), folder / "tiny_iter_12.solverstate");
+  train(tiny_solver(whole_folder, "max_iter: 20"));
+  EXPECT_EQ(read_file(folder / "tiny_iter_20.caffemodel"), read_file(whole_folder / "tiny_iter_20.caffemodel"));
+}
+
+TEST(Resume, TakesTheSeedOfTheSnapshot) {
+  Folder folder, whole_folder;
+  train(tiny_solver(folder, "random_seed: -1"), "", 5);
+  train(tiny_solver(folder, "random_seed: -1"), "auto");
+  const uint64_t seed = read_state(folder / "tiny_iter_12.solverstate").training().seed();
+  train(tiny_solver(whole_folder, "random_seed: " + std::to_string(seed)));
+  EXPECT_EQ(read_file(folder / "tiny_iter_12.caffemodel"), read_file(whole_folder / "tiny_iter_12.caffemodel"));
+}
+
+TEST(Resume, AutoStartsAfreshWhereThereIsNothing) {
+  Folder folder;
+  EXPECT_EQ(train(tiny_solver(folder), "auto"), Outcome::kFinished);
+}
+
+/// Caffe's own states know neither where the data was nor the random numbers, but they do bring weights and history.
+TEST(Resume, TakesCaffesStates) {
+  Folder folder;
+  train(tiny_solver(folder, "type: \"Adam\""), "", 5);
+  caffe::SolverState state = read_state(folder / "tiny_iter_5.solverstate");
+  state.clear_training();
+  state.set_learned_net("/elsewhere/tiny_iter_5.caffemodel");
+  write_file_atomically(folder / "caffe.solverstate", state.SerializeAsString());
+  Context context(1);
+  SolverOptions options;
+  options.snapshot = folder / "caffe.solverstate";
+  Solver solver(tiny_solver(folder, "type: \"Adam\""), options, context);
+  EXPECT_EQ(solver.iter(), 5);
+  solver.snapshot();
+  const caffe::SolverState again = read_state(folder / "tiny_iter_5.solverstate");
+  ASSERT_EQ(again.history_size(), state.history_size());
+  for (int i = 0; i < state.history_size(); ++i)
+    EXPECT_EQ(again.history(i).SerializeAsString(), state.history(i).SerializeAsString());
+}
+
+}  // namespace
+}  // namespace cortado

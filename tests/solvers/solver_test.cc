@@ -1,0 +1,198 @@
+#include "solvers/solver.h"
+
+#include <cmath>
+#include <regex>
+
+#include "solvers/metrics_writer.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+/// The lines that `act` logs, without their prefix.
+std::vector<std::string> logged(const std::function<void()>& act) {
+  testing::internal::CaptureStderr();
+  act();
+  std::istringstream text(testing::internal::GetCapturedStderr());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    const size_t end = line.find("] ");
+    lines.push_back(end == std::string::npos ? line : line.substr(end + 2));
+  }
+  return lines;
+}
+
+/// Whether `lines` contain matches of all `patterns` in this order; other lines may come between.
+testing::AssertionResult in_order(const std::vector<std::string>& lines, const std::vector<std::string>& patterns) {
+  size_t at = 0;
+  for (const std::string& line : lines)
+    if (at < patterns.size() && std::regex_match(line, std::regex(patterns[at]))) ++at;
+  if (at == patterns.size()) return testing::AssertionSuccess();
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return testing::AssertionFailure() << "no line for: " << patterns[at] << "\n" << all;
+}
+
+TEST(Solver, LogsWhatParsersOfCaffeLogsRead) {
+  Folder folder;
+  const std::string n = R"([-0-9.e+]+)";
+  const auto lines = logged([&] {
+    train(tiny_solver(folder,
+                      "test_iter: 2 test_interval: 6 display: 4 test_compute_loss: true lr_policy: \"multistep\" "
+                      "gamma: 0.1 stepvalue: 2"));
+  });
+  EXPECT_TRUE(in_order(
+      lines, {"Solving tiny", "Learning Rate Policy: multistep", "Iteration 0, Testing net \\(#0\\)", "Test loss: " + n,
+              "    Test net output #0: loss = " + n + " \\(\\* 1 = " + n + " loss\\)",
+              "Iteration 0 \\(0 iter/s, " + n + "s/4 iters\\), loss = " + n,
+              "    Train net output #0: loss = " + n + " \\(\\* 1 = " + n + " loss\\)", "Iteration 0, lr = 0\\.02",
+              "MultiStep Status: Iteration 2, step = 1",
+              "Iteration 4 \\(" + n + " iter/s, " + n + "s/4 iters\\), loss = " + n, "Iteration 4, lr = 0\\.002",
+              "Iteration 6, Testing net \\(#0\\)", "Snapshotting to binary proto file .*tiny_iter_12\\.caffemodel",
+              "Iteration 12, loss = " + n, "Iteration 12, Testing net \\(#0\\)", "Optimization Done\\."}));
+  for (size_t i = 0; i + 1 < lines.size(); ++i)
+    if (lines[i].starts_with("Snapshotting to binary"))
+      EXPECT_TRUE(std::regex_match(lines[i + 1],
+                                   std::regex("Snapshotting solver state to binary proto file .*\\.solverstate")));
+}
+
+TEST(Solver, NeverPrintsMinusNan) {
+  std::ostringstream out;
+  out << Shown{-std::nan("")} << ' ' << Shown{0.123456789} << ' ' << Shown{1e10} << ' ' << Shown{-INFINITY};
+  EXPECT_EQ(out.str(), "nan 0.123457 1e+10 -inf");
+}
+
+TEST(Solver, Learns) {
+  Folder folder;
+  Context context(1);
+  const std::string net =
+      std::regex_replace(std::string(kNet), std::regex("data_filler \\{ type: \"gaussian\" \\} \\}"),
+                         "data_filler { type: \"constant\" value: 1 } }");
+  Solver solver(tiny_solver(folder, "max_iter: 300 base_lr: 0.1", net), {}, context);
+  solver.step(1);
+  const double first = solver.loss();
+  solver.step(299);
+  EXPECT_LT(solver.loss(), 0.5 * first);
+}
+
+/// A test inside of training sees the weights of this moment, and what a net made from the snapshot gives.
+TEST(Solver, TestsWhatItsSnapshotHolds) {
+  Folder folder;
+  std::string net = kNet;
+  net = std::regex_replace(net, std::regex("data_filler \\{ type: \"gaussian\" \\}"),
+                           "data_filler { type: \"constant\" value: 0.7 }");
+  const SolverFile file = tiny_solver(folder, "test_iter: 2 test_interval: 5 snapshot: 5 max_iter: 5", net);
+  Context context(1);
+  Solver solver(file, {}, context);
+  Requests requests{kRequestNothing};
+  solver.run(requests);
+  const double inside = solver.testers()[0].scores()[0].value;
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  Context fresh_context(1, 99);
+  auto fresh = make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}),
+                        options, fresh_context);
+  fresh->load_weights(read_weights(folder / "tiny_iter_5.caffemodel"), "snapshot");
+  fresh->forward();
+  EXPECT_FLOAT_EQ(float(fresh->loss()), float(inside));
+  EXPECT_GT(inside, 0);
+}
+
+TEST(Solver, AccumulatesOverIterSize) {
+  Folder folder;
+  const std::string net = std::regex_replace(std::string(kNet), std::regex("data_filler \\{ type: \"gaussian\" \\}"),
+                                             "data_filler { type: \"constant\" value: 0.7 }");
+  const std::string still = std::regex_replace(net, std::regex("0\\.3 \\} \\}\n  layer \\{ name: \"learned\""),
+                                               "0 } }\n  layer { name: \"learned\"");
+  std::vector<std::string> weights;
+  for (const char* size : {"iter_size: 1", "iter_size: 4"}) {  // the same batch four times is the batch itself
+    train(tiny_solver(folder, size, still));
+    weights.push_back(read_file(folder / "tiny_iter_12.caffemodel"));
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
+TEST(Solver, ClipsTheNormOfAllGradients) {
+  Folder folder;
+  Context context(1);
+  Solver solver(tiny_solver(folder, "clip_gradients: 0.01 base_lr: 1"), {}, context);
+  std::vector<std::vector<float>> before;
+  for (const Param& param : solver.net().params()) before.emplace_back(param.w, param.w + param.count);
+  solver.step(1);
+  double moved = 0;
+  for (size_t p = 0; p < before.size(); ++p) {
+    const Param& param = solver.net().params()[p];
+    for (int64_t i = 0; i < param.count; ++i) moved += std::pow((param.w[i] - before[p][size_t(i)]) / param.lr_mult, 2);
+  }
+  EXPECT_NEAR(std::sqrt(moved), 0.01, 1e-5);
+}
+
+TEST(Solver, StopsWhenTheLossIsNotFinite) {
+  Folder folder;
+  std::string message;
+  const ExitCode code =
+      exit_code_of([&] { train(tiny_solver(folder, "base_lr: 1e20 snapshot: 1 max_iter: 50")); }, &message);
+  EXPECT_EQ(code, ExitCode::kDiverged);
+  EXPECT_NE(message.find("iteration"), std::string::npos) << message;
+  const std::optional<Snapshot> good = find_snapshot("auto", folder / "tiny");
+  if (good)
+    for (const LayerWeights& layer : good->weights)
+      for (const BlobFile& blob : layer.blobs)
+        for (const float value : blob.data) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(Solver, SnapshotsOnRequestAndGoesOn) {
+  Folder folder;
+  Context context(1);
+  Solver solver(tiny_solver(folder), {}, context);
+  Requests requests{kRequestNothing};
+  AfterIteration ask([&](const Progress& progress) {
+    if (progress.iter == 3) requests.fetch_or(kRequestSnapshot);
+  });
+  solver.add_observer(&ask);
+  EXPECT_EQ(solver.run(requests), Outcome::kFinished);
+  EXPECT_TRUE(file_exists(folder / "tiny_iter_3.solverstate"));
+  EXPECT_TRUE(file_exists(folder / "tiny_iter_12.solverstate"));
+}
+
+TEST(Solver, TakesTheNetBesideItsFile) {
+  Folder folder;
+  write_file_atomically(folder / "net.prototxt", kNet);
+  const SolverFile file = read_solver_from_text("net: \"net.prototxt\" base_lr: 0.1 lr_policy: \"fixed\" max_iter: 2",
+                                                folder / "solver.prototxt");
+  EXPECT_EQ(train(file), Outcome::kFinished);
+  EXPECT_TRUE(file_exists(folder / "solver_iter_2.caffemodel")) << "the default prefix is the solver's path";
+  const SolverFile lost = read_solver_from_text("net: \"lost.prototxt\" base_lr: 0.1 lr_policy: \"fixed\" max_iter: 2",
+                                                folder / "solver.prototxt");
+  std::string message;
+  EXPECT_EQ(exit_code_of([&] { train(lost); }, &message), ExitCode::kIo);
+  EXPECT_NE(message.find("solver.prototxt:1:6"), std::string::npos) << message;
+}
+
+TEST(Solver, WritesMetrics) {
+  Folder folder;
+  const std::string path = folder / "metrics.jsonl";
+  write_file_atomically(path, "{\"torn\":");
+  {
+    MetricsWriter metrics(path);
+    Context context(1);
+    Solver solver(tiny_solver(folder, "display: 6 test_iter: 1 test_interval: 6"), {}, context);
+    solver.add_observer(&metrics);
+    Requests requests{kRequestNothing};
+    solver.run(requests);
+  }
+  std::istringstream text(read_file(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  const std::string head = R"(\{"t":[0-9.]+,"ev":")";
+  EXPECT_TRUE(in_order(
+      lines,
+      {"\\{\"torn\":", head + R"(run_start","iter":0,"schema":1,"max_iter":12\})",
+       head + R"(test","iter":0,"net":0,"outputs":\{"loss":[0-9.e+-]+\}\})",
+       head + R"(train","iter":0,"loss":[0-9.e+-]+,"lr":[0-9.]+,"outputs":\{"loss":[0-9.e+-]+\}\})",
+       head + R"(snapshot","iter":12,"path":".*tiny_iter_12\.solverstate"\})", head + R"(run_end","iter":12,.*\})"}));
+}
+
+}  // namespace
+}  // namespace cortado

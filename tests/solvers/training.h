@@ -1,0 +1,108 @@
+#pragma once
+
+// What the tests of solvers share: a folder of their own, and a small net whose every part draws random numbers.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/file.h"
+#include "solvers/solver.h"
+
+namespace cortado {
+
+/// A folder that is gone after the test.
+class Folder {
+ public:
+  Folder() {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    path_ = testing::TempDir() + "cortado_" + std::to_string(::getpid()) + "_" + name;
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+/// Random data, random targets, dropout, one layer that does not learn and one with rates of its own; accuracy-like
+/// output "mean" and the loss.
+inline const char* const kNet = R"(
+  name: "tiny"
+  layer { name: "data" type: "DummyData" top: "data" top: "target"
+          dummy_data_param { shape { dim: 4 dim: 6 } shape { dim: 4 dim: 3 }
+                             data_filler { type: "gaussian" } data_filler { type: "gaussian" } } }
+  layer { name: "frozen" type: "InnerProduct" bottom: "data" top: "frozen" param { lr_mult: 0 } param { lr_mult: 0 }
+          inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "slope" type: "PReLU" bottom: "frozen" top: "slope" }
+  layer { name: "drop" type: "Dropout" bottom: "slope" top: "drop" dropout_param { dropout_ratio: 0.3 } }
+  layer { name: "learned" type: "InnerProduct" bottom: "drop" top: "learned"
+          param { lr_mult: 1 decay_mult: 1 } param { lr_mult: 2 decay_mult: 0 }
+          inner_product_param { num_output: 3 weight_filler { type: "gaussian" std: 0.3 } } }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" top: "loss" }
+)";
+
+/// `options`, and those of `defaults` ("name: value") whose name `options` lacks.
+inline std::string with_defaults(std::string options, const std::vector<std::string>& defaults) {
+  for (const std::string& field : defaults)
+    if ((" " + options).find(" " + field.substr(0, field.find(':') + 1)) == std::string::npos) options += " " + field;
+  return options;
+}
+
+/// A solver of kNet that writes to `folder`.
+inline SolverFile tiny_solver(const Folder& folder, const std::string& options = {}, const std::string& net = kNet) {
+  const std::string text =
+      with_defaults(options, {"base_lr: 0.02", "lr_policy: \"fixed\"", "max_iter: 12", "random_seed: 5",
+                              "snapshot_prefix: \"" + folder / "tiny" + "\"", "net_param: {" + net + "}"});
+  return read_solver_from_text(text, folder / "solver.prototxt");
+}
+
+/// Calls a function after each iteration.
+struct AfterIteration : TrainObserver {
+  std::function<void(const Progress&)> act;
+  explicit AfterIteration(std::function<void(const Progress&)> act) : act(std::move(act)) {}
+  void on_iteration(const Progress& progress) override { act(progress); }
+};
+
+/// Trains until `stop_at` iterations are done (or to the end), perhaps from a snapshot.
+inline Outcome train(SolverFile file, const std::string& snapshot = {}, int64_t stop_at = -1, int threads = 1) {
+  Context context(threads);
+  SolverOptions options;
+  options.snapshot = snapshot;
+  Solver solver(std::move(file), options, context);
+  Requests requests{kRequestNothing};
+  AfterIteration stopper([&](const Progress& progress) {
+    if (progress.iter == stop_at) requests.fetch_or(kRequestStop);
+  });
+  solver.add_observer(&stopper);
+  return solver.run(requests);
+}
+
+inline caffe::SolverState read_state(const std::string& path) {
+  caffe::SolverState state;
+  EXPECT_TRUE(state.ParseFromString(read_file(path))) << path;
+  return state;
+}
+
+/// The exit code that `act` fails with, and kOk when it does not.
+inline ExitCode exit_code_of(const std::function<void()>& act, std::string* message = nullptr) {
+  try {
+    act();
+  } catch (const Error& error) {
+    if (message) *message = error.what();
+    return error.code();
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace cortado
