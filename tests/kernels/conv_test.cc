@@ -56,21 +56,6 @@ struct Candidate {
 };
 const Candidate kOneDnn{"onednn", make_conv_onednn}, kGemm{"gemm", make_conv_gemm};
 
-/// Weights as a kernel stores them.
-struct StoredWeight {
-  StoredWeight(Context& context, const WeightFormat& format, const Values& plain) : format(format), memory(format.bytes()) {
-    format.from_plain(context, plain.data(), memory.data());
-  }
-  Values plain(Context& context) const {
-    memory.expect_intact();
-    Values values(size_t(format.shape().count()));
-    format.to_plain(context, memory.data(), values.data());
-    return values;
-  }
-  WeightFormat format;
-  Fenced memory;
-};
-
 /// Returns whether the candidate accepted; then everything it computes was compared.
 bool check(const Candidate& candidate, const ConvRequest& request) {
   const ConvShape& s = request.shape;
@@ -91,17 +76,17 @@ bool check(const Candidate& candidate, const ConvRequest& request) {
   const Fenced scratch(std::max(conv->forward_scratch(), conv->backward_scratch()));
   const float* bias_in = request.bias ? bias.data() : nullptr;
 
-  for (int pass = 0; pass < 2; ++pass) conv->forward(context, x_in.data(), w_in.memory.data(), bias_in, y.data(), scratch.data());
+  for (int pass = 0; pass < 2; ++pass) conv->forward(context, x_in.data(), w_in.data(), bias_in, y.data(), scratch.data());
   expect_near(y.values(), expected.y, 1e-4, "y");
 
   if (request.backward_data) {
-    conv->backward_data(context, dy_in.data(), w_in.memory.data(), dx.data(), scratch.data());
+    conv->backward_data(context, dy_in.data(), w_in.data(), dx.data(), scratch.data());
     expect_near(dx.values(), expected.dx, 1e-4, "dx");
   }
   if (request.backward_weights) {
-    StoredWeight dw(context, conv->weight_format(), w), dw_once(context, conv->weight_format(), w);
+    StoredWeight dw(context, conv->weight_format()), dw_once(context, conv->weight_format());
     Values dbias(bias.size(), NAN);
-    Conv::Gradients g{dw.memory.data(), request.bias ? dbias.data() : nullptr, false, false};
+    Conv::Gradients g{dw.data(), request.bias ? dbias.data() : nullptr, false, false};
     conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
     expect_near(dw.plain(context), expected.dw, 1e-4, "dw");
     expect_near(dbias, expected.dbias, 1e-4, "dbias");
@@ -115,7 +100,7 @@ bool check(const Candidate& candidate, const ConvRequest& request) {
     expect_near(dbias, twice_bias, 1e-4, "dbias added to");
 
     if (request.bias) {  // each may be unwanted
-      conv->backward_weights(context, x_in.data(), dy_in.data(), {dw_once.memory.data(), nullptr}, scratch.data());
+      conv->backward_weights(context, x_in.data(), dy_in.data(), {dw_once.data(), nullptr}, scratch.data());
       conv->backward_weights(context, x_in.data(), dy_in.data(), {nullptr, dbias.data()}, scratch.data());
       expect_near(dw_once.plain(context), expected.dw, 1e-4, "dw alone");
       expect_near(dbias, expected.dbias, 1e-4, "dbias alone");

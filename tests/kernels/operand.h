@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/rng.h"
 #include "core/tensor.h"
+#include "kernels/weight_format.h"
 
 namespace cortado::kernels::testing {
 
@@ -77,6 +78,32 @@ class Operand {
   }
 
   TensorSpec spec_;
+  Fenced memory_;
+};
+
+/// A weight as a kernel stores it; all NaN when it is not given.
+class StoredWeight {
+ public:
+  StoredWeight(Context&, const WeightFormat& format) : format_(format), memory_(format.bytes()) {}
+  StoredWeight(Context& context, const WeightFormat& format, const Values& plain) : StoredWeight(context, format) {
+    format_.from_plain(context, plain.data(), memory_.data());
+  }
+  float* data() const { return memory_.data(); }
+
+  /// In the user's order; the fence is intact and what the storage pads with is zero: solvers work on it, too.
+  Values plain(Context& context) const {
+    memory_.expect_intact();
+    Values values(size_t(format_.shape().count()));
+    format_.to_plain(context, memory_.data(), values.data());
+    const Fenced again(format_.bytes());
+    format_.from_plain(context, values.data(), again.data());
+    for (int64_t i = 0; i < format_.bytes() / 4; ++i)
+      if (again.data()[i] != data()[i]) ADD_FAILURE() << "padding of a weight is " << data()[i];
+    return values;
+  }
+
+ private:
+  WeightFormat format_;
   Fenced memory_;
 };
 

@@ -1,0 +1,77 @@
+// The fully connected product as three matrix products. Takes every request; weights in another format are made plain in
+// scratch for each call.
+
+#include <algorithm>
+
+#include "core/threads.h"
+#include "kernels/gemm.h"
+#include "kernels/inner_product.h"
+
+namespace cortado::kernels {
+namespace {
+
+class Gemm final : public InnerProduct {
+ public:
+  explicit Gemm(const InnerProductRequest& request)
+      : r_(request), format_(request.w_format.value_or(WeightFormat(request.weight()))) {}
+
+  std::string name() const override { return "gemm"; }
+  WeightFormat weight_format() const override { return format_; }
+  int64_t forward_scratch() const override {
+    return format_.is_plain() ? 0 : r_.weight().count() * int64_t(sizeof(float));
+  }
+  int64_t backward_scratch() const override { return forward_scratch(); }
+
+  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
+    gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, w, scratch), y);
+    if (!bias && !r_.relu) return;
+    parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t o = 0; o < r_.outputs; ++o) {
+          const float value = y[i * r_.outputs + o] + (bias ? bias[o] : 0);
+          y[i * r_.outputs + o] = r_.relu && value < 0 ? 0 : value;
+        }
+    });
+  }
+
+  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
+    gemm(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch), dx);
+  }
+
+  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) override {
+    if (d.bias) sum_rows(context, dy, d.bias, d.add_bias);
+    if (!d.w) return;
+    float* dw = format_.is_plain() ? d.w : static_cast<float*>(scratch);
+    if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
+    const float beta = d.add_w ? 1 : 0;
+    if (r_.transpose) gemm(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
+    else gemm(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
+    if (!format_.is_plain()) format_.from_plain(context, dw, d.w);
+  }
+
+ private:
+  const float* plain(Context& context, const float* w, void* scratch) const {
+    if (format_.is_plain()) return w;
+    format_.to_plain(context, w, static_cast<float*>(scratch));
+    return static_cast<float*>(scratch);
+  }
+
+  void sum_rows(Context& context, const float* dy, float* dbias, bool add) const {
+    parallel_ranges(context, r_.outputs, 64, [&](int64_t begin, int64_t end) {
+      if (!add) std::fill(dbias + begin, dbias + end, 0.0f);
+      for (int64_t i = 0; i < r_.rows; ++i)
+        for (int64_t o = begin; o < end; ++o) dbias[o] += dy[i * r_.outputs + o];
+    });
+  }
+
+  InnerProductRequest r_;
+  WeightFormat format_;
+};
+
+}  // namespace
+
+std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context&, std::string&) {
+  return std::make_unique<Gemm>(request);
+}
+
+}  // namespace cortado::kernels

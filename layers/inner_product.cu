@@ -1,0 +1,118 @@
+// InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those before
+// are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
+//
+// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "kernels/inner_product.h"
+#include "layers/filler.h"
+#include "layers/registry.h"
+#include "layers/relu.h"
+#include "layers/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+/// dy where the ReLU let y through, else 0.
+struct Mask {
+  const float* y;
+  float* dy;
+  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 ? dy[i] : 0; }
+};
+
+class InnerProductLayer : public Layer {
+ public:
+  explicit InnerProductLayer(const LayerOptions& options) : options_(options.config.inner_product_param()), relu_(options_.relu()) {
+    const std::string path = "inner_product_param";
+    if (options_.num_output() == 0)
+      throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
+                       options_.has_num_output() ? "num_output is 0" : "num_output is missing", "give the number of outputs");
+    if (options_.relu() && options_.negative_slope() != 0)
+      throw FieldError(path + ".negative_slope", "a slope within an inner product is not available",
+                       "write a ReLU layer with this negative_slope behind it");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const int axis = axis_of(x[0], options_.axis(), "inner_product_param.axis");
+    product_ = {.rows = x[0].count(0, axis), .inputs = x[0].count(axis), .outputs = options_.num_output(),
+                .transpose = options_.transpose(), .bias = options_.bias_term()};
+    std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
+    y.push_back(product_.outputs);
+    LayerShapes shapes{.y = {Shape(y)}, .w = {}};
+    add_weight(shapes, product_.weight(), options_.weight_filler(), "inner_product_param.weight_filler");
+    if (product_.bias) add_weight(shapes, Shape{product_.outputs}, options_.bias_filler(), "inner_product_param.bias_filler");
+    return shapes;
+  }
+
+  bool absorb(const Layer& next) override {
+    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+    if (!relu || relu->negative_slope() != 0 || relu_) return false;
+    return relu_ = true;
+  }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    const bool wants_dw = request.backward && (request.wants_dw[0] || (product_.bias && request.wants_dw[1]));
+    product_.relu = relu_;
+    product_.backward_data = request.backward && request.wants_dx[0];
+    product_.backward_weights = wants_dw;
+    if (request.fixed_weight_formats) product_.w_format = request.w_formats[0];
+    std::string refused;
+    kernel_ = kernels::plan_inner_product(product_, context, &refused);
+    LayerNeeds needs;
+    needs.algorithm = kernel_->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
+    needs.w_formats = {kernel_->weight_format()};
+    if (product_.bias) needs.w_formats.emplace_back(Shape{product_.outputs});
+    needs.forward_scratch = kernel_->forward_scratch();
+    needs.backward_scratch = kernel_->backward_scratch();
+    needs.backward_reads_x = {wants_dw};
+    needs.backward_reads_y = {request.backward && relu_};
+    needs.overwrites_dy = request.backward && relu_;
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    kernel_->forward(context, io.x[0].f32(), io.w[0].f32(), product_.bias ? io.w[1].f32() : nullptr, io.y[0].f32(), io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    const float* dy = io.dy[0].f32();
+    if (relu_) for_each(context, io.y[0].count(), Mask{io.y[0].f32(), io.dy[0].f32()});
+    kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
+    if (product_.bias) {
+      d.bias = io.dw[1].f32();
+      d.add_bias = io.adds(1);
+    }
+    if (d.w || d.bias) kernel_->backward_weights(context, io.x[0].f32(), dy, d, io.scratch);
+    if (io.dx[0]) kernel_->backward_data(context, dy, io.w[0].f32(), io.dx[0].f32(), io.scratch);
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    return checked_mul(y[0].count(), 2 * product_.inputs + (product_.bias ? 1 : 0) + (relu_ ? 1 : 0));
+  }
+
+ private:
+  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler, const std::string& field) {
+    check_filler(filler, shape, field);
+    shapes.w.push_back({.shape = shape, .filler = filler});
+  }
+
+  const caffe::InnerProductParameter& options_;
+  bool relu_;
+  kernels::InnerProductRequest product_;
+  std::unique_ptr<kernels::InnerProduct> kernel_;
+};
+
+const RegisterLayer registered({
+    .name = "InnerProduct",
+    .help = "every output is a weighted sum of all inputs",
+    .options = "inner_product_param",
+    .least_x = 1, .most_x = 1,
+    .least_y = 1, .most_y = 1,
+    .make = make_layer<InnerProductLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,121 @@
+// Every candidate against the definition in double.
+
+#include "kernels/inner_product.h"
+
+#include "tests/kernels/operand.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace testing;
+
+using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Context&, std::string&);
+
+std::string name_of(const InnerProductRequest& r) {
+  return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) + (r.transpose ? " transposed" : "") +
+         (r.bias ? " bias" : "") + (r.relu ? " relu" : "");
+}
+
+/// Returns whether the candidate accepted; then everything it computes was compared.
+bool check(Make make, const InnerProductRequest& r) {
+  SCOPED_TRACE(name_of(r));
+  Context context(2);
+  std::string why;
+  const auto product = make(r, context, why);
+  if (!product) {
+    EXPECT_FALSE(why.empty());
+    return false;
+  }
+  const Values x = random_values(r.rows * r.inputs, 1), w = random_values(r.weight().count(), 2), bias = random_values(r.bias ? r.outputs : 0, 3),
+               dy = random_values(r.rows * r.outputs, 4);
+  std::vector<double> y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
+  for (int64_t i = 0; i < r.rows; ++i)
+    for (int64_t o = 0; o < r.outputs; ++o) {
+      const size_t at = size_t(i * r.outputs + o);
+      for (int64_t k = 0; k < r.inputs; ++k) {
+        const size_t in = size_t(i * r.inputs + k), weight = size_t(r.transpose ? k * r.outputs + o : o * r.inputs + k);
+        y[at] += double(x[in]) * w[weight];
+        dx[in] += double(dy[at]) * w[weight];
+        dw[weight] += double(dy[at]) * x[in];
+      }
+      if (r.bias) y[at] += bias[size_t(o)], dbias[size_t(o)] += dy[at];
+      if (r.relu) y[at] = std::max(0.0, y[at]);
+    }
+
+  const WeightFormat format = product->weight_format();
+  const TensorSpec x_spec{{r.rows, r.inputs}}, y_spec{{r.rows, r.outputs}};
+  const Operand x_in(x_spec, x), dy_in(y_spec, dy), y_out(y_spec), dx_out(x_spec);
+  const StoredWeight w_in(context, format, w);
+  StoredWeight dw_out(context, format), dw_alone(context, format);
+  const Fenced scratch(std::max(product->forward_scratch(), product->backward_scratch()));
+
+  product->forward(context, x_in.data(), w_in.data(), r.bias ? bias.data() : nullptr, y_out.data(), scratch.data());
+  expect_near(y_out.values(), y, 1e-4, "y");
+  if (r.backward_data) {
+    product->backward_data(context, dy_in.data(), w_in.data(), dx_out.data(), scratch.data());
+    expect_near(dx_out.values(), dx, 1e-4, "dx");
+  }
+  if (r.backward_weights) {
+    Values dbias_out(bias.size(), NAN);
+    InnerProduct::Gradients d{dw_out.data(), r.bias ? dbias_out.data() : nullptr};
+    product->backward_weights(context, x_in.data(), dy_in.data(), d, scratch.data());
+    expect_near(dw_out.plain(context), dw, 1e-4, "dw");
+    expect_near(dbias_out, dbias, 1e-4, "dbias");
+    d.add_w = d.add_bias = true;
+    product->backward_weights(context, x_in.data(), dy_in.data(), d, scratch.data());
+    product->backward_weights(context, x_in.data(), dy_in.data(), {dw_alone.data(), nullptr}, scratch.data());
+    expect_near(dw_alone.plain(context), dw, 1e-4, "dw alone");
+    for (double& v : dw) v *= 2;
+    for (double& v : dbias) v *= 2;
+    expect_near(dw_out.plain(context), dw, 1e-4, "dw added to");
+    expect_near(dbias_out, dbias, 1e-4, "dbias added to");
+  }
+  EXPECT_EQ(w_in.plain(context), w) << "the weights were changed";
+  scratch.expect_intact();
+  return true;
+}
+
+std::vector<InnerProductRequest> requests() {
+  std::vector<InnerProductRequest> list;
+  const int64_t sizes[][3] = {{1, 1, 1}, {64, 80, 50}, {7, 33, 10}, {1, 100, 130}, {100, 64, 10}, {16, 16, 16}, {3, 5, 1}};
+  for (const auto& [rows, inputs, outputs] : sizes)
+    for (int options = 0; options < 8; ++options)
+      list.push_back({rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0, true, true});
+  return list;
+}
+
+TEST(InnerProduct, GemmAgreesWithTheDefinition) {
+  for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_gemm, request));
+}
+
+TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
+  for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_onednn, request));
+}
+
+TEST(InnerProduct, WorksInGivenWeightFormats) {
+  Context context(2);
+  std::string why;
+  const InnerProductRequest blocks{64, 80, 50, false, true, false, true, true};
+  const auto owner = make_inner_product_onednn(blocks, context, why);
+  ASSERT_TRUE(owner) << why;
+  ASSERT_FALSE(owner->weight_format().is_plain());
+  for (const WeightFormat& format : {owner->weight_format(), WeightFormat(blocks.weight())})
+    for (int64_t rows : {64, 1, 7}) {
+      InnerProductRequest request = blocks;
+      request.rows = rows;
+      request.w_format = format;
+      EXPECT_TRUE(check(make_inner_product_onednn, request));
+      EXPECT_TRUE(check(make_inner_product_gemm, request));
+    }
+}
+
+TEST(InnerProduct, EmptySumsAreZero) {
+  for (const auto& [rows, inputs, outputs] : {std::tuple{0, 3, 2}, {2, 0, 3}}) {
+    InnerProductRequest request{rows, inputs, outputs, false, true, false, true, true};
+    EXPECT_FALSE(check(make_inner_product_onednn, request));
+    EXPECT_TRUE(check(make_inner_product_gemm, request));
+  }
+}
+
+}  // namespace
+}  // namespace cortado::kernels
