@@ -30,7 +30,7 @@ class Pool {
   virtual int64_t backward_scratch() const { return 0; }
   /// `argmax` (null unless requested) gets h * W + w of each largest value, as floats, -1 for a window without any.
   virtual void forward(Context& context, const float* x, float* y, float* argmax, void* saved, void* scratch) = 0;
-  /// Overwrites dx.
+  /// Overwrites dx. dy may be null if argmax was requested: no gradient arrives, dx becomes zero.
   virtual void backward(Context& context, const float* dy, float* dx, const void* saved, void* scratch) = 0;
 };
 

@@ -151,6 +151,7 @@ class Own final : public Pool {
     parallel_ranges(context, planes_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {  // one plane at a time, so that zeros are still in the cache
         std::memset(dx + plane * h_ * w_ * width, 0, size_t(h_ * w_ * width) * sizeof(float));
+        if (!dy) continue;
         if (r_.average) spread_average<width>(plane, dy, dx);
         else if (small_) hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
         else hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));

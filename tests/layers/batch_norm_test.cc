@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+struct Norm {
+  double eps = 1e-5;
+  bool average = false;  ///< use the stored statistics
+  bool scale = false, bias = false, relu = false;
+};
+
+int64_t channel_of(const Shape& shape, size_t i) { return shape.axes() < 2 ? 0 : int64_t(i) / shape.count(2) % shape[1]; }
+
+/// Mean and biased variance of each channel of x in two passes.
+std::pair<std::vector<double>, std::vector<double>> statistics(const Array& x) {
+  const int64_t channels = x.shape.axes() < 2 ? 1 : x.shape[1];
+  const double values = double(x.size()) / double(channels);
+  std::vector<double> mean(static_cast<size_t>(channels)), variance(mean);
+  for (size_t i = 0; i < x.size(); ++i) mean[size_t(channel_of(x.shape, i))] += x[i] / values;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = size_t(channel_of(x.shape, i));
+    variance[c] += (x[i] - mean[c]) * (x[i] - mean[c]) / values;
+  }
+  return {mean, variance};
+}
+
+Array normalise(const Array& x, const Arrays& w, const Norm& o) {
+  auto [mean, variance] = statistics(x);
+  for (size_t c = 0; o.average && c < mean.size(); ++c) {
+    const double factor = w[2][0];
+    mean[c] = factor == 0 ? 0 : w[0][c] / factor;
+    variance[c] = factor == 0 ? 0 : w[1][c] / factor;
+  }
+  Array y(x.shape);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = size_t(channel_of(x.shape, i));
+    y[i] = (x[i] - mean[c]) / std::sqrt(variance[c] + o.eps);
+    if (o.scale) y[i] = y[i] * w[3][c] + (o.bias ? w[4][c] : 0);
+    if (o.relu) y[i] = std::max(y[i], 0.0);
+  }
+  return y;
+}
+
+LayerCase norm(const Shape& shape, const Norm& o, const std::string& options = "", const std::string& follower = "") {
+  const Shape channels = {shape.axes() < 2 ? 1 : shape[1]};
+  return {
+      .layer = "type: 'BatchNorm' batch_norm_param { " + options + (o.average ? " use_global_stats: true }" : " }"),
+      .x = {random(shape, 1, -1, 3)},
+      .reference = [=](const Arrays& x, const Arrays& w) -> Arrays { return {normalise(x[0], w, o)}; },
+      .w = {random(channels, 2), random(channels, 3, 1, 3), Array({1}, 2.5)},
+      .follower = follower,
+  };
+}
+
+const std::vector<Shape> kShapes = {{2, 20, 3, 4}, {3, 32, 5, 7}, {4, 3, 1, 1}, {6, 37}, {5, 16}, {7}, {2, 3, 4, 5, 2}, {2, 1, 8, 8}};
+
+TEST(BatchNorm, GivesMeanZeroAndVarianceOne) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(shape.str());
+    LayerCase layer_case = norm(shape, {});
+    layer_case.channels_last = true;
+    check_layer(layer_case);
+  }
+  check_layer(norm({2, 20, 3, 4}, {.eps = 0.5}, "eps: 0.5"));
+}
+
+TEST(BatchNorm, UsesTheAverageWhenTold) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(shape.str());
+    check_layer(norm(shape, {.average = true}));
+  }
+}
+
+TEST(BatchNorm, UsesTheAverageInTesting) {
+  LayerCase layer_case = norm({2, 20, 3, 4}, {.average = true});
+  layer_case.layer = "type: 'BatchNorm'";
+  layer_case.phase = caffe::TEST;
+  check_layer(layer_case);
+}
+
+TEST(BatchNorm, WithoutAnAverageItDividesByTheRootOfEps) {
+  LayerCase layer_case = norm({2, 3, 2, 2}, {.eps = 0.25, .average = true}, "eps: 0.25");
+  layer_case.w[2] = Array({1}, 0.0);
+  check_layer(layer_case);
+}
+
+TEST(BatchNorm, TakesOverAScale) {
+  for (const bool average : {false, true}) {
+    check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true}, "", "type: 'Scale'"));
+    check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true, .bias = true}, "", "type: 'Scale' scale_param { bias_term: true }"));
+    check_layer(norm({6, 37}, {.average = average, .scale = true, .bias = true}, "", "type: 'Scale' scale_param { bias_term: true }"));
+  }
+}
+
+TEST(BatchNorm, TakesOverARelu) {
+  for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}})
+    for (const bool average : {false, true}) {
+      check_layer(norm(shape, {.average = average, .relu = true}, "", "type: 'ReLU'"));
+      // With factors of its own in place of a Scale: the harness takes one follower.
+      check_layer(norm(shape, {.average = average, .scale = true, .bias = true, .relu = true}, "scale_bias: true", "type: 'ReLU'"));
+    }
+}
+
+TEST(BatchNorm, LeavesOtherFollowersAlone) {
+  const auto absorbs = [](const std::string& follower) {
+    return MadeLayer("type: 'BatchNorm'", follower, {{2, 3, 4, 5}}).absorbed;
+  };
+  EXPECT_TRUE(absorbs("type: 'Scale'"));
+  EXPECT_FALSE(absorbs("type: 'Scale' scale_param { axis: 2 }"));
+  EXPECT_FALSE(absorbs("type: 'Scale' scale_param { num_axes: 2 }"));
+  EXPECT_FALSE(absorbs("type: 'ReLU' relu_param { negative_slope: 0.1 }"));
+  EXPECT_FALSE(absorbs("type: 'Sigmoid'"));
+}
+
+TEST(BatchNorm, KeepsARunningAverageAsCaffeDoes) {
+  const Array x = random({3, 2, 2, 5}, 1, -1, 3);
+  LayerRun run("type: 'BatchNorm' batch_norm_param { moving_average_fraction: 0.5 }", {x}, {},
+               {Array({2}, 0.0), Array({2}, 0.0), Array({1}, 0.0)});
+  run.forward();
+  run.forward();
+  const auto [mean, variance] = statistics(x);
+  for (size_t c = 0; c < 2; ++c) {
+    EXPECT_NEAR(run.stored_w(0)[c], 1.5 * mean[c], 1e-5);
+    EXPECT_NEAR(run.stored_w(1)[c], 1.5 * variance[c] * 30 / 29, 1e-5);
+  }
+  EXPECT_EQ(run.stored_w(2)[0], 1.5);
+}
+
+TEST(BatchNorm, TheVarianceOfOneValueIsNotCorrected) {
+  LayerRun run("type: 'BatchNorm'", {Array({1, 2}, {3, 4})}, {}, {Array({2}, 0.0), Array({2}, 0.0), Array({1}, 0.0)});
+  run.forward();
+  EXPECT_EQ(run.stored_w(0)[1], 4);
+  EXPECT_EQ(run.stored_w(1)[1], 0);
+}
+
+TEST(BatchNorm, DoesNotTouchTheAverageInTesting) {
+  RunOptions options;
+  options.phase = caffe::TEST;
+  const Arrays w = {Array({2}, 1.0), Array({2}, 2.0), Array({1}, 3.0)};
+  LayerRun run("type: 'BatchNorm'", {random({3, 2}, 1)}, options, w);
+  run.forward();
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(run.stored_w(i).values, w[i].values);
+}
+
+TEST(BatchNorm, KeepsItsPrecisionFarFromZero) {
+  Array x = random({4, 20, 9, 9}, 1);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = double(float(x[i] + 1000));
+  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
+    RunOptions options;
+    options.layout = layout;
+    LayerRun run("type: 'BatchNorm'", {x}, options);
+    run.forward();
+    expect_near(run.y()[0], normalise(x, {}, {}), 1e-3, "y");
+  }
+}
+
+TEST(BatchNorm, ExplainsWhatIsWrong) {
+  expect_field_error("type: 'BatchNorm'", {Shape()}, "bottom[0]", "needs at least 1");
+  expect_field_error("type: 'BatchNorm' batch_norm_param { eps: -1 }", {{2, 3}}, "batch_norm_param.eps", "negative");
+  expect_field_error("type: 'BatchNorm' batch_norm_param { moving_average_fraction: 1.5 }", {{2, 3}},
+                     "batch_norm_param.moving_average_fraction", "[0, 1]");
+}
+
+}  // namespace
+}  // namespace cortado::harness

@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "core/error.h"
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+enum class By { kAll, kCounted, kOuter, kOne };
+
+struct Rule {
+  By by = By::kCounted;
+  double ignored = -1e9;
+  int axis = 1;
+};
+
+/// The loss and the probabilities from their definitions.
+Arrays loss_of(const Arrays& x, const Rule& rule) {
+  const Shape& s = x[0].shape;
+  const int64_t outer = s.count(0, rule.axis), classes = s[rule.axis], inner = s.count(rule.axis + 1);
+  Array p(s);
+  double loss = 0, counted = 0;
+  for (int64_t r = 0; r < outer * inner; ++r) {
+    const auto at = [&](int64_t c) { return size_t((r / inner * classes + c) * inner + r % inner); };
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
+    for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
+    const double label = x[1][size_t(r)];
+    if (label == rule.ignored) continue;
+    counted += 1;
+    loss -= std::log(std::max(p[at(int64_t(label))], double(FLT_MIN)));
+  }
+  const double by = rule.by == By::kAll ? double(outer * inner) : rule.by == By::kCounted ? counted : rule.by == By::kOuter ? double(outer) : 1;
+  return {Array(Shape(), loss / std::max(1.0, by)), p};
+}
+
+LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule, bool shows_p = false) {
+  return {
+      .layer = "type: 'SoftmaxWithLoss' top: 'loss' " + std::string(shows_p ? "top: 'p' " : "") + options,
+      .x = {random(shape, 1, -3, 3), random_labels(labels, 2, shape[rule.axis])},
+      .reference = [=](const Arrays& x, const Arrays&) -> Arrays {
+        const Arrays y = loss_of(x, rule);
+        return shows_p ? y : Arrays{y[0]};
+      },
+  };
+}
+
+TEST(SoftmaxWithLoss, IsTheNegativeLogLikelihood) { check_layer(loss_case("", {6, 10}, {6}, {})); }
+
+TEST(SoftmaxWithLoss, JudgesEveryPlaceOfAnImage) {
+  check_layer(loss_case("", {2, 5, 3, 4}, {2, 1, 3, 4}, {}));
+  check_layer(loss_case("softmax_param { axis: -1 }", {2, 3, 7}, {2, 3}, {.axis = 2}));
+}
+
+TEST(SoftmaxWithLoss, DividesAsToldTo) {
+  const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
+  const double ignored = 2;
+  const std::string ignore = "ignore_label: 2 ";
+  check_layer(loss_case("loss_param { " + ignore + "}", x, labels, {By::kCounted, ignored}));
+  check_layer(loss_case("loss_param { " + ignore + "normalization: VALID }", x, labels, {By::kCounted, ignored}));
+  check_layer(loss_case("loss_param { " + ignore + "normalization: FULL }", x, labels, {By::kAll, ignored}));
+  check_layer(loss_case("loss_param { " + ignore + "normalization: BATCH_SIZE }", x, labels, {By::kOuter, ignored}));
+  check_layer(loss_case("loss_param { " + ignore + "normalization: NONE }", x, labels, {By::kOne, ignored}));
+  check_layer(loss_case("loss_param { normalize: false }", x, labels, {By::kOuter}));
+  check_layer(loss_case("loss_param { normalize: true }", x, labels, {By::kCounted}));
+  check_layer(loss_case("loss_param { normalize: false normalization: FULL }", x, labels, {By::kAll}));
+}
+
+TEST(SoftmaxWithLoss, ShowsTheProbabilities) {
+  check_layer(loss_case("", {6, 10}, {6}, {}, true));
+  check_layer(loss_case("loss_param { ignore_label: 1 }", {2, 5, 3, 4}, {2, 3, 4}, {By::kCounted, 1}, true));
+}
+
+TEST(SoftmaxWithLoss, IsZeroWhenEveryLabelIsIgnored) {
+  LayerCase layer_case = loss_case("loss_param { ignore_label: 255 }", {3, 4}, {3}, {By::kCounted, 255});
+  layer_case.x[1] = Array({3}, 255.0);
+  check_layer(layer_case);
+}
+
+TEST(SoftmaxWithLoss, ADeadNetSays87) {
+  LayerRun run("type: 'SoftmaxWithLoss'", {Array({1, 2}, {0, 1000}), Array({1}, {0})});
+  run.forward();
+  EXPECT_NEAR(run.y()[0][0], 87.3365, 1e-4);
+}
+
+TEST(SoftmaxWithLoss, NamesALabelThatIsNoClass) {
+  const auto message = [](const Shape& shape, const Array& labels) -> std::string {
+    LayerRun run("type: 'SoftmaxWithLoss' loss_param { ignore_label: -1 }", {Array(shape), labels});
+    try {
+      run.forward();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kData);
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_NE(message({3, 10}, Array({3}, {0, 9, 10})).find("label 10 of item 2 is not one of the 10 classes"), std::string::npos);
+  EXPECT_NE(message({3, 10}, Array({3}, {-1, -2, 0})).find("label -2 of item 1"), std::string::npos);
+  EXPECT_NE(message({3, 10}, Array({3}, {0.5, 0, 0})).find("label 0.5 of item 0"), std::string::npos);
+  EXPECT_NE(message({1, 2, 1, 3}, Array({1, 1, 3}, {0, 1, NAN})).find("label nan of item 0, place 2"), std::string::npos);
+  EXPECT_EQ(message({3, 10}, Array({3}, {-1, 9, 0})), "no error");
+}
+
+TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
+  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 10}}, "bottom[1]", "there are 40 labels (4x10) for 4 predictions (4x10)");
+  expect_field_error("type: 'SoftmaxWithLoss' softmax_param { axis: 5 }", {{4, 10}, {4}}, "softmax_param.axis", "does not exist");
+  expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4}}, "loss_param.label_smoothing",
+                     "not available");
+}
+
+}  // namespace
+}  // namespace cortado::harness
