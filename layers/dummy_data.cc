@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "layers/blob_shape.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
+#include "layers/shape_rules.h"
 #include "layers/words.h"
 
 namespace cortado {

@@ -1,8 +1,8 @@
 // Input: tops that the user of the net fills; input_param says their shapes, one for all or one for each.
 
 #include "core/error.h"
-#include "layers/blob_shape.h"
 #include "layers/registry.h"
+#include "layers/shape_rules.h"
 #include "layers/words.h"
 
 namespace cortado {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "layers/registry.h"
+#include "layers/shape_rules.h"
 #include "layers/words.h"
 
 namespace cortado {
@@ -52,7 +53,7 @@ ReshapeLayer::Window ReshapeLayer::window(const Shape& x) const {
 /// Entry i of the new shape; -1 where it is to be worked out.
 int64_t ReshapeLayer::extent(int i, int begin, const Shape& x) const {
   const int64_t wanted = param_.shape().dim(i);
-  if (wanted < -1) throw FieldError("reshape_param.shape", "extent " + std::to_string(wanted) + " is negative", "-1 is worked out");
+  if (wanted != -1) require_extent(wanted, "reshape_param.shape");
   if (wanted != 0) return wanted;
   if (begin + i < x.axes()) return x[begin + i];
   throw FieldError("reshape_param.shape", "entry " + std::to_string(i) + " is 0, which keeps axis " + std::to_string(begin + i) +
@@ -75,7 +76,7 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
     throw FieldError("reshape_param.shape", "the new shape has " + std::to_string(dims.size()) + " axes, more than 32");
 
   Shape y(dims);
-  const int64_t have = x[0].count(), rest = y.count();
+  const int64_t have = x[0].count(), rest = count_of_elements(y, "reshape_param.shape");
   const std::string arithmetic = "bottom[0] of shape " + x[0].str() + " has " + count_of(have, "element", "elements");
   if (open >= 0) {
     if (rest == 0 || have % rest != 0)

@@ -26,4 +26,26 @@ void require_axes(const Shape& shape, int least) {
                                     "; this layer needs at least " + std::to_string(least));
 }
 
+Shape shape_of(const caffe::BlobShape& message, const std::string& field) {
+  if (message.dim_size() > Shape::kMostAxes)
+    throw FieldError(field, "the shape has " + std::to_string(message.dim_size()) + " axes, more than 32");
+  for (const int64_t extent : message.dim()) require_extent(extent, field);
+  const Shape shape(std::vector<int64_t>(message.dim().begin(), message.dim().end()));
+  count_of_elements(shape, field);
+  return shape;
+}
+
+void require_extent(int64_t extent, const std::string& field) {
+  if (extent < 0) throw FieldError(field, "the extent " + std::to_string(extent) + " is negative");
+  if (extent > int64_t(1) << 40) throw FieldError(field, "the extent " + std::to_string(extent) + " is more than any memory holds");
+}
+
+int64_t count_of_elements(const Shape& shape, const std::string& field) {
+  try {
+    return shape.count();
+  } catch (const FieldError& error) {
+    throw FieldError(field, error.message());
+  }
+}
+
 }  // namespace cortado

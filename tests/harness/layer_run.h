@@ -36,8 +36,8 @@ struct RunOptions {
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
   bool in_place = false;           ///< y over x and dx over dy, where the layer allows it
-  std::vector<bool> wants_dx;      ///< empty: whatever is differentiable
-  std::vector<bool> has_dy;        ///< empty: all
+  std::vector<bool> wants_dx = {}; ///< empty: whatever is differentiable
+  std::vector<bool> has_dy = {};   ///< empty: all
   bool add_dw = false;             ///< dw starts with kOldGradient and is added to
   bool accumulate = false;         ///< the same through Operands::accumulate
   uint64_t seed = 1, pass = 0, layer_seed = 7;

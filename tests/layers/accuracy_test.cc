@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+Arrays accuracy(const std::string& options, const Array& scores, const Array& labels, const std::string& tops = "") {
+  LayerRun run("type: 'Accuracy' " + tops + " accuracy_param { " + options + " }", {scores, labels}, {.backward = false});
+  run.forward();
+  return run.y();
+}
+
+const Array kScores({4, 3}, {3, 2, 1,  //
+                             1, 3, 2,  //
+                             2, 1, 3,  //
+                             1, 2, 3});
+
+TEST(Accuracy, CountsSamplesWhoseBestClassIsTrue) {
+  const Arrays y = accuracy("", kScores, Array({4}, {0, 1, 0, 0}));
+  EXPECT_EQ(y[0].shape, Shape());
+  EXPECT_EQ(y[0][0], 0.5);
+}
+
+TEST(Accuracy, LooksAtTheBestK) {
+  EXPECT_EQ(accuracy("top_k: 2", kScores, Array({4}, {1, 0, 0, 0}))[0][0], 0.5);
+  EXPECT_EQ(accuracy("top_k: 3", kScores, Array({4}, {1, 0, 0, 0}))[0][0], 1);
+}
+
+TEST(Accuracy, CountsTiesAgainstTheSample) {
+  const Array equal({2, 3}, 1.0);
+  EXPECT_EQ(accuracy("", equal, Array({2}, {0, 2}))[0][0], 0);
+  EXPECT_EQ(accuracy("top_k: 2", equal, Array({2}, {0, 2}))[0][0], 0);
+  EXPECT_EQ(accuracy("top_k: 3", equal, Array({2}, {0, 2}))[0][0], 1);
+}
+
+TEST(Accuracy, CountsNanAgainstTheSample) {
+  EXPECT_EQ(accuracy("", Array({1, 2}, {NAN, NAN}), Array({1}, 0.0))[0][0], 0);
+}
+
+TEST(Accuracy, LeavesOutTheIgnoredLabel) {
+  EXPECT_EQ(accuracy("ignore_label: -1", kScores, Array({4}, {0, -1, -1, 0}))[0][0], 0.5);
+  EXPECT_EQ(accuracy("ignore_label: 0", kScores, Array({4}, {0, 0, 0, 0}))[0][0], 0) << "nothing left";
+}
+
+TEST(Accuracy, TellsTheClassesApart) {
+  const Arrays y = accuracy("", kScores, Array({4}, {0, 1, 0, 0}), "top: 'all' top: 'each'");
+  EXPECT_EQ(y[1].shape, Shape{3});
+  EXPECT_NEAR(y[1][0], 1.0 / 3, 1e-6);
+  EXPECT_EQ(y[1][1], 1);
+  EXPECT_EQ(y[1][2], 0) << "does not occur";
+}
+
+TEST(Accuracy, LooksAlongItsAxis) {
+  // 1 x 2 classes x 3 places
+  const Array scores({1, 2, 3}, {1, 5, 2,  //
+                                 2, 4, 1});
+  EXPECT_NEAR(accuracy("", scores, Array({1, 3}, {1, 0, 1}))[0][0], 2.0 / 3, 1e-6);
+  EXPECT_NEAR(accuracy("axis: -1", Array({1, 2}, {1, 2}), Array({1}, 1.0))[0][0], 1, 1e-6);
+}
+
+TEST(Accuracy, RefusesLabelsThatAreNoClass) {
+  for (const double label : {3.0, -1.0, 1e30, double(NAN)}) {
+    try {
+      accuracy("", kScores, Array({4}, {0, 1, label, 0}));
+      ADD_FAILURE() << label;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kData);
+      EXPECT_NE(error.mistakes()[0].message.find("at index 2 is not one of the 3 classes"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Accuracy, RefusesWhatDoesNotFit) {
+  expect_field_error("type: 'Accuracy'", {{4, 3}, {5}}, "bottom[1]", "5 labels, but the scores of shape 4x3");
+  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 4 }", {{4, 3}, {4}}, "accuracy_param.top_k", "3 classes");
+  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 0 }", {{4, 3}, {4}}, "accuracy_param.top_k", "top_k is 0");
+  expect_field_error("type: 'Accuracy' accuracy_param { axis: 2 }", {{4, 3}, {4}}, "accuracy_param.axis", "axis 2 does not exist");
+}
+
+TEST(Accuracy, HasNoGradient) {
+  const MadeLayer made("type: 'Accuracy'", "", {{4, 3}, {4}});
+  EXPECT_FALSE(made.layer->differentiable(0));
+  EXPECT_FALSE(made.layer->differentiable(1));
+  EXPECT_FALSE(made.layer->is_loss());
+}
+
+}  // namespace
+}  // namespace cortado::harness
