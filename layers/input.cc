@@ -15,8 +15,10 @@ class InputLayer : public Layer {
     const caffe::InputParameter& param = options.config.input_param();
     const int tops = options.config.top_size();
     if (param.shape_size() != 1 && param.shape_size() != tops)
-      throw FieldError("input_param.shape", count_of(param.shape_size(), "shape", "shapes") + " for " + count_of(tops, "top", "tops"),
-                       "write one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
+      throw FieldError(
+          "input_param.shape",
+          count_of(param.shape_size(), "shape", "shapes") + " for " + count_of(tops, "top", "tops"),
+          "write one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
     for (int i = 0; i < tops; ++i) {
       const int from = param.shape_size() == 1 ? 0 : i;
       shapes_.push_back(shape_of(param.shape(from), "input_param.shape[" + std::to_string(from) + "]"));
@@ -24,7 +26,7 @@ class InputLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>&) override { return {.y = shapes_, .w = {}}; }
-  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {.y_persists = true}; }
   void forward(Context&, const Operands&) override {}
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
@@ -36,8 +38,10 @@ const RegisterLayer registered({
     .name = "Input",
     .help = "blobs that the user of the net fills",
     .options = "input_param",
-    .least_x = 0, .most_x = 0,
-    .least_y = 1, .most_y = -1,
+    .least_x = 0,
+    .most_x = 0,
+    .least_y = 1,
+    .most_y = -1,
     .make = make_layer<InputLayer>,
 });
 
