@@ -50,8 +50,10 @@ const RegisterLayer registered({
     .name = "AbsVal",
     .help = "the absolute value",
     .options = "",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<AbsValLayer>,
 });
 

@@ -1,9 +1,9 @@
-// Accuracy: the share of samples whose true class is among the top_k best scores, and, as a second top, that share for each
-// class apart (0 for a class that does not occur).
+// Accuracy: the share of samples whose true class is among the top_k best scores, and, as a second top, that share for
+// each class apart (0 for a class that does not occur).
 //
-// A sample is right if fewer than top_k other classes score at least as much as the true one: ties count against it, so equal
-// scores everywhere are 0 % right. (NVIDIA's and Intel's Caffe let ties favour the higher class.) NaN scores count against it
-// too, where Caffe would call such a sample right. Samples with ignore_label do not count.
+// A sample is right if fewer than top_k other classes score at least as much as the true one: ties count against it, so
+// equal scores everywhere are 0 % right. (NVIDIA's and Intel's Caffe let ties favour the higher class.) NaN scores
+// count against it too, where Caffe would call such a sample right. Samples with ignore_label do not count.
 
 #include <vector>
 
@@ -43,11 +43,14 @@ LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
   classes_ = x[0][axis];
   inner_ = x[0].count(axis + 1);
   if (x[1].count() != outer_ * inner_)
-    throw FieldError("bottom[1]", "it has " + count_of(x[1].count(), "label", "labels") + ", but the scores of shape " + x[0].str() +
-                                      " with classes along axis " + std::to_string(axis) + " need " + std::to_string(outer_ * inner_),
+    throw FieldError("bottom[1]",
+                     "it has " + count_of(x[1].count(), "label", "labels") + ", but the scores of shape " + x[0].str() +
+                         " with classes along axis " + std::to_string(axis) + " need " +
+                         std::to_string(outer_ * inner_),
                      "one label for each score vector, e.g. 64 labels for scores of shape 64x10");
   if (param_.top_k() < 1 || int64_t(param_.top_k()) > classes_)
-    throw FieldError("accuracy_param.top_k", "top_k is " + std::to_string(param_.top_k()) + ", but must lie between 1 and the " +
+    throw FieldError("accuracy_param.top_k", "top_k is " + std::to_string(param_.top_k()) +
+                                                 ", but must lie between 1 and the " +
                                                  count_of(classes_, "class", "classes") + " of bottom[0]");
   LayerShapes shapes{.y = {Shape()}, .w = {}};
   if (per_class_) shapes.y.push_back(Shape{classes_});
@@ -63,8 +66,9 @@ LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context&) {
 /// The label as a class number. Throws Error(kData).
 int64_t AccuracyLayer::checked_class(float label, int64_t sample) const {
   if (label >= 0 && label < float(classes_)) return int64_t(label);
-  throw Error(ExitCode::kData, "label " + text_of(label) + " at index " + std::to_string(sample) + " is not one of the " +
-                                   std::to_string(classes_) + " classes, 0 to " + std::to_string(classes_ - 1),
+  throw Error(ExitCode::kData,
+              "label " + text_of(label) + " at index " + std::to_string(sample) + " is not one of the " +
+                  std::to_string(classes_) + " classes, 0 to " + std::to_string(classes_ - 1),
               "the dataset's labels and the number of classes must fit; ignore_label excludes one value");
 }
 
@@ -100,8 +104,10 @@ const RegisterLayer registered({
     .name = "Accuracy",
     .help = "share of samples whose true class is among the best scores",
     .options = "accuracy_param",
-    .least_x = 2, .most_x = 2,
-    .least_y = 1, .most_y = 2,
+    .least_x = 2,
+    .most_x = 2,
+    .least_y = 1,
+    .most_y = 2,
     .make = make_layer<AccuracyLayer>,
 });
 

@@ -1,5 +1,5 @@
-// Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are equal.
-// Backward hands each bottom its part of dy. A single bottom is passed on as it is.
+// Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are
+// equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
 
 #include "core/error.h"
 #include "layers/registry.h"
@@ -14,7 +14,8 @@ class ConcatLayer : public Layer {
  public:
   explicit ConcatLayer(const LayerOptions& options) : param_(options.config.concat_param()) {
     if (param_.has_axis() && param_.has_concat_dim())
-      throw FieldError("concat_param.concat_dim", "axis and concat_dim are both set", "concat_dim is the old name: keep axis");
+      throw FieldError("concat_param.concat_dim", "axis and concat_dim are both set",
+                       "concat_dim is the old name: keep axis");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -38,8 +39,9 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
     Shape rest = x[i];
     if (rest.axes() == y.axes()) rest[axis_] = y[axis_];
     if (rest != y)
-      throw FieldError("bottom[" + std::to_string(i) + "]", "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
-                       "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
+      throw FieldError(
+          "bottom[" + std::to_string(i) + "]", "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
+          "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
     y[axis_] += x[i][axis_];
   }
   return {.y = {y}, .w = {}};
@@ -77,8 +79,10 @@ const RegisterLayer registered({
     .name = "Concat",
     .help = "joins tensors along one axis",
     .options = "concat_param",
-    .least_x = 1, .most_x = -1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = -1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<ConcatLayer>,
 });
 

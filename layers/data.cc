@@ -1,9 +1,10 @@
-// Data: batches of a dataset, decoded and transformed ahead of need by data/pipeline.h; tops are images and, if there is a
-// second, labels.
+// Data: batches of a dataset, decoded and transformed ahead of need by data/pipeline.h; tops are images and, if there
+// is a second, labels.
 //
 // The shapes come from the dataset's first record, so infer() opens it. Where datasets are not to be touched
-// (LayerOptions::open_data is false) the images' shape is known from crop_size, taking colour for granted; without a crop
-// it is the one-axis shape {-1}, which means "unknown" and which shape inference lets pass without asking the readers.
+// (LayerOptions::open_data is false) the images' shape is known from crop_size, taking colour for granted; without a
+// crop it is the one-axis shape {-1}, which means "unknown" and which shape inference lets pass without asking the
+// readers.
 
 #include "data/pipeline.h"
 #include "layers/registry.h"
@@ -15,8 +16,10 @@ namespace {
 class DataLayer : public Layer {
  public:
   explicit DataLayer(const LayerOptions& options)
-      : open_data_(options.open_data), gray_(options.config.transform_param().force_gray()),
-        labelled_(options.config.top_size() > 1), options_(pipeline_options(options)) {}
+      : open_data_(options.open_data),
+        gray_(options.config.transform_param().force_gray()),
+        labelled_(options.config.top_size() > 1),
+        options_(pipeline_options(options)) {}
 
   LayerShapes infer(const std::vector<Shape>&) override {
     if (open_data_ && !pipeline_) pipeline_ = std::make_unique<data::DataPipeline>(options_);
@@ -64,8 +67,10 @@ const RegisterLayer registered({
     .name = "Data",
     .help = "images and labels from a dataset (LMDB)",
     .options = "data_param",
-    .least_x = 0, .most_x = 0,
-    .least_y = 1, .most_y = 2,
+    .least_x = 0,
+    .most_x = 0,
+    .least_y = 1,
+    .most_y = 2,
     .make = make_layer<DataLayer>,
 });
 

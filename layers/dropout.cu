@@ -1,9 +1,8 @@
-// Dropout: in training y = x * mask / (1 - p), where the mask is 0 with probability p = dropout_ratio; in testing y = x.
+// Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in testing.
 //
-// The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved; a
-// resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan fixes:
-// another layout of the same tensor has another mask.
-// Caffe refuses p = 0; here it means "nothing is dropped".
+// The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved;
+// a resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan
+// fixes: another layout of the same tensor has another mask. Caffe refuses p = 0; here it means "nothing is dropped".
 
 #include "core/error.h"
 #include "core/for_each.h"
@@ -79,8 +78,10 @@ const RegisterLayer registered({
     .name = "Dropout",
     .help = "in training sets a random share of the values to 0",
     .options = "dropout_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<DropoutLayer>,
 });
 

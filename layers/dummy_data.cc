@@ -1,6 +1,6 @@
-// DummyData: tops filled by fillers. Constants are the same in every forward pass; random ones are drawn anew in each, as a
-// function of (seed, layer, top, pass).
-// Caffe writes constants once; here their memory may serve others between passes, so they are written each time.
+// DummyData: tops filled by fillers. Constants are the same in every forward pass; random ones are drawn anew in each,
+// as a function of (seed, layer, top, pass). Caffe writes constants once; here their memory may serve others between
+// passes, so they are written each time.
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -47,7 +47,8 @@ class DummyDataLayer : public Layer {
  private:
   void check_count(const std::string& field, int count, bool none_will_do = false) const {
     if (count == 1 || count == tops_ || (count == 0 && none_will_do)) return;
-    throw FieldError("dummy_data_param." + field, count_of(count, "entry", "entries") + " for " + count_of(tops_, "top", "tops"),
+    throw FieldError("dummy_data_param." + field,
+                     count_of(count, "entry", "entries") + " for " + count_of(tops_, "top", "tops"),
                      "write one for each top, or one for all");
   }
 
@@ -63,7 +64,8 @@ class DummyDataLayer : public Layer {
       return shape_of(param_.shape(from), "dummy_data_param.shape[" + std::to_string(from) + "]");
     }
     if (param_.shape_size() > 0)
-      throw FieldError("dummy_data_param.num", "shape and num are both set", "num, channels, height, width are the old way: keep shape");
+      throw FieldError("dummy_data_param.num", "shape and num are both set",
+                       "num, channels, height, width are the old way: keep shape");
     caffe::BlobShape old_way;
     const auto add = [&](const std::string& field, const google::protobuf::RepeatedField<uint32_t>& list) {
       check_count(field, list.size());
@@ -85,8 +87,10 @@ const RegisterLayer registered({
     .name = "DummyData",
     .help = "blobs filled with constants or random numbers",
     .options = "dummy_data_param",
-    .least_x = 0, .most_x = 0,
-    .least_y = 1, .most_y = -1,
+    .least_x = 0,
+    .most_x = 0,
+    .least_y = 1,
+    .most_y = -1,
     .make = make_layer<DummyDataLayer>,
 });
 

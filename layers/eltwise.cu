@@ -2,11 +2,12 @@
 //   SUM   y = c0 x0 + c1 x1 + ...             dx_i = c_i dy
 //   PROD  y = x0 x1 ...                       dx_i = dy times the product of the others
 //   MAX   y = max(x0, x1, ...)                dx_i = dy where x_i won, else 0
-// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The winners' numbers
-// are kept in one byte per element.
+// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The winners'
+// numbers are kept in one byte per element.
 //
 // A sum takes over a ReLU behind it, y = max(0, sum): the join of a residual net in one pass over memory.
-// Caffe's stable_prod_grad: false computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always multiplied out.
+// Caffe's stable_prod_grad: false computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always multiplied
+// out.
 
 #include <algorithm>
 
@@ -114,8 +115,9 @@ LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
   if (operation_ == EltwiseParameter::MAX && x.size() > 256)
     throw FieldError("bottom[256]", "a maximum takes at most 256 bottoms, not " + std::to_string(x.size()));
   if (operation_ == EltwiseParameter::SUM && !coeff_.empty() && coeff_.size() != x.size())
-    throw FieldError("eltwise_param.coeff", count_of(int64_t(coeff_.size()), "coefficient", "coefficients") + " for " +
-                                                count_of(int64_t(x.size()), "bottom", "bottoms"),
+    throw FieldError("eltwise_param.coeff",
+                     count_of(int64_t(coeff_.size()), "coefficient", "coefficients") + " for " +
+                         count_of(int64_t(x.size()), "bottom", "bottoms"),
                      "write one for each bottom, or none");
   coeff_.resize(x.size(), 1);
   return {.y = {x[0]}, .w = {}};
@@ -128,7 +130,8 @@ bool EltwiseLayer::absorb(const Layer& next) {
 }
 
 bool EltwiseLayer::plain_sum() const {
-  return operation_ == EltwiseParameter::SUM && std::all_of(coeff_.begin(), coeff_.end(), [](float c) { return c == 1; });
+  return operation_ == EltwiseParameter::SUM &&
+         std::all_of(coeff_.begin(), coeff_.end(), [](float c) { return c == 1; });
 }
 
 LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
@@ -147,17 +150,23 @@ LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
 
 void EltwiseLayer::forward(Context& context, const Operands& io) {
   switch (operation_) {
-    case EltwiseParameter::SUM: return sum(context, io);
-    case EltwiseParameter::PROD: return multiply(context, io);
-    case EltwiseParameter::MAX: return maximum(context, io);
+    case EltwiseParameter::SUM:
+      return sum(context, io);
+    case EltwiseParameter::PROD:
+      return multiply(context, io);
+    case EltwiseParameter::MAX:
+      return maximum(context, io);
   }
 }
 
 void EltwiseLayer::backward(Context& context, const Operands& io) {
   switch (operation_) {
-    case EltwiseParameter::SUM: return sum_backward(context, io);
-    case EltwiseParameter::PROD: return multiply_backward(context, io);
-    case EltwiseParameter::MAX: return maximum_backward(context, io);
+    case EltwiseParameter::SUM:
+      return sum_backward(context, io);
+    case EltwiseParameter::PROD:
+      return multiply_backward(context, io);
+    case EltwiseParameter::MAX:
+      return maximum_backward(context, io);
   }
 }
 
@@ -218,8 +227,10 @@ const RegisterLayer registered({
     .name = "Eltwise",
     .help = "sum, product or maximum of tensors of one shape",
     .options = "eltwise_param",
-    .least_x = 2, .most_x = -1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 2,
+    .most_x = -1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<EltwiseLayer>,
 });
 

@@ -78,8 +78,10 @@ const RegisterLayer registered({
     .name = "ELU",
     .help = "x above 0, alpha (e^x - 1) below",
     .options = "elu_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<EluLayer>,
 });
 

@@ -56,7 +56,8 @@ class EuclideanLossLayer : public Layer {
     const Shape& shape = io.x[0].shape();
     const int64_t samples = shape[0];
     float* sums = static_cast<float*>(io.scratch);
-    reduce_rows(context, samples, shape.count(1), SquaredDifference{io.x[0].f32(), io.x[1].f32(), shape.count(1)}, sums);
+    reduce_rows(context, samples, shape.count(1), SquaredDifference{io.x[0].f32(), io.x[1].f32(), shape.count(1)},
+                sums);
     reduce_rows(context, 1, samples, Scaled{sums, samples > 0 ? 0.5f / float(samples) : 0}, io.y[0].f32());
   }
 
@@ -78,8 +79,10 @@ const RegisterLayer registered({
     .name = "EuclideanLoss",
     .help = "half the mean squared distance of the samples",
     .options = "",
-    .least_x = 2, .most_x = 2,
-    .least_y = 1, .most_y = 1,
+    .least_x = 2,
+    .most_x = 2,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<EuclideanLossLayer>,
 });
 

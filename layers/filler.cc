@@ -6,9 +6,11 @@
 //   xavier             U[-a, a), a = sqrt(3 / n)       (Glorot and Bengio, 2010)
 //   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
 //   bilinear           the kernel that interpolates between pixels, the same in every channel
-// n is the number of values a result is summed from: FAN_IN count / shape[0], FAN_OUT count / shape[1], or their AVERAGE.
+// n is the number of values a result is summed from: FAN_IN count / shape[0], FAN_OUT count / shape[1], or their
+// AVERAGE.
 //
-// Values are drawn in chunks, each with a stream of its own, so that threads share the work and the result stays the same.
+// Values are drawn in chunks, each with a stream of its own, so that threads share the work and the result stays the
+// same.
 
 #include "layers/filler.h"
 
@@ -53,8 +55,9 @@ void check_sparse(const FillerParameter& filler, const Shape& shape, const std::
     throw FieldError(field + "sparse", "only the gaussian filler can be sparse, not " + filler.type());
   const int64_t rows = shape.axes() > 0 ? shape[0] : 1;
   if (filler.sparse() < 0 || filler.sparse() > rows)
-    throw FieldError(field + "sparse", "sparse is " + std::to_string(filler.sparse()) + ", but must lie between 0 and " +
-                                           std::to_string(rows) + ", the first extent of " + shape.str());
+    throw FieldError(field + "sparse", "sparse is " + std::to_string(filler.sparse()) +
+                                           ", but must lie between 0 and " + std::to_string(rows) +
+                                           ", the first extent of " + shape.str());
 }
 
 /// The n of xavier and msra.
@@ -63,9 +66,12 @@ double fan(const FillerParameter& filler, const Shape& shape) {
   const double in = shape.axes() > 0 ? count / double(shape[0]) : count;
   const double out = shape.axes() > 1 ? count / double(shape[1]) : count;
   switch (filler.variance_norm()) {
-    case FillerParameter::FAN_IN: return in;
-    case FillerParameter::FAN_OUT: return out;
-    case FillerParameter::AVERAGE: return (in + out) / 2;
+    case FillerParameter::FAN_IN:
+      return in;
+    case FillerParameter::FAN_OUT:
+      return out;
+    case FillerParameter::AVERAGE:
+      return (in + out) / 2;
   }
   return in;
 }
@@ -88,9 +94,11 @@ void fill_uniform(Context& context, int64_t n, uint64_t key, float* plain, float
   draw_all(context, n, key, plain, [=](RandomStream& stream) { return low + width * stream.uniform(); });
 }
 
-void fill_gaussian(Context& context, int64_t n, uint64_t key, float* plain, double mean, double deviation, double kept) {
+void fill_gaussian(Context& context, int64_t n, uint64_t key, float* plain, double mean, double deviation,
+                   double kept) {
   if (kept >= 1)
-    return draw_all(context, n, key, plain, [=](RandomStream& stream) { return float(mean + deviation * stream.normal()); });
+    return draw_all(context, n, key, plain,
+                    [=](RandomStream& stream) { return float(mean + deviation * stream.normal()); });
   draw_all(context, n, key, plain, [=](RandomStream& stream) {
     const double value = mean + deviation * stream.normal();
     return double(stream.uniform()) < kept ? float(value) : 0.0f;
@@ -127,7 +135,8 @@ void check_filler(const FillerParameter& filler, const Shape& shape, const std::
   if (filler.type() == "gaussian" && filler.std() < 0)
     throw FieldError(field + "std", "the standard deviation " + text_of(filler.std()) + " is negative");
   if (filler.type() == "bilinear" && (shape.axes() != 4 || shape[2] != shape[3]))
-    throw FieldError(field + "type", "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());
+    throw FieldError(field + "type",
+                     "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());
 }
 
 void fill(Context& context, const FillerParameter& filler, const Shape& shape, uint64_t key, float* plain) {

@@ -11,12 +11,12 @@
 
 namespace cortado {
 
-/// Throws FieldError, for the path `field` + ".type" and so on, when the type is unknown, its numbers contradict each other or
-/// the shape does not suit it. Layers call it in infer() for each weight ("convolution_param.weight_filler").
+/// Throws FieldError, for the path `field` + ".type" and so on, when the type is unknown, its numbers contradict each
+/// other or the shape does not suit it. Layers call it in infer() for each weight ("convolution_param.weight_filler").
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
-/// Writes shape.count() floats in row-major order: a pure function of (filler, shape, key), whatever context.threads is.
-/// Throws what check_filler() throws, with paths below the filler's own message ("type").
+/// Writes shape.count() floats in row-major order: a pure function of (filler, shape, key), whatever context.threads
+/// is. Throws what check_filler() throws, with paths below the filler's own message ("type").
 void fill(Context& context, const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
 
 /// The same on one thread.

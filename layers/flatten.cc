@@ -17,7 +17,8 @@ class FlattenLayer : public Layer {
     const int last = axis_of(x[0], param_.end_axis(), "flatten_param.end_axis");
     if (first > last)
       throw FieldError("flatten_param.end_axis", "axis " + std::to_string(first) + " lies behind end_axis " +
-                                                     std::to_string(last) + " of bottom[0], whose shape is " + x[0].str());
+                                                     std::to_string(last) + " of bottom[0], whose shape is " +
+                                                     x[0].str());
     const std::vector<int64_t>& dims = x[0].dims();
     std::vector<int64_t> flat(dims.begin(), dims.begin() + first);
     flat.push_back(x[0].count(first, last + 1));
@@ -43,8 +44,10 @@ const RegisterLayer registered({
     .name = "Flatten",
     .help = "makes one axis of several",
     .options = "flatten_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<FlattenLayer>,
 });
 

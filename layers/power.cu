@@ -40,7 +40,9 @@ struct Backward {
   const float* dy;
   float* dx;
   float power, scale, shift;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (power * scale * raise(shift + scale * x[i], power - 1)); }
+  CORTADO_HD void operator()(int64_t i) const {
+    dx[i] = dy[i] * (power * scale * raise(shift + scale * x[i], power - 1));
+  }
 };
 
 struct BackwardLinear {
@@ -101,8 +103,10 @@ const RegisterLayer registered({
     .name = "Power",
     .help = "(shift + scale x) to a power",
     .options = "power_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<PowerLayer>,
 });
 

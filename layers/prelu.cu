@@ -1,7 +1,7 @@
 // PReLU: y = max(x, 0) + a[c] * min(x, 0), with a slope learned for each channel, or one for all (channel_shared).
 //
-// The slopes' gradient, da[c] = sum over dy * min(x, 0), is summed in two steps, within each channel of each sample and then
-// over the samples: no division per element in any layout, the same bits for any number of threads.
+// The slopes' gradient, da[c] = sum over dy * min(x, 0), is summed in two steps, within each channel of each sample and
+// then over the samples: no division per element in any layout, the same bits for any number of threads.
 
 #include "core/error.h"
 #include "core/for_each.h"
@@ -33,7 +33,8 @@ struct Backward {
   CORTADO_HD void operator()(int64_t i, int64_t c) const { dx[i] = dy[i] * (x[i] > 0 ? 1 : slope[c * stride]); }
 };
 
-/// Term i of row r, a row being one channel of one sample. Channels lie in groups of `lanes` (1, 16 or all) side by side.
+/// Term i of row r, a row being one channel of one sample. Channels lie in groups of `lanes` (1, 16 or all) side by
+/// side.
 struct SlopeTerm {
   const float* x;
   const float* dy;
@@ -79,12 +80,14 @@ class PreluLayer : public Layer {
     needs.backward_reads_x = {true};
     needs.y_may_overwrite_x = !request.backward;
     needs.dx_may_overwrite_dy = true;
-    if (request.backward && request.wants_dw[0]) needs.backward_scratch = view.outer * view.channels * int64_t(sizeof(float));
+    if (request.backward && request.wants_dw[0])
+      needs.backward_scratch = view.outer * view.channels * int64_t(sizeof(float));
     return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel(context, channel_view(io.x[0].spec), Forward{io.x[0].f32(), io.w[0].f32(), io.y[0].f32(), stride()});
+    for_each_channel(context, channel_view(io.x[0].spec),
+                     Forward{io.x[0].f32(), io.w[0].f32(), io.y[0].f32(), stride()});
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -117,8 +120,10 @@ const RegisterLayer registered({
     .name = "PReLU",
     .help = "max(x, 0), or a learned slope below 0",
     .options = "prelu_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<PreluLayer>,
 });
 

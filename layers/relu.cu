@@ -1,8 +1,8 @@
 // ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope.
 //
-// With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may write
-// over x. A negative slope folds both sides onto one; then backward needs x.
-// NaN passes through, so that a net which diverges says so. Negative inputs give +0, never -0.
+// With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
+// write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
+// which diverges says so. Negative inputs give +0, never -0.
 
 #include "core/for_each.h"
 #include "layers/registry.h"
@@ -34,8 +34,10 @@ const RegisterLayer registered({
     .name = "ReLU",
     .help = "max(x, 0), or a small slope below 0",
     .options = "relu_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<ReluLayer>,
 });
 

@@ -1,6 +1,6 @@
-// Reshape: replaces a window of axes, num_axes of them from `axis` on, by reshape_param.shape; the memory stays as it is.
-// In the new shape 0 keeps the extent that the bottom has at the same place, and one -1 is worked out from the rest.
-// A negative `axis` counts from behind the last one: -1 appends axes.
+// Reshape: replaces a window of axes, num_axes of them from `axis` on, by reshape_param.shape; the memory stays as it
+// is. In the new shape 0 keeps the extent that the bottom has at the same place, and one -1 is worked out from the
+// rest. A negative `axis` counts from behind the last one: -1 appends axes.
 
 #include "core/error.h"
 #include "layers/registry.h"
@@ -41,11 +41,13 @@ class ReshapeLayer : public Layer {
 ReshapeLayer::Window ReshapeLayer::window(const Shape& x) const {
   const int64_t begin = param_.axis() >= 0 ? param_.axis() : int64_t(param_.axis()) + x.axes() + 1;
   if (begin < 0 || begin > x.axes())
-    throw FieldError("reshape_param.axis", "axis " + std::to_string(param_.axis()) + " does not exist: bottom[0] has shape " + x.str());
+    throw FieldError("reshape_param.axis",
+                     "axis " + std::to_string(param_.axis()) + " does not exist: bottom[0] has shape " + x.str());
   const int64_t end = param_.num_axes() == -1 ? x.axes() : begin + param_.num_axes();
   if (param_.num_axes() < -1 || end > x.axes())
-    throw FieldError("reshape_param.num_axes", count_of(param_.num_axes(), "axis", "axes") + " from axis " + std::to_string(begin) +
-                                                   " on are not in bottom[0], whose shape is " + x.str(),
+    throw FieldError("reshape_param.num_axes",
+                     count_of(param_.num_axes(), "axis", "axes") + " from axis " + std::to_string(begin) +
+                         " on are not in bottom[0], whose shape is " + x.str(),
                      "-1 means all that follow");
   return {int(begin), int(end)};
 }
@@ -56,8 +58,8 @@ int64_t ReshapeLayer::extent(int i, int begin, const Shape& x) const {
   if (wanted != -1) require_extent(wanted, "reshape_param.shape");
   if (wanted != 0) return wanted;
   if (begin + i < x.axes()) return x[begin + i];
-  throw FieldError("reshape_param.shape", "entry " + std::to_string(i) + " is 0, which keeps axis " + std::to_string(begin + i) +
-                                              " of bottom[0], but its shape is " + x.str());
+  throw FieldError("reshape_param.shape", "entry " + std::to_string(i) + " is 0, which keeps axis " +
+                                              std::to_string(begin + i) + " of bottom[0], but its shape is " + x.str());
 }
 
 LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
@@ -67,7 +69,8 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
   int open = -1;
   for (int i = 0; i < param_.shape().dim_size(); ++i) {
     const int64_t extent = this->extent(i, window.begin, x[0]);
-    if (extent == -1 && open >= 0) throw FieldError("reshape_param.shape", "two extents are -1", "only one can be worked out");
+    if (extent == -1 && open >= 0)
+      throw FieldError("reshape_param.shape", "two extents are -1", "only one can be worked out");
     if (extent == -1) open = int(dims.size());
     dims.push_back(extent == -1 ? 1 : extent);
   }
@@ -94,8 +97,10 @@ const RegisterLayer registered({
     .name = "Reshape",
     .help = "the same elements in another shape",
     .options = "reshape_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<ReshapeLayer>,
 });
 

@@ -9,14 +9,16 @@ int axis_of(const Shape& shape, int64_t axis, const std::string& field) {
   const int found = shape.canonical_axis(axis);
   if (found >= 0) return found;
   const std::string axes = std::to_string(shape.axes()), last = std::to_string(shape.axes() - 1);
-  throw FieldError(field, "axis " + std::to_string(axis) + " does not exist: bottom[0] has shape " + shape.str(),
-                   shape.axes() == 0 ? "a scalar has no axes" : "axes go from 0 to " + last + ", or from -" + axes + " to -1");
+  throw FieldError(
+      field, "axis " + std::to_string(axis) + " does not exist: bottom[0] has shape " + shape.str(),
+      shape.axes() == 0 ? "a scalar has no axes" : "axes go from 0 to " + last + ", or from -" + axes + " to -1");
 }
 
 void require_same_shapes(const std::vector<Shape>& x) {
   for (size_t i = 1; i < x.size(); ++i)
     if (x[i] != x[0])
-      throw FieldError("bottom[" + std::to_string(i) + "]", "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
+      throw FieldError("bottom[" + std::to_string(i) + "]",
+                       "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
                        "all bottoms must have one shape; nothing is broadcast");
 }
 
@@ -37,7 +39,8 @@ Shape shape_of(const caffe::BlobShape& message, const std::string& field) {
 
 void require_extent(int64_t extent, const std::string& field) {
   if (extent < 0) throw FieldError(field, "the extent " + std::to_string(extent) + " is negative");
-  if (extent > int64_t(1) << 40) throw FieldError(field, "the extent " + std::to_string(extent) + " is more than any memory holds");
+  if (extent > int64_t(1) << 40)
+    throw FieldError(field, "the extent " + std::to_string(extent) + " is more than any memory holds");
 }
 
 int64_t count_of_elements(const Shape& shape, const std::string& field) {

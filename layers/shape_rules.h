@@ -10,8 +10,8 @@
 
 namespace cortado {
 
-/// `axis` of an option, counted from the front; negative ones count from the end. Throws FieldError(field) when `shape`,
-/// the shape of bottom[0], has no such axis.
+/// `axis` of an option, counted from the front; negative ones count from the end. Throws FieldError(field) when
+/// `shape`, the shape of bottom[0], has no such axis.
 int axis_of(const Shape& shape, int64_t axis, const std::string& field);
 
 /// Throws FieldError("bottom[i]") at the first shape that is not x[0]'s.
@@ -20,11 +20,12 @@ void require_same_shapes(const std::vector<Shape>& x);
 /// Throws FieldError("bottom[0]") when `shape` has fewer axes than `least`.
 void require_axes(const Shape& shape, int least);
 
-/// The shape that an option spells out. Throws FieldError(field) for a negative extent, more than 32 axes or a size that no
-/// memory has.
+/// The shape that an option spells out. Throws FieldError(field) for a negative extent, more than 32 axes or a size
+/// that no memory has.
 Shape shape_of(const caffe::BlobShape& message, const std::string& field);
 
-/// Throws FieldError(field) unless `extent` is one that memory may have. Small enough for sums of extents to stay in range.
+/// Throws FieldError(field) unless `extent` is one that memory may have. Small enough for sums of extents to stay in
+/// range.
 void require_extent(int64_t extent, const std::string& field);
 
 /// shape.count(). Throws FieldError(field) where it overflows.

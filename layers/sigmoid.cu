@@ -59,8 +59,10 @@ const RegisterLayer registered({
     .name = "Sigmoid",
     .help = "1 / (1 + e^-x)",
     .options = "sigmoid_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<SigmoidLayer>,
 });
 

@@ -20,8 +20,10 @@ const RegisterLayer registered({
     .name = "Silence",
     .help = "takes blobs that nobody else wants",
     .options = "",
-    .least_x = 1, .most_x = -1,
-    .least_y = 0, .most_y = 0,
+    .least_x = 1,
+    .most_x = -1,
+    .least_y = 0,
+    .most_y = 0,
     .make = make_layer<SilenceLayer>,
 });
 

@@ -1,5 +1,6 @@
-// Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point, or into
-// equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as zero.
+// Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point,
+// or into equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as
+// zero.
 
 #include "core/error.h"
 #include "layers/registry.h"
@@ -16,11 +17,13 @@ class SliceLayer : public Layer {
   explicit SliceLayer(const LayerOptions& options)
       : param_(options.config.slice_param()), tops_(options.config.top_size()) {
     if (param_.has_axis() && param_.has_slice_dim())
-      throw FieldError("slice_param.slice_dim", "axis and slice_dim are both set", "slice_dim is the old name: keep axis");
+      throw FieldError("slice_param.slice_dim", "axis and slice_dim are both set",
+                       "slice_dim is the old name: keep axis");
     if (param_.slice_point_size() > 0 && param_.slice_point_size() != tops_ - 1)
-      throw FieldError("slice_param.slice_point", count_of(param_.slice_point_size(), "slice_point", "slice_points") +
-                                                      " for " + count_of(tops_, "top", "tops"),
-                       "write one for each top but the first, or none for equal parts");
+      throw FieldError(
+          "slice_param.slice_point",
+          count_of(param_.slice_point_size(), "slice_point", "slice_points") + " for " + count_of(tops_, "top", "tops"),
+          "write one for each top but the first, or none for equal parts");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -42,8 +45,9 @@ class SliceLayer : public Layer {
 std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
   if (param_.slice_point_size() == 0) {
     if (whole % tops_ != 0)
-      throw FieldError("slice_param", "axis " + std::to_string(axis_) + " of extent " + std::to_string(whole) +
-                                          " does not divide into " + count_of(tops_, "equal part", "equal parts"),
+      throw FieldError("slice_param",
+                       "axis " + std::to_string(axis_) + " of extent " + std::to_string(whole) +
+                           " does not divide into " + count_of(tops_, "equal part", "equal parts"),
                        "say with slice_point where each top but the first begins");
     return std::vector<int64_t>(size_t(tops_), whole / tops_);
   }
@@ -52,8 +56,9 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
   for (int i = 0; i < tops_; ++i) {
     const int64_t end = i + 1 < tops_ ? int64_t(param_.slice_point(i)) : whole;
     if (end <= start || end > whole)
-      throw FieldError("slice_param.slice_point", "the part from " + std::to_string(start) + " to " + std::to_string(end) +
-                                                      " of axis " + std::to_string(axis_) + " is empty",
+      throw FieldError("slice_param.slice_point",
+                       "the part from " + std::to_string(start) + " to " + std::to_string(end) + " of axis " +
+                           std::to_string(axis_) + " is empty",
                        "slice_points grow strictly, from above 0 to below " + std::to_string(whole));
     list.push_back(end - start);
     start = end;
@@ -108,8 +113,10 @@ const RegisterLayer registered({
     .name = "Slice",
     .help = "cuts a tensor along one axis",
     .options = "slice_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = -1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = -1,
     .make = make_layer<SliceLayer>,
 });
 

@@ -34,10 +34,14 @@ void sum_of(Context& context, int64_t n, const float* const* from, float* to) {
 /// The sum of one to kMostTerms tensors.
 void sum_group(Context& context, int64_t n, const float* const* from, int terms, float* to) {
   switch (terms) {
-    case 1: return sum_of<1>(context, n, from, to);
-    case 2: return sum_of<2>(context, n, from, to);
-    case 3: return sum_of<3>(context, n, from, to);
-    default: return sum_of<kMostTerms>(context, n, from, to);
+    case 1:
+      return sum_of<1>(context, n, from, to);
+    case 2:
+      return sum_of<2>(context, n, from, to);
+    case 3:
+      return sum_of<3>(context, n, from, to);
+    default:
+      return sum_of<kMostTerms>(context, n, from, to);
   }
 }
 
@@ -89,8 +93,10 @@ const RegisterLayer registered({
     .name = "Split",
     .help = "hands one tensor to several readers",
     .options = "split_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = -1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = -1,
     .make = make_layer<SplitLayer>,
 });
 

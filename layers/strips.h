@@ -1,7 +1,7 @@
 #pragma once
 
-// Concat and Slice move strips: `rows` pieces of `width` elements each, which lie together in the part and a `pitch` apart in
-// the whole. For .cu files, as core/for_each.h is.
+// Concat and Slice move strips: `rows` pieces of `width` elements each, which lie together in the part and a `pitch`
+// apart in the whole. For .cu files, as core/for_each.h is.
 
 #include "core/for_each.h"
 
@@ -24,8 +24,8 @@ struct ClearStrips {
 
 }  // namespace
 
-/// How a tensor splits into strips along an axis: `rows` of `width`. Blocks of 16 channels split along the channels only,
-/// between blocks.
+/// How a tensor splits into strips along an axis: `rows` of `width`. Blocks of 16 channels split along the channels
+/// only, between blocks.
 struct Strips {
   int64_t rows, width;
 };
@@ -35,7 +35,8 @@ inline Strips strips_of(const TensorSpec& spec, int axis) {
   return {spec.shape.count(0, axis), spec.shape.count(axis)};
 }
 
-inline void copy_strips(Context& context, const Strips& part, const float* from, int64_t pitch_from, float* to, int64_t pitch_to) {
+inline void copy_strips(Context& context, const Strips& part, const float* from, int64_t pitch_from, float* to,
+                        int64_t pitch_to) {
   for_each_channel(context, ChannelView{1, part.rows, part.width, Layout::kPlain},
                    CopyStrips{from, to, pitch_from - part.width, pitch_to - part.width});
 }
@@ -44,7 +45,8 @@ inline void clear_strips(Context& context, const Strips& part, float* to, int64_
   for_each_channel(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, ClearStrips{to, pitch - part.width});
 }
 
-/// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole blocks.
+/// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole
+/// blocks.
 inline bool whole_blocks(const std::vector<Shape>& parts, int axis) {
   for (const Shape& part : parts)
     if (part.axes() != 4 || axis != 1 || part[1] % 16 != 0) return false;

@@ -51,8 +51,10 @@ const RegisterLayer registered({
     .name = "TanH",
     .help = "hyperbolic tangent",
     .options = "tanh_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<TanhLayer>,
 });
 

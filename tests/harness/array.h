@@ -1,6 +1,7 @@
 #pragma once
 
-// Values as a test sees them: row major, in double, each exactly a float, so that layer and reference start from the same.
+// Values as a test sees them: row major, in double, each exactly a float, so that layer and reference start from the
+// same.
 
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,8 @@ std::vector<Shape> shapes_of(const Arrays& arrays);
 /// Uniform in [low, high), a function of shape and key.
 Array random(const Shape& shape, uint64_t key, double low = -1, double high = 1);
 
-/// The same values, those nearer to `kink` than `margin` moved away from it: a difference quotient must not cross a kink.
+/// The same values, those nearer to `kink` than `margin` moved away from it: a difference quotient must not cross a
+/// kink.
 Array keep_away(Array array, double kink, double margin = 0.05);
 
 /// A random order of values that lie at least `step` apart, around 0: for maxima.

@@ -102,11 +102,13 @@ void check_run(const LayerCase& layer_case, const Expected& expected, const RunO
     if (run.has_dx(i)) expect_slopes(run.dx(i), expected.dx[i], 0, layer_case.tolerance, "dx" + std::to_string(i));
   const double old = options.add_dw || options.accumulate ? kOldGradient : 0;
   for (size_t i = 0; i < run.w().size(); ++i)
-    if (!expected.dw[i].empty()) expect_slopes(run.dw(i), expected.dw[i], old, layer_case.tolerance, "dw" + std::to_string(i));
+    if (!expected.dw[i].empty())
+      expect_slopes(run.dw(i), expected.dw[i], old, layer_case.tolerance, "dw" + std::to_string(i));
 }
 
 /// That two ways to run the layer give the same bits.
-void check_same_bits(const LayerCase& layer_case, const Expected& expected, const RunOptions& one, const RunOptions& other) {
+void check_same_bits(const LayerCase& layer_case, const Expected& expected, const RunOptions& one,
+                     const RunOptions& other) {
   LayerRun a = start(layer_case, one), b = start(layer_case, other);
   a.forward();
   b.forward();
@@ -219,7 +221,8 @@ void check_layer(const LayerCase& layer_case) {
   }
 }
 
-void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field, const std::string& words) {
+void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field,
+                        const std::string& words) {
   try {
     MadeLayer made(layer, "", x);
     ADD_FAILURE() << "no error for " << layer;

@@ -17,13 +17,13 @@
 namespace cortado::harness {
 
 struct LayerCase {
-  std::string layer;     ///< "type: 'ReLU'"; bottoms and tops may be left out where they are as many as the type needs
-  Arrays x;              ///< away from kinks
+  std::string layer;  ///< "type: 'ReLU'"; bottoms and tops may be left out where they are as many as the type needs
+  Arrays x;           ///< away from kinks
   std::function<Arrays(const Arrays& x, const Arrays& w)> reference;  ///< the y of x and w
-  Arrays w = {};         ///< random where missing or empty
+  Arrays w = {};                                                      ///< random where missing or empty
   std::string follower = {};  ///< a layer that this one must take over; the reference includes it
   caffe::Phase phase = caffe::TRAIN;
-  double tolerance = 1e-4;    ///< of y, dx and dw: absolute up to 1, relative above
+  double tolerance = 1e-4;  ///< of y, dx and dw: absolute up to 1, relative above
   bool same_bits_for_any_threads = true;
   bool channels_last = false;  ///< a layer that follows x's layout is run in channels-last, too
 };
@@ -31,7 +31,8 @@ struct LayerCase {
 void check_layer(const LayerCase& layer_case);
 
 /// That making or inferring the layer throws a FieldError for `field` whose message contains `words`.
-void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field, const std::string& words);
+void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field,
+                        const std::string& words);
 
 /// That two arrays agree to within `tolerance`, absolute up to 1, relative above.
 void expect_near(const Array& got, const Array& expected, double tolerance, const std::string& what);

@@ -1,12 +1,11 @@
 #include "tests/harness/layer_run.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 #include <stdexcept>
-
-#include <google/protobuf/text_format.h>
 
 #include "core/threads.h"
 #include "layers/registry.h"
@@ -34,7 +33,8 @@ void fill_up(std::vector<bool>& list, size_t n, bool value) {
 
 }  // namespace
 
-MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x, caffe::Phase phase)
+MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
+                     caffe::Phase phase)
     : config(parse(text)) {
   for (size_t i = size_t(config.bottom_size()); i < x.size(); ++i) config.add_bottom("x" + std::to_string(i));
   const LayerType* type = find_layer_type(config.type());
@@ -64,7 +64,9 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
   for (const int64_t bytes : needs_.saved) io_.saved.push_back(memory(bytes).data());
 }
 
-GuardedMemory& LayerRun::memory(int64_t bytes) { return *memories_.emplace_back(std::make_unique<GuardedMemory>(bytes)); }
+GuardedMemory& LayerRun::memory(int64_t bytes) {
+  return *memories_.emplace_back(std::make_unique<GuardedMemory>(bytes));
+}
 
 TensorSpec LayerRun::spec_of(const Shape& shape, bool plain) const {
   return {shape, DType::kF32, shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
@@ -134,7 +136,8 @@ void LayerRun::bind_backward() {
   for (size_t i = 0; i < request_.x.size(); ++i) {
     const bool over_dy = i == 0 && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
     Tensor dx{request_.x[i], {}, nullptr};
-    if (request_.wants_dx[i]) dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
+    if (request_.wants_dx[i])
+      dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
     if (over_dy && shared) shared = io_.dy[0].data;
     io_.dx.push_back(dx);
   }
@@ -208,8 +211,7 @@ Array LayerRun::dw(size_t i) {
 }
 
 bool same_bits(const Array& a, const Array& b) {
-  return a.shape == b.shape &&
-         std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
+  return a.shape == b.shape && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
 }
 
 }  // namespace cortado::harness

@@ -1,8 +1,8 @@
 #pragma once
 
-// One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded memory of
-// its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand, changing x, w or dy,
-// reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
+// One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded
+// memory of its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand,
+// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace cortado::harness {
 
-/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the follower it takes over. Throws
-/// what making and inferring throw.
+/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the follower it takes over.
+/// Throws what making and inferring throw.
 struct MadeLayer {
   MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
             caffe::Phase phase = caffe::TRAIN);
@@ -25,8 +25,8 @@ struct MadeLayer {
 
   caffe::LayerParameter config, follower_config;
   std::unique_ptr<Layer> layer;
-  LayerShapes shapes;      ///< the follower's weights included
-  bool absorbed = false;   ///< whether the follower was taken over
+  LayerShapes shapes;     ///< the follower's weights included
+  bool absorbed = false;  ///< whether the follower was taken over
 };
 
 struct RunOptions {
@@ -35,11 +35,11 @@ struct RunOptions {
   int threads = 1;
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
-  bool in_place = false;           ///< y over x and dx over dy, where the layer allows it
-  std::vector<bool> wants_dx = {}; ///< empty: whatever is differentiable
-  std::vector<bool> has_dy = {};   ///< empty: all
-  bool add_dw = false;             ///< dw starts with kOldGradient and is added to
-  bool accumulate = false;         ///< the same through Operands::accumulate
+  bool in_place = false;            ///< y over x and dx over dy, where the layer allows it
+  std::vector<bool> wants_dx = {};  ///< empty: whatever is differentiable
+  std::vector<bool> has_dy = {};    ///< empty: all
+  bool add_dw = false;              ///< dw starts with kOldGradient and is added to
+  bool accumulate = false;          ///< the same through Operands::accumulate
   uint64_t seed = 1, pass = 0, layer_seed = 7;
 };
 
@@ -58,11 +58,11 @@ class LayerRun {
   const MadeLayer& made() const { return made_; }
   const LayerNeeds& needs() const { return needs_; }
   Context& context() { return context_; }
-  const Arrays& y() const { return y_; }    ///< as forward() left it
+  const Arrays& y() const { return y_; }  ///< as forward() left it
   Array dx(size_t i) const { return load(io_.dx[i]); }
   bool has_dx(size_t i) const { return bool(io_.dx[i]); }
-  const Arrays& w() const { return w_; }    ///< as given at first
-  Array stored_w(size_t i);                 ///< as it is now
+  const Arrays& w() const { return w_; }  ///< as given at first
+  Array stored_w(size_t i);               ///< as it is now
   Array dw(size_t i);
 
  private:

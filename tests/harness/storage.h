@@ -19,7 +19,7 @@ class GuardedMemory {
 
   void* data() const { return block_ + kGuard; }
   int64_t bytes() const { return bytes_; }
-  void spoil();                       ///< every byte 0xFF: NaN as a float
+  void spoil();  ///< every byte 0xFF: NaN as a float
   bool guards_intact() const;
   std::vector<std::byte> copy() const;
 

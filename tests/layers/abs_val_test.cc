@@ -11,7 +11,9 @@ TEST(AbsVal, IsTheAbsoluteValue) {
   check_layer({
       .layer = "type: 'AbsVal'",
       .x = {keep_away(random({2, 20, 3, 3}, 1), 0)},
-      .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {map(x[0], [](double v) { return std::fabs(v); })}; },
+      .reference = [](const Arrays& x, const Arrays&) -> Arrays {
+        return {map(x[0], [](double v) { return std::fabs(v); })};
+      },
       .channels_last = true,
   });
 }

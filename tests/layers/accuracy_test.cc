@@ -9,7 +9,8 @@ namespace cortado::harness {
 namespace {
 
 Arrays accuracy(const std::string& options, const Array& scores, const Array& labels, const std::string& tops = "") {
-  LayerRun run("type: 'Accuracy' " + tops + " accuracy_param { " + options + " }", {scores, labels}, {.backward = false});
+  LayerRun run("type: 'Accuracy' " + tops + " accuracy_param { " + options + " }", {scores, labels},
+               {.backward = false});
   run.forward();
   return run.y();
 }
@@ -69,16 +70,20 @@ TEST(Accuracy, RefusesLabelsThatAreNoClass) {
       ADD_FAILURE() << label;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kData);
-      EXPECT_NE(error.mistakes()[0].message.find("at index 2 is not one of the 3 classes"), std::string::npos) << error.what();
+      EXPECT_NE(error.mistakes()[0].message.find("at index 2 is not one of the 3 classes"), std::string::npos)
+          << error.what();
     }
   }
 }
 
 TEST(Accuracy, RefusesWhatDoesNotFit) {
   expect_field_error("type: 'Accuracy'", {{4, 3}, {5}}, "bottom[1]", "5 labels, but the scores of shape 4x3");
-  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 4 }", {{4, 3}, {4}}, "accuracy_param.top_k", "3 classes");
-  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 0 }", {{4, 3}, {4}}, "accuracy_param.top_k", "top_k is 0");
-  expect_field_error("type: 'Accuracy' accuracy_param { axis: 2 }", {{4, 3}, {4}}, "accuracy_param.axis", "axis 2 does not exist");
+  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 4 }", {{4, 3}, {4}}, "accuracy_param.top_k",
+                     "3 classes");
+  expect_field_error("type: 'Accuracy' accuracy_param { top_k: 0 }", {{4, 3}, {4}}, "accuracy_param.top_k",
+                     "top_k is 0");
+  expect_field_error("type: 'Accuracy' accuracy_param { axis: 2 }", {{4, 3}, {4}}, "accuracy_param.axis",
+                     "axis 2 does not exist");
 }
 
 TEST(Accuracy, HasNoGradient) {

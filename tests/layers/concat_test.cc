@@ -51,8 +51,10 @@ TEST(Concat, FollowsBlocksOnlyWhereEveryPartFillsThem) {
 TEST(Concat, RefusesWhatDoesNotFit) {
   expect_field_error("type: 'Concat'", {{2, 3, 4}, {2, 3, 5}}, "bottom[1]", "2x3x5 does not fit bottom[0]'s 2x3x4");
   expect_field_error("type: 'Concat'", {{2, 3, 4}, {2, 3}}, "bottom[1]", "2x3");
-  expect_field_error("type: 'Concat' concat_param { axis: 3 }", {{2, 3, 4}}, "concat_param.axis", "axis 3 does not exist");
-  expect_field_error("type: 'Concat' concat_param { axis: 1 concat_dim: 1 }", {{2, 3}}, "concat_param.concat_dim", "both");
+  expect_field_error("type: 'Concat' concat_param { axis: 3 }", {{2, 3, 4}}, "concat_param.axis",
+                     "axis 3 does not exist");
+  expect_field_error("type: 'Concat' concat_param { axis: 1 concat_dim: 1 }", {{2, 3}}, "concat_param.concat_dim",
+                     "both");
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class Data : public testing::Test {
   std::string source() const { return folder_ / "lmdb"; }
 
   std::string layer(const std::string& more = "") const {
-    return "type: 'Data' top: 'data' top: 'label' data_param { source: '" + source() + "' batch_size: 4 backend: LMDB } " + more;
+    return "type: 'Data' top: 'data' top: 'label' data_param { source: '" + source() +
+           "' batch_size: 4 backend: LMDB } " + more;
   }
 
  private:
@@ -68,7 +69,8 @@ TEST_F(Data, NeedsNoLabelTop) {
 
 /// The shapes that are known without the dataset.
 std::vector<Shape> closed_shapes(const std::string& transform) {
-  const MadeLayer parsed("type: 'Silence' data_param { source: 'nowhere' batch_size: 4 backend: LMDB } " + transform, "", {});
+  const MadeLayer parsed("type: 'Silence' data_param { source: 'nowhere' batch_size: 4 backend: LMDB } " + transform,
+                         "", {});
   caffe::LayerParameter config = parsed.config;
   config.set_type("Data");
   config.add_top("data");
@@ -80,7 +82,8 @@ std::vector<Shape> closed_shapes(const std::string& transform) {
 
 TEST(DataWithoutItsDataset, KnowsTheShapeFromACropOrNot) {
   EXPECT_EQ(closed_shapes("transform_param { crop_size: 5 }"), (std::vector<Shape>{{4, 3, 5, 5}, {4}}));
-  EXPECT_EQ(closed_shapes("transform_param { crop_size: 5 force_gray: true }"), (std::vector<Shape>{{4, 1, 5, 5}, {4}}));
+  EXPECT_EQ(closed_shapes("transform_param { crop_size: 5 force_gray: true }"),
+            (std::vector<Shape>{{4, 1, 5, 5}, {4}}));
   EXPECT_EQ(closed_shapes(""), (std::vector<Shape>{Shape{-1}, {4}}));
 }
 

@@ -19,7 +19,8 @@ double share_of_zeros(const Array& array) {
 
 TEST(Dropout, DropsTheShareThatWasAskedFor) {
   for (const double ratio : {0.1, 0.5, 0.9}) {
-    const Array y = forward("type: 'Dropout' dropout_param { dropout_ratio: " + std::to_string(ratio) + " }", Array({100000}, 3.0));
+    const Array y =
+        forward("type: 'Dropout' dropout_param { dropout_ratio: " + std::to_string(ratio) + " }", Array({100000}, 3.0));
     EXPECT_NEAR(share_of_zeros(y), ratio, 0.01);
     for (const double value : y.values) ASSERT_NEAR(value, value == 0 ? 0 : 3 / (1 - ratio), 1e-4);
   }

@@ -6,7 +6,8 @@ namespace cortado::harness {
 namespace {
 
 const std::string kRandom =
-    "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { shape { dim: 2 dim: 50 } data_filler { type: 'gaussian' } }";
+    "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { shape { dim: 2 dim: 50 } data_filler { type: 'gaussian' } "
+    "}";
 
 Arrays draw(const std::string& text, RunOptions options = {}) {
   options.backward = false;
@@ -16,8 +17,9 @@ Arrays draw(const std::string& text, RunOptions options = {}) {
 }
 
 TEST(DummyData, FillsWithConstants) {
-  const Arrays y = draw("type: 'DummyData' top: 'a' top: 'b' dummy_data_param { shape { dim: 3 } shape { dim: 1 dim: 2 }"
-                        " data_filler { value: 4 } data_filler { value: 5 } }");
+  const Arrays y = draw(
+      "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { shape { dim: 3 } shape { dim: 1 dim: 2 }"
+      " data_filler { value: 4 } data_filler { value: 5 } }");
   expect_near(y[0], Array({3}, 4.0), 0, "a");
   expect_near(y[1], Array({1, 2}, 5.0), 0, "b");
 }
@@ -27,12 +29,14 @@ TEST(DummyData, IsZeroWithoutAFiller) {
 }
 
 TEST(DummyData, KnowsTheOldWayToWriteShapes) {
-  const MadeLayer made("type: 'DummyData' top: 'a' top: 'b' dummy_data_param { num: 2 num: 3 channels: 4 height: 5 width: 6 }", "", {});
+  const MadeLayer made(
+      "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { num: 2 num: 3 channels: 4 height: 5 width: 6 }", "", {});
   EXPECT_EQ(made.shapes.y, (std::vector<Shape>{{2, 4, 5, 6}, {3, 4, 5, 6}}));
 }
 
 TEST(DummyData, DrawsAnewInEachPassAndForEachTop) {
-  const Arrays first = draw(kRandom), again = draw(kRandom), next = draw(kRandom, {.pass = 1}), other = draw(kRandom, {.seed = 2});
+  const Arrays first = draw(kRandom), again = draw(kRandom), next = draw(kRandom, {.pass = 1}),
+               other = draw(kRandom, {.seed = 2});
   EXPECT_TRUE(same_bits(first[0], again[0]));
   EXPECT_FALSE(same_bits(first[0], first[1]));
   EXPECT_FALSE(same_bits(first[0], next[0]));
@@ -42,11 +46,13 @@ TEST(DummyData, DrawsAnewInEachPassAndForEachTop) {
 TEST(DummyData, CountsItsEntries) {
   const std::string three = "type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { ";
   expect_field_error(three + "}", {}, "dummy_data_param.shape", "0 entries for 3 tops");
-  expect_field_error(three + "shape {} data_filler {} data_filler {} }", {}, "dummy_data_param.data_filler", "2 entries for 3 tops");
+  expect_field_error(three + "shape {} data_filler {} data_filler {} }", {}, "dummy_data_param.data_filler",
+                     "2 entries for 3 tops");
   expect_field_error(three + "num: 1 num: 2 channels: 1 height: 1 width: 1 }", {}, "dummy_data_param.num", "2 entries");
   expect_field_error(three + "num: 1 height: 1 width: 1 }", {}, "dummy_data_param.channels", "0 entries");
   expect_field_error(three + "num: 1 shape {} }", {}, "dummy_data_param.num", "both");
-  expect_field_error(three + "shape {} data_filler { type: 'uniforn' } }", {}, "dummy_data_param.data_filler[0].type", "uniforn");
+  expect_field_error(three + "shape {} data_filler { type: 'uniforn' } }", {}, "dummy_data_param.data_filler[0].type",
+                     "uniforn");
 }
 
 }  // namespace

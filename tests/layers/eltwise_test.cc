@@ -89,7 +89,8 @@ TEST(Eltwise, Multiplies) { check_layer(product(2)); }
 TEST(Eltwise, MultipliesFour) { check_layer(product(4)); }
 
 TEST(Eltwise, ProductHasASlopeAtZero) {
-  LayerRun run("type: 'Eltwise' eltwise_param { operation: PROD stable_prod_grad: false }", {Array({1}, 0.0), Array({1}, 5.0)});
+  LayerRun run("type: 'Eltwise' eltwise_param { operation: PROD stable_prod_grad: false }",
+               {Array({1}, 0.0), Array({1}, 5.0)});
   run.forward();
   run.backward({Array({1}, 2.0)});
   EXPECT_EQ(run.dx(0)[0], 10);
@@ -128,13 +129,15 @@ TEST(Eltwise, GivesTiesToTheSecondBottom) {
 }
 
 TEST(Eltwise, NamesBothShapesThatDiffer) {
-  expect_field_error("type: 'Eltwise'", {{2, 3}, {2, 3}, {3, 2}}, "bottom[2]", "its shape is 3x2, but bottom[0] has 2x3");
+  expect_field_error("type: 'Eltwise'", {{2, 3}, {2, 3}, {3, 2}}, "bottom[2]",
+                     "its shape is 3x2, but bottom[0] has 2x3");
 }
 
 TEST(Eltwise, CountsCoefficients) {
-  expect_field_error("type: 'Eltwise' eltwise_param { coeff: 1 }", {{2}, {2}}, "eltwise_param.coeff", "1 coefficient for 2 bottoms");
-  expect_field_error("type: 'Eltwise' eltwise_param { operation: PROD coeff: 1 coeff: 1 }", {{2}, {2}}, "eltwise_param.coeff",
-                     "product");
+  expect_field_error("type: 'Eltwise' eltwise_param { coeff: 1 }", {{2}, {2}}, "eltwise_param.coeff",
+                     "1 coefficient for 2 bottoms");
+  expect_field_error("type: 'Eltwise' eltwise_param { operation: PROD coeff: 1 coeff: 1 }", {{2}, {2}},
+                     "eltwise_param.coeff", "product");
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "layers/filler.h"
 
-#include <gtest/gtest.h>
-
 #include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -71,7 +70,9 @@ TEST(Filler, UniformLiesBetweenMinAndMax) {
   EXPECT_EQ(filled("type: 'uniform' min: 1 max: 1", {3}).values, std::vector<double>(3, 1));
 }
 
-TEST(Filler, GaussianHasMeanAndDeviation) { expect_normal(filled("type: 'gaussian' mean: 2 std: 0.5", kWeights), 2, 0.5); }
+TEST(Filler, GaussianHasMeanAndDeviation) {
+  expect_normal(filled("type: 'gaussian' mean: 2 std: 0.5", kWeights), 2, 0.5);
+}
 
 TEST(Filler, SparseGaussianKeepsSomePerOutput) {
   const Array w = filled("type: 'gaussian' sparse: 5", kWeights);
@@ -126,7 +127,8 @@ TEST(Filler, BilinearInterpolates) {
 TEST(Filler, IsAFunctionOfItsKeyAlone) {
   for (const char* type : {"uniform", "gaussian", "xavier", "msra", "positive_unitball"}) {
     const std::string text = "type: '" + std::string(type) + "'";
-    const Array one = filled(text, kWeights, 1, 1), eight = filled(text, kWeights, 1, 8), other = filled(text, kWeights, 2, 1);
+    const Array one = filled(text, kWeights, 1, 1), eight = filled(text, kWeights, 1, 8),
+                other = filled(text, kWeights, 2, 1);
     EXPECT_EQ(one.values, eight.values) << type;
     EXPECT_NE(one.values, other.values) << type;
     EXPECT_TRUE(std::equal(one.values.begin(), one.values.begin() + 100, eight.values.begin()));

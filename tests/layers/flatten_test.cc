@@ -19,9 +19,12 @@ TEST(Flatten, CountsFromTheEnd) { check_layer(flatten("axis: -3 end_axis: -2", {
 TEST(Flatten, MakesOneAxisOfAll) { check_layer(flatten("axis: 0", {2, 3, 4}, {24})); }
 
 TEST(Flatten, RefusesAxesThatDoNotExist) {
-  expect_field_error("type: 'Flatten' flatten_param { axis: 4 }", {{2, 3, 4, 5}}, "flatten_param.axis", "axis 4 does not exist");
-  expect_field_error("type: 'Flatten' flatten_param { end_axis: -5 }", {{2, 3, 4, 5}}, "flatten_param.end_axis", "2x3x4x5");
-  expect_field_error("type: 'Flatten' flatten_param { axis: 2 end_axis: 1 }", {{2, 3, 4}}, "flatten_param.end_axis", "behind");
+  expect_field_error("type: 'Flatten' flatten_param { axis: 4 }", {{2, 3, 4, 5}}, "flatten_param.axis",
+                     "axis 4 does not exist");
+  expect_field_error("type: 'Flatten' flatten_param { end_axis: -5 }", {{2, 3, 4, 5}}, "flatten_param.end_axis",
+                     "2x3x4x5");
+  expect_field_error("type: 'Flatten' flatten_param { axis: 2 end_axis: 1 }", {{2, 3, 4}}, "flatten_param.end_axis",
+                     "behind");
   expect_field_error("type: 'Flatten'", {{}}, "flatten_param.axis", "scalar");
 }
 

@@ -18,7 +18,8 @@ TEST(Input, RefusesShapesThatCannotBe) {
   expect_field_error(three + "}", {}, "input_param.shape", "0 shapes for 3 tops");
   expect_field_error(three + "shape {} shape {} }", {}, "input_param.shape", "2 shapes for 3 tops");
   expect_field_error(three + "shape { dim: 1 dim: -1 } }", {}, "input_param.shape[0]", "-1 is negative");
-  expect_field_error(three + "shape { dim: 1000000000000 dim: 1000000000000 } }", {}, "input_param.shape[0]", "overflows");
+  expect_field_error(three + "shape { dim: 1000000000000 dim: 1000000000000 } }", {}, "input_param.shape[0]",
+                     "overflows");
   std::string many;
   for (int i = 0; i < 33; ++i) many += " dim: 1";
   expect_field_error(three + "shape {" + many + " } }", {}, "input_param.shape[0]", "33 axes");

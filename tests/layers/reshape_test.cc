@@ -15,7 +15,9 @@ TEST(Reshape, KeepsTheElementsInOrder) {
   check_layer({
       .layer = reshape("shape { dim: 0 dim: -1 dim: 2 }"),
       .x = {random({2, 3, 4, 5}, 1)},
-      .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {Array({2, 30, 2}, x[0].values)}; },
+      .reference = [](const Arrays& x, const Arrays&) -> Arrays {
+        return {Array({2, 30, 2}, x[0].values)};
+      },
   });
 }
 
@@ -42,7 +44,8 @@ TEST(Reshape, ShowsTheArithmeticOfAMistake) {
   expect_field_error(reshape("shape { dim: 0 dim: 0 dim: 0 }"), {{2, 3}}, field, "entry 2 is 0");
   expect_field_error(reshape("shape { dim: -1 } axis: 3"), {{2, 3}}, "reshape_param.axis", "axis 3 does not exist");
   expect_field_error(reshape("shape { dim: -1 } axis: -4"), {{2, 3}}, "reshape_param.axis", "axis -4 does not exist");
-  expect_field_error(reshape("shape { dim: -1 } axis: 1 num_axes: 2"), {{2, 3}}, "reshape_param.num_axes", "2 axes from axis 1");
+  expect_field_error(reshape("shape { dim: -1 } axis: 1 num_axes: 2"), {{2, 3}}, "reshape_param.num_axes",
+                     "2 axes from axis 1");
   expect_field_error(reshape("shape { dim: -1 } num_axes: -2"), {{2, 3}}, "reshape_param.num_axes", "-2");
   expect_field_error(reshape("shape { dim: 4611686018427387904 dim: 4 }"), {{2, 3}}, field, "more than any memory");
   expect_field_error(reshape("shape { dim: 1000000000000 dim: 1000000000000 }"), {{2, 3}}, field, "overflows");

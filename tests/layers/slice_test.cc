@@ -43,7 +43,8 @@ TEST(Slice, KnowsTheOldName) { check_layer(slice("slice_dim: 0", {4, 3}, 0, {2, 
 TEST(Slice, PassesASingleTopOn) { check_layer(slice("", {2, 3}, 1, {3})); }
 
 TEST(Slice, RefusesWhatDoesNotFit) {
-  const std::string two = "type: 'Slice' top: 'a' top: 'b' slice_param { ", three = "type: 'Slice' top: 'a' top: 'b' top: 'c' slice_param { ";
+  const std::string two = "type: 'Slice' top: 'a' top: 'b' slice_param { ",
+                    three = "type: 'Slice' top: 'a' top: 'b' top: 'c' slice_param { ";
   expect_field_error(two + "}", {{2, 5}}, "slice_param", "extent 5 does not divide into 2 equal parts");
   expect_field_error(three + "slice_point: 2 }", {{2, 5}}, "slice_param.slice_point", "1 slice_point for 3 tops");
   expect_field_error(three + "slice_point: 3 slice_point: 3 }", {{2, 5}}, "slice_param.slice_point", "from 3 to 3");

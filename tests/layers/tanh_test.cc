@@ -11,7 +11,9 @@ TEST(TanH, IsTheHyperbolicTangent) {
   check_layer({
       .layer = "type: 'TanH'",
       .x = {random({2, 20, 3, 3}, 1, -3, 3)},
-      .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {map(x[0], [](double v) { return std::tanh(v); })}; },
+      .reference = [](const Arrays& x, const Arrays&) -> Arrays {
+        return {map(x[0], [](double v) { return std::tanh(v); })};
+      },
       .channels_last = true,
   });
 }
