@@ -5,7 +5,7 @@
 namespace cortado::kernels {
 
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused) {
-  return first_that_accepts<Lrn, LrnRequest>({{"onednn", make_lrn_onednn}, {"own", make_lrn_own}}, request, context, refused);
+  return first_that_accepts<Lrn, LrnRequest>({{"own", make_lrn_own}}, request, context, refused);
 }
 
 }  // namespace cortado::kernels

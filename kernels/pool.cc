@@ -6,7 +6,9 @@ namespace cortado::kernels {
 
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused) {
   const Candidate<Pool, PoolRequest> onednn = {"onednn", make_pool_onednn}, own = {"own", make_pool_own};
-  if (request.x.layout == Layout::kBlocked16) return first_that_accepts<Pool, PoolRequest>({own}, request, context, refused);
+  const bool overlapping_average = request.average && request.stride_w == 1 && request.y.shape[3] > 1;
+  if (request.x.layout == Layout::kBlocked16 && !overlapping_average)
+    return first_that_accepts<Pool, PoolRequest>({own}, request, context, refused);
   return first_that_accepts<Pool, PoolRequest>({onednn, own}, request, context, refused);
 }
 

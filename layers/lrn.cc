@@ -35,7 +35,6 @@ class LrnLayer : public Layer {
     lrn_ = kernels::plan_lrn(lrn, context);
     LayerNeeds needs;
     needs.backward_reads_x = {true};
-    if (lrn_->saved_bytes() > 0) needs.saved = {lrn_->saved_bytes()};
     needs.forward_scratch = lrn_->forward_scratch();
     needs.backward_scratch = lrn_->backward_scratch();
     needs.algorithm = lrn_->name();
@@ -43,11 +42,11 @@ class LrnLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    lrn_->forward(context, io.x[0].f32(), io.y[0].f32(), saved(io), io.scratch);
+    lrn_->forward(context, io.x[0].f32(), io.y[0].f32(), io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) lrn_->backward(context, io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32(), saved(io), io.scratch);
+    if (io.dx[0]) lrn_->backward(context, io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32(), io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
@@ -57,8 +56,6 @@ class LrnLayer : public Layer {
   }
 
  private:
-  static void* saved(const Operands& io) { return io.saved.empty() ? nullptr : io.saved[0]; }
-
   const caffe::LRNParameter& options_;
   std::unique_ptr<kernels::Lrn> lrn_;
 };

@@ -27,15 +27,22 @@ void window_sums(const float* in, int64_t n, int64_t step, int64_t half, float* 
   }
 }
 
-/// s^-beta. s is kept above 0, so that padding lanes stay 0 also with k = 0.
-Lanes power(const Lanes& s, float beta) {
-  const Lanes base = s < FLT_MIN ? spread(FLT_MIN) : s, root = square_root(base);
-  if (beta == 0.75f) return 1.0f / (root * square_root(root));
-  if (beta == 0.5f) return 1.0f / root;
-  if (beta == 1.0f) return 1.0f / base;
+struct Powers {
+  Lanes power, inverse;  ///< s^-beta, 1 / s
+};
+
+/// s is kept above 0, so that padding lanes stay 0 also with k = 0.
+Powers powers(const Lanes& s, float beta) {
+  const Lanes base = s < FLT_MIN ? spread(FLT_MIN) : s;
+  if (beta == 0.75f || beta == 0.5f) {
+    const Lanes r = inverse_root(base);
+    return {beta == 0.5f ? r : r * r * inverse_root(r), r * r};
+  }
+  const Lanes inverse = 1.0f / base;
+  if (beta == 1.0f) return {inverse, inverse};
   Lanes result{};
   for (int i = 0; i < kLanes; ++i) result[i] = std::pow(base[i], -beta);
-  return result;
+  return {result, inverse};
 }
 
 /// What both regions share.
@@ -85,62 +92,92 @@ class Across final : public Own {
     halo_ = round_up(half_ * step_);
   }
 
-  // Two buffers with a halo on both sides, and one without.
-  int64_t part_floats() const { return 3 * length_ + 4 * halo_; }
-  int64_t forward_scratch() const override { return threads_ * part_floats() * int64_t(sizeof(float)); }
+  int64_t forward_scratch() const override { return threads_ * kBatch * line_floats() * int64_t(sizeof(float)); }
   int64_t backward_scratch() const override { return forward_scratch(); }
 
-  void forward(Context& context, const float* x, float* y, void*, void* scratch) override {
-    each_line(context, scratch, [&](int64_t at, int width, float* squares, float*, float* sums) {
-      sum_squares(x + at, width, squares, sums);
-      for (int64_t g = 0; g < blocks_; ++g) {
-        const int64_t i = at + g * group_step_;
-        store_some(y + i, load_some(x + i, width) * power(scale(sums + g * kLanes), r_.beta), width);
-      }
+  void forward(Context& context, const float* x, float* y, void* scratch) override {
+    each_batch(context, scratch, [&](const Line* begin, const Line* end) {
+      sum_squares(x, begin, end);
+      for (const Line* line = begin; line < end; ++line)
+        each_group(*line, [&](int64_t g, int64_t i, int width) {
+          store_some(y + i, load_some(x + i, width) * powers(scale(line->sums + g), r_.beta).power, width);
+        });
     });
   }
 
-  void backward(Context& context, const float* x, const float* dy, float* dx, const void*, void* scratch) override {
-    each_line(context, scratch, [&](int64_t at, int width, float* squares, float* terms, float* sums) {
-      sum_squares(x + at, width, squares, sums);
-      float* direct = squares;  // dy / s^beta; the squares have been used
-      for (int64_t g = 0; g < blocks_; ++g) {
-        const int64_t i = at + g * group_step_;
-        const Lanes s = scale(sums + g * kLanes), d = load_some(dy + i, width) * power(s, r_.beta);
-        store(direct + g * kLanes, d);
-        store(terms + g * kLanes, d * load_some(x + i, width) / s);
-      }
-      window_sums(terms, length_, step_, half_, sums);
-      for (int64_t g = 0; g < blocks_; ++g) {
-        const int64_t i = at + g * group_step_;
-        const Lanes indirect = slope() * load_some(x + i, width) * load(sums + g * kLanes);
-        store_some(dx + i, load(direct + g * kLanes) - indirect, width);
-      }
+  void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) override {
+    each_batch(context, scratch, [&](const Line* begin, const Line* end) {
+      sum_squares(x, begin, end);
+      for (const Line* line = begin; line < end; ++line)
+        each_group(*line, [&](int64_t g, int64_t i, int width) {
+          const Powers s = powers(scale(line->sums + g), r_.beta);
+          const Lanes direct = load_some(dy + i, width) * s.power;
+          store(line->direct + g, direct);
+          store(line->terms + g, direct * load_some(x + i, width) * s.inverse);
+        });
+      for (const Line* line = begin; line < end; ++line) window_sums(line->terms, length_, step_, half_, line->sums);
+      for (const Line* line = begin; line < end; ++line)
+        each_group(*line, [&](int64_t g, int64_t i, int width) {
+          const Lanes indirect = slope() * load_some(x + i, width) * load(line->sums + g);
+          store_some(dx + i, load(line->direct + g) - indirect, width);
+        });
     });
   }
 
  private:
-  /// body(offset of the line's first value, its width, squares, terms, sums) for every line of every image.
+  /// So many lines go through each step together: a value just stored cannot be loaded at another alignment at once.
+  static constexpr int kBatch = 8;
+
+  struct Line {
+    int64_t at;  ///< where its first values lie in the tensor
+    int width;   ///< how many of each sixteen exist
+    float *squares, *terms;  ///< with halos
+    float *sums, *direct;    ///< dy / s^beta
+  };
+
+  int64_t line_floats() const { return 4 * length_ + 4 * halo_; }
+
+  /// body(begin, end) for batches of lines.
   template <typename Body>
-  void each_line(Context& context, void* scratch, const Body& body) const {
-    const int64_t bytes = part_floats() * int64_t(sizeof(float));
+  void each_batch(Context& context, void* scratch, const Body& body) const {
+    const int64_t bytes = kBatch * line_floats() * int64_t(sizeof(float));
     split(context, images_ * lines_, scratch, bytes, [&](int64_t begin, int64_t end, float* part) {
       std::memset(part, 0, size_t(bytes));  // the halos stay zero from here on
-      float *squares = part + halo_, *terms = squares + length_ + 2 * halo_, *sums = terms + length_ + halo_;
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t image = line / lines_, place = line % lines_ * (wide_ ? 1 : kLanes);
-        const int width = wide_ ? kLanes : int(std::min<int64_t>(kLanes, h_ * w_ - place));
-        body(image * blocks_ * group_step_ + place * (wide_ ? kLanes : 1), width, squares, terms, sums);
+      Line lines[kBatch];
+      for (Line& line : lines) {
+        line.squares = part + halo_;
+        line.terms = line.squares + length_ + 2 * halo_;
+        line.sums = line.terms + length_ + halo_;
+        line.direct = line.sums + length_;
+        part += line_floats();
+      }
+      for (int64_t i = begin; i < end; i += kBatch) {
+        const int64_t count = std::min<int64_t>(kBatch, end - i);
+        for (int64_t k = 0; k < count; ++k) place(lines[k], i + k);
+        body(lines, lines + count);
       }
     });
   }
 
-  void sum_squares(const float* x, int width, float* squares, float* sums) const {
-    for (int64_t g = 0; g < blocks_; ++g) {
-      const Lanes v = load_some(x + g * group_step_, width);
-      store(squares + g * kLanes, v * v);
-    }
-    window_sums(squares, length_, step_, half_, sums);
+  void place(Line& line, int64_t number) const {
+    const int64_t image = number / lines_, first = number % lines_ * (wide_ ? 1 : kLanes);
+    line.width = wide_ ? kLanes : int(std::min<int64_t>(kLanes, h_ * w_ - first));
+    line.at = image * blocks_ * group_step_ + first * (wide_ ? kLanes : 1);
+  }
+
+  /// body(index in the line, index in the tensor, width) for each sixteen of a line.
+  template <typename Body>
+  void each_group(const Line& line, const Body& body) const {
+    for (int64_t g = 0; g < blocks_; ++g) body(g * kLanes, line.at + g * group_step_, line.width);
+  }
+
+  void sum_squares(const float* x, const Line* begin, const Line* end) const {
+    for (const Line* line = begin; line < end; ++line)
+      each_group(*line, [&](int64_t g, int64_t i, int width) {
+        const Lanes v = load_some(x + i, width);
+        store(line->squares + g, v * v);
+      });
+    for (const Line* line = begin; line < end; ++line) window_sums(line->squares, length_, step_, half_, line->sums);
   }
 
   int64_t step_, group_step_, lines_, length_, halo_;
@@ -161,7 +198,7 @@ class Within final : public Own {
   int64_t forward_scratch() const override { return threads_ * row_floats() * int64_t(sizeof(float)); }
   int64_t backward_scratch() const override { return threads_ * part_floats() * int64_t(sizeof(float)); }
 
-  void forward(Context& context, const float* x, float* y, void*, void* scratch) override {
+  void forward(Context& context, const float* x, float* y, void* scratch) override {
     each_plane(context, scratch, row_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       for (int64_t h = 0; h < h_; ++h) {
@@ -170,13 +207,13 @@ class Within final : public Own {
           return v * v;
         });
         each_group(at + h * row_, [&](int64_t i, int64_t p, int n) {
-          store_some(y + p, load_some(x + p, n) * power(scale(sums + i), r_.beta), n);
+          store_some(y + p, load_some(x + p, n) * powers(scale(sums + i), r_.beta).power, n);
         });
       }
     });
   }
 
-  void backward(Context& context, const float* x, const float* dy, float* dx, const void*, void* scratch) override {
+  void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) override {
     each_plane(context, scratch, part_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       float *terms = part + row_floats(), *direct = terms + h_ * padded_row_;
@@ -186,9 +223,10 @@ class Within final : public Own {
           return v * v;
         });
         each_group(at + h * row_, [&](int64_t i, int64_t p, int n) {
-          const Lanes s = scale(sums + i), d = load_some(dy + p, n) * power(s, r_.beta);
+          const Powers s = powers(scale(sums + i), r_.beta);
+          const Lanes d = load_some(dy + p, n) * s.power;
           store(direct + h * padded_row_ + i, d);
-          store(terms + h * padded_row_ + i, d * load_some(x + p, n) / s);
+          store(terms + h * padded_row_ + i, d * load_some(x + p, n) * s.inverse);
         });
       }
       for (int64_t h = 0; h < h_; ++h) {

@@ -4,6 +4,7 @@
 // outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
 
 #include <cstring>
+#include <vector>
 
 #include "core/threads.h"
 #include "kernels/cpu/lanes.h"
@@ -69,7 +70,10 @@ class Own final : public Pool {
       : r_(request), width_(request.x.layout == Layout::kBlocked16 ? kLanes : 1),
         h_(request.x.shape[2]), w_(request.x.shape[3]), out_h_(request.y.shape[2]), out_w_(request.y.shape[3]),
         planes_(h_ * w_ == 0 ? 0 : request.x.elements() / (h_ * w_ * width_)),
-        small_(request.kernel_h * request.kernel_w <= 256) {}
+        small_(request.kernel_h * request.kernel_w <= 256) {
+    for (int64_t i = 0; i < out_h_; ++i) rows_.push_back(side_of(i, h_, r_.kernel_h, r_.stride_h, r_.pad_h, r_.count_padding));
+    for (int64_t i = 0; i < out_w_; ++i) columns_.push_back(side_of(i, w_, r_.kernel_w, r_.stride_w, r_.pad_w, r_.count_padding));
+  }
 
   std::string name() const override { return "own"; }
   int64_t saved_bytes() const override {
@@ -86,17 +90,17 @@ class Own final : public Pool {
   }
 
  private:
-  Side rows(int64_t oh) const { return side_of(oh, h_, r_.kernel_h, r_.stride_h, r_.pad_h, r_.count_padding); }
-  Side columns(int64_t ow) const { return side_of(ow, w_, r_.kernel_w, r_.stride_w, r_.pad_w, r_.count_padding); }
-
   /// body(x plane's offset, y place's offset, rows, columns) for every output place, planes in parallel.
   template <typename Body>
   void each_window(int64_t begin, int64_t end, const Body& body) const {
     for (int64_t plane = begin; plane < end; ++plane)
       for (int64_t oh = 0; oh < out_h_; ++oh) {
-        const Side row = rows(oh);
-        for (int64_t ow = 0; ow < out_w_; ++ow)
-          body(plane * h_ * w_ * width_, ((plane * out_h_ + oh) * out_w_ + ow) * width_, row, columns(ow));
+        const Side& row = rows_[size_t(oh)];
+        int64_t out = (plane * out_h_ + oh) * out_w_ * width_;
+        for (const Side& column : columns_) {
+          body(plane * h_ * w_ * width_, out, row, column);
+          out += width_;
+        }
       }
   }
 
@@ -196,6 +200,7 @@ class Own final : public Pool {
   int width_;
   int64_t h_, w_, out_h_, out_w_, planes_;
   bool small_;
+  std::vector<Side> rows_, columns_;
 };
 
 }  // namespace

@@ -1,0 +1,151 @@
+// Every candidate in every layout it takes, against the definition of pooling in double.
+
+#include "kernels/pool.h"
+
+#include <cfloat>
+
+#include "tests/kernels/operand.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace testing;
+
+using Make = std::unique_ptr<Pool> (*)(const PoolRequest&, Context&, std::string&);
+
+struct Reference {
+  std::vector<double> y, dx;
+};
+
+/// Walks over every window of every plane; the windows of an average count what lies on the padded image.
+Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
+  const int64_t h = r.x.shape[2], w = r.x.shape[3];
+  Reference result{std::vector<double>(dy.size()), std::vector<double>(x.size())};
+  for (size_t out = 0; out < dy.size(); ++out) {
+    const int64_t ow = int64_t(out) % r.y.shape[3], oh = int64_t(out) / r.y.shape[3] % r.y.shape[2], plane = int64_t(out) / r.y.shape.count(2);
+    double area = 0, sum = 0, best = -DBL_MAX;
+    std::vector<size_t> inside;
+    size_t place = 0;
+    for (int64_t i = oh * r.stride_h - r.pad_h; i < oh * r.stride_h - r.pad_h + r.kernel_h; ++i)
+      for (int64_t j = ow * r.stride_w - r.pad_w; j < ow * r.stride_w - r.pad_w + r.kernel_w; ++j) {
+        const bool in_image = i >= 0 && i < h && j >= 0 && j < w;
+        if (in_image || (r.count_padding && i < h + r.pad_h && j < w + r.pad_w)) area += 1;
+        if (!in_image) continue;
+        inside.push_back(size_t((plane * h + i) * w + j));
+        sum += x[inside.back()];
+        if (x[inside.back()] > best) best = x[inside.back()], place = inside.back();
+      }
+    if (inside.empty()) continue;
+    result.y[out] = r.average ? sum / area : best;
+    if (r.average)
+      for (const size_t i : inside) result.dx[i] += dy[out] / area;
+    else result.dx[place] += dy[out];
+  }
+  return result;
+}
+
+std::string name_of(const PoolRequest& r) {
+  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.layout) + " " + r.x.shape.str() + " by " + std::to_string(r.kernel_h) + "x" +
+         std::to_string(r.kernel_w) + " stride " + std::to_string(r.stride_h) + "," + std::to_string(r.stride_w) + " pad " +
+         std::to_string(r.pad_h) + "," + std::to_string(r.pad_w);
+}
+
+/// Returns whether the candidate accepted; then both directions were compared, run twice in the same memory.
+bool check(Make make, const PoolRequest& r, int threads) {
+  SCOPED_TRACE(name_of(r));
+  Context context(threads);
+  std::string why;
+  const auto pool = make(r, context, why);
+  if (!pool) {
+    EXPECT_FALSE(why.empty());
+    return false;
+  }
+  const Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.y.shape.count(), 2);
+  const Reference expected = reference(r, x, dy);
+  const Operand x_in(r.x, x), dy_in(r.y, dy), y(r.y), dx(r.x);
+  const Fenced saved(pool->saved_bytes()), scratch(std::max(pool->forward_scratch(), pool->backward_scratch()));
+  for (int pass = 0; pass < 2; ++pass) {
+    pool->forward(context, x_in.data(), y.data(), nullptr, saved.data(), scratch.data());
+    pool->backward(context, dy_in.data(), dx.data(), saved.data(), scratch.data());
+  }
+  expect_near(y.values(), expected.y, 1e-6, "y");
+  expect_near(dx.values(), expected.dx, 1e-5, "dx");
+  EXPECT_EQ(x_in.values(), x) << "x was changed";
+  EXPECT_EQ(dy_in.values(), dy) << "dy was changed";
+  saved.expect_intact();
+  scratch.expect_intact();
+  return true;
+}
+
+int64_t outputs(int64_t in, int64_t kernel, int64_t stride, int64_t pad) {
+  const int64_t out = (in + 2 * pad - kernel + stride - 1) / stride + 1;
+  return pad > 0 && (out - 1) * stride >= in + pad ? out - 1 : out;
+}
+
+PoolRequest request(const Shape& x, int64_t kernel_h, int64_t kernel_w, int64_t stride, int64_t pad) {
+  PoolRequest r;
+  r.kernel_h = kernel_h, r.kernel_w = kernel_w;
+  r.stride_h = r.stride_w = stride;
+  r.pad_h = r.pad_w = pad;
+  r.backward = true;
+  r.x.shape = x;
+  r.y.shape = {x[0], x[1], outputs(x[2], kernel_h, stride, pad), outputs(x[3], kernel_w, stride, pad)};
+  return r;
+}
+
+std::vector<PoolRequest> requests() {
+  const std::vector<PoolRequest> geometries = {
+      request({2, 20, 6, 8}, 2, 2, 2, 0),  request({2, 32, 7, 9}, 3, 3, 2, 0),  request({1, 20, 6, 5}, 3, 3, 1, 1), request({1, 16, 6, 8}, 3, 3, 2, 1),
+      request({1, 20, 4, 6}, 2, 2, 2, 1),  request({3, 3, 5, 7}, 5, 7, 1, 0),   request({1, 5, 9, 4}, 4, 2, 3, 1),  request({1, 20, 5, 7}, 1, 1, 3, 0),
+      request({1, 20, 18, 17}, 18, 17, 1, 0), request({2, 1, 40, 40}, 3, 2, 2, 0)};
+  std::vector<PoolRequest> list;
+  for (PoolRequest r : geometries)
+    for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
+      r.x.layout = r.y.layout = layout;
+      r.average = false;
+      list.push_back(r);
+      r.average = true;
+      list.push_back(r);
+      r.count_padding = false;
+      list.push_back(r);
+      r.count_padding = true;
+    }
+  return list;
+}
+
+TEST(Pool, OursDoesWhatTheDefinitionSays) {
+  for (const PoolRequest& r : requests())
+    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_own, r, threads));
+}
+
+TEST(Pool, OneDnnDoesWhatTheDefinitionSays) {
+  int accepted = 0;
+  for (const PoolRequest& r : requests()) accepted += check(make_pool_onednn, r, 2);
+  EXPECT_GT(accepted, 40);
+}
+
+TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {
+  PoolRequest r = request({1, 16, 6, 8}, 3, 3, 2, 1);  // the last windows hang over the padding
+  r.average = true;
+  Context context(1);
+  std::string refused;
+  EXPECT_EQ(plan_pool(r, context, &refused)->name(), "own");
+  EXPECT_NE(refused.find("hang over the padding"), std::string::npos) << refused;
+}
+
+TEST(Pool, TellsPlaces) {
+  PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
+  r.argmax = true;
+  Context context(1);
+  std::string why;
+  const auto pool = make_pool_own(r, context, why);
+  const Values x = {1, 5, 2, 2, 3, 4, 2, 2, 9, 9, 9, 8};
+  Values y(4), places(4);
+  std::vector<uint8_t> saved(size_t(pool->saved_bytes()));
+  pool->forward(context, x.data(), y.data(), places.data(), saved.data(), nullptr);
+  EXPECT_EQ(y, (Values{5, 2, 9, 9}));
+  EXPECT_EQ(places, (Values{1, 2, 8, 10}));
+}
+
+}  // namespace
+}  // namespace cortado::kernels

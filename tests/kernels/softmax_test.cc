@@ -1,0 +1,85 @@
+// Every candidate against the definition in double.
+
+#include "kernels/softmax.h"
+
+#include "tests/kernels/operand.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace testing;
+
+using Make = std::unique_ptr<Softmax> (*)(const SoftmaxRequest&, Context&, std::string&);
+
+struct Reference {
+  std::vector<double> y, dx;
+};
+
+Reference reference(const SoftmaxRequest& r, const Values& x, const Values& dy) {
+  Reference e{std::vector<double>(x.size()), std::vector<double>(x.size())};
+  for (int64_t row = 0; row < r.outer * r.inner; ++row) {
+    const auto at = [&](int64_t c) { return size_t((row / r.inner * r.classes + c) * r.inner + row % r.inner); };
+    double sum = 0, dot = 0;
+    for (int64_t c = 0; c < r.classes; ++c) sum += std::exp(double(x[at(c)]));
+    for (int64_t c = 0; c < r.classes; ++c) e.y[at(c)] = std::exp(double(x[at(c)])) / sum;
+    for (int64_t c = 0; c < r.classes; ++c) dot += e.y[at(c)] * dy[at(c)];
+    for (int64_t c = 0; c < r.classes; ++c) e.dx[at(c)] = e.y[at(c)] * (dy[at(c)] - dot);
+  }
+  return e;
+}
+
+bool check(Make make, const SoftmaxRequest& r, int threads) {
+  SCOPED_TRACE(std::to_string(r.outer) + " x " + std::to_string(r.classes) + " x " + std::to_string(r.inner));
+  Context context(threads);
+  std::string why;
+  const auto softmax = make(r, context, why);
+  if (!softmax) {
+    EXPECT_FALSE(why.empty());
+    return false;
+  }
+  const TensorSpec spec{{r.outer, r.classes, r.inner}};
+  Values x = random_values(spec.shape.count(), 1);
+  const Values dy = random_values(spec.shape.count(), 2);
+  for (float& v : x) v *= 20;
+  const Reference e = reference(r, x, dy);
+  const Operand in_place(spec, x), dx(spec, dy);  // both directions in place
+  const Fenced scratch(std::max(softmax->forward_scratch(), softmax->backward_scratch()));
+  softmax->forward(context, in_place.data(), in_place.data(), scratch.data());
+  softmax->backward(context, in_place.data(), dx.data(), dx.data(), scratch.data());
+  expect_near(in_place.values(), e.y, 2e-6, "y");
+  expect_near(dx.values(), e.dx, 2e-6, "dx");
+  scratch.expect_intact();
+  return true;
+}
+
+const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true}, {3, 1000, 1, true}, {1, 1, 1, true}, {64, 17, 1, true},
+                                               {2, 21, 35, true}, {1, 5, 16, true}, {3, 2, 1000, true}};
+
+TEST(Softmax, OursFollowsTheDefinition) {
+  for (const SoftmaxRequest& r : kRequests)
+    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_own, r, threads));
+}
+
+TEST(Softmax, OneDnnFollowsTheDefinition) {
+  for (const SoftmaxRequest& r : kRequests) EXPECT_EQ(check(make_softmax_onednn, r, 2), r.inner == 1);
+}
+
+TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
+  Context context(1);
+  std::string why;
+  for (const int64_t inner : {1, 2}) {
+    const auto softmax = make_softmax_own({1, 3, inner}, context, why);
+    Values y(size_t(3 * inner));
+    const Values with_nan(y.size(), NAN);
+    softmax->forward(context, with_nan.data(), y.data(), nullptr);
+    EXPECT_TRUE(std::isnan(y[0]));
+    Values low(y.size(), -INFINITY);
+    for (int64_t i = 0; i < inner; ++i) low[size_t(i)] = 0;
+    softmax->forward(context, low.data(), y.data(), nullptr);
+    EXPECT_EQ(y[0], 1);
+    EXPECT_EQ(y[y.size() - 1], 0);
+  }
+}
+
+}  // namespace
+}  // namespace cortado::kernels
