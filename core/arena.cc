@@ -1,6 +1,6 @@
-// Host memory straight from the kernel: zeroed for free, and in huge pages, which saves the page walks of large tensors.
-// Linux hands out addresses for more memory than it has and kills the process when they are used; so what is there is
-// asked for first, and a net that is too large ends with a message instead.
+// Host memory straight from the kernel: zeroed for free, and in huge pages, which saves the page walks of large
+// tensors. Linux hands out addresses for more memory than it has and kills the process when they are used; so what is
+// there is asked for first, and a net that is too large ends with a message instead.
 #include "core/arena.h"
 
 #include <sys/mman.h>
@@ -63,9 +63,10 @@ size_t available_memory() {
 }
 
 [[noreturn]] void throw_not_enough(size_t bytes, size_t available) {
-  throw Error(ExitCode::kDevice,
-              "not enough memory: " + in_mebibytes(bytes) + " are needed, " + in_mebibytes(available) + " are available",
-              "a smaller batch_size needs less memory");
+  throw Error(
+      ExitCode::kDevice,
+      "not enough memory: " + in_mebibytes(bytes) + " are needed, " + in_mebibytes(available) + " are available",
+      "a smaller batch_size needs less memory");
 }
 
 /// Maps one huge page too many and gives back the ends, so that the block starts on a huge page.

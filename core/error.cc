@@ -66,9 +66,7 @@ Error::Error(ExitCode code, std::vector<Mistake> mistakes)
 FieldError::FieldError(std::string field, std::string message, std::string hint)
     : field_(std::move(field)), message_(std::move(message)), hint_(std::move(hint)) {}
 
-void Mistakes::add(const Error& error) {
-  list_.insert(list_.end(), error.mistakes().begin(), error.mistakes().end());
-}
+void Mistakes::add(const Error& error) { list_.insert(list_.end(), error.mistakes().begin(), error.mistakes().end()); }
 
 void Mistakes::throw_if_any(ExitCode code) const {
   if (!list_.empty()) throw Error(code, list_);

@@ -1,5 +1,5 @@
-// Log lines through glog, which is seen in this file alone. glog 0.6 writes the year into the prefix unless told not to,
-// and parsers of Caffe logs do not expect it.
+// Log lines through glog, which is seen in this file alone. glog 0.6 writes the year into the prefix unless told not
+// to, and parsers of Caffe logs do not expect it.
 #include "core/log.h"
 
 #include <glog/logging.h>
@@ -26,9 +26,12 @@ void start_once(const char* program) {
 
 google::LogSeverity glog_severity(Severity severity) {
   switch (severity) {
-    case Severity::kInfo: return google::GLOG_INFO;
-    case Severity::kWarning: return google::GLOG_WARNING;
-    case Severity::kError: break;
+    case Severity::kInfo:
+      return google::GLOG_INFO;
+    case Severity::kWarning:
+      return google::GLOG_WARNING;
+    case Severity::kError:
+      break;
   }
   return google::GLOG_ERROR;
 }

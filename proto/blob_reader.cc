@@ -73,18 +73,26 @@ void BlobReader::take(const WireField& field) {
   const auto same = [](float value) { return value; };
   if (field.number >= 1 && field.number <= 4 && field.type == WireField::kVarint)
     old_dims_[field.number - 1] = int64_t(field.value);
-  else if (field.is(5, WireField::kBytes)) append<float>(field.bytes, same);
-  else if (field.is(5, WireField::kFixed32)) data_.push_back(load<float>(reinterpret_cast<const char*>(&field.value)));
-  else if (field.is(7, WireField::kBytes)) take_shape(field.bytes);
-  else if (field.is(8, WireField::kBytes)) append_doubles(field.bytes);
-  else if (field.is(8, WireField::kFixed64)) data_.push_back(float(load<double>(reinterpret_cast<const char*>(&field.value))));
-  else if (field.is(10, WireField::kVarint)) raw_type_ = field.value;
-  else if (field.is(12, WireField::kBytes)) raw_ = field.bytes;
+  else if (field.is(5, WireField::kBytes))
+    append<float>(field.bytes, same);
+  else if (field.is(5, WireField::kFixed32))
+    data_.push_back(load<float>(reinterpret_cast<const char*>(&field.value)));
+  else if (field.is(7, WireField::kBytes))
+    take_shape(field.bytes);
+  else if (field.is(8, WireField::kBytes))
+    append_doubles(field.bytes);
+  else if (field.is(8, WireField::kFixed64))
+    data_.push_back(float(load<double>(reinterpret_cast<const char*>(&field.value))));
+  else if (field.is(10, WireField::kVarint))
+    raw_type_ = field.value;
+  else if (field.is(12, WireField::kBytes))
+    raw_ = field.bytes;
 }
 
 void BlobReader::add_dim(uint64_t dim) {
   if (int64_t(dim) < 0) fail("its shape has the extent " + std::to_string(int64_t(dim)));
-  if (dims_->size() == size_t(Shape::kMostAxes)) fail("its shape has more than " + std::to_string(Shape::kMostAxes) + " axes");
+  if (dims_->size() == size_t(Shape::kMostAxes))
+    fail("its shape has more than " + std::to_string(Shape::kMostAxes) + " axes");
   dims_->push_back(int64_t(dim));
 }
 
@@ -103,10 +111,14 @@ void BlobReader::take_raw() {
   if (!raw_type_) fail("raw_data without a type");
   if (!data_.empty()) fail("both data and raw_data");
   switch (*raw_type_) {
-    case caffe::DOUBLE: return append_doubles(raw_);
-    case caffe::FLOAT: return append<float>(raw_, [](float value) { return value; });
-    case caffe::FLOAT16: return append<uint16_t>(raw_, widen);
-    default: fail("raw_data of type " + std::to_string(*raw_type_) + ", which no weights have");
+    case caffe::DOUBLE:
+      return append_doubles(raw_);
+    case caffe::FLOAT:
+      return append<float>(raw_, [](float value) { return value; });
+    case caffe::FLOAT16:
+      return append<uint16_t>(raw_, widen);
+    default:
+      fail("raw_data of type " + std::to_string(*raw_type_) + ", which no weights have");
   }
 }
 
@@ -130,8 +142,8 @@ BlobFile BlobReader::finish() {
   } catch (const FieldError& error) {
     fail(error.message());
   }
-  fail("its shape is " + blob.shape.str() + ", which is " + std::to_string(blob.shape.count()) + " values, but it has " +
-       std::to_string(blob.data.size()));
+  fail("its shape is " + blob.shape.str() + ", which is " + std::to_string(blob.shape.count()) +
+       " values, but it has " + std::to_string(blob.data.size()));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// Reads a BlobProto of any dialect: packed or not, float, double or NVIDIA's raw bytes, with a shape or the four extents
-/// of old. `what` names it in errors: "layer 'conv1', blob 0".
+/// Reads a BlobProto of any dialect: packed or not, float, double or NVIDIA's raw bytes, with a shape or the four
+/// extents of old. `what` names it in errors: "layer 'conv1', blob 0".
 BlobFile read_blob(const WireFile& file, std::string_view message, const std::string& what);
 
 }  // namespace cortado

@@ -15,8 +15,9 @@ bool is_text(std::string_view content) {
 
 }  // namespace
 
-// The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100, bytes), a
-// solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5) and no other.
+// The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100,
+// bytes), a solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5)
+// and no other.
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
   if (content.substr(0, 8) == "\x89HDF\r\n\x1a\n") return FileKind::kHdf5;
@@ -42,25 +43,38 @@ FileKind kind_of_content(std::string_view content) {
 
 std::string describe(FileKind kind) {
   switch (kind) {
-    case FileKind::kEmpty: return "an empty file";
-    case FileKind::kText: return "a text file";
-    case FileKind::kWeights: return "a file of weights";
-    case FileKind::kSolverState: return "a solver state";
-    case FileKind::kBlob: return "a single blob";
-    case FileKind::kHdf5: return "an HDF5 file";
-    case FileKind::kUnknown: break;
+    case FileKind::kEmpty:
+      return "an empty file";
+    case FileKind::kText:
+      return "a text file";
+    case FileKind::kWeights:
+      return "a file of weights";
+    case FileKind::kSolverState:
+      return "a solver state";
+    case FileKind::kBlob:
+      return "a single blob";
+    case FileKind::kHdf5:
+      return "an HDF5 file";
+    case FileKind::kUnknown:
+      break;
   }
   return "a file of unknown kind";
 }
 
 std::string advice_for(FileKind kind) {
   switch (kind) {
-    case FileKind::kText: return "a prototxt is given to --model or --solver";
-    case FileKind::kWeights: return "weights are given to --weights";
-    case FileKind::kSolverState: return "a solver state is given to --snapshot";
-    case FileKind::kBlob: return "a mean image goes into transform_param's mean_file";
-    case FileKind::kHdf5: return "write it again with snapshot_format: BINARYPROTO";
-    default: return {};
+    case FileKind::kText:
+      return "a prototxt is given to --model or --solver";
+    case FileKind::kWeights:
+      return "weights are given to --weights";
+    case FileKind::kSolverState:
+      return "a solver state is given to --snapshot";
+    case FileKind::kBlob:
+      return "a mean image goes into transform_param's mean_file";
+    case FileKind::kHdf5:
+      return "write it again with snapshot_format: BINARYPROTO";
+    default:
+      return {};
   }
 }
 

@@ -8,7 +8,8 @@ namespace cortado {
 /// What a file of the language holds. Told by its content, because names lie.
 enum class FileKind { kEmpty, kText, kWeights, kSolverState, kBlob, kHdf5, kUnknown };
 
-/// Looks at the first bytes and, of a binary message, at its outermost fields. Never throws; a truncated file is recognised.
+/// Looks at the first bytes and, of a binary message, at its outermost fields. Never throws; a truncated file is
+/// recognised.
 FileKind kind_of_content(std::string_view content);
 
 /// "a solver state", for messages.

@@ -42,10 +42,12 @@ double number_of(const Message& message, const FieldDescriptor* field, int index
       return one ? r.GetUInt32(message, field) : r.GetRepeatedUInt32(message, field, index);
     case FieldDescriptor::CPPTYPE_FLOAT:
       return one ? r.GetFloat(message, field) : r.GetRepeatedFloat(message, field, index);
-    case FieldDescriptor::CPPTYPE_BOOL: return one ? r.GetBool(message, field) : r.GetRepeatedBool(message, field, index);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return one ? r.GetBool(message, field) : r.GetRepeatedBool(message, field, index);
     case FieldDescriptor::CPPTYPE_ENUM:
       return one ? r.GetEnumValue(message, field) : r.GetRepeatedEnumValue(message, field, index);
-    default: throw_internal("field " + field->full_name() + " is no number");
+    default:
+      throw_internal("field " + field->full_name() + " is no number");
   }
 }
 
@@ -65,7 +67,8 @@ void put_number(Message& message, const FieldDescriptor* field, double value) {
       return one ? r.SetBool(&message, field, value != 0) : r.AddBool(&message, field, value != 0);
     case FieldDescriptor::CPPTYPE_ENUM:
       return one ? r.SetEnumValue(&message, field, int(value)) : r.AddEnumValue(&message, field, int(value));
-    default: throw_internal("field " + field->full_name() + " is no number");
+    default:
+      throw_internal("field " + field->full_name() + " is no number");
   }
 }
 
@@ -78,7 +81,8 @@ void put(const Message& from, const FieldDescriptor* source, int index, Message&
   const Reflection& in = *from.GetReflection();
   const Reflection& out = *to.GetReflection();
   if (source->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    const Message& value = source->is_repeated() ? in.GetRepeatedMessage(from, source, index) : in.GetMessage(from, source);
+    const Message& value =
+        source->is_repeated() ? in.GetRepeatedMessage(from, source, index) : in.GetMessage(from, source);
     (target->is_repeated() ? out.AddMessage(&to, target) : out.MutableMessage(&to, target))->CopyFrom(value);
   } else if (source->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     const std::string value = string_of(from, source, index);

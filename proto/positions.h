@@ -21,8 +21,9 @@ struct Position {
 
 /// Where every field of a message was written: from a field's path to the place of its name and of its value.
 ///
-/// A path names fields from the message down: "layer[3].convolution_param.kernel_size[0]". Repeated fields carry an index,
-/// singular ones do not. Positions stay valid after the text is gone, and are carried along when old fields become new ones.
+/// A path names fields from the message down: "layer[3].convolution_param.kernel_size[0]". Repeated fields carry an
+/// index, singular ones do not. Positions stay valid after the text is gone, and are carried along when old fields
+/// become new ones.
 class Positions {
  public:
   Positions() = default;
@@ -31,8 +32,8 @@ class Positions {
 
   const std::string& file() const { return file_; }
 
-  /// The value of the field at `path` (a message's name, since its value starts with a brace), or of the nearest message
-  /// around it that is known, or the file as a whole.
+  /// The value of the field at `path` (a message's name, since its value starts with a brace), or of the nearest
+  /// message around it that is known, or the file as a whole.
   Place place(std::string_view path) const;
   /// As `place`, but the field's name.
   Place name_place(std::string_view path) const;
@@ -40,14 +41,16 @@ class Positions {
   Place at(Position position) const;
   bool known(std::string_view path) const;
 
-  /// Remembers where a field is. After kMost fields more are forgotten: their place is then that of what is around them.
+  /// Remembers where a field is. After kMost fields more are forgotten: their place is then that of what is around
+  /// them.
   void add(const std::string& path, Position name, Position value);
 
-  /// Gives `to` and everything below it the places of `from`, which keeps its own. Nothing happens where `from` is unknown.
+  /// Gives `to` and everything below it the places of `from`, which keeps its own. Nothing happens where `from` is
+  /// unknown.
   void copy(const std::string& from, const std::string& to);
   void copy_node(const std::string& from, const std::string& to);  ///< itself alone
   void move(const std::string& from, const std::string& to);       ///< and forgets the old
-  void erase(const std::string& path);  ///< with everything below it
+  void erase(const std::string& path);                             ///< with everything below it
   /// The same for one message below: `path` becomes the root ("net_param" of a solver).
   Positions below(const std::string& path) const;
 

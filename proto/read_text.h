@@ -24,7 +24,8 @@ struct SolverFile {
 NetFile read_net(const std::string& path);
 SolverFile read_solver(const std::string& path);
 
-/// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default snapshot_prefix).
+/// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default
+/// snapshot_prefix).
 NetFile read_net_from_text(std::string_view text, const std::string& name);
 SolverFile read_solver_from_text(std::string_view text, const std::string& name);
 

@@ -48,9 +48,12 @@ std::optional<double> real(const ScalarText& value) {
   double number = 0;
   if (token.kind == TokenKind::kName) {
     const std::string name = lower(token.text);
-    if (name == "inf" || name == "infinity") number = std::numeric_limits<double>::infinity();
-    else if (name == "nan") number = std::numeric_limits<double>::quiet_NaN();
-    else return {};
+    if (name == "inf" || name == "infinity")
+      number = std::numeric_limits<double>::infinity();
+    else if (name == "nan")
+      number = std::numeric_limits<double>::quiet_NaN();
+    else
+      return {};
   } else if (token.kind == TokenKind::kFloat) {
     number = Tokenizer::ParseFloat(std::string(token.text));
   } else if (token.kind == TokenKind::kInteger) {
@@ -78,7 +81,8 @@ std::optional<bool> boolean(const ScalarText& value) {
 }
 
 const EnumValueDescriptor* enum_value(const ScalarText& value, const EnumDescriptor* type) {
-  if (value.token.kind == TokenKind::kName && !value.negative) return type->FindValueByName(std::string(value.token.text));
+  if (value.token.kind == TokenKind::kName && !value.negative)
+    return type->FindValueByName(std::string(value.token.text));
   const std::optional<int32_t> number = integer<int32_t>(value);
   return number ? type->FindValueByNumber(*number) : nullptr;
 }
@@ -116,13 +120,20 @@ bool set_value(Message& message, const FieldDescriptor* field, const ScalarText&
     return true;
   };
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return set(integer<int32_t>(value), &Reflection::AddInt32, &Reflection::SetInt32);
-    case FieldDescriptor::CPPTYPE_INT64: return set(integer<int64_t>(value), &Reflection::AddInt64, &Reflection::SetInt64);
-    case FieldDescriptor::CPPTYPE_UINT32: return set(integer<uint32_t>(value), &Reflection::AddUInt32, &Reflection::SetUInt32);
-    case FieldDescriptor::CPPTYPE_UINT64: return set(integer<uint64_t>(value), &Reflection::AddUInt64, &Reflection::SetUInt64);
-    case FieldDescriptor::CPPTYPE_FLOAT: return set(real(value), &Reflection::AddFloat, &Reflection::SetFloat);
-    case FieldDescriptor::CPPTYPE_DOUBLE: return set(real(value), &Reflection::AddDouble, &Reflection::SetDouble);
-    case FieldDescriptor::CPPTYPE_BOOL: return set(boolean(value), &Reflection::AddBool, &Reflection::SetBool);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return set(integer<int32_t>(value), &Reflection::AddInt32, &Reflection::SetInt32);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return set(integer<int64_t>(value), &Reflection::AddInt64, &Reflection::SetInt64);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return set(integer<uint32_t>(value), &Reflection::AddUInt32, &Reflection::SetUInt32);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return set(integer<uint64_t>(value), &Reflection::AddUInt64, &Reflection::SetUInt64);
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return set(real(value), &Reflection::AddFloat, &Reflection::SetFloat);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return set(real(value), &Reflection::AddDouble, &Reflection::SetDouble);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return set(boolean(value), &Reflection::AddBool, &Reflection::SetBool);
     case FieldDescriptor::CPPTYPE_ENUM: {
       const EnumValueDescriptor* found = enum_value(value, field->enum_type());
       if (found == nullptr) return false;
@@ -131,9 +142,11 @@ bool set_value(Message& message, const FieldDescriptor* field, const ScalarText&
     }
     case FieldDescriptor::CPPTYPE_STRING:
       if (value.token.kind != TokenKind::kString || value.negative) return false;
-      repeated ? reflection.AddString(&message, field, value.string) : reflection.SetString(&message, field, value.string);
+      repeated ? reflection.AddString(&message, field, value.string)
+               : reflection.SetString(&message, field, value.string);
       return true;
-    case FieldDescriptor::CPPTYPE_MESSAGE: break;
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
   }
   return false;
 }
@@ -146,16 +159,25 @@ ScalarProblem set_scalar(Message& message, const FieldDescriptor* field, const S
 
 std::string kind_of(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return range<int32_t>();
-    case FieldDescriptor::CPPTYPE_INT64: return range<int64_t>();
-    case FieldDescriptor::CPPTYPE_UINT32: return range<uint32_t>();
-    case FieldDescriptor::CPPTYPE_UINT64: return range<uint64_t>();
+    case FieldDescriptor::CPPTYPE_INT32:
+      return range<int32_t>();
+    case FieldDescriptor::CPPTYPE_INT64:
+      return range<int64_t>();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return range<uint32_t>();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return range<uint64_t>();
     case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE: return "a number";
-    case FieldDescriptor::CPPTYPE_BOOL: return "true or false";
-    case FieldDescriptor::CPPTYPE_STRING: return "text in quotes";
-    case FieldDescriptor::CPPTYPE_MESSAGE: return "a message in braces";
-    case FieldDescriptor::CPPTYPE_ENUM: break;
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "a number";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "text in quotes";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return "a message in braces";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      break;
   }
   std::string list;
   for (const std::string& name : names_of(field->enum_type())) list += (list.empty() ? "" : ", ") + name;

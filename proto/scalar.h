@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include <google/protobuf/message.h>
+
+#include <string>
 
 #include "proto/lexer.h"
 

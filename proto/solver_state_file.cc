@@ -30,7 +30,8 @@ void check_parts(const WireFile& file, std::string_view message, const Descripto
     const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
     if (known != nullptr && known->is_packable()) continue;
     if (++parts > kMostParts) file.fail("more than " + std::to_string(kMostParts) + " parts");
-    if (known != nullptr && known->message_type()) check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
+    if (known != nullptr && known->message_type())
+      check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
   }
 }
 
@@ -72,7 +73,8 @@ caffe::SolverState solver_state_from_bytes(std::string_view content, const std::
 void write_solver_state(const std::string& path, const caffe::SolverState& state) {
   constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
   if (state.ByteSizeLong() > kMost - 64)
-    throw Error(ExitCode::kSnapshot, Mistake{{path, 0, 0, {}}, "a solver state of more than " + std::to_string(kMost) + " bytes", {}, {}});
+    throw Error(ExitCode::kSnapshot,
+                Mistake{{path, 0, 0, {}}, "a solver state of more than " + std::to_string(kMost) + " bytes", {}, {}});
   caffe::SolverState signed_state = state;
   if (state.has_training()) signed_state.mutable_training()->set_self_digest(self_digest(state));
   write_file_atomically(path, signed_state.SerializeAsString());

@@ -33,7 +33,8 @@ std::string options_of(const Message& message) {
   return {};
 }
 
-/// The fields of `message` that are messages with a field `name`; only the one of the layer's type when it is among them.
+/// The fields of `message` that are messages with a field `name`; only the one of the layer's type when it is among
+/// them.
 std::vector<std::string> holders_of(const std::string& name, const Message& message) {
   const Descriptor* fields = message.GetDescriptor();
   const std::string preferred = options_of(message);
@@ -65,7 +66,8 @@ std::string suggest_field(const std::string& name, const std::vector<const Messa
   for (size_t i = enclosing.size() - 1; i-- > 0;)
     if (enclosing[i]->GetDescriptor()->FindFieldByName(name)) return "it belongs outside this message";
   std::vector<std::string> known;
-  for (int i = 0; i < inner.GetDescriptor()->field_count(); ++i) known.push_back(inner.GetDescriptor()->field(i)->name());
+  for (int i = 0; i < inner.GetDescriptor()->field_count(); ++i)
+    known.push_back(inner.GetDescriptor()->field(i)->name());
   if (const std::string meant = did_you_mean(name, known); !meant.empty()) return meant;
   if (enclosing.size() < 2) return {};
   const auto holders = holders_of(name, *enclosing[enclosing.size() - 2]);

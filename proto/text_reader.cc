@@ -109,8 +109,7 @@ void TextReader::read_known_field(const Field* field, const Token& name) {
   if (colon) advance();
   const bool is_message = field->cpp_type() == Field::CPPTYPE_MESSAGE;
   const bool value = !token_.is('{') && !token_.is('<') && !closes(token_) && token_.kind != TokenKind::kEnd;
-  if (!colon && !is_message && value)
-    report(token_.position, "missing ':' after " + quoted(name.text));
+  if (!colon && !is_message && value) report(token_.position, "missing ':' after " + quoted(name.text));
   if (token_.is('[') && field->is_repeated()) return read_list(field, name);
   if (token_.is('[')) {
     report(token_.position, quoted(name.text) + " takes one value, not a list");
@@ -145,14 +144,16 @@ void TextReader::read_message(const Field* field, const Token& name) {
       report(token_.position, quoted(name.text) + " takes " + kind_of(field), "write " + field->name() + " { ... }");
     return recover(name.position.line);
   }
-  if (open_.size() > kDeepest) return stop(token_.position, "messages are nested deeper than " + std::to_string(kDeepest));
+  if (open_.size() > kDeepest)
+    return stop(token_.position, "messages are nested deeper than " + std::to_string(kDeepest));
   if (++messages_ > kMostMessages)
     return stop(token_.position, "more than " + std::to_string(kMostMessages) + " messages");
   Message& message = *innermost().message;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const std::string path = next_path(field);
   positions_.add(path, name.position, name.position);
-  Message* inner = field->is_repeated() ? reflection.AddMessage(&message, field) : reflection.MutableMessage(&message, field);
+  Message* inner =
+      field->is_repeated() ? reflection.AddMessage(&message, field) : reflection.MutableMessage(&message, field);
   open_.push_back({inner, path, name, {}, {}});
   const char close = token_.is('{') ? '}' : '>';
   advance();
@@ -187,16 +188,16 @@ void TextReader::read_scalar(const Field* field, const Token& name) {
 }
 
 void TextReader::read_unknown_field(const Token& name) {
-  const std::string where = innermost().name.kind == TokenKind::kEnd ? "at the top of the file"
-                                                                     : "in " + quoted(innermost().name.text);
+  const std::string where =
+      innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
   report(name.position, "unknown field " + quoted(name.text) + " " + where);
   if (token_.is(':') || opens(token_)) return skip_value();
   recover(name.position.line);
 }
 
-/// A field that belongs to a message further out and starts no further right than the message it would end: then a closing
-/// brace was forgotten before it. Without this, one forgotten brace makes nonsense of the rest of the file.
+/// A field that belongs to a message further out and starts no further right than the message it would end: then a
+/// closing brace was forgotten before it. Without this, one forgotten brace makes nonsense of the rest of the file.
 bool TextReader::close_forgotten(const Token& name) {
   for (size_t i = open_.size() - 1; i-- > 0;) {
     const Open& ended = open_[i + 1];
@@ -255,7 +256,8 @@ void TextReader::skip_brackets() {
   report(first.position, quoted(first.text) + " is never closed");
 }
 
-/// Steps to where a next field may begin: a name on a later line than `line`, or after a separator, or a closing bracket.
+/// Steps to where a next field may begin: a name on a later line than `line`, or after a separator, or a closing
+/// bracket.
 void TextReader::recover(int line) {
   for (size_t depth = 0; token_.kind != TokenKind::kEnd; advance()) {
     if (depth == 0 && (closes(token_) || token_.is(';') || token_.is(','))) return;

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <google/protobuf/message.h>
 
 #include "core/error.h"
 #include "proto/lexer.h"
@@ -13,9 +13,9 @@
 
 namespace cortado {
 
-/// Reads a message from protobuf's text format and keeps where each field was written. Unlike protobuf's own parser it goes
-/// on after a mistake, at the next field, so that one run reports them all; and it bounds depth, number of messages and
-/// number of mistakes, because a file may be anything. Used once.
+/// Reads a message from protobuf's text format and keeps where each field was written. Unlike protobuf's own parser it
+/// goes on after a mistake, at the next field, so that one run reports them all; and it bounds depth, number of
+/// messages and number of mistakes, because a file may be anything. Used once.
 class TextReader {
  public:
   TextReader(std::string_view text, const std::string& file);
@@ -31,8 +31,8 @@ class TextReader {
   struct Open {
     Message* message;
     std::string path;
-    Token name;             // of its field; kEnd for the whole file
-    Position first_field;   // none yet: line 0
+    Token name;                                           // of its field; kEnd for the whole file
+    Position first_field;                                 // none yet: line 0
     std::vector<std::pair<size_t, std::string>> unknown;  // mistakes that wait for a hint until the message is read
   };
 

@@ -1,5 +1,6 @@
-// Nets written in any year become today's form on reading, so nothing above this file knows that there ever was another.
-// Each step is what Caffe's own upgrade does, except that old transformation fields are moved in layers of today's form too.
+// Nets written in any year become today's form on reading, so nothing above this file knows that there ever was
+// another. Each step is what Caffe's own upgrade does, except that old transformation fields are moved in layers of
+// today's form too.
 #include "proto/upgrade.h"
 
 #include <filesystem>
@@ -54,7 +55,9 @@ void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::s
       if (!is_set(options, name)) continue;
       const std::string target = path_to("transform_param", name), old_place = path_to(from.path, name);
       if (is_set(layer.transform_param(), name)) {
-        mistakes_.add({positions_.name_place(old_place), std::string("'") + name + "' is given twice", {},
+        mistakes_.add({positions_.name_place(old_place),
+                       std::string("'") + name + "' is given twice",
+                       {},
                        {{positions_.name_place(path_to(path, target)), "in transform_param, where it belongs"}}});
         continue;
       }
@@ -75,10 +78,12 @@ void NetUpgrade::drop_statistics_rates(caffe::LayerParameter& layer, const std::
 bool NetUpgrade::shapes_are_given() {
   const int inputs = net_.input_size(), shapes = net_.input_shape_size(), dims = net_.input_dim_size();
   if (shapes > 0 ? shapes == inputs && dims == 0 : dims == 4 * inputs) return true;
-  const Place place = positions_.name_place(path_to(path_, inputs > 0 ? "input[0]" : shapes > 0 ? "input_shape[0]" : "input_dim[0]"));
+  const Place place = positions_.name_place(path_to(path_, inputs > 0   ? "input[0]"
+                                                           : shapes > 0 ? "input_shape[0]"
+                                                                        : "input_dim[0]"));
   mistakes_.add({place,
-                 std::to_string(inputs) + " input, " + std::to_string(shapes) + " input_shape and " + std::to_string(dims) +
-                     " input_dim do not go together",
+                 std::to_string(inputs) + " input, " + std::to_string(shapes) + " input_shape and " +
+                     std::to_string(dims) + " input_dim do not go together",
                  "each input takes one input_shape, or four input_dim",
                  {}});
   return false;
@@ -106,7 +111,8 @@ void NetUpgrade::make_input_layer() {
   if (!shapes_are_given()) return;
   google::protobuf::RepeatedPtrField<caffe::LayerParameter> layers;
   net_.mutable_layer()->Swap(&layers);
-  for (int i = layers.size() - 1; i >= 0; --i) positions_.move(path_to(path_, "layer", i), path_to(path_, "layer", i + 1));
+  for (int i = layers.size() - 1; i >= 0; --i)
+    positions_.move(path_to(path_, "layer", i), path_to(path_, "layer", i + 1));
   caffe::LayerParameter& input = *net_.add_layer();
   const std::string path = path_to(path_, "layer", 0);
   input.set_name("input");
@@ -128,7 +134,9 @@ void upgrade_type(caffe::SolverParameter& solver, Positions& positions, Mistakes
   static_assert(std::size(kTypes) == caffe::SolverParameter::SolverType_MAX + 1);
   if (!solver.has_solver_type()) return;
   if (solver.has_type()) {
-    mistakes.add({positions.name_place("solver_type"), "'solver_type' and 'type' are both given", "'type' alone is enough",
+    mistakes.add({positions.name_place("solver_type"),
+                  "'solver_type' and 'type' are both given",
+                  "'type' alone is enough",
                   {{positions.name_place("type"), "'type' is here"}}});
     return;
   }
@@ -159,7 +167,8 @@ void upgrade_solver(caffe::SolverParameter& solver, Positions& positions, const 
   upgrade_type(solver, positions, mistakes);
   set_snapshot_prefix(solver, path);
   if (solver.has_net_param()) NetUpgrade(*solver.mutable_net_param(), "net_param", positions, mistakes).run();
-  if (solver.has_train_net_param()) NetUpgrade(*solver.mutable_train_net_param(), "train_net_param", positions, mistakes).run();
+  if (solver.has_train_net_param())
+    NetUpgrade(*solver.mutable_train_net_param(), "train_net_param", positions, mistakes).run();
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     NetUpgrade(*solver.mutable_test_net_param(i), path_to("", "test_net_param", i), positions, mistakes).run();
   mistakes.throw_if_any(ExitCode::kNet);

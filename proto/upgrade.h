@@ -7,13 +7,15 @@
 
 namespace cortado {
 
-/// Turns every old way of writing a net into today's, with the same meaning, and moves the positions along: layers of 2013
-/// and 2014, transformations inside data layers' options, `input` fields, learning rates given to BatchNorm's statistics.
-/// Throws Error(kNet) with every place where that cannot be done. Nets in today's form are left as they are.
+/// Turns every old way of writing a net into today's, with the same meaning, and moves the positions along: layers of
+/// 2013 and 2014, transformations inside data layers' options, `input` fields, learning rates given to BatchNorm's
+/// statistics. Throws Error(kNet) with every place where that cannot be done. Nets in today's form are left as they
+/// are.
 void upgrade_net(caffe::NetParameter& net, Positions& positions);
 
-/// The same for a solver and the nets inside it: `solver_type` becomes `type`, and `snapshot_prefix` gets its default from
-/// the solver's own path ("models/lenet/solver" for "models/lenet/solver.prototxt"; a folder gets the solver's name).
+/// The same for a solver and the nets inside it: `solver_type` becomes `type`, and `snapshot_prefix` gets its default
+/// from the solver's own path ("models/lenet/solver" for "models/lenet/solver.prototxt"; a folder gets the solver's
+/// name).
 void upgrade_solver(caffe::SolverParameter& solver, Positions& positions, const std::string& path);
 
 }  // namespace cortado

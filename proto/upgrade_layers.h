@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// Turns layers of 2013 (`layers { layer { type: "conv" ... } }`), if there are any, into those of 2014. Their padding layers
-/// go into the layers that read them. `path` is where `net` stands in the file.
+/// Turns layers of 2013 (`layers { layer { type: "conv" ... } }`), if there are any, into those of 2014. Their padding
+/// layers go into the layers that read them. `path` is where `net` stands in the file.
 void upgrade_v0_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes);
 
 /// Turns layers of 2014 (`layers { type: CONVOLUTION blobs_lr: 1 ... }`), if there are any, into today's.

@@ -111,7 +111,8 @@ void upgrade_layer(V1& layer, const std::string& path, Positions& positions, Mis
   const PlacedMessage from{old, path_to(path, "layer")}, to{layer, path};
   const auto type = types().find(old.type());
   if (type == types().end()) {
-    mistakes.add({positions.place(path_to(from.path, "type")), "unknown type '" + old.type() + "' of a layer of 2013", {}, {}});
+    mistakes.add(
+        {positions.place(path_to(from.path, "type")), "unknown type '" + old.type() + "' of a layer of 2013", {}, {}});
     return;
   }
   layer.set_type(type->second);
@@ -124,8 +125,8 @@ void upgrade_layer(V1& layer, const std::string& path, Positions& positions, Mis
     for (const Move& move : kMoves)
       if (name == move.field && (*move.type == '\0' || old.type() == move.type)) found = &move;
     if (found == nullptr) {
-      log_warning() << positions.name_place(path_to(from.path, name)).str() << ": '" << name << "' means nothing in a layer of type '"
-                    << old.type() << "'";
+      log_warning() << positions.name_place(path_to(from.path, name)).str() << ": '" << name
+                    << "' means nothing in a layer of type '" << old.type() << "'";
       continue;
     }
     const int count = fields->field(i)->is_repeated() ? old.GetReflection()->FieldSize(old, fields->field(i)) : 0;
@@ -150,7 +151,8 @@ void fold_padding(caffe::NetParameter& net, const std::string& path, Positions& 
       if (found == padding.end()) continue;
       caffe::V0LayerParameter& old = *layer.mutable_layer();
       if (old.type() != "conv" && old.type() != "pool")
-        mistakes.add({positions.place(place), "a layer of type '" + old.type() + "' cannot read a padding layer", {}, {}});
+        mistakes.add(
+            {positions.place(place), "a layer of type '" + old.type() + "' cannot read a padding layer", {}, {}});
       old.set_pad(found->second.first.layer().pad());
       positions.copy(found->second.second + ".layer.pad", place + ".layer.pad");
       bottom = found->second.first.bottom(0);

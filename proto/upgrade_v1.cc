@@ -1,4 +1,5 @@
-// Layers of 2014: the type is an enum, and learning rates, decays and shared names of weights stand in lists of their own.
+// Layers of 2014: the type is an enum, and learning rates, decays and shared names of weights stand in lists of their
+// own.
 #include <iterator>
 #include <string>
 
@@ -14,11 +15,46 @@ using google::protobuf::FieldDescriptor;
 
 /// By the number of the enum's value.
 constexpr const char* kTypes[] = {
-    "", "Accuracy", "BNLL", "Concat", "Convolution", "Data", "Dropout", "EuclideanLoss", "Flatten", "HDF5Data",
-    "HDF5Output", "Im2col", "ImageData", "InfogainLoss", "InnerProduct", "LRN", "MultinomialLogisticLoss", "Pooling",
-    "ReLU", "Sigmoid", "Softmax", "SoftmaxWithLoss", "Split", "TanH", "WindowData", "Eltwise", "Power",
-    "SigmoidCrossEntropyLoss", "HingeLoss", "MemoryData", "ArgMax", "Threshold", "DummyData", "Slice", "MVN", "AbsVal",
-    "Silence", "ContrastiveLoss", "Exp", "Deconvolution",
+    "",
+    "Accuracy",
+    "BNLL",
+    "Concat",
+    "Convolution",
+    "Data",
+    "Dropout",
+    "EuclideanLoss",
+    "Flatten",
+    "HDF5Data",
+    "HDF5Output",
+    "Im2col",
+    "ImageData",
+    "InfogainLoss",
+    "InnerProduct",
+    "LRN",
+    "MultinomialLogisticLoss",
+    "Pooling",
+    "ReLU",
+    "Sigmoid",
+    "Softmax",
+    "SoftmaxWithLoss",
+    "Split",
+    "TanH",
+    "WindowData",
+    "Eltwise",
+    "Power",
+    "SigmoidCrossEntropyLoss",
+    "HingeLoss",
+    "MemoryData",
+    "ArgMax",
+    "Threshold",
+    "DummyData",
+    "Slice",
+    "MVN",
+    "AbsVal",
+    "Silence",
+    "ContrastiveLoss",
+    "Exp",
+    "Deconvolution",
 };
 static_assert(std::size(kTypes) == V1::LayerType_MAX + 1);
 
@@ -37,7 +73,8 @@ void copy_same(const PlacedMessage& from, const PlacedMessage& to, Positions& po
   reflection.ListFields(from.message, &fields);
   for (const FieldDescriptor* field : fields) {
     const FieldDescriptor* target = to.message.GetDescriptor()->FindFieldByName(field->name());
-    if (target == nullptr || target->cpp_type() != field->cpp_type() || target->message_type() != field->message_type()) continue;
+    if (target == nullptr || target->cpp_type() != field->cpp_type() || target->message_type() != field->message_type())
+      continue;
     if (!field->is_repeated()) copy_field(from, field->name(), -1, to, field->name(), positions);
     for (int i = 0; field->is_repeated() && i < reflection.FieldSize(from.message, field); ++i)
       copy_field(from, field->name(), i, to, field->name(), positions);

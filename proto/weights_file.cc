@@ -1,5 +1,6 @@
-// Reads weights straight from the bytes, because a generated parser builds every message that a file claims to have, and a
-// file of zeros and ones can claim a hundred times its own size. Only what weights need is looked at: names, types, blobs.
+// Reads weights straight from the bytes, because a generated parser builds every message that a file claims to have,
+// and a file of zeros and ones can claim a hundred times its own size. Only what weights need is looked at: names,
+// types, blobs.
 #include "proto/weights_file.h"
 
 #include <limits>
@@ -83,9 +84,11 @@ std::string serialized(const google::protobuf::MessageLite& message, const std::
   constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
   const size_t bytes = message.ByteSizeLong();
   if (bytes > kMost)
-    throw Error(ExitCode::kSnapshot, Mistake{{path, 0, 0, {}},
-                                             std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
-                                             "snapshot_diff: false halves the size of weights", {}});
+    throw Error(ExitCode::kSnapshot,
+                Mistake{{path, 0, 0, {}},
+                        std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
+                        "snapshot_diff: false halves the size of weights",
+                        {}});
   return message.SerializePartialAsString();
 }
 

@@ -21,15 +21,15 @@ struct LayerWeights {
   std::vector<BlobFile> blobs;
 };
 
-/// The layers of a .caffemodel that have weights, in its order: of BVLC, Intel or NVIDIA (whose 16-bit blobs are widened),
-/// of 2013, 2014 or today. Memory stays within a small multiple of the file's size, whatever the file says. `digest`, where
-/// wanted, is of the file's bytes. Throws Error(kSnapshot) where the file is truncated, corrupt or of another kind, and
-/// Error(kIo) where it cannot be read.
+/// The layers of a .caffemodel that have weights, in its order: of BVLC, Intel or NVIDIA (whose 16-bit blobs are
+/// widened), of 2013, 2014 or today. Memory stays within a small multiple of the file's size, whatever the file says.
+/// `digest`, where wanted, is of the file's bytes. Throws Error(kSnapshot) where the file is truncated, corrupt or of
+/// another kind, and Error(kIo) where it cannot be read.
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr);
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path);
 
-/// Writes a net with its blobs atomically and returns the digest of the file's bytes. Throws Error(kSnapshot) past the 2 GiB
-/// that the format can hold, Error(kIo) where it cannot be written.
+/// Writes a net with its blobs atomically and returns the digest of the file's bytes. Throws Error(kSnapshot) past the
+/// 2 GiB that the format can hold, Error(kIo) where it cannot be written.
 std::string write_weights(const std::string& path, const caffe::NetParameter& net);
 
 /// A .binaryproto with one blob: a mean image, an infogain matrix. Throws Error(kData) where the file is wrong.

@@ -48,9 +48,15 @@ bool WireReader::next(WireField& field) {
   field.number = uint32_t(tag >> 3);
   if (field.number == 0 || tag > UINT32_MAX) corrupt();
   switch (tag & 7) {
-    case WireField::kVarint: field.value = varint(); break;
-    case WireField::kFixed64: field.value = fixed(8); break;
-    case WireField::kFixed32: field.value = fixed(4); break;
+    case WireField::kVarint:
+      field.value = varint();
+      break;
+    case WireField::kFixed64:
+      field.value = fixed(8);
+      break;
+    case WireField::kFixed32:
+      field.value = fixed(4);
+      break;
     case WireField::kBytes: {
       const uint64_t size = varint();
       need(size);
@@ -58,7 +64,8 @@ bool WireReader::next(WireField& field) {
       at_ += size;
       break;
     }
-    default: corrupt();  // groups: no message of this language has any
+    default:
+      corrupt();  // groups: no message of this language has any
   }
   field.type = WireField::Type(tag & 7);
   return true;

@@ -31,12 +31,13 @@ struct WireFile {
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
 };
 
-/// Walks over the fields of a message without building anything, so that a file that lies about its lengths costs nothing.
-/// Throws Error with the byte where the file ends too early or is no message.
+/// Walks over the fields of a message without building anything, so that a file that lies about its lengths costs
+/// nothing. Throws Error with the byte where the file ends too early or is no message.
 class WireReader {
  public:
   /// Reads `message`, a view of `file`'s content, which outlives this.
-  WireReader(const WireFile& file, std::string_view message) : file_(file), at_(message.data()), end_(at_ + message.size()) {}
+  WireReader(const WireFile& file, std::string_view message)
+      : file_(file), at_(message.data()), end_(at_ + message.size()) {}
 
   /// The next field; false at the end of the message.
   bool next(WireField& field);

@@ -25,7 +25,9 @@ TEST(Render, CaretStandsUnderTheColumnBehindTabs) {
   EXPECT_NE(text.find("\n      | \t\t^\n"), std::string::npos) << text;
 }
 
-TEST(Render, PlacelessMistakeIsOneLine) { EXPECT_EQ(render({{}, "no such device", {}, {}}, "warning"), "warning: no such device\n"); }
+TEST(Render, PlacelessMistakeIsOneLine) {
+  EXPECT_EQ(render({{}, "no such device", {}, {}}, "warning"), "warning: no such device\n");
+}
 
 TEST(Render, LongLinesAreCutAroundTheCaret) {
   const std::string text = render({{"n", 1, 5001, std::string(5000, 'a') + "X" + std::string(5000, 'b')}, "m", {}, {}});

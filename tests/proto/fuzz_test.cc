@@ -1,11 +1,12 @@
-// Mutations of real files with a fixed seed: whatever comes out, a reader answers with a message or an Error, and text is
-// accepted exactly where protobuf's own parser accepts it. Other exceptions, crashes and sanitizer reports fail the test.
+// Mutations of real files with a fixed seed: whatever comes out, a reader answers with a message or an Error, and text
+// is accepted exactly where protobuf's own parser accepts it. Other exceptions, crashes and sanitizer reports fail the
+// test. CORTADO_FUZZ_ROUNDS makes it that many times longer, with new mutations.
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "core/error.h"
@@ -22,20 +23,38 @@ class Quiet : public google::protobuf::io::ErrorCollector {
   void AddError(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
 };
 
+int rounds() {
+  const char* text = std::getenv("CORTADO_FUZZ_ROUNDS");
+  return text != nullptr ? std::max(1, std::atoi(text)) : 1;
+}
+
 /// Changes, drops, doubles or inserts bytes and pieces, some of them from the other parent.
-std::string mutate(RandomStream& random, const std::string& parent, const std::string& other, const std::vector<std::string>& pieces) {
+std::string mutate(RandomStream& random, const std::string& parent, const std::string& other,
+                   const std::vector<std::string>& pieces) {
   std::string child = parent;
   for (uint64_t changes = 1 + random.below(4); changes > 0 && !child.empty(); --changes) {
     const size_t at = random.below(child.size());
     const size_t length = 1 + random.below(std::min<size_t>(child.size() - at, 40));
     const size_t from = random.below(other.size());
     switch (random.below(6)) {
-      case 0: child[at] = char(random.below(256)); break;
-      case 1: child.erase(at, length); break;
-      case 2: child.insert(at, child.substr(at, length)); break;
-      case 3: child.insert(at, pieces[random.below(pieces.size())]); break;
-      case 4: child.insert(at, other.substr(from, 1 + random.below(60))); break;
-      case 5: child.resize(at); break;
+      case 0:
+        child[at] = char(random.below(256));
+        break;
+      case 1:
+        child.erase(at, length);
+        break;
+      case 2:
+        child.insert(at, child.substr(at, length));
+        break;
+      case 3:
+        child.insert(at, pieces[random.below(pieces.size())]);
+        break;
+      case 4:
+        child.insert(at, other.substr(from, 1 + random.below(60)));
+        break;
+      case 5:
+        child.resize(at);
+        break;
     }
   }
   return child;
@@ -44,21 +63,26 @@ std::string mutate(RandomStream& random, const std::string& parent, const std::s
 std::vector<std::string> texts() {
   std::vector<std::string> texts;
   for (const auto& entry : std::filesystem::directory_iterator(CORTADO_SOURCE_DIR "/tests/proto/data"))
-    if (entry.path().string().find("solver") == std::string::npos && entry.file_size() < 8000) texts.push_back(read_file(entry.path()));
+    if (entry.path().string().find("solver") == std::string::npos && entry.file_size() < 8000)
+      texts.push_back(read_file(entry.path()));
   std::sort(texts.begin(), texts.end());  // the folder's order is the file system's
-  texts.push_back("layers { layer { type: 'conv' pad: 1 } bottom: 'a' } layers { type: RELU blobs_lr: 1 } input: 'x' input_dim: 4\n");
+  texts.push_back(
+      "layers { layer { type: 'conv' pad: 1 } bottom: 'a' } layers { type: RELU blobs_lr: 1 } input: 'x' input_dim: "
+      "4\n");
   return texts;
 }
 
 TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
   const std::vector<std::string> seeds = texts();
-  const std::vector<std::string> pieces = {"{", "}", "<", ">", "[", "]", ":", ",", ";", "\"", "'", "\\", "#", "-", "\n", "0x", "08", "1e9", ".5",
-                                           "layer {", "name: ", "nan", "true", "99999999999999999999", "\t", "input: 'a'", "_", "f"};
+  const std::vector<std::string> pieces = {
+      "{",  "}",          "<",  ">",  "[",  "]",   ":",  ",",       ";",      "\"",  "'",    "\\",
+      "#",  "-",          "\n", "0x", "08", "1e9", ".5", "layer {", "name: ", "nan", "true", "99999999999999999999",
+      "\t", "input: 'a'", "_",  "f"};
   RandomStream random(20);
   int accepted = 0, refused = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1500);
-  for (int i = 0; i < 20'000 && std::chrono::steady_clock::now() < end; ++i) {
-    const std::string text = mutate(random, seeds[random.below(seeds.size())], seeds[random.below(seeds.size())], pieces);
+  for (int i = 0; i < 2000 * rounds(); ++i) {
+    const std::string text =
+        mutate(random, seeds[random.below(seeds.size())], seeds[random.below(seeds.size())], pieces);
     caffe::NetParameter expected, message;
     Quiet quiet;
     google::protobuf::TextFormat::Parser parser;
@@ -99,11 +123,11 @@ TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
     raw.set_raw_data("abcd");
   }
   const std::string whole = net.SerializeAsString();
-  const std::vector<std::string> pieces = {"\x3a\x04", "\xff\xff\xff\xff\x7f", "\x2a", std::string("\0", 1), "\xa2\x06\x02", "\x12\x01", "\x08\x01"};
+  const std::vector<std::string> pieces = {
+      "\x3a\x04", "\xff\xff\xff\xff\x7f", "\x2a", std::string("\0", 1), "\xa2\x06\x02", "\x12\x01", "\x08\x01"};
   RandomStream random(21);
   int accepted = 0, refused = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-  for (int i = 0; i < 50'000 && std::chrono::steady_clock::now() < end; ++i) {
+  for (int i = 0; i < 20'000 * rounds(); ++i) {
     const std::string content = mutate(random, whole, whole, pieces);
     try {
       size_t values = 0;

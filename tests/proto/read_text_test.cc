@@ -92,19 +92,51 @@ TEST(ReadText, TakesEveryWayOfWriting) {
   for (const char* text : texts) expect_agreement<caffe::NetParameter>(text, text);
 }
 
-TEST(ReadText, SkipsAByteOrderMark) {
-  EXPECT_EQ(read_net_from_text("\xef\xbb\xbfname: 'n'", "n").net.name(), "n");
-}
+TEST(ReadText, SkipsAByteOrderMark) { EXPECT_EQ(read_net_from_text("\xef\xbb\xbfname: 'n'", "n").net.name(), "n"); }
 
 TEST(ReadText, RefusesWhatProtobufRefuses) {
   const char* texts[] = {
-      "name 'x'",           "name: x",          "name: 5",          "name: ",           "name: 'x' name: 'y'", "nam: 'x'",
-      "name: 'x",           "name: '\\q'",      "input_dim: 1.0",   "input_dim: '1'",   "input_dim: 2147483648", "input_dim: 08",
-      "input_dim: 0x",      "input_dim: 1x",    "input_dim: [1 2]", "input_dim: [1,]",  "input_dim: [1",       "input_dim: --1",
-      "layer { ",           "layer }",          "layer { >",        "layer: 5",         "} name: 'x'",         "layer { phase: TESTS }",
-      "layer { phase: 7 }", "force_backward: 2", "force_backward: yes", "force_backward: -1", "name: 'x';;",  "@", "name: 'a\nb'",
-      "layer { loss_weight: 0x1 }", "layer { loss_weight: 01 }", "layer { loss_weight: big }", "layer { clip_param { min: 1 } }",
-      "state [ { level: 1 } ]", "state: { } state: { }", "layer { transform_param { crop_size: -0 } }", "1: 2", "input_dim [1]", "name: {}",
+      "name 'x'",
+      "name: x",
+      "name: 5",
+      "name: ",
+      "name: 'x' name: 'y'",
+      "nam: 'x'",
+      "name: 'x",
+      "name: '\\q'",
+      "input_dim: 1.0",
+      "input_dim: '1'",
+      "input_dim: 2147483648",
+      "input_dim: 08",
+      "input_dim: 0x",
+      "input_dim: 1x",
+      "input_dim: [1 2]",
+      "input_dim: [1,]",
+      "input_dim: [1",
+      "input_dim: --1",
+      "layer { ",
+      "layer }",
+      "layer { >",
+      "layer: 5",
+      "} name: 'x'",
+      "layer { phase: TESTS }",
+      "layer { phase: 7 }",
+      "force_backward: 2",
+      "force_backward: yes",
+      "force_backward: -1",
+      "name: 'x';;",
+      "@",
+      "name: 'a\nb'",
+      "layer { loss_weight: 0x1 }",
+      "layer { loss_weight: 01 }",
+      "layer { loss_weight: big }",
+      "layer { clip_param { min: 1 } }",
+      "state [ { level: 1 } ]",
+      "state: { } state: { }",
+      "layer { transform_param { crop_size: -0 } }",
+      "1: 2",
+      "input_dim [1]",
+      "name: {}",
   };
   for (const char* text : texts) {
     ASSERT_EQ(by_protobuf<caffe::NetParameter>(text), nullptr) << text;
@@ -281,9 +313,11 @@ TEST(Dialects, OneReaderTakesThemAll) {
       "        batch_norm_param { scale_bias: true scale_filler { value: 1 } } loss_param { label_smoothing: 0.1 } }\n"
       // Intel
       "engine: 'MKLDNN' layer { engine: 'CAFFE' pooling_param { avg_include_pad: false kernel_size_3d: 2 }\n"
-      "        loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 9 } convolution_param { relu: true engine: MKLDNN } }\n"
+      "        loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 9 } convolution_param { relu: true engine: "
+      "MKLDNN } }\n"
       // SSD
-      "layer { prior_box_param { min_size: 30 aspect_ratio: [2, 3] } annotated_data_param { batch_sampler { max_trials: 50 } }\n"
+      "layer { prior_box_param { min_size: 30 aspect_ratio: [2, 3] } annotated_data_param { batch_sampler { "
+      "max_trials: 50 } }\n"
       "        transform_param { emit_constraint { emit_type: CENTER } distort_param { hue_prob: 0.5 } } }\n",
       "n");
   EXPECT_EQ(file.net.layer_size(), 3);

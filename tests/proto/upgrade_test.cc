@@ -75,29 +75,38 @@ TEST(Upgrade, EveryTypeOf2014HasItsName) {
 
 TEST(Upgrade, LayersOf2013) {
   const NetFile file = expect_upgrade(
-      "layers { layer { name: 'data' type: 'data' source: 'db' meanfile: 'm' batchsize: 256 cropsize: 227 mirror: true\n"
+      "layers { layer { name: 'data' type: 'data' source: 'db' meanfile: 'm' batchsize: 256 cropsize: 227 mirror: "
+      "true\n"
       "    scale: 0.5 rand_skip: 3 } top: 'data' top: 'label' }\n"
       "layers { layer { name: 'pad1' type: 'padding' pad: 2 } bottom: 'data' top: 'padded' }\n"
       "layers { layer { name: 'conv1' type: 'conv' num_output: 96 kernelsize: 11 stride: 4 group: 2 biasterm: false\n"
       "    weight_filler { type: 'gaussian' std: 0.01 } blobs_lr: 1. blobs_lr: 2. weight_decay: 1. weight_decay: 0. }\n"
       "  bottom: 'padded' top: 'conv1' }\n"
       "layers { layer { name: 'pool1' type: 'pool' pool: AVE kernelsize: 3 stride: 2 } bottom: 'conv1' top: 'pool1' }\n"
-      "layers { layer { name: 'norm1' type: 'lrn' local_size: 5 alpha: 0.0001 beta: 0.75 k: 2 } bottom: 'pool1' top: 'norm1' }\n"
-      "layers { layer { name: 'fc' type: 'innerproduct' num_output: 10 bias_filler { value: 1 } } bottom: 'norm1' top: 'fc' }\n"
+      "layers { layer { name: 'norm1' type: 'lrn' local_size: 5 alpha: 0.0001 beta: 0.75 k: 2 } bottom: 'pool1' top: "
+      "'norm1' }\n"
+      "layers { layer { name: 'fc' type: 'innerproduct' num_output: 10 bias_filler { value: 1 } } bottom: 'norm1' top: "
+      "'fc' }\n"
       "layers { layer { name: 'drop' type: 'dropout' dropout_ratio: 0.7 } bottom: 'fc' top: 'fc' }\n"
-      "layers { layer { name: 'images' type: 'images' source: 'l' new_height: 5 new_width: 6 shuffle_images: true } top: 'i' }\n"
+      "layers { layer { name: 'images' type: 'images' source: 'l' new_height: 5 new_width: 6 shuffle_images: true } "
+      "top: 'i' }\n"
       "layers { layer { name: 'loss' type: 'softmax_loss' } bottom: 'fc' bottom: 'label' }\n",
-      "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { source: 'db' batch_size: 256 rand_skip: 3 }\n"
+      "layer { name: 'data' type: 'Data' top: 'data' top: 'label' data_param { source: 'db' batch_size: 256 rand_skip: "
+      "3 }\n"
       "  transform_param { mean_file: 'm' crop_size: 227 mirror: true scale: 0.5 } }\n"
       "layer { name: 'conv1' type: 'Convolution' bottom: 'data' top: 'conv1' param { lr_mult: 1 decay_mult: 1 }\n"
-      "  param { lr_mult: 2 decay_mult: 0 } convolution_param { num_output: 96 kernel_size: 11 stride: 4 group: 2 pad: 2\n"
+      "  param { lr_mult: 2 decay_mult: 0 } convolution_param { num_output: 96 kernel_size: 11 stride: 4 group: 2 pad: "
+      "2\n"
       "    bias_term: false weight_filler { type: 'gaussian' std: 0.01 } } }\n"
-      "layer { name: 'pool1' type: 'Pooling' bottom: 'conv1' top: 'pool1' pooling_param { pool: AVE kernel_size: 3 stride: 2 } }\n"
-      "layer { name: 'norm1' type: 'LRN' bottom: 'pool1' top: 'norm1' lrn_param { local_size: 5 alpha: 0.0001 beta: 0.75 k: 2 } }\n"
+      "layer { name: 'pool1' type: 'Pooling' bottom: 'conv1' top: 'pool1' pooling_param { pool: AVE kernel_size: 3 "
+      "stride: 2 } }\n"
+      "layer { name: 'norm1' type: 'LRN' bottom: 'pool1' top: 'norm1' lrn_param { local_size: 5 alpha: 0.0001 beta: "
+      "0.75 k: 2 } }\n"
       "layer { name: 'fc' type: 'InnerProduct' bottom: 'norm1' top: 'fc' inner_product_param { num_output: 10\n"
       "    bias_filler { value: 1 } } }\n"
       "layer { name: 'drop' type: 'Dropout' bottom: 'fc' top: 'fc' dropout_param { dropout_ratio: 0.7 } }\n"
-      "layer { name: 'images' type: 'ImageData' top: 'i' image_data_param { source: 'l' new_height: 5 new_width: 6 shuffle: true } }\n"
+      "layer { name: 'images' type: 'ImageData' top: 'i' image_data_param { source: 'l' new_height: 5 new_width: 6 "
+      "shuffle: true } }\n"
       "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'label' }\n");
   EXPECT_EQ(file.positions.place("layer[0].transform_param.crop_size").str(), "old.prototxt:1:96");
   EXPECT_EQ(file.positions.place("layer[1].convolution_param.pad[0]").line, 3) << "where the padding was given";
@@ -107,9 +116,13 @@ TEST(Upgrade, LayersOf2013) {
 }
 
 TEST(Upgrade, WhatCannotBeUpgradedSaysWhere) {
-  EXPECT_EQ(error_of("layers { layer { type: 'convolution' } }").find("old.prototxt:1:24: error: unknown type 'convolution'"), 0u);
-  EXPECT_NE(error_of("layers { type: RELU }\nlayer { type: 'ReLU' }").find("'layers' and 'layer' in one net"), std::string::npos);
-  EXPECT_NE(error_of("layers { layer { type: 'padding' pad: 1 } bottom: 'a' top: 'b' } layers { layer { type: 'relu' } bottom: 'b' }")
+  EXPECT_EQ(
+      error_of("layers { layer { type: 'convolution' } }").find("old.prototxt:1:24: error: unknown type 'convolution'"),
+      0u);
+  EXPECT_NE(error_of("layers { type: RELU }\nlayer { type: 'ReLU' }").find("'layers' and 'layer' in one net"),
+            std::string::npos);
+  EXPECT_NE(error_of("layers { layer { type: 'padding' pad: 1 } bottom: 'a' top: 'b' } layers { layer { type: 'relu' } "
+                     "bottom: 'b' }")
                 .find("cannot read a padding layer"),
             std::string::npos);
 }
@@ -119,30 +132,38 @@ TEST(Upgrade, TransformationsLeaveTheDataOptions) {
     const std::string name = options;
     const NetFile file = expect_upgrade(
         "layer {\n  " + name + " { source: 's'\n    scale: 0.1 mean_file: 'm' crop_size: 7 mirror: true } }",
-        "layer { " + name + " { source: 's' } transform_param { scale: 0.1 mean_file: 'm' crop_size: 7 mirror: true } }");
+        "layer { " + name +
+            " { source: 's' } transform_param { scale: 0.1 mean_file: 'm' crop_size: 7 mirror: true } }");
     EXPECT_EQ(file.positions.place("layer[0].transform_param.scale").str(), "old.prototxt:3:12");
   }
-  EXPECT_NE(error_of("layer { data_param { scale: 1 } transform_param { scale: 2 } }").find("given twice"), std::string::npos);
+  EXPECT_NE(error_of("layer { data_param { scale: 1 } transform_param { scale: 2 } }").find("given twice"),
+            std::string::npos);
 }
 
 TEST(Upgrade, InputsBecomeALayer) {
   const NetFile file = expect_upgrade(
-      "name: 'n'\ninput: 'data'\ninput_dim: 1 input_dim: 3\ninput_dim: 227 input_dim: 228\nlayer { name: 'a' bottom: 'data' }",
-      "name: 'n' layer { name: 'input' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 dim: 227 dim: 228 } } }\n"
+      "name: 'n'\ninput: 'data'\ninput_dim: 1 input_dim: 3\ninput_dim: 227 input_dim: 228\nlayer { name: 'a' bottom: "
+      "'data' }",
+      "name: 'n' layer { name: 'input' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 dim: 227 dim: 228 "
+      "} } }\n"
       "layer { name: 'a' bottom: 'data' }");
   EXPECT_EQ(file.positions.place("layer[0]").line, 2);
   EXPECT_EQ(file.positions.place("layer[0].input_param.shape[0].dim[2]").str(), "old.prototxt:4:12");
   EXPECT_EQ(file.positions.place("layer[1].name").str(), "old.prototxt:5:15");
   expect_upgrade(
       "input: 'a' input_shape { dim: 2 } input: 'b' input_shape { dim: 3 dim: 4 } layers { type: RELU bottom: 'a' }",
-      "layer { name: 'input' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 } shape { dim: 3 dim: 4 } } }\n"
+      "layer { name: 'input' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 } shape { dim: 3 dim: 4 } } "
+      "}\n"
       "layer { type: 'ReLU' bottom: 'a' }");
-  EXPECT_NE(error_of("input: 'a' input: 'b' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4").find("do not go together"), std::string::npos);
+  EXPECT_NE(
+      error_of("input: 'a' input: 'b' input_dim: 1 input_dim: 2 input_dim: 3 input_dim: 4").find("do not go together"),
+      std::string::npos);
   EXPECT_NE(error_of("input: 'a'").find("do not go together"), std::string::npos);
 }
 
 TEST(Upgrade, RatesOfStatisticsAreDropped) {
-  expect_upgrade("layer { type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 0 } param { lr_mult: 0 } }", "layer { type: 'BatchNorm' }");
+  expect_upgrade("layer { type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 0 } param { lr_mult: 0 } }",
+                 "layer { type: 'BatchNorm' }");
   const std::string two = "layer { type: 'Scale' param { lr_mult: 0 } param { lr_mult: 1 } param { lr_mult: 2 } }";
   expect_upgrade(two, two);
 }
@@ -156,8 +177,9 @@ TEST(Upgrade, ABinaryNetIsUpgradedToo) {
 }
 
 TEST(UpgradeSolver, TypeBecomesAWord) {
-  const char* types[][2] = {{"SGD", "SGD"}, {"NESTEROV", "Nesterov"}, {"ADAGRAD", "AdaGrad"}, {"RMSPROP", "RMSProp"},
-                            {"ADADELTA", "AdaDelta"}, {"ADAM", "Adam"}, {"2", "AdaGrad"}};
+  const char* types[][2] = {{"SGD", "SGD"},         {"NESTEROV", "Nesterov"}, {"ADAGRAD", "AdaGrad"},
+                            {"RMSPROP", "RMSProp"}, {"ADADELTA", "AdaDelta"}, {"ADAM", "Adam"},
+                            {"2", "AdaGrad"}};
   for (const auto& [old, today] : types) {
     const SolverFile file = read_solver_from_text("base_lr: 1\nsolver_type: " + std::string(old), "s");
     EXPECT_EQ(file.solver.type(), today);

@@ -1,7 +1,6 @@
 #include "proto/weights_file.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cmath>
@@ -131,7 +130,8 @@ TEST_F(WeightsFileTest, ABlobFileComesBack) {
 }
 
 TEST(Weights, FourExtentsOfOldFiles) {
-  const BlobFile blob = only_blob(Wire().number(1, 1).number(2, 1).number(3, 2).number(4, 3).bytes(5, packed<float>({1, 2, 3, 4, 5, 6})));
+  const BlobFile blob =
+      only_blob(Wire().number(1, 1).number(2, 1).number(3, 2).number(4, 3).bytes(5, packed<float>({1, 2, 3, 4, 5, 6})));
   EXPECT_EQ(blob.shape, Shape({1, 1, 2, 3}));
   EXPECT_EQ(blob.data[5], 6);
 }
@@ -141,13 +141,18 @@ TEST(Weights, EveryEncodingOfValues) {
   const std::vector<float> expected = {1.5f, -2};
   EXPECT_EQ(only_blob(Wire().bytes(7, shape).bytes(5, packed<float>({1.5, -2}))).data, expected);
   EXPECT_EQ(only_blob(Wire().bytes(7, shape).fixed32(5, 1.5f).fixed32(5, -2)).data, expected) << "not packed";
-  EXPECT_EQ(only_blob(Wire().bytes(5, packed<float>({1.5})).bytes(7, shape).bytes(5, packed<float>({-2}))).data, expected) << "in pieces";
+  EXPECT_EQ(only_blob(Wire().bytes(5, packed<float>({1.5})).bytes(7, shape).bytes(5, packed<float>({-2}))).data,
+            expected)
+      << "in pieces";
   EXPECT_EQ(only_blob(Wire().bytes(7, shape).bytes(8, packed<double>({1.5, -2}))).data, expected);
   EXPECT_EQ(only_blob(Wire().bytes(7, shape).fixed64(8, 1.5).fixed64(8, -2)).data, expected);
-  EXPECT_EQ(only_blob(Wire().bytes(7, Wire().number(1, 2).number(1, 1)).bytes(5, packed<float>({1.5, -2}))).data, expected);
-  EXPECT_EQ(only_blob(Wire().bytes(7, shape).number(10, 1).bytes(12, packed<float>({1.5, -2}))).data, expected) << "NVIDIA";
+  EXPECT_EQ(only_blob(Wire().bytes(7, Wire().number(1, 2).number(1, 1)).bytes(5, packed<float>({1.5, -2}))).data,
+            expected);
+  EXPECT_EQ(only_blob(Wire().bytes(7, shape).number(10, 1).bytes(12, packed<float>({1.5, -2}))).data, expected)
+      << "NVIDIA";
   EXPECT_EQ(only_blob(Wire().bytes(7, shape).number(10, 0).bytes(12, packed<double>({1.5, -2}))).data, expected);
-  EXPECT_EQ(only_blob(Wire().bytes(7, shape).number(10, 2).bytes(12, packed<uint16_t>({0x3e00, 0xc000}))).data, expected);
+  EXPECT_EQ(only_blob(Wire().bytes(7, shape).number(10, 2).bytes(12, packed<uint16_t>({0x3e00, 0xc000}))).data,
+            expected);
   EXPECT_EQ(only_blob(Wire().bytes(7, "").bytes(5, packed<float>({7}))).shape, Shape()) << "a scalar";
 }
 
@@ -161,8 +166,10 @@ TEST(Weights, HalfPrecisionIsWidenedExactly) {
     double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     if (exponent == 31) value = INFINITY;
     if (i & 0x8000) value = -value;
-    if (exponent == 31 && fraction != 0) EXPECT_TRUE(std::isnan(blob.data[size_t(i)])) << i;
-    else EXPECT_EQ(blob.data[size_t(i)], float(value)) << i;
+    if (exponent == 31 && fraction != 0)
+      EXPECT_TRUE(std::isnan(blob.data[size_t(i)])) << i;
+    else
+      EXPECT_EQ(blob.data[size_t(i)], float(value)) << i;
     EXPECT_EQ(std::signbit(blob.data[size_t(i)]), (i & 0x8000) != 0) << i;
   }
 }
@@ -192,8 +199,11 @@ TEST(BadWeights, TruncationNamesTheByte) {
 }
 
 TEST(BadWeights, ShapeAndValuesThatDisagreeNameLayerAndBlob) {
-  const std::string error = error_in(net_with(Wire().bytes(7, Wire().number(1, 1'000'000'000)).bytes(5, packed<float>({1}))));
-  EXPECT_NE(error.find("layer 'ip', blob 0: its shape is 1000000000, which is 1000000000 values, but it has 1"), std::string::npos) << error;
+  const std::string error =
+      error_in(net_with(Wire().bytes(7, Wire().number(1, 1'000'000'000)).bytes(5, packed<float>({1}))));
+  EXPECT_NE(error.find("layer 'ip', blob 0: its shape is 1000000000, which is 1000000000 values, but it has 1"),
+            std::string::npos)
+      << error;
   const auto fails = [&](const std::string& blob, const std::string& message) {
     const std::string text = error_in(net_with(blob));
     EXPECT_NE(text.find(message), std::string::npos) << text;
@@ -209,7 +219,8 @@ TEST(BadWeights, ShapeAndValuesThatDisagreeNameLayerAndBlob) {
 }
 
 TEST(BadWeights, LengthsThatDoNotFitAreCorrupt) {
-  const std::string lying = Wire().bytes(1, "n").bytes(100, std::string("\x3a\x7f", 2)).bytes(100, std::string(200, '\0'));
+  const std::string lying =
+      Wire().bytes(1, "n").bytes(100, std::string("\x3a\x7f", 2)).bytes(100, std::string(200, '\0'));
   EXPECT_NE(error_in(lying).find("corrupt at byte"), std::string::npos) << error_in(lying);
 }
 
@@ -230,7 +241,8 @@ TEST(BadWeights, OtherKindsOfFilesAreNamed) {
 TEST(BadWeights, AMeanThatIsWrongIsAnErrorOfData) {
   const std::string path = testing::TempDir() + "cortado_mean_" + std::to_string(::getpid());
   write_file_atomically(path, net_with(""));
-  EXPECT_NE(error_of([&] { read_blob_file(path); }, ExitCode::kData).find("where a single blob is expected"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_blob_file(path); }, ExitCode::kData).find("where a single blob is expected"),
+            std::string::npos);
   std::filesystem::remove(path);
 }
 
