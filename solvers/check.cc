@@ -67,7 +67,7 @@ void check_one_train_net(const Config& config) {
 void check_test_nets(const Config& config) {
   const int nets = count_test_nets(config), named = config.test_net_param_size() + config.test_net_size();
   if (config.test_iter_size() != nets)
-    throw FieldError("test_iter",
+    throw FieldError(config.test_iter_size() > 0 ? "test_iter[0]" : "test_iter",
                      std::to_string(config.test_iter_size()) + " test_iter for " + std::to_string(nets) + " test nets",
                      "each test net takes one test_iter");
   if (config.test_state_size() > 0 && config.test_state_size() != nets)

@@ -119,7 +119,11 @@ void write_snapshot(const SnapshotPaths& paths, const caffe::NetParameter& weigh
   log_info() << "Snapshotting solver state to binary proto file " << paths.state;
   state.set_learned_net(paths.weights);
   state.mutable_training()->set_self_digest(self_digest(state));
-  write_file_atomically(paths.state, serialized(state, paths.state));
+  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So a piece of
+  // ours goes first; readers merge the two.
+  caffe::SolverState mark;
+  mark.mutable_training()->set_version(state.training().version());
+  write_file_atomically(paths.state, serialized(mark, paths.state) + serialized(state, paths.state));
 }
 
 Snapshot read_snapshot(const std::string& state_path) {

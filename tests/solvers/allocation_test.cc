@@ -26,7 +26,7 @@ TEST(Allocation, NoneInAnIteration) {
        {"momentum: 0.9 weight_decay: 0.1", "type: \"Adam\" iter_size: 3 clip_gradients: 1 average_loss: 5",
         "type: \"AdaDelta\" momentum: 0.9 lr_policy: \"step\" gamma: 0.5 stepsize: 7"}) {
     Folder folder;
-    Context context(2);
+    Context context(1);
     Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100"), {}, context);
     solver.step(10);
     const long before = allocations;

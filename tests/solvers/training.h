@@ -20,8 +20,9 @@ namespace cortado {
 class Folder {
  public:
   Folder() {
+    static int made = 0;
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    path_ = testing::TempDir() + "cortado_" + std::to_string(::getpid()) + "_" + name;
+    path_ = testing::TempDir() + "cortado_" + std::to_string(::getpid()) + "_" + name + std::to_string(made++);
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
