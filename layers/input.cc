@@ -26,7 +26,11 @@ class InputLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>&) override { return {.y = shapes_, .w = {}}; }
-  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {.y_persists = true}; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.y_persists = true;
+    return needs;
+  }
   void forward(Context&, const Operands&) override {}
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
