@@ -10,10 +10,16 @@ const std::vector<Command>& all_commands() {
   return commands;
 }
 
-const Command* find_command(const std::string& name) {
-  for (const Command& command : all_commands())
-    if (command.name == name) return &command;
-  return nullptr;
+const Command& command_named(const std::string& name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+    list += (list.empty() ? "" : ", ") + command.name;
+  }
+  const std::string guess = did_you_mean(name, names);
+  throw usage_error("no command is called '" + name + "'", guess.empty() ? "the commands: " + list : guess);
 }
 
 const std::vector<Flag>& common_flags() {

@@ -25,7 +25,7 @@ struct Command {
 
 /// Every command, in the order in which help lists them.
 const std::vector<Command>& all_commands();
-const Command* find_command(const std::string& name);
+const Command& command_named(const std::string& name);  ///< throws Error(kUsage) with the nearest name
 
 /// Flags that every command takes: --help, --quiet, --no-color and glog's own.
 const std::vector<Flag>& common_flags();

@@ -42,14 +42,7 @@ int run_help(const Arguments& arguments) {
     std::cout << program_help();
     return 0;
   }
-  const std::string& name = arguments.operands()[0];
-  const Command* command = find_command(name);
-  if (!command) {
-    std::vector<std::string> names;
-    for (const Command& known : all_commands()) names.push_back(known.name);
-    throw usage_error("no command is called '" + name + "'", did_you_mean(name, names));
-  }
-  std::cout << command_help(*command);
+  std::cout << command_help(command_named(arguments.operands()[0]));
   return 0;
 }
 

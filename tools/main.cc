@@ -22,10 +22,11 @@ int show_help(const std::string& text) {
   return 0;
 }
 
-/// Every flag that any command knows: enough to tell values from operands before the command is known.
+/// Every flag that any command knows, none of them required: enough to tell values from operands before the command is known.
 std::vector<Flag> every_flag() {
   std::vector<Flag> out = common_flags();
   for (const Command& command : all_commands()) out.insert(out.end(), command.flags.begin(), command.flags.end());
+  for (Flag& flag : out) flag.required = false;
   return out;
 }
 
@@ -38,13 +39,6 @@ void apply_common_flags(const Arguments& arguments) {
   gflags::SetCommandLineOption("log_dir", arguments.text("log-dir").c_str());
   gflags::SetCommandLineOption("logtostderr", "false");
   gflags::SetCommandLineOption("alsologtostderr", "true");
-}
-
-const Command& command_named(const std::string& name) {
-  if (const Command* command = find_command(name)) return *command;
-  std::vector<std::string> names;
-  for (const Command& known : all_commands()) names.push_back(known.name);
-  throw usage_error("no command is called '" + name + "'", did_you_mean(name, names));
 }
 
 int run_command(const Command& command, const std::vector<std::string>& words) {

@@ -1,0 +1,115 @@
+"""Small files for transcripts, made by hand so that they can also be made wrong. Standard library only."""
+import gzip, math, os, random, shutil, struct, subprocess, zlib
+
+
+# Protobuf's wire format
+
+def varint(n):
+    out = b''
+    n &= (1 << 64) - 1
+    while n >= 128: out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+def field(number, value):
+    """A length-delimited field from bytes or str, a varint from int."""
+    if isinstance(value, int): return varint(number << 3) + varint(value)
+    if isinstance(value, str): value = value.encode()
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+def blob(shape, values):
+    dims = field(7, b''.join(field(1, extent) for extent in shape))
+    return dims + field(5, struct.pack('<%df' % len(values), *values))
+
+def layer_weights(name, kind, *blobs):
+    return field(100, field(1, name) + field(2, kind) + b''.join(field(7, b) for b in blobs))
+
+def caffemodel(path, *layers, name='net'):
+    write(path, field(1, name) + b''.join(layers))
+
+
+# Files
+
+def write(path, data):
+    with open(path, 'wb') as f: f.write(data)
+
+def idx(images, labels, n=64, h=8, w=8, classes=4, seed=1):
+    """MNIST's format: bright quarters tell the class, so that it can be learnt."""
+    draw = random.Random(seed)
+    pixels, names = bytearray(), bytearray()
+    for i in range(n):
+        label = i % classes
+        names.append(label)
+        for y in range(h):
+            for x in range(w):
+                bright = (y * 2 // h) * 2 + x * 2 // w == label % 4
+                pixels.append(min(255, 40 * bright * 4 + draw.randrange(60)))
+    write(images, struct.pack('>iiii', 2051, n, h, w) + bytes(pixels))
+    write(labels, struct.pack('>ii', 2049, n) + bytes(names))
+
+def npy(path, shape, values):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % ''.join('%d,' % d for d in shape)
+    head += ' ' * (-(len(head) + 11) % 64) + '\n'
+    write(path, b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<%df' % len(values), *values))
+
+def ppm(path, h=8, w=8, color=(200, 100, 50)):
+    os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
+    write(path, b'P6\n%d %d\n255\n' % (w, h) + bytes(color) * (h * w))
+
+def pgm(path, h=8, w=8, level=200):
+    os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
+    write(path, b'P5\n%d %d\n255\n' % (w, h) + bytes([level]) * (h * w))
+
+def truncate(path, share=0.5):
+    size = os.path.getsize(path)
+    with open(path, 'r+b') as f: f.truncate(int(size * share))
+
+def overwrite(path, offset, data):
+    with open(path, 'r+b') as f:
+        f.seek(offset)
+        f.write(data)
+
+def cortado(*words):
+    subprocess.run(['cortado', *words], check=True, capture_output=True)
+
+def lmdb(path, **options):
+    """A dataset that trains: gray images of options h and w."""
+    idx('made.images', 'made.labels', **options)
+    cortado('convert', 'idx', 'made.images', 'made.labels', '-o', path, '--force')
+
+def datum(channels=1, height=8, width=8, data=None, label=0):
+    if data is None: data = bytes(channels * height * width)
+    return field(1, channels) + field(2, height) + field(3, width) + field(4, data) + field(5, label)
+
+def mean_file(path, channels=1, height=8, width=8, value=10.0):
+    count = channels * height * width
+    write(path, field(1, 1) + field(2, channels) + field(3, height) + field(4, width) +
+          field(5, struct.pack('<%df' % count, *[value] * count)))
+
+
+# Texts
+
+SMALL_NET = '''name: "small"
+layer { name: "data" type: "Data" top: "data" top: "label" %(transform)s
+  data_param { source: "%(source)s" batch_size: %(batch)s backend: LMDB } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: %(outputs)s weight_filler { type: "xavier" } } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+'''
+
+SMALL_SOLVER = '''net: "%(net)s"
+base_lr: 0.01
+momentum: 0.9
+lr_policy: "fixed"
+max_iter: %(iters)s
+display: 10
+random_seed: 3
+solver_mode: CPU
+snapshot_prefix: "%(prefix)s"
+'''
+
+def small_net(path='net.prototxt', source='train_lmdb', batch=8, outputs=4, transform='transform_param { scale: 0.00390625 }'):
+    write(path, (SMALL_NET % dict(source=source, batch=batch, outputs=outputs, transform=transform)).encode())
+
+def small_solver(path='solver.prototxt', net='net.prototxt', iters=20, prefix='snap', more=''):
+    write(path, (SMALL_SOLVER % dict(net=net, iters=iters, prefix=prefix) + more + '\n').encode())
