@@ -94,7 +94,7 @@ void check(BatchNormRequest r) {
   for (double& v : added) v += 0.5;
   expect_near(got.dbeta, added, sums, "dbeta");
   expect_near(got.dx, e.dx, 1e-4, "dx");
-  for (const int threads : {2, 3, 8}) EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false) == got) << threads << " threads";
+  for (const int threads : {2, 5}) EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false) == got) << threads << " threads";
   EXPECT_TRUE(run(r, 2, x, gamma, beta, dy, mean, variance, true) == got) << "in place";
 }
 

