@@ -14,18 +14,12 @@
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
+#include "layers/relu_mask.h"
 #include "layers/shape_rules.h"
 
 namespace cortado {
 
 namespace {
-
-/// dy where the ReLU let y through, else 0.
-struct Mask {
-  const float* y;
-  float* dy;
-  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 ? dy[i] : 0; }
-};
 
 struct Clear {
   float* dx;
@@ -113,7 +107,7 @@ class ConvolutionLayer : public Layer {
         if (io.dx[i]) for_each(context, io.dx[i].spec.elements(), Clear{io.dx[i].f32()});
         continue;
       }
-      if (relu_) for_each(context, io.y[i].spec.elements(), Mask{io.y[i].f32(), io.dy[i].f32()});
+      if (relu_) mask_by_relu(context, io.y[i], io.dy[i]);
       if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].f32(), io.dy[i].f32(), d, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].f32(), io.w[0].f32(), io.dx[i].f32(), io.scratch);

@@ -4,23 +4,16 @@
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "kernels/inner_product.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
+#include "layers/relu_mask.h"
 #include "layers/shape_rules.h"
 
 namespace cortado {
 
 namespace {
-
-/// dy where the ReLU let y through, else 0.
-struct Mask {
-  const float* y;
-  float* dy;
-  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 ? dy[i] : 0; }
-};
 
 class InnerProductLayer : public Layer {
  public:
@@ -78,7 +71,7 @@ class InnerProductLayer : public Layer {
 
   void backward(Context& context, const Operands& io) override {
     const float* dy = io.dy[0].f32();
-    if (relu_) for_each(context, io.y[0].count(), Mask{io.y[0].f32(), io.dy[0].f32()});
+    if (relu_) mask_by_relu(context, io.y[0], io.dy[0]);
     kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
     if (product_.bias) {
       d.bias = io.dw[1].f32();

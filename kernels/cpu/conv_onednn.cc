@@ -40,7 +40,17 @@ struct Problem {
     const Storages blocked{Desc(x, kF32, Tag::nChw16c), Desc(y, kF32, Tag::nChw16c)};
     const Storages last{Desc(x, kF32, Tag::nhwc), Desc(y, kF32, Tag::nhwc)};
     if (conv_suits_plain_x(shape.c, shape.groups)) return {own, first_layer, last, blocked};
-    return conv_suits_blocks(shape.c, shape.k, shape.groups) ? std::vector{own, blocked, last} : std::vector{own, last};
+    if (!conv_suits_blocks(shape.c, shape.k, shape.groups)) return {own, last};
+    return padding_costs_more_than_reorders() ? std::vector{last, own, blocked} : std::vector{own, blocked, last};
+  }
+
+  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is, and copies of x and y: measured, moving an
+  /// element takes the time of about 100 multiplications.
+  bool padding_costs_more_than_reorders() const {
+    const auto padded = [](int64_t channels) { return double((channels + 15) / 16 * 16); };
+    const double macs = double(shape.macs()), waste = padded(shape.c) / double(shape.c) * padded(shape.k) / double(shape.k);
+    const double moved = double(shape.x().shape.count()) + double(shape.y().shape.count());
+    return shape.groups == 1 && macs * (waste - 1) > 100 * moved;
   }
 
   ConvShape shape;
@@ -232,11 +242,20 @@ class OneDnn final : public Conv {
   std::string name_;
 };
 
+/// oneDNN counts extents, and bytes within one image, in 32 bits.
+bool too_large(const ConvShape& s) {
+  constexpr int64_t kMost = INT32_MAX / 64;
+  for (int64_t extent : {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
+    if (extent > kMost) return true;
+  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 || s.weight().count() > INT32_MAX / 4;
+}
+
 }  // namespace
 
 std::unique_ptr<Conv> make_conv_onednn(const ConvRequest& request, Context& context, std::string& why) {
   const ConvShape& s = request.shape;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
+  if (too_large(s)) return why = "too large", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<Conv> {
     auto conv = std::make_unique<OneDnn>(request);
     if (conv->prepare(context, why)) return conv;

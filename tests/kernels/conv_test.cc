@@ -207,6 +207,14 @@ TEST(Conv, NoImagesGiveZeroGradients) {
   EXPECT_TRUE(check(kGemm, {square(0, 4, 6, 4, 3, 1, 1), true, false, true, true}));
 }
 
+TEST(Conv, OneDnnDeclinesWhatItsCountersCannotHold) {
+  Context context(1);
+  std::string why;
+  EXPECT_FALSE(make_conv_onednn({square(1, 1, 40000, 1, 3, 1, 1)}, context, why));
+  EXPECT_FALSE(make_conv_onednn({square(1, 1, 8, 1, 3, 1, 1 << 30)}, context, why));
+  EXPECT_EQ(why, "too large");
+}
+
 TEST(Conv, SaysWhyCandidatesDecline) {
   Context context(2);
   std::string refused;
