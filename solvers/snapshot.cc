@@ -122,7 +122,7 @@ void write_snapshot(const SnapshotPaths& paths, const caffe::NetParameter& weigh
   // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So a piece of
   // ours goes first; readers merge the two.
   caffe::SolverState mark;
-  mark.mutable_training()->set_version(state.training().version());
+  mark.mutable_training();
   write_file_atomically(paths.state, serialized(mark, paths.state) + serialized(state, paths.state));
 }
 

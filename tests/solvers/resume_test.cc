@@ -23,13 +23,6 @@ std::string options_of(const Rule& rule) {
          "test_iter: 3 test_interval: 3 display: 2 ";
 }
 
-/// Everything in a state but what may differ: the path of the weights.
-std::string bytes_of(caffe::SolverState state) {
-  state.clear_learned_net();
-  state.mutable_training()->clear_self_digest();
-  return state.SerializeAsString();
-}
-
 TEST(Resume, IsExactForEveryRuleAndMoment) {
   for (const Rule& rule : kRules) {
     Folder whole_folder;

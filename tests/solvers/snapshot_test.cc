@@ -95,7 +95,7 @@ TEST(Snapshot, LaysHistoryOutAsCaffeDoes) {
       negative = negative || value < 0;
     }
     EXPECT_EQ(any, i % 5 >= 2) << "only what learns has a history: " << i;
-    if (i >= 5) EXPECT_FALSE(negative) << "the second half holds means of squares: " << i;
+    EXPECT_FALSE(i >= 5 && negative) << "the second half holds means of squares: " << i;
   }
   EXPECT_EQ(state.iter(), 12);
   EXPECT_EQ(state.learned_net(), folder / "tiny_iter_12.caffemodel");

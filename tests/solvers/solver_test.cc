@@ -51,9 +51,9 @@ TEST(Solver, LogsWhatParsersOfCaffeLogsRead) {
               "Iteration 6, Testing net \\(#0\\)", "Snapshotting to binary proto file .*tiny_iter_12\\.caffemodel",
               "Iteration 12, loss = " + n, "Iteration 12, Testing net \\(#0\\)", "Optimization Done\\."}));
   for (size_t i = 0; i + 1 < lines.size(); ++i)
-    if (lines[i].starts_with("Snapshotting to binary"))
-      EXPECT_TRUE(std::regex_match(lines[i + 1],
-                                   std::regex("Snapshotting solver state to binary proto file .*\\.solverstate")));
+    if (lines[i].starts_with("Snapshotting to binary")) {
+      EXPECT_TRUE(lines[i + 1].starts_with("Snapshotting solver state to binary proto file ")) << lines[i + 1];
+    }
 }
 
 TEST(Solver, NeverPrintsMinusNan) {
@@ -136,10 +136,10 @@ TEST(Solver, StopsWhenTheLossIsNotFinite) {
   EXPECT_EQ(code, ExitCode::kDiverged);
   EXPECT_NE(message.find("iteration"), std::string::npos) << message;
   const std::optional<Snapshot> good = find_snapshot("auto", folder / "tiny");
-  if (good)
-    for (const LayerWeights& layer : good->weights)
-      for (const BlobFile& blob : layer.blobs)
-        for (const float value : blob.data) ASSERT_TRUE(std::isfinite(value));
+  ASSERT_TRUE(good);
+  for (const LayerWeights& layer : good->weights)
+    for (const BlobFile& blob : layer.blobs)
+      for (const float value : blob.data) ASSERT_TRUE(std::isfinite(value));
 }
 
 TEST(Solver, SnapshotsOnRequestAndGoesOn) {

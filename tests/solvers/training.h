@@ -95,6 +95,13 @@ inline caffe::SolverState read_state(const std::string& path) {
   return state;
 }
 
+/// Everything in a state but what may differ: the path of the weights.
+inline std::string bytes_of(caffe::SolverState state) {
+  state.clear_learned_net();
+  state.mutable_training()->clear_self_digest();
+  return state.SerializeAsString();
+}
+
 /// The exit code that `act` fails with, and kOk when it does not.
 inline ExitCode exit_code_of(const std::function<void()>& act, std::string* message = nullptr) {
   try {

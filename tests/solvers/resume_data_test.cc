@@ -1,0 +1,74 @@
+// Resuming with a dataset: shuffled, mirrored and cropped at random, read by threads, its size no multiple of the
+// batch.
+
+#include "core/rng.h"
+#include "data/lmdb_writer.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+/// 23 random 8x8 images of two channels, labels 0 to 2.
+std::string make_dataset(const Folder& folder) {
+  const std::string path = folder / "images";
+  data::LmdbWriter writer(path);
+  RandomStream random(11);
+  for (int i = 0; i < 23; ++i) {
+    caffe::Datum datum;
+    datum.set_channels(2);
+    datum.set_height(8);
+    datum.set_width(8);
+    datum.set_label(i % 3);
+    std::string pixels(128, '\0');
+    for (char& pixel : pixels) pixel = char(random.below(256));
+    datum.set_data(pixels);
+    char key[16];
+    std::snprintf(key, sizeof key, "%08d", i);
+    writer.put(key, datum.SerializeAsString());
+  }
+  writer.commit();
+  return path;
+}
+
+std::string net_on(const std::string& dataset) {
+  const std::string source = "source: \"" + dataset + "\" backend: LMDB ";
+  return R"(layer { name: "train" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+                    transform_param { mirror: true crop_size: 6 scale: 0.01 }
+                    data_param { batch_size: 5 shuffle: true )" +
+         source + R"(} }
+            layer { name: "test" type: "Data" top: "data" top: "label" include { phase: TEST }
+                    transform_param { crop_size: 6 scale: 0.01 } data_param { batch_size: 4 )" +
+         source + R"(} }
+            layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+                    convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
+            layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }
+            layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+            layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
+            layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" }
+            layer { name: "score" type: "InnerProduct" bottom: "pool" top: "score"
+                    inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+            layer { name: "accuracy" type: "Accuracy" bottom: "score" bottom: "label" top: "accuracy"
+                    include { phase: TEST } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss" })";
+}
+
+TEST(ResumeData, IsExactForEachNumberOfThreads) {
+  const std::string options = "momentum: 0.9 test_iter: 3 test_interval: 4 iter_size: 2 average_loss: 3 snapshot: 3 ";
+  for (const int threads : {1, 2}) {
+    Folder whole_folder;
+    const std::string dataset = make_dataset(whole_folder);
+    EXPECT_EQ(train(tiny_solver(whole_folder, options, net_on(dataset)), "", -1, threads), Outcome::kFinished);
+    for (const int stop_at : {1, 4, 7, 10}) {
+      SCOPED_TRACE(std::to_string(threads) + " threads, stopped at " + std::to_string(stop_at));
+      Folder folder;
+      train(tiny_solver(folder, options, net_on(dataset)), "", stop_at, threads);
+      train(tiny_solver(folder, options, net_on(dataset)), "auto", -1, threads);
+      const std::string weights = "tiny_iter_12.caffemodel", state = "tiny_iter_12.solverstate";
+      EXPECT_TRUE(read_file(folder / weights) == read_file(whole_folder / weights));
+      EXPECT_TRUE(bytes_of(read_state(folder / state)) == bytes_of(read_state(whole_folder / state)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cortado
