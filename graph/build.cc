@@ -73,10 +73,10 @@ class Builder {
     const LayerType* type = find_type(source, config);
     if (type) {
       check_count(source, config, "bottom", config.bottom_size(), type->least_x, type->most_x);
-      check_count(source, config, "top", config.top_size(), type->least_y, type->most_y);
       node.layer = make_layer_of(source, config, *type);
     }
     const bool loss = node.layer && node.layer->is_loss();
+    if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->least_y, type->most_y);
     for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
     for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
     if (loss && config.top_size() == 0) add_top(source, config, 0, config.name(), node, loss);
