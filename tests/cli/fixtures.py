@@ -113,3 +113,10 @@ def small_net(path='net.prototxt', source='train_lmdb', batch=8, outputs=4, tran
 
 def small_solver(path='solver.prototxt', net='net.prototxt', iters=20, prefix='snap', more=''):
     write(path, (SMALL_SOLVER % dict(net=net, iters=iters, prefix=prefix) + more + '\n').encode())
+
+
+# A grey JPEG of 8 x 8 by libjpeg, for cutting in two.
+JPEG = (
+    'ffd8ffe000104a46494600010100000100010000ffdb0043000d090a0b0a080d0b0a0b0e0e0d0f13201513121213271c1e17202e2931302e292d2c33'
+    '3a4a3e333646372c2d405741464c4e525352323e5a615a50604a51524fffc0000b080008000801011100ffc400140001000000000000000000000000'
+    '00000005ffc40018100002030000000000000000000000000000030663a1ffda0008010100003f0029313af0ffd9')
