@@ -28,9 +28,10 @@ std::string read_prototxt(const std::string& path) {
   return read_file(path);
 }
 
+/// Whoever hands over a file of weights wants to hear that, and not what it is like as a text.
 void check_is_text(std::string_view text, const std::string& name) {
   const FileKind kind = kind_of_content(text);
-  if (kind == FileKind::kText || kind == FileKind::kEmpty) return;
+  if (kind == FileKind::kText || kind == FileKind::kEmpty || kind == FileKind::kUnknown) return;
   refuse(name, describe(kind) + ", where a prototxt is expected", advice_for(kind));
 }
 
@@ -56,9 +57,13 @@ SolverFile read_solver_from_text(std::string_view text, const std::string& name)
 
 Positions read_message_from_text(std::string_view text, const std::string& name, google::protobuf::Message& message) {
   check_size(text.size(), name);
-  check_is_text(text, name);
   message.Clear();
-  return TextReader(text, name).read(message);
+  try {
+    return TextReader(text, name).read(message);
+  } catch (const Error&) {
+    check_is_text(text, name);
+    throw;
+  }
 }
 
 }  // namespace cortado

@@ -74,6 +74,7 @@ TEST(ReadText, TakesEveryWayOfWriting) {
   const char* texts[] = {
       "",
       "# nothing",
+      "name: 'a control byte \x01 in quotes' # and \x01 in a comment",
       "name: 'a' \"b\"\n 'c'",
       "name: \"\\n\\t\\\"\\'\\\\\\x41\\101\\u00e9\"",
       "layer { name: 'x' }; layer: { name: 'y' }, layer < name: 'z' > layer: <>",
