@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ namespace {
 /// An IDX file, plain or gzip, read from front to back.
 class IdxFile {
  public:
-  IdxFile(const std::string& path, const std::string& content) : path_(path), file_(::gzopen(path.c_str(), "rbe")) {
+  IdxFile(const std::string& path, const std::string& content)
+      : path_(path), file_(::gzopen(path.c_str(), "rbe"), ::gzclose) {
     if (file_ == nullptr) throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
-    ::gzbuffer(file_, 1 << 17);
+    ::gzbuffer(file_.get(), 1 << 17);
     std::array<uint8_t, 4> magic{};
     read(magic.data(), magic.size());
     if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] < 1 || magic[3] > 4)
@@ -37,28 +39,30 @@ class IdxFile {
       dims.push_back(int64_t(extent[0]) << 24 | extent[1] << 16 | extent[2] << 8 | extent[3]);
     }
   }
-  ~IdxFile() { ::gzclose(file_); }
-  IdxFile(const IdxFile&) = delete;
-  IdxFile& operator=(const IdxFile&) = delete;
 
   void read(void* to, size_t bytes) {
-    const int got = ::gzread(file_, to, static_cast<unsigned>(bytes));
+    const int got = ::gzread(file_.get(), to, static_cast<unsigned>(bytes));
     if (got >= 0 && size_t(got) == bytes) return;
-    int code = Z_OK;
-    const char* reason = ::gzerror(file_, &code);
-    fail(path_,
-         code == Z_OK || code == Z_STREAM_END ? "the file is cut off" : std::string("cannot be unpacked: ") + reason);
+    check_unpacking();
+    fail(path_, "the file is cut off");
   }
-  void expect_end() {
+  void expect_end() {  // only at its end does gzip know whether all was well
     char extra;
-    if (::gzread(file_, &extra, 1) > 0) fail(path_, "the file holds more than its header says");
+    if (::gzread(file_.get(), &extra, 1) > 0) fail(path_, "the file holds more than its header says");
+    check_unpacking();
   }
 
   std::vector<int64_t> dims;
 
  private:
+  void check_unpacking() {
+    int code = Z_OK;
+    const char* reason = ::gzerror(file_.get(), &code);
+    if (code != Z_OK && code != Z_STREAM_END) fail(path_, std::string("cannot be unpacked: ") + reason);
+  }
+
   std::string path_;
-  gzFile file_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
 };
 
 /// Channels, height and width of the images file.

@@ -72,7 +72,11 @@ TEST(ConvertIdx, RefusesWhatDoesNotFit) {
   expect_refusal(idx({0, 2, 2}, ""), idx({0}, ""), "no samples");
   expect_refusal(idx({1, 0xFFFFFFFF, 0xFFFFFFFF}, ""), idx({1}, "x"), "its images are");
   const std::string packed = read_file(gzipped(folder / "gz", good_images));
-  expect_refusal(packed.substr(0, packed.size() - 12), good_labels, "");
+  expect_refusal(packed.substr(0, packed.size() - 12), good_labels, "cannot be unpacked");
+  expect_refusal(packed.substr(0, packed.size() - 4), good_labels, "cannot be unpacked");
+  std::string wrong_sum = packed;
+  wrong_sum[packed.size() - 6] ^= 1;
+  expect_refusal(wrong_sum, good_labels, "cannot be unpacked");
   expect_error(ExitCode::kIo, "No such file", [&] {
     convert_idx({{folder / "db"}, folder / "absent", folder / "labels"});
   });
