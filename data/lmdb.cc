@@ -78,11 +78,12 @@ Lmdb::Lmdb(const std::string& path, const std::string& file) : file_(file), path
   if (records_ == 0)
     fail_to_open(ExitCode::kData, path_, "0 records in " + path_,
                  "the dataset is empty: make it again with `cortado convert`");
-  if (root_ == kNoPage || depth_ < 1 || depth_ > LmdbCursor::kMostLevels || records_ < 0 ||
-      records_ > file_.size() / kLeastRecordBytes)
-    fail("its header is damaged");
   // A database may be shorter than its header says when its last pages are free. Then only a walk tells.
-  if (last_page_ >= uint64_t(file_.size() / page_size_)) verify();
+  const bool shorter = last_page_ >= uint64_t(file_.size() / page_size_);
+  const bool too_many = records_ < 0 || records_ > file_.size() / kLeastRecordBytes;
+  if (shorter && too_many) fail_cut_off();
+  if (too_many || root_ == kNoPage || depth_ < 1 || depth_ > LmdbCursor::kMostLevels) fail("its header is damaged");
+  if (shorter) verify();
 }
 
 uint64_t Lmdb::transaction(int meta) const {
@@ -125,6 +126,11 @@ void Lmdb::check_unchanged() const {
   if (std::max(transaction(0), transaction(1)) == transaction_) return;
   throw file_error(ExitCode::kData, path_, "the database was changed by another process while it was being read",
                    "write to a copy, or wait until training has ended");
+}
+
+void Lmdb::fail_cut_off() const {
+  fail("the file is cut off: it has " + std::to_string(file_.size()) + " bytes of " +
+       std::to_string((last_page_ + 1) * uint64_t(page_size_)));
 }
 
 void Lmdb::fail(const std::string& what) const {

@@ -54,6 +54,7 @@ class Lmdb {
   Page page(uint64_t number, bool leaf) const;
   const uint8_t* node(const Page& page, int entry) const;
   const uint8_t* big_value(uint64_t first_page, uint64_t size) const;
+  [[noreturn]] void fail_cut_off() const;
   [[noreturn]] void fail(const std::string& what) const;
 
   MappedFile file_;

@@ -8,9 +8,7 @@ namespace cortado::data {
 
 const uint8_t* Lmdb::page_bytes(uint64_t number) const {
   if (number < 2 || number > last_page_) fail("page " + std::to_string(number) + " does not exist");
-  if (number >= uint64_t(file_.size() / page_size_))
-    fail("the file is cut off: it has " + std::to_string(file_.size()) + " bytes of " +
-         std::to_string((last_page_ + 1) * uint64_t(page_size_)));
+  if (number >= uint64_t(file_.size() / page_size_)) fail_cut_off();
   const uint8_t* bytes = file_.data() + int64_t(number) * page_size_;
   if (load<uint64_t>(bytes) != number) fail("page " + std::to_string(number) + " is not what it should be");
   return bytes;
@@ -59,7 +57,7 @@ const uint8_t* Lmdb::big_value(uint64_t first_page, uint64_t size) const {
   const uint64_t pages = load<uint32_t>(bytes + 12);
   if ((load<uint16_t>(bytes + 10) & kOverflowPage) == 0 || kPageHead + size > pages * uint64_t(page_size_))
     fail("a value is not where it should be");
-  if (first_page + pages > uint64_t(file_.size() / page_size_)) fail("the file is cut off inside a value");
+  if (first_page + pages > uint64_t(file_.size() / page_size_)) fail_cut_off();
   return bytes + kPageHead;
 }
 
