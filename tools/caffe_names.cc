@@ -1,5 +1,5 @@
-// A symlink named like a program of Caffe's takes that program's arguments. `caffe` differs in one command's name only; the
-// two data tools become commands whose flags and operands were chosen to match theirs.
+// A symlink named like a program of Caffe's takes that program's arguments. `caffe` differs in one command's name only;
+// the two data tools become commands whose flags and operands were chosen to match theirs.
 #include "tools/caffe_names.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
-// `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for training
-// and for testing; a solver's nets are built as it would build them. What both phases find wrong is told once.
+// `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
+// training and for testing; a solver's nets are built as it would build them. What both phases find wrong is told once.
+#include "solvers/check.h"
+
 #include <algorithm>
 #include <iostream>
-#include <set>
-
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
-#include "solvers/check.h"
 #include "solvers/solver_nets.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
@@ -52,8 +52,10 @@ class Checker {
     Finding finding;
     finding.path = path;
     collect(finding, [&] {
-      if (is_solver_file(path)) check_solver_file(path, finding);
-      else check_net_file(path, finding);
+      if (is_solver_file(path))
+        check_solver_file(path, finding);
+      else
+        check_net_file(path, finding);
     });
     return finding;
   }
@@ -126,8 +128,8 @@ class Checker {
 };
 
 std::string summary_of(const Finding& finding) {
-  std::string text = std::to_string(finding.nets) + (finding.nets == 1 ? " net, " : " nets, ") + std::to_string(finding.layers) +
-                     " layers, " + count_text(finding.params) + " params";
+  std::string text = std::to_string(finding.nets) + (finding.nets == 1 ? " net, " : " nets, ") +
+                     std::to_string(finding.layers) + " layers, " + count_text(finding.params) + " params";
   if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
   return text;
 }
@@ -140,8 +142,13 @@ ordered_json place_json(const Place& place) {
 }
 
 ordered_json to_json(const Finding& finding) {
-  ordered_json json = {{"file", finding.path}, {"kind", finding.kind}, {"ok", finding.mistakes.empty()}, {"nets", finding.nets},
-                       {"layers", finding.layers}, {"params", finding.params}, {"train_memory_bytes", finding.train_bytes},
+  ordered_json json = {{"file", finding.path},
+                       {"kind", finding.kind},
+                       {"ok", finding.mistakes.empty()},
+                       {"nets", finding.nets},
+                       {"layers", finding.layers},
+                       {"params", finding.params},
+                       {"train_memory_bytes", finding.train_bytes},
                        {"mistakes", ordered_json::array()}};
   for (const Mistake& mistake : finding.mistakes) {
     ordered_json one = place_json(mistake.place);
@@ -167,9 +174,12 @@ int run_check(const Arguments& arguments) {
   for (const std::string& path : files) {
     const Finding finding = checker.check(path);
     if (code == ExitCode::kOk) code = finding.code;
-    if (json) report.push_back(to_json(finding));
-    else if (!finding.mistakes.empty()) show_error(Error(finding.code, finding.mistakes).what());
-    else std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
+    if (json)
+      report.push_back(to_json(finding));
+    else if (!finding.mistakes.empty())
+      show_error(Error(finding.code, finding.mistakes).what());
+    else
+      std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
   }
   if (json) std::cout << report.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   return int(code);
@@ -180,13 +190,17 @@ int run_check(const Arguments& arguments) {
 Command check_command() {
   return {.name = "check",
           .summary = "finds every mistake in nets and solvers, without training",
-          .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"}, json_flag()},
-                           state_flags(), device_flags()}),
+          .flags = joined(
+              {{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"}, json_flag()},
+               state_flags(),
+               device_flags()}),
           .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
           .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
                        {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
           .run = run_check,
-          .about = "Exit code 0 where nothing is wrong, 3 for mistakes in a net or solver, 4 for its data, 5 for files that cannot be read."};
+          .about =
+              "Exit code 0 where nothing is wrong, 3 for mistakes in a net or solver, 4 for its data, 5 for files that "
+              "cannot be read."};
 }
 
 }  // namespace cortado::tools

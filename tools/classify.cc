@@ -1,11 +1,10 @@
-// `cortado classify`: says what is in images. Each is resized to the net's input (bilinear), blue-green-red as Caffe has it, minus
-// the mean of each channel, times --scale: what Caffe's example cpp_classification does.
+// `cortado classify`: says what is in images. Each is resized to the net's input (bilinear), blue-green-red as Caffe
+// has it, minus the mean of each channel, times --scale: what Caffe's example cpp_classification does.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <numeric>
-
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/log.h"
 #include "data/image.h"
@@ -57,14 +56,17 @@ std::vector<float> channel_means(const std::string& text, int channels) {
     }
   }
   if (means.size() == size_t(channels)) return means;
-  throw Error(ExitCode::kData, "--mean=" + text + " has " + std::to_string(means.size()) + " channels, the net's input has " +
-                                   std::to_string(channels));
+  throw Error(ExitCode::kData, "--mean=" + text + " has " + std::to_string(means.size()) +
+                                   " channels, the net's input has " + std::to_string(channels));
 }
 
 void prepare_image(const std::string& path, const Preparation& to, float* out) {
-  data::Image resized, image = data::read_image(path, to.channels == 1 ? data::ColorMode::kGray : data::ColorMode::kColor);
-  if (image.height != to.height || image.width != to.width) data::resize_bilinear(image, to.height, to.width, resized);
-  else std::swap(image, resized);
+  data::Image resized,
+      image = data::read_image(path, to.channels == 1 ? data::ColorMode::kGray : data::ColorMode::kColor);
+  if (image.height != to.height || image.width != to.width)
+    data::resize_bilinear(image, to.height, to.width, resized);
+  else
+    std::swap(image, resized);
   for (int c = 0; c < to.channels; ++c)
     for (int i = 0; i < to.height * to.width; ++i)
       *out++ = (float(resized.pixels[size_t(i * to.channels + c)]) - to.mean[size_t(c)]) * to.scale;
@@ -101,12 +103,14 @@ std::vector<Guess> best(const std::vector<double>& probabilities, size_t top) {
 
 class Classifier {
  public:
-  explicit Classifier(const Arguments& arguments) : context_(make_context(arguments)), top_(size_t(arguments.integer("top"))) {
+  explicit Classifier(const Arguments& arguments)
+      : context_(make_context(arguments)), top_(size_t(arguments.integer("top"))) {
     graph::BuildOptions options;
     options.state = state_of(arguments, caffe::TEST);
     if (arguments.has("output")) options.keep.push_back(arguments.text("output"));
     const int64_t batch = std::min<int64_t>(kMostAtOnce, int64_t(arguments.operands().size()));
-    net_ = make_frozen_net(with_batch(open_net(arguments.text("model")), batch), options, arguments.texts("weights"), context_);
+    net_ = make_frozen_net(with_batch(open_net(arguments.text("model")), batch), options, arguments.texts("weights"),
+                           context_);
     find_input(arguments);
     find_output(arguments.text("output"));
     if (arguments.has("labels")) read_names(arguments.text("labels"));
@@ -133,12 +137,14 @@ class Classifier {
   void find_input(const Arguments& arguments) {
     const std::vector<std::string> inputs = net_->input_names();
     if (inputs.size() != 1)
-      throw usage_error("the net has " + std::to_string(inputs.size()) + " Input blobs, and one is wanted for the image",
-                        "give the net's deploy prototxt");
+      throw usage_error(
+          "the net has " + std::to_string(inputs.size()) + " Input blobs, and one is wanted for the image",
+          "give the net's deploy prototxt");
     input_ = inputs[0];
     const Shape shape = net_->blob_shape(input_);
     if (shape.axes() != 4 || (shape[1] != 1 && shape[1] != 3))
-      throw Error(ExitCode::kNet, "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
+      throw Error(ExitCode::kNet,
+                  "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
     to_ = {int(shape[1]), int(shape[2]), int(shape[3]), channel_means(arguments.text("mean"), int(shape[1])),
            float(arguments.number("scale"))};
   }
@@ -158,7 +164,8 @@ class Classifier {
   void read_names(const std::string& path) {
     names_ = data::read_labels(path);
     if (names_.size() < classes_)
-      throw Error(ExitCode::kData, path + " has " + std::to_string(names_.size()) + " names, the net " + std::to_string(classes_) + " classes");
+      throw Error(ExitCode::kData, path + " has " + std::to_string(names_.size()) + " names, the net " +
+                                       std::to_string(classes_) + " classes");
   }
 
   std::vector<Guess> guess(const float* values) {
@@ -179,12 +186,6 @@ class Classifier {
   bool told_ = false;
 };
 
-std::string probability_text(double probability) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", probability);
-  return text;
-}
-
 class Report {
  public:
   explicit Report(bool json) : json_(json), table_(!json && is_terminal(1)) {}
@@ -193,10 +194,13 @@ class Report {
     if (table_) std::cout << image << "\n";
     nlohmann::ordered_json top = nlohmann::ordered_json::array();
     for (const Guess& guess : guesses) {
-      const std::string name = classifier.name_of(guess.label), probability = probability_text(guess.probability);
-      if (json_) top.push_back({{"label", guess.label}, {"name", name}, {"probability", guess.probability}});
-      else if (table_) std::cout << "  " << probability << "  " << (name.empty() ? std::to_string(guess.label) : name) << "\n";
-      else std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
+      const std::string name = classifier.name_of(guess.label), probability = number_text("%.4f", guess.probability);
+      if (json_)
+        top.push_back({{"label", guess.label}, {"name", name}, {"probability", guess.probability}});
+      else if (table_)
+        std::cout << "  " << probability << "  " << (name.empty() ? std::to_string(guess.label) : name) << "\n";
+      else
+        std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
     }
     if (json_) all_.push_back({{"image", image}, {"top", top}});
   }
@@ -211,7 +215,8 @@ class Report {
 };
 
 /// Loads images from `next` on until a batch is full. A bad one is told, left out, and remembered in `code`.
-std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next, int& code) {
+std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next,
+                                    int& code) {
   std::vector<std::string> loaded;
   for (; next < images.size() && loaded.size() < classifier.batch(); ++next) {
     try {
@@ -248,21 +253,43 @@ int run_classify(const Arguments& arguments) {
 Command classify_command() {
   Flag model = model_flag();
   model.operand = false;  // operands are images
-  return {.name = "classify",
-          .summary = "says what is in images",
-          .flags = joined({{model, weights_flag("trained weights"),
-                            {.name = "mean", .kind = FlagKind::kText, .value = "MEAN", .help = "subtracted: a .binaryproto, of which channel means are taken, or numbers as B,G,R"},
-                            {.name = "scale", .kind = FlagKind::kNumber, .value = "X", .help = "factor after the mean, as the net's transform_param has it", .fallback = "1"},
-                            {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "names of the classes, one a line"},
-                            {.name = "top", .kind = FlagKind::kInteger, .value = "N", .help = "how many guesses", .fallback = "5", .least = 1, .most = 100000},
-                            {.name = "output", .kind = FlagKind::kText, .value = "BLOB", .help = "the blob with the probabilities, where the net has several outputs"},
-                            json_flag()},
-                           state_flags(), device_flags()}),
-          .operands = {"IMAGE...", "image files", 1, 1000000},
-          .examples = {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg", "the five likeliest classes"},
-                       {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg", "for scripts"}},
-          .run = run_classify,
-          .about = "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs."};
+  return {
+      .name = "classify",
+      .summary = "says what is in images",
+      .flags = joined(
+          {{model,
+            weights_flag("trained weights"),
+            {.name = "mean",
+             .kind = FlagKind::kText,
+             .value = "MEAN",
+             .help = "subtracted: a .binaryproto, of which channel means are taken, or numbers as B,G,R"},
+            {.name = "scale",
+             .kind = FlagKind::kNumber,
+             .value = "X",
+             .help = "factor after the mean, as the net's transform_param has it",
+             .fallback = "1"},
+            {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "names of the classes, one a line"},
+            {.name = "top",
+             .kind = FlagKind::kInteger,
+             .value = "N",
+             .help = "how many guesses",
+             .fallback = "5",
+             .least = 1,
+             .most = 100000},
+            {.name = "output",
+             .kind = FlagKind::kText,
+             .value = "BLOB",
+             .help = "the blob with the probabilities, where the net has several outputs"},
+            json_flag()},
+           state_flags(),
+           device_flags()}),
+      .operands = {"IMAGE...", "image files", 1, 1000000},
+      .examples = {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg",
+                    "the five likeliest classes"},
+                   {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg",
+                    "for scripts"}},
+      .run = run_classify,
+      .about = "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs."};
 }
 
 }  // namespace cortado::tools

@@ -3,10 +3,10 @@
 namespace cortado::tools {
 
 const std::vector<Command>& all_commands() {
-  static const std::vector<Command> commands = {
-      train_command(), test_command(),     time_command(),  check_command(),   summary_command(),
-      plan_command(),  classify_command(), infer_command(), convert_command(), mean_command(),
-      devices_command(), layers_command(), help_command()};
+  static const std::vector<Command> commands = {train_command(),   test_command(), time_command(),     check_command(),
+                                                summary_command(), plan_command(), classify_command(), infer_command(),
+                                                convert_command(), mean_command(), devices_command(),  layers_command(),
+                                                help_command()};
   return commands;
 }
 
@@ -28,9 +28,17 @@ const std::vector<Flag>& common_flags() {
       {.name = "version", .help = "the program's version"},
       {.name = "quiet", .help = "only warnings and errors on stderr", .letter = 'q'},
       {.name = "no-color", .help = "no colours; NO_COLOR and TERM=dumb say the same"},
-      {.name = "minloglevel", .kind = FlagKind::kInteger, .value = "N", .help = "hides log lines below this severity",
-       .hidden = true, .least = 0, .most = 3},
-      {.name = "log-dir", .kind = FlagKind::kText, .value = "FOLDER", .help = "writes log files there too",
+      {.name = "minloglevel",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "hides log lines below this severity",
+       .hidden = true,
+       .least = 0,
+       .most = 3},
+      {.name = "log-dir",
+       .kind = FlagKind::kText,
+       .value = "FOLDER",
+       .help = "writes log files there too",
        .hidden = true},
       {.name = "logtostderr", .help = "log lines on stderr: always so", .hidden = true},
       {.name = "alsologtostderr", .help = "log lines on stderr: always so", .hidden = true}};

@@ -20,7 +20,7 @@ struct Command {
   Operands operands;
   std::vector<Example> examples;
   int (*run)(const Arguments& arguments);  ///< returns the exit code; throws Error
-  std::string about{};  ///< a paragraph for the command's own help; may be empty
+  std::string about{};                     ///< a paragraph for the command's own help; may be empty
 };
 
 /// Every command, in the order in which help lists them.

@@ -1,10 +1,10 @@
-// `cortado convert`: datasets of other formats into LMDB. Takes convert_imageset's flags and operands as they are; unlike it,
-// a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
-#include <iostream>
+// `cortado convert`: datasets of other formats into LMDB. Takes convert_imageset's flags and operands as they are;
+// unlike it, a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
+#include "data/convert.h"
 
+#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "data/convert.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
@@ -21,7 +21,8 @@ struct Format {
   const char* name;
   const char* inputs;  ///< for messages
   size_t count;        ///< operands after the format's name; 0: one or more
-  ConvertReport (*run)(const Arguments& arguments, const std::vector<std::string>& inputs, const data::ConvertOptions& common);
+  ConvertReport (*run)(const Arguments& arguments, const std::vector<std::string>& inputs,
+                       const data::ConvertOptions& common);
 };
 
 void set_image_options(const Arguments& arguments, data::ImageOptions& options) {
@@ -109,10 +110,14 @@ void show_report(const ConvertReport& report, const std::string& output) {
 }
 
 void show_json(const ConvertReport& report, const std::string& output) {
-  nlohmann::ordered_json json = {{"output", output}, {"kept", report.kept}, {"written", report.written},
-                                 {"rejected", report.rejected}, {"rejects", nlohmann::ordered_json::array()},
+  nlohmann::ordered_json json = {{"output", output},
+                                 {"kept", report.kept},
+                                 {"written", report.written},
+                                 {"rejected", report.rejected},
+                                 {"rejects", nlohmann::ordered_json::array()},
                                  {"shape", {report.channels, report.height, report.width}},
-                                 {"mixed_sizes", report.mixed_sizes}, {"per_label", report.per_label},
+                                 {"mixed_sizes", report.mixed_sizes},
+                                 {"per_label", report.per_label},
                                  {"classes", report.classes}};
   for (const data::Rejected& rejected : report.rejects)
     json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
@@ -131,55 +136,84 @@ int run_convert(const Arguments& arguments) {
   if (inputs.empty() || (format.count > 0 && inputs.size() != format.count))
     throw usage_error(std::string("convert ") + format.name + " takes " + format.inputs + " -o LMDB");
   if (output.empty()) throw usage_error("--output=LMDB is missing", "the folder to make");
-  if (arguments.text("backend") != "lmdb") throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
+  if (arguments.text("backend") != "lmdb")
+    throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
 
   CountedProgress progress("convert");
   data::ConvertOptions common{output, arguments.on("force"), arguments.on("skip-bad"), progress.callback()};
   const ConvertReport report = format.run(arguments, inputs, common);
   progress.finish();
   show_rejects(report, common.skip_bad);
-  if (arguments.on("json")) show_json(report, output);
-  else if (report.kept) show_report(report, output);
+  if (arguments.on("json"))
+    show_json(report, output);
+  else if (report.kept)
+    show_report(report, output);
   if (report.kept) return 0;
   throw Error(ExitCode::kData, count_text(report.rejected) + " bad samples: " + output + " was not written",
               "mend them, or leave them out with --skip-bad");
 }
 
 std::vector<Flag> flags() {
-  return {{.name = "output", .kind = FlagKind::kText, .value = "LMDB", .help = "the folder to make", .letter = 'o'},
-          {.name = "force", .help = "replace the output if it exists"},
-          {.name = "skip-bad", .help = "leave bad samples out and go on"},
-          {.name = "gray", .help = "imageset, folder: one channel"},
-          {.name = "shuffle", .help = "imageset, folder: random order"},
-          {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "of the random order", .fallback = "1", .least = 0},
-          {.name = "resize-height", .kind = FlagKind::kInteger, .value = "N", .help = "imageset, folder: 0 keeps sizes",
-           .fallback = "0", .least = 0, .most = 65500},
-          {.name = "resize-width", .kind = FlagKind::kInteger, .value = "N", .help = "imageset, folder: 0 keeps sizes",
-           .fallback = "0", .least = 0, .most = 65500},
-          {.name = "check-size", .help = "imageset, folder: an image of another size than the first is bad"},
-          {.name = "encoded", .help = "imageset, folder: store image files, not pixels"},
-          {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "imageset, folder: jpg or png"},
-          {.name = "label-bytes", .kind = FlagKind::kInteger, .value = "N", .help = "cifar: 2 for CIFAR-100", .fallback = "1",
-           .least = 1, .most = 2},
-          {.name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true},
-          json_flag()};
+  return {
+      {.name = "output", .kind = FlagKind::kText, .value = "LMDB", .help = "the folder to make", .letter = 'o'},
+      {.name = "force", .help = "replace the output if it exists"},
+      {.name = "skip-bad", .help = "leave bad samples out and go on"},
+      {.name = "gray", .help = "imageset, folder: one channel"},
+      {.name = "shuffle", .help = "imageset, folder: random order"},
+      {.name = "seed",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "of the random order",
+       .fallback = "1",
+       .least = 0},
+      {.name = "resize-height",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "imageset, folder: 0 keeps sizes",
+       .fallback = "0",
+       .least = 0,
+       .most = 65500},
+      {.name = "resize-width",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "imageset, folder: 0 keeps sizes",
+       .fallback = "0",
+       .least = 0,
+       .most = 65500},
+      {.name = "check-size", .help = "imageset, folder: an image of another size than the first is bad"},
+      {.name = "encoded", .help = "imageset, folder: store image files, not pixels"},
+      {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "imageset, folder: jpg or png"},
+      {.name = "label-bytes",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "cifar: 2 for CIFAR-100",
+       .fallback = "1",
+       .least = 1,
+       .most = 2},
+      {.name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true},
+      json_flag()};
 }
 
 }  // namespace
 
 Command convert_command() {
-  return {.name = "convert",
-          .summary = "makes an LMDB of a dataset in another format",
-          .flags = flags(),
-          .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, or cifar FILE...", 1, 100000},
-          .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb", "MNIST's format, plain or .gz"},
-                       {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
-                        "images listed as 'path label', as convert_imageset takes them"},
-                       {"cortado convert folder photos -o train_lmdb", "one folder per class; names go to train_lmdb.labels.txt"},
-                       {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"}},
-          .run = run_convert,
-          .about = "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-                   "the exit code 4, and nothing is written, unless --skip-bad."};
+  return {
+      .name = "convert",
+      .summary = "makes an LMDB of a dataset in another format",
+      .flags = flags(),
+      .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, or cifar FILE...", 1,
+                   100000},
+      .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
+                    "MNIST's format, plain or .gz"},
+                   {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
+                    "images listed as 'path label', as convert_imageset takes them"},
+                   {"cortado convert folder photos -o train_lmdb",
+                    "one folder per class; names go to train_lmdb.labels.txt"},
+                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"}},
+      .run = run_convert,
+      .about =
+          "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
+          "the exit code 4, and nothing is written, unless --skip-bad."};
 }
 
 }  // namespace cortado::tools

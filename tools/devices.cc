@@ -1,13 +1,13 @@
 // `cortado devices`: what nets can run on here, and what they use of it.
+#include "kernels/devices.h"
+
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include "core/threads.h"
-#include "kernels/devices.h"
 #include "tools/command.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -45,18 +45,22 @@ int run_devices(const Arguments& arguments) {
   std::string why_no_gpu;
   const std::vector<kernels::CudaDevice> gpus = kernels::cuda_devices(why_no_gpu);
   if (arguments.on("json")) {
-    nlohmann::ordered_json json = {{"cpu", {{"name", cpu.name}, {"threads", default_threads()},
-                                            {"instructions", cpu.instructions}, {"library", kernels::onednn_version()}}},
+    nlohmann::ordered_json json = {{"cpu",
+                                    {{"name", cpu.name},
+                                     {"threads", default_threads()},
+                                     {"instructions", cpu.instructions},
+                                     {"library", kernels::onednn_version()}}},
                                    {"gpus", nlohmann::ordered_json::array()}};
     for (const auto& gpu : gpus)
-      json["gpus"].push_back({{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"runs_nets", false}});
+      json["gpus"].push_back(
+          {{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"runs_nets", false}});
     std::cout << json.dump(2) << "\n";
     return 0;
   }
   std::string instructions;
   for (const std::string& name : cpu.instructions) instructions += (instructions.empty() ? "" : " ") + name;
-  std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions << "\n        "
-            << kernels::onednn_version() << "\n";
+  std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
+            << "\n        " << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)
     std::cout << "gpu " << gpu.index << "   " << gpu.name << ", " << bytes_text(gpu.memory_bytes)
               << ": not used, this build runs nets on the CPU only\n";
@@ -69,7 +73,12 @@ int run_devices(const Arguments& arguments) {
 Command devices_command() {
   return {.name = "devices",
           .summary = "lists what nets can run on here",
-          .flags = {json_flag(), {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "as caffe device_query takes it", .hidden = true}},
+          .flags = {json_flag(),
+                    {.name = "gpu",
+                     .kind = FlagKind::kText,
+                     .value = "N",
+                     .help = "as caffe device_query takes it",
+                     .hidden = true}},
           .operands = {},
           .examples = {{"cortado devices", "the CPU, its instructions, the libraries that use them, and GPUs"}},
           .run = run_devices};

@@ -88,8 +88,10 @@ class FlagParser {
         break;
       }
       const Word word = take_apart(words[i]);
-      if (word.is_flag) i += take_flag(words[i], word, i + 1 < words.size() ? &words[i + 1] : nullptr);
-      else out_.operands_.push_back(words[i]);
+      if (word.is_flag)
+        i += take_flag(words[i], word, i + 1 < words.size() ? &words[i + 1] : nullptr);
+      else
+        out_.operands_.push_back(words[i]);
     }
     fill_flags_from_operands();
     // Help answers whatever else is missing or too much.

@@ -1,8 +1,9 @@
 #pragma once
 
-// Command lines, in one place: a command lists its flags in a table and gets typed values back. Spellings that Caffe's users
-// type all work: --flag=value, --flag value, -flag value, --noflag and --no-flag, `_` or `-` between words, before or after
-// the command's name. An operand (a word that is no flag) fills the first flag of the table that takes operands.
+// Command lines, in one place: a command lists its flags in a table and gets typed values back. Spellings that Caffe's
+// users type all work: --flag=value, --flag value, -flag value, --noflag and --no-flag, `_` or `-` between words,
+// before or after the command's name. An operand (a word that is no flag) fills the first flag of the table that takes
+// operands.
 
 #include <cstdint>
 #include <limits>
@@ -17,15 +18,15 @@ namespace cortado::tools {
 enum class FlagKind { kSwitch, kText, kInteger, kNumber };
 
 struct Flag {
-  std::string name{};      ///< canonical spelling, `-` between words
+  std::string name{};  ///< canonical spelling, `-` between words
   FlagKind kind = FlagKind::kSwitch;
   std::string value{};     ///< what help calls the value: "FILE"
   std::string help{};      ///< one sentence
   std::string fallback{};  ///< value when it is not given; "" is none
   char letter = 0;         ///< short form, -q
   bool required = false;
-  bool operand = false;    ///< may be given without its name
-  bool hidden = false;     ///< accepted for Caffe's sake, not shown in help
+  bool operand = false;                ///< may be given without its name
+  bool hidden = false;                 ///< accepted for Caffe's sake, not shown in help
   std::vector<std::string> choices{};  ///< the only values it takes; empty: any
   int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();  ///< of an integer
 

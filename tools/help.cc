@@ -1,4 +1,5 @@
-// Help is made from the commands' tables, so it cannot tell of a flag that does not exist. Every command shows examples.
+// Help is made from the commands' tables, so it cannot tell of a flag that does not exist. Every command shows
+// examples.
 #include "tools/help.h"
 
 #include <algorithm>
@@ -60,7 +61,8 @@ std::string usage_line(const Command& command) {
 }
 
 std::string program_help() {
-  std::string out = version_line() + ": trains and runs nets written in Caffe's prototxt language\n\nusage: cortado COMMAND [flags]\n\n";
+  std::string out = version_line() +
+                    ": trains and runs nets written in Caffe's prototxt language\n\nusage: cortado COMMAND [flags]\n\n";
   for (const Command& command : all_commands()) out += "  " + padded(command.name, 10) + command.summary + "\n";
   return out + "\nexamples:\n" +
          describe_examples({{"cortado check models/lenet/solver.prototxt", "finds every mistake without training"},

@@ -1,4 +1,5 @@
-// `cortado infer`: NumPy files through a net, once. Any blob may be an output; asked for ones are kept readable by the plan.
+// `cortado infer`: NumPy files through a net, once. Any blob may be an output; asked for ones are kept readable by the
+// plan.
 #include <iostream>
 #include <map>
 
@@ -22,8 +23,10 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   std::vector<NamedFile> out;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
-    if (equals == std::string::npos) out.push_back({"", text});
-    else out.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    if (equals == std::string::npos)
+      out.push_back({"", text});
+    else
+      out.push_back({text.substr(0, equals), text.substr(equals + 1)});
     if (out.back().path.empty()) throw usage_error("'" + text + "': BLOB=FILE.npy is wanted");
   }
   return out;
@@ -65,7 +68,8 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     if (file.blob.empty() && declared.size() == 1) file.blob = declared.begin()->first;
     const auto found = declared.find(file.blob);
     if (found == declared.end())
-      throw usage_error("--input=" + file.path + ": '" + file.blob + "' is no input of the net", "its inputs: " + listed(declared));
+      throw usage_error("--input=" + file.path + ": '" + file.blob + "' is no input of the net",
+                        "its inputs: " + listed(declared));
     data::NpyArray array = data::read_npy(file.path);
     check_fit(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = std::move(array);
@@ -111,7 +115,8 @@ int run_infer(const Arguments& arguments) {
   const auto net = make_frozen_net(reshaped(file, arrays), options, arguments.texts("weights"), context);
   for (NamedFile& output : outputs) {
     if (!output.blob.empty()) continue;
-    if (net->outputs().size() != 1) throw usage_error("--output=" + output.path + ": the net has several outputs", "say which: BLOB=FILE.npy");
+    if (net->outputs().size() != 1)
+      throw usage_error("--output=" + output.path + ": the net has several outputs", "say which: BLOB=FILE.npy");
     output.blob = net->outputs()[0].name;
   }
   for (const auto& [blob, array] : arrays) net->write_blob(blob, array.values.data());
@@ -129,15 +134,27 @@ int run_infer(const Arguments& arguments) {
 Command infer_command() {
   return {.name = "infer",
           .summary = "runs NumPy arrays through a net",
-          .flags = joined({{model_flag(), weights_flag("trained weights"),
-                            {.name = "input", .kind = FlagKind::kText, .value = "BLOB=FILE.npy", .help = "what an input blob gets; once for each; the batch may differ from the net's", .letter = 'i'},
-                            {.name = "output", .kind = FlagKind::kText, .value = "BLOB=FILE.npy", .help = "where any blob goes; may be given again", .letter = 'o'}},
-                           state_flags(), device_flags()}),
+          .flags = joined({{model_flag(),
+                            weights_flag("trained weights"),
+                            {.name = "input",
+                             .kind = FlagKind::kText,
+                             .value = "BLOB=FILE.npy",
+                             .help = "what an input blob gets; once for each; the batch may differ from the net's",
+                             .letter = 'i'},
+                            {.name = "output",
+                             .kind = FlagKind::kText,
+                             .value = "BLOB=FILE.npy",
+                             .help = "where any blob goes; may be given again",
+                             .letter = 'o'}},
+                           state_flags(),
+                           device_flags()}),
           .operands = {},
-          .examples = {{"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output prob=y.npy",
-                        "y.npy holds blob 'prob' for the batch in x.npy"},
-                       {"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output pool5=f.npy --output prob=y.npy",
-                        "features and probabilities in one run"}},
+          .examples =
+              {{"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output prob=y.npy",
+                "y.npy holds blob 'prob' for the batch in x.npy"},
+               {"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output "
+                "pool5=f.npy --output prob=y.npy",
+                "features and probabilities in one run"}},
           .run = run_infer};
 }
 

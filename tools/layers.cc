@@ -1,8 +1,8 @@
-// `cortado layers`: the layer types of this build, from their registrations; of one type, its options with their defaults,
-// from the schema.
-#include <iostream>
-
+// `cortado layers`: the layer types of this build, from their registrations; of one type, its options with their
+// defaults, from the schema.
 #include <google/protobuf/descriptor.h>
+
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "layers/registry.h"
@@ -45,16 +45,26 @@ std::string number_text(double value) {
 std::string default_of(const FieldDescriptor& field) {
   if (field.is_repeated() || !field.has_default_value()) return "";
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return std::to_string(field.default_value_int32());
-    case FieldDescriptor::CPPTYPE_INT64: return std::to_string(field.default_value_int64());
-    case FieldDescriptor::CPPTYPE_UINT32: return std::to_string(field.default_value_uint32());
-    case FieldDescriptor::CPPTYPE_UINT64: return std::to_string(field.default_value_uint64());
-    case FieldDescriptor::CPPTYPE_FLOAT: return number_text(field.default_value_float());
-    case FieldDescriptor::CPPTYPE_DOUBLE: return number_text(field.default_value_double());
-    case FieldDescriptor::CPPTYPE_BOOL: return field.default_value_bool() ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_ENUM: return field.default_value_enum()->name();
-    case FieldDescriptor::CPPTYPE_STRING: return "\"" + field.default_value_string() + "\"";
-    case FieldDescriptor::CPPTYPE_MESSAGE: break;
+    case FieldDescriptor::CPPTYPE_INT32:
+      return std::to_string(field.default_value_int32());
+    case FieldDescriptor::CPPTYPE_INT64:
+      return std::to_string(field.default_value_int64());
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return std::to_string(field.default_value_uint32());
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return std::to_string(field.default_value_uint64());
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return number_text(field.default_value_float());
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return number_text(field.default_value_double());
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field.default_value_bool() ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return field.default_value_enum()->name();
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "\"" + field.default_value_string() + "\"";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      break;
   }
   return "";
 }
@@ -66,12 +76,16 @@ std::string range(int least, int most) {
 
 ordered_json to_json(const LayerType& type) {
   const auto limit = [](int most) { return most < 0 ? ordered_json() : ordered_json(most); };
-  ordered_json json = {{"type", type.name}, {"help", type.help}, {"options", type.options},
-                       {"bottoms", {type.least_x, limit(type.most_x)}}, {"tops", {type.least_y, limit(type.most_y)}},
+  ordered_json json = {{"type", type.name},
+                       {"help", type.help},
+                       {"options", type.options},
+                       {"bottoms", {type.least_x, limit(type.most_x)}},
+                       {"tops", {type.least_y, limit(type.most_y)}},
                        {"fields", ordered_json::array()}};
   if (const Descriptor* options = options_of(type))
     for (int i = 0; i < options->field_count(); ++i)
-      json["fields"].push_back({{"name", options->field(i)->name()}, {"type", type_of(*options->field(i))},
+      json["fields"].push_back({{"name", options->field(i)->name()},
+                                {"type", type_of(*options->field(i))},
                                 {"default", default_of(*options->field(i))}});
   return json;
 }
@@ -117,8 +131,10 @@ int run_layers(const Arguments& arguments) {
     for (const LayerType* known : all_layer_types()) names.push_back(known->name);
     throw usage_error("no layer type is called '" + name + "'", did_you_mean(name, names));
   }
-  if (as_json) std::cout << to_json(*type).dump(2) << "\n";
-  else show_type(*type);
+  if (as_json)
+    std::cout << to_json(*type).dump(2) << "\n";
+  else
+    show_type(*type);
   return 0;
 }
 

@@ -1,11 +1,11 @@
 // The program: finds the command, reads its flags, runs it, and turns every way of failing into text and an exit code.
+#include <gflags/gflags.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
-
-#include <gflags/gflags.h>
 
 #include "core/log.h"
 #include "tools/caffe_names.h"
@@ -22,7 +22,8 @@ int show_help(const std::string& text) {
   return 0;
 }
 
-/// Every flag that any command knows, none of them required: enough to tell values from operands before the command is known.
+/// Every flag that any command knows, none of them required: enough to tell values from operands before the command is
+/// known.
 std::vector<Flag> every_flag() {
   std::vector<Flag> out = common_flags();
   for (const Command& command : all_commands()) out.insert(out.end(), command.flags.begin(), command.flags.end());

@@ -1,6 +1,5 @@
 // `cortado mean`: compute_image_mean by its flags and operands.
 #include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
@@ -27,7 +26,8 @@ std::vector<double> channel_means(const caffe::BlobProto& mean) {
 
 int run_mean(const Arguments& arguments) {
   const std::vector<std::string>& operands = arguments.operands();
-  if (arguments.text("backend") != "lmdb") throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is read");
+  if (arguments.text("backend") != "lmdb")
+    throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is read");
   const std::string output = operands.size() > 1 ? operands[1] : arguments.text("output");
   CountedProgress progress("mean");
   const caffe::BlobProto mean = data::compute_mean(operands[0], progress.callback());
@@ -39,7 +39,8 @@ int run_mean(const Arguments& arguments) {
   const std::vector<double> means = channel_means(mean);
   for (size_t c = 0; c < means.size(); ++c) log_info() << "mean_value channel [" << c << "]: " << means[c];
   if (arguments.on("json")) {
-    const nlohmann::ordered_json json = {{"shape", {mean.channels(), mean.height(), mean.width()}}, {"channel_means", means}};
+    const nlohmann::ordered_json json = {{"shape", {mean.channels(), mean.height(), mean.width()}},
+                                         {"channel_means", means}};
     std::cout << json.dump(2) << "\n";
   }
   return 0;
@@ -50,11 +51,21 @@ int run_mean(const Arguments& arguments) {
 Command mean_command() {
   return {.name = "mean",
           .summary = "computes the mean image of an LMDB",
-          .flags = {{.name = "output", .kind = FlagKind::kText, .value = "FILE", .help = "the .binaryproto to write", .letter = 'o'},
-                    {.name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true},
+          .flags = {{.name = "output",
+                     .kind = FlagKind::kText,
+                     .value = "FILE",
+                     .help = "the .binaryproto to write",
+                     .letter = 'o'},
+                    {.name = "backend",
+                     .kind = FlagKind::kText,
+                     .value = "DB",
+                     .help = "lmdb",
+                     .fallback = "lmdb",
+                     .hidden = true},
                     json_flag()},
           .operands = {"LMDB", "the dataset; a second operand is the output, as compute_image_mean takes it", 1, 2},
-          .examples = {{"cortado mean train_lmdb -o mean.binaryproto", "for transform_param { mean_file: \"mean.binaryproto\" }"}},
+          .examples = {{"cortado mean train_lmdb -o mean.binaryproto",
+                        "for transform_param { mean_file: \"mean.binaryproto\" }"}},
           .run = run_mean};
 }
 

@@ -16,9 +16,12 @@ int known_names(std::string_view text, const google::protobuf::Descriptor& messa
   Lexer lexer(text, [](Position, std::string) {});
   int depth = 0, known = 0;
   for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
-    if (token.is('{') || token.is('<')) ++depth;
-    else if (token.is('}') || token.is('>')) --depth;
-    else if (depth == 0 && token.kind == TokenKind::kName && message.FindFieldByName(std::string(token.text))) ++known;
+    if (token.is('{') || token.is('<'))
+      ++depth;
+    else if (token.is('}') || token.is('>'))
+      --depth;
+    else if (depth == 0 && token.kind == TokenKind::kName && message.FindFieldByName(std::string(token.text)))
+      ++known;
   }
   return known;
 }
@@ -32,7 +35,8 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
 
 bool is_solver_file(const std::string& path) {
   const std::string text = read_file(path, int64_t(1) << 24);
-  return known_names(text, *caffe::SolverParameter::descriptor()) > known_names(text, *caffe::NetParameter::descriptor());
+  return known_names(text, *caffe::SolverParameter::descriptor()) >
+         known_names(text, *caffe::NetParameter::descriptor());
 }
 
 std::shared_ptr<const NetFile> open_net(const std::string& path) {
@@ -66,6 +70,16 @@ bool all_shapes_known(const graph::Graph& graph) {
   for (const graph::Value& value : graph.values)
     if (!value.shape_known) return false;
   return true;
+}
+
+int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
+  std::vector<Shape> x, y;
+  for (const graph::ValueId id : node.x) x.push_back(graph.values[size_t(id)].shape);
+  for (const graph::ValueId id : node.y) y.push_back(graph.values[size_t(id)].shape);
+  for (const std::vector<graph::ValueId>* ids : {&node.x, &node.y})
+    for (const graph::ValueId id : *ids)
+      if (!graph.values[size_t(id)].shape_known) return 0;
+  return node.layer->flops(x, y);
 }
 
 int64_t count_weights(const graph::Graph& graph, bool learned) {

@@ -23,7 +23,11 @@ graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph:
 /// Whether every value has a shape, so that a plan can be made.
 bool all_shapes_known(const graph::Graph& graph);
 
-/// Elements of the weights that layers list, those shared counted once: learned ones, or those that layers keep by themselves.
+/// Operations of one forward pass of a node, 1 MAC = 2; 0 where a shape is unknown.
+int64_t flops_of(const graph::Graph& graph, const graph::Node& node);
+
+/// Elements of the weights that layers list, those shared counted once: learned ones, or those that layers keep by
+/// themselves.
 int64_t count_weights(const graph::Graph& graph, bool learned);
 
 }  // namespace cortado::tools

@@ -1,8 +1,9 @@
 // `cortado plan`: what a net becomes on its way to running. Any pass's result can be seen.
+#include "graph/plan.h"
+
 #include <iostream>
 
 #include "graph/passes/passes.h"
-#include "graph/plan.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
@@ -41,7 +42,8 @@ int run_plan(const Arguments& arguments) {
     return 0;
   }
   if (!all_shapes_known(graph))
-    throw Error(ExitCode::kData, "a plan needs the shapes of the net's data", "--after=infer_shapes shows what is known without");
+    throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
+                "--after=infer_shapes shows what is known without");
   Context context = make_context(arguments);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
   return 0;
@@ -52,22 +54,35 @@ int run_plan(const Arguments& arguments) {
 Command plan_command() {
   Flag model = model_flag();
   model.required = false;  // --passes needs none
-  return {.name = "plan",
-          .summary = "shows what a net becomes, pass by pass, and where its memory lies",
-          .flags = joined({{model, phase_flag("TRAIN"),
-                            {.name = "after", .kind = FlagKind::kText, .value = "PASS", .help = "stop after this pass; 'build' is before the first"},
-                            {.name = "passes", .help = "list the passes"},
-                            {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
-                            {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
-                            {.name = "batch", .kind = FlagKind::kInteger, .value = "N", .help = "batch size; 0 leaves the net's", .fallback = "0",
-                             .least = 0, .most = 1 << 24},
-                            {.name = "no-data", .help = "do not open datasets"}},
-                           state_flags(), device_flags()}),
-          .operands = {},
-          .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST", "every step, its algorithm and its memory"},
-                       {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
-                       {"cortado plan --passes", "the passes in order"}},
-          .run = run_plan};
+  return {
+      .name = "plan",
+      .summary = "shows what a net becomes, pass by pass, and where its memory lies",
+      .flags = joined(
+          {{model,
+            phase_flag("TRAIN"),
+            {.name = "after",
+             .kind = FlagKind::kText,
+             .value = "PASS",
+             .help = "stop after this pass; 'build' is before the first"},
+            {.name = "passes", .help = "list the passes"},
+            {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
+            {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
+            {.name = "batch",
+             .kind = FlagKind::kInteger,
+             .value = "N",
+             .help = "batch size; 0 leaves the net's",
+             .fallback = "0",
+             .least = 0,
+             .most = 1 << 24},
+            {.name = "no-data", .help = "do not open datasets"}},
+           state_flags(),
+           device_flags()}),
+      .operands = {},
+      .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST",
+                    "every step, its algorithm and its memory"},
+                   {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
+                   {"cortado plan --passes", "the passes in order"}},
+      .run = run_plan};
 }
 
 }  // namespace cortado::tools

@@ -2,7 +2,8 @@
 
 namespace cortado::tools {
 
-CountedProgress::CountedProgress(std::string title) : title_(std::move(title)), start_(std::chrono::steady_clock::now()) {}
+CountedProgress::CountedProgress(std::string title)
+    : title_(std::move(title)), start_(std::chrono::steady_clock::now()) {}
 
 std::function<void(int64_t, int64_t)> CountedProgress::callback() {
   if (!line_.shown()) return {};
@@ -16,8 +17,8 @@ void CountedProgress::update(int64_t done, int64_t total) {
   const std::string speed = count_text(int64_t(rate)) + "/s";
   if (total <= 0) return line_.show({title_ + " " + count_text(done), speed});
   const double share = double(done) / double(total);
-  line_.show({title_ + " " + count_text(done) + "/" + count_text(total) + " " + std::to_string(int(share * 100)) + "% " +
-                  progress_bar(share),
+  line_.show({title_ + " " + count_text(done) + "/" + count_text(total) + " " + std::to_string(int(share * 100)) +
+                  "% " + progress_bar(share),
               speed, "ETA " + duration_text(rate > 0 ? double(total - done) / rate : -1)});
 }
 

@@ -29,26 +29,43 @@ void refuse_gpu(const std::string& text) {
 }  // namespace
 
 std::vector<Flag> device_flags() {
-  return {{.name = "cpu", .help = "run on the CPU, whatever the solver says"},
-          {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "run on this GPU or fail"},
-          {.name = "threads", .kind = FlagKind::kInteger, .value = "N",
-           .help = "compute threads, all cores unless given; the only thread count that can change a result's last bits",
-           .least = 1, .most = 1024}};
+  return {
+      {.name = "cpu", .help = "run on the CPU, whatever the solver says"},
+      {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "run on this GPU or fail"},
+      {.name = "threads",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "compute threads, all cores unless given; the only thread count that can change a result's last bits",
+       .least = 1,
+       .most = 1024}};
 }
 
 std::vector<Flag> state_flags() {
-  return {{.name = "level", .kind = FlagKind::kInteger, .value = "N", .help = "level of the net's state",
-           .fallback = "0", .least = std::numeric_limits<int32_t>::min(), .most = std::numeric_limits<int32_t>::max()},
+  return {{.name = "level",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "level of the net's state",
+           .fallback = "0",
+           .least = std::numeric_limits<int32_t>::min(),
+           .most = std::numeric_limits<int32_t>::max()},
           {.name = "stage", .kind = FlagKind::kText, .value = "A,B", .help = "stages of the net's state"}};
 }
 
 Flag phase_flag(const std::string& fallback) {
-  return {.name = "phase", .kind = FlagKind::kText, .value = "PHASE", .help = "TRAIN or TEST", .fallback = fallback,
+  return {.name = "phase",
+          .kind = FlagKind::kText,
+          .value = "PHASE",
+          .help = "TRAIN or TEST",
+          .fallback = fallback,
           .choices = {"TRAIN", "TEST", "train", "test"}};
 }
 
 Flag model_flag() {
-  return {.name = "model", .kind = FlagKind::kText, .value = "FILE", .help = "the net's prototxt", .required = true,
+  return {.name = "model",
+          .kind = FlagKind::kText,
+          .value = "FILE",
+          .help = "the net's prototxt",
+          .required = true,
           .operand = true};
 }
 
@@ -59,9 +76,12 @@ Flag weights_flag(const std::string& help) {
 Flag json_flag() { return {.name = "json", .help = "the report as JSON on stdout"}; }
 
 Flag data_threads_flag() {
-  return {.name = "data-threads", .kind = FlagKind::kInteger, .value = "N",
+  return {.name = "data-threads",
+          .kind = FlagKind::kInteger,
+          .value = "N",
           .help = "threads that decode and augment, where the net does not say; any number gives the same batches",
-          .least = 1, .most = 256};
+          .least = 1,
+          .most = 256};
 }
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {

@@ -18,8 +18,8 @@ Flag data_threads_flag();
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
-/// Where to run. `gpu_wanted`: the solver asks for a GPU, which is a wish (one notice where it cannot be had), while --gpu is
-/// an order (Error(kDevice)). Throws Error(kUsage) for several devices.
+/// Where to run. `gpu_wanted`: the solver asks for a GPU, which is a wish (one notice where it cannot be had), while
+/// --gpu is an order (Error(kDevice)). Throws Error(kUsage) for several devices.
 Device choose_device(const Arguments& arguments, bool gpu_wanted);
 
 /// A context on the chosen device with the threads asked for; also sets the vendor libraries' pool.

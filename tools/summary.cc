@@ -1,8 +1,7 @@
-// `cortado summary`: what a net is made of, from its graph and plan alone. No memory of the net's is taken. Layers and blobs
-// are those of the file, from the graph before fusion; memory is that of the plan which would run.
+// `cortado summary`: what a net is made of, from its graph and plan alone. No memory of the net's is taken. Layers and
+// blobs are those of the file, from the graph before fusion; memory is that of the plan which would run.
 #include <iostream>
 #include <map>
-
 #include <nlohmann/json.hpp>
 
 #include "graph/passes/passes.h"
@@ -40,23 +39,6 @@ Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOption
   return {plan.arena_bytes, plan.weight_bytes(), gradients, gradients, true};
 }
 
-std::vector<Shape> shapes_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids) {
-  std::vector<Shape> shapes;
-  for (const graph::ValueId id : ids) shapes.push_back(graph.values[size_t(id)].shape);
-  return shapes;
-}
-
-bool shapes_known(const graph::Graph& graph, const graph::Node& node) {
-  for (const std::vector<graph::ValueId>* ids : {&node.x, &node.y})
-    for (const graph::ValueId id : *ids)
-      if (!graph.values[size_t(id)].shape_known) return false;
-  return true;
-}
-
-int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
-  return shapes_known(graph, node) ? node.layer->flops(shapes_of(graph, node.x), shapes_of(graph, node.y)) : 0;
-}
-
 int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
   int64_t sum = 0;
   for (const graph::WeightId id : node.w) sum += graph.weights[size_t(id)].spec.shape.count();
@@ -68,8 +50,12 @@ ordered_json shape_json(const graph::Value& value) {
 }
 
 ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
-  ordered_json json = {{"name", node.name}, {"type", node.type}, {"bottoms", ordered_json::array()},
-                       {"tops", ordered_json::array()}, {"params", params_of(graph, node)}, {"flops", flops_of(graph, node)}};
+  ordered_json json = {{"name", node.name},
+                       {"type", node.type},
+                       {"bottoms", ordered_json::array()},
+                       {"tops", ordered_json::array()},
+                       {"params", params_of(graph, node)},
+                       {"flops", flops_of(graph, node)}};
   for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.values[size_t(id)].name);
   for (const graph::ValueId id : node.y) json["tops"].push_back(graph.values[size_t(id)].name);
   return json;
@@ -77,8 +63,11 @@ ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
 
 ordered_json to_json(const Summary& summary) {
   const graph::Graph& graph = summary.graph;
-  ordered_json json = {{"name", graph.name}, {"phase", caffe::Phase_Name(graph.phase())}, {"blobs", ordered_json::object()},
-                       {"params", ordered_json::object()}, {"outputs", graph.output_names()}};
+  ordered_json json = {{"name", graph.name},
+                       {"phase", caffe::Phase_Name(graph.phase())},
+                       {"blobs", ordered_json::object()},
+                       {"params", ordered_json::object()},
+                       {"outputs", graph.output_names()}};
   for (const graph::Value& value : graph.values) json["blobs"][value.name] = shape_json(value);
   for (const graph::SourceLayer& layer : graph.layers)
     for (const graph::WeightId id : layer.weights)
@@ -90,16 +79,14 @@ ordered_json to_json(const Summary& summary) {
   json["total_flops"] = summary.flops;
   const Memory& memory = summary.memory;
   json["memory_bytes"] = memory.known ? ordered_json(memory.total()) : ordered_json();
-  json["memory"] = {{"values", memory.values}, {"weights", memory.weights}, {"gradients", memory.gradients},
+  json["memory"] = {{"values", memory.values},
+                    {"weights", memory.weights},
+                    {"gradients", memory.gradients},
                     {"history", memory.history}};
   return json;
 }
 
-std::string flops_text(int64_t flops) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", double(flops) / 1e6);
-  return text;
-}
+std::string mega_text(int64_t count) { return number_text("%.3f", double(count) / 1e6); }
 
 std::string connections(const graph::Graph& graph, const graph::Node& node) {
   std::string text;
@@ -123,12 +110,13 @@ void show(const Summary& summary) {
   Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
   for (const graph::Node& node : graph.nodes)
     table.add({node.name, node.type, connections(graph, node), top_shapes(graph, node),
-               count_text(params_of(graph, node)), flops_text(flops_of(graph, node))});
+               count_text(params_of(graph, node)), mega_text(flops_of(graph, node))});
   std::cout << table.str({4, 5}) << "\n";
   std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
             << count_text(count_weights(graph, true)) << " params";
-  if (const int64_t statistics = count_weights(graph, false)) std::cout << " and " << count_text(statistics) << " statistics";
-  std::cout << ", " << flops_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
+  if (const int64_t statistics = count_weights(graph, false))
+    std::cout << " and " << count_text(statistics) << " statistics";
+  std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
   const Memory& memory = summary.memory;
   if (!memory.known) {
     std::cout << "memory: not known without the dataset's shapes\n";
@@ -153,28 +141,39 @@ int run_summary(const Arguments& arguments) {
     Context context = make_context(arguments);
     summary.memory = plan_memory(file, options, context);
   }
-  if (arguments.on("json")) std::cout << to_json(summary).dump(1) << "\n";
-  else show(summary);
+  if (arguments.on("json"))
+    std::cout << to_json(summary).dump(1) << "\n";
+  else
+    show(summary);
   return 0;
 }
 
 }  // namespace
 
 Command summary_command() {
-  return {.name = "summary",
-          .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
-          .flags = joined({{model_flag(), phase_flag("TRAIN"), json_flag(),
-                            {.name = "batch", .kind = FlagKind::kInteger, .value = "N",
-                             .help = "as if the net's data came in batches of N; 0 leaves them", .fallback = "0", .least = 0,
-                             .most = 1 << 24},
-                            {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"}},
-                           state_flags(), device_flags()}),
-          .operands = {},
-          .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
-                       {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
-          .run = run_summary,
-          .about = "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
-                   "apart. Memory to train includes one history per weight, as SGD with momentum keeps it."};
+  return {
+      .name = "summary",
+      .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
+      .flags = joined({{model_flag(),
+                        phase_flag("TRAIN"),
+                        json_flag(),
+                        {.name = "batch",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "as if the net's data came in batches of N; 0 leaves them",
+                         .fallback = "0",
+                         .least = 0,
+                         .most = 1 << 24},
+                        {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"}},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {},
+      .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
+                   {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
+      .run = run_summary,
+      .about =
+          "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
+          "apart. Memory to train includes one history per weight, as SGD with momentum keeps it."};
 }
 
 }  // namespace cortado::tools

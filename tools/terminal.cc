@@ -30,7 +30,8 @@ std::string coloured(const std::string& line) {
   struct Severity {
     const char *word, *code;
   };
-  for (const auto& [word, code] : {Severity{"error: ", "31"}, {"warning: ", "35"}, {"note: ", "36"}, {"hint: ", "32"}}) {
+  for (const auto& [word, code] :
+       {Severity{"error: ", "31"}, {"warning: ", "35"}, {"note: ", "36"}, {"hint: ", "32"}}) {
     const size_t at = line.find(word);
     if (at == std::string::npos || (at > 0 && line.compare(at - 2, 2, ": ") != 0)) continue;
     const std::string shown(word);
@@ -55,7 +56,8 @@ int terminal_columns() {
 bool colour_on(int descriptor) {
   const char* none = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
-  return !colour_forbidden && !(none && *none) && !(term && std::string_view(term) == "dumb") && is_terminal(descriptor);
+  return !colour_forbidden && !(none && *none) && !(term && std::string_view(term) == "dumb") &&
+         is_terminal(descriptor);
 }
 
 void forbid_colour() { colour_forbidden = true; }
@@ -78,8 +80,10 @@ std::string wrapped(const std::string& text, size_t indent) {
     word.clear();
   };
   for (const char c : text) {
-    if (c == ' ') put_word();
-    else word += c;
+    if (c == ' ')
+      put_word();
+    else
+      word += c;
   }
   put_word();
   return out;
@@ -138,6 +142,12 @@ std::string progress_bar(double share) {
   return "[" + std::string(size_t(full), '#') + std::string(size_t(10 - full), '.') + "]";
 }
 
+std::string number_text(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
 std::string duration_text(double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) return "?";
   const int64_t s = int64_t(seconds + 0.5);
@@ -155,9 +165,7 @@ std::string bytes_text(int64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 || value >= 99.95 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text;
+  return number_text(unit == 0 || value >= 99.95 ? "%.0f " : "%.1f ", value) + units[unit];
 }
 
 std::string count_text(int64_t count) {

@@ -47,9 +47,10 @@ class ProgressLine {
 
 /// "[####......]" of ten cells.
 std::string progress_bar(double share);
-std::string duration_text(double seconds);   ///< "2m41s"
-std::string bytes_text(int64_t bytes);       ///< "1.2 GiB"
-std::string count_text(int64_t count);       ///< "431 080"
+std::string number_text(const char* format, double value);  ///< by printf's rules, at most 63 characters
+std::string duration_text(double seconds);                  ///< "2m41s"
+std::string bytes_text(int64_t bytes);                      ///< "1.2 GiB"
+std::string count_text(int64_t count);                      ///< "431 080"
 
 /// Columns of text, each as wide as its widest cell.
 class Table {

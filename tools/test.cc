@@ -1,6 +1,5 @@
 // `cortado test`: scores a net on its own data. Log lines are Caffe's; a score is the plain mean over the batches.
 #include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
@@ -48,11 +47,13 @@ class Scores {
   }
 
   nlohmann::ordered_json json() const {
-    nlohmann::ordered_json out = {{"iterations", batches_}, {"loss", loss_ / double(batches_)}, {"outputs", nlohmann::ordered_json::object()}};
+    nlohmann::ordered_json out = {
+        {"iterations", batches_}, {"loss", loss_ / double(batches_)}, {"outputs", nlohmann::ordered_json::object()}};
     for (size_t k = 0; k < sums_.size(); ++k) {
       std::vector<double> means;
       for (const double sum : sums_[k]) means.push_back(sum / double(batches_));
-      out["outputs"][net_.outputs()[k].name] = means.size() == 1 ? nlohmann::ordered_json(means[0]) : nlohmann::ordered_json(means);
+      out["outputs"][net_.outputs()[k].name] =
+          means.size() == 1 ? nlohmann::ordered_json(means[0]) : nlohmann::ordered_json(means);
     }
     return out;
   }
@@ -91,11 +92,18 @@ int run_test(const Arguments& arguments) {
 Command test_command() {
   return {.name = "test",
           .summary = "scores a trained net on its test data",
-          .flags = joined({{model_flag(), weights_flag("trained weights; later files overwrite earlier ones"),
-                            {.name = "iterations", .kind = FlagKind::kInteger, .value = "N", .help = "batches to average over",
-                             .fallback = "50", .least = 1},
-                            json_flag(), data_threads_flag()},
-                           state_flags(), device_flags()}),
+          .flags = joined({{model_flag(),
+                            weights_flag("trained weights; later files overwrite earlier ones"),
+                            {.name = "iterations",
+                             .kind = FlagKind::kInteger,
+                             .value = "N",
+                             .help = "batches to average over",
+                             .fallback = "50",
+                             .least = 1},
+                            json_flag(),
+                            data_threads_flag()},
+                           state_flags(),
+                           device_flags()}),
           .operands = {},
           .examples = {{"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --iterations=100",
                         "mean accuracy and loss over 100 batches"}},

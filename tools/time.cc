@@ -1,10 +1,9 @@
-// `cortado time`: how long each layer takes. Every iteration is timed whole and then step by step, so that the totals hold no
-// clock calls. A fused layer is one row with the names of all that it stands for.
+// `cortado time`: how long each layer takes. Every iteration is timed whole and then step by step, so that the totals
+// hold no clock calls. A fused layer is one row with the names of all that it stands for.
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <iostream>
-
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
@@ -57,13 +56,6 @@ struct Timing {
   Samples forward, backward, both;
 };
 
-int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
-  std::vector<Shape> x, y;
-  for (const graph::ValueId id : node.x) x.push_back(graph.values[size_t(id)].shape);
-  for (const graph::ValueId id : node.y) y.push_back(graph.values[size_t(id)].shape);
-  return node.layer->flops(x, y);
-}
-
 void time_iteration(Net& net, bool backward, Timing& timing) {
   const double forward_ms = milliseconds([&] { net.forward(); });
   const double backward_ms = backward ? milliseconds([&] { net.backward(); }) : 0;
@@ -82,9 +74,11 @@ void log_timing(const Net& net, const Timing& timing) {
   const auto& nodes = net.plan().graph.nodes;
   log_info() << "Average time per layer: ";
   for (size_t n = 0; n < nodes.size(); ++n) {
-    const std::string name = nodes[n].name + std::string(nodes[n].name.size() < 10 ? 10 - nodes[n].name.size() : 0, ' ');
+    const std::string name =
+        nodes[n].name + std::string(nodes[n].name.size() < 10 ? 10 - nodes[n].name.size() : 0, ' ');
     log_info() << name << "\tforward: " << timing.forward_steps[n].mean() << " ms.";
-    if (!timing.backward_steps[n].empty()) log_info() << name << "\tbackward: " << timing.backward_steps[n].mean() << " ms.";
+    if (!timing.backward_steps[n].empty())
+      log_info() << name << "\tbackward: " << timing.backward_steps[n].mean() << " ms.";
   }
   log_info() << "Average Forward pass: " << timing.forward.mean() << " ms.";
   log_info() << "Average Backward pass: " << timing.backward.mean() << " ms.";
@@ -93,42 +87,48 @@ void log_timing(const Net& net, const Timing& timing) {
   log_info() << "*** Benchmark ends ***";
 }
 
-std::string decimals(double value, const char* format = "%.3f") {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 double per_second(double amount, double ms) { return ms > 0 ? amount / (ms / 1000) : 0; }
+
+std::string ms_text(double ms) { return number_text("%.3f", ms); }
 
 void show_table(const Net& net, const Timing& timing) {
   const graph::Graph& graph = net.plan().graph;
   Table table({"layer", "type", "forward ms", "p90", "GFLOP/s", "backward ms", "p90", "algorithm"});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Samples &forward = timing.forward_steps[n], &backward = timing.backward_steps[n];
-    table.add({graph.nodes[n].name, graph.nodes[n].type, decimals(forward.quantile(0.5)), decimals(forward.quantile(0.9)),
-               decimals(per_second(double(flops_of(graph, graph.nodes[n])) / 1e9, forward.quantile(0.5)), "%.1f"),
-               backward.empty() ? "" : decimals(backward.quantile(0.5)), backward.empty() ? "" : decimals(backward.quantile(0.9)),
-               net.plan().needs[n].algorithm});
+    const double gflops = double(flops_of(graph, graph.nodes[n])) / 1e9;
+    table.add({graph.nodes[n].name, graph.nodes[n].type, ms_text(forward.quantile(0.5)), ms_text(forward.quantile(0.9)),
+               number_text("%.1f", per_second(gflops, forward.quantile(0.5))),
+               backward.empty() ? "" : ms_text(backward.quantile(0.5)),
+               backward.empty() ? "" : ms_text(backward.quantile(0.9)), net.plan().needs[n].algorithm});
   }
   std::cout << table.str({2, 3, 4, 5, 6}) << "\n";
   for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
-                                      {"backward", timing.backward}, {"both", timing.both}})
-    if (!samples.empty())
-      std::cout << name << ": median " << decimals(samples.quantile(0.5)) << " ms, mean " << decimals(samples.mean()) << ", p90 "
-                << decimals(samples.quantile(0.9)) << ", "
-                << decimals(per_second(double(net.batch_size()), samples.quantile(0.5)), "%.0f") << " img/s\n";
+                                      {"backward", timing.backward},
+                                      {"both", timing.both}}) {
+    if (samples.empty()) continue;
+    const double images = per_second(double(net.batch_size()), samples.quantile(0.5));
+    std::cout << name << ": median " << ms_text(samples.quantile(0.5)) << " ms, mean " << ms_text(samples.mean())
+              << ", p90 " << ms_text(samples.quantile(0.9)) << ", " << number_text("%.0f", images) << " img/s\n";
+  }
 }
 
 void show_json(const Net& net, const Timing& timing) {
   const graph::Graph& graph = net.plan().graph;
-  ordered_json json = {{"net", graph.name}, {"batch", net.batch_size()}, {"layers", ordered_json::array()},
-                       {"forward", timing.forward.json()}, {"backward", timing.backward.json()}, {"both", timing.both.json()},
+  ordered_json json = {{"net", graph.name},
+                       {"batch", net.batch_size()},
+                       {"layers", ordered_json::array()},
+                       {"forward", timing.forward.json()},
+                       {"backward", timing.backward.json()},
+                       {"both", timing.both.json()},
                        {"images_per_second", per_second(double(net.batch_size()), timing.both.quantile(0.5))}};
   for (size_t n = 0; n < graph.nodes.size(); ++n)
-    json["layers"].push_back({{"name", graph.nodes[n].name}, {"type", graph.nodes[n].type},
-                              {"algorithm", net.plan().needs[n].algorithm}, {"flops", flops_of(graph, graph.nodes[n])},
-                              {"forward", timing.forward_steps[n].json()}, {"backward", timing.backward_steps[n].json()}});
+    json["layers"].push_back({{"name", graph.nodes[n].name},
+                              {"type", graph.nodes[n].type},
+                              {"algorithm", net.plan().needs[n].algorithm},
+                              {"flops", flops_of(graph, graph.nodes[n])},
+                              {"forward", timing.forward_steps[n].json()},
+                              {"backward", timing.backward_steps[n].json()}});
   std::cout << json.dump(2) << "\n";
 }
 
@@ -138,7 +138,8 @@ int run_time(const Arguments& arguments) {
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
-  const auto net = make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
+  const auto net =
+      make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
 
   const size_t nodes = net->plan().graph.nodes.size();
   Timing timing{std::vector<Samples>(nodes), std::vector<Samples>(nodes), {}, {}, {}}, warm_up = timing;
@@ -148,8 +149,10 @@ int run_time(const Arguments& arguments) {
   log_info() << "Testing for " << iterations << " iterations.";
   for (int64_t i = 0; i < iterations; ++i, ++context.pass) time_iteration(*net, options.backward, timing);
   log_timing(*net, timing);
-  if (arguments.on("json")) show_json(*net, timing);
-  else show_table(*net, timing);
+  if (arguments.on("json"))
+    show_json(*net, timing);
+  else
+    show_table(*net, timing);
   return 0;
 }
 
@@ -158,17 +161,31 @@ int run_time(const Arguments& arguments) {
 Command time_command() {
   return {.name = "time",
           .summary = "measures how long a net and each of its layers take",
-          .flags = joined({{model_flag(), phase_flag("TRAIN"),
-                            {.name = "iterations", .kind = FlagKind::kInteger, .value = "N", .help = "runs to measure, after three to warm up",
-                             .fallback = "50", .least = 1},
+          .flags = joined({{model_flag(),
+                            phase_flag("TRAIN"),
+                            {.name = "iterations",
+                             .kind = FlagKind::kInteger,
+                             .value = "N",
+                             .help = "runs to measure, after three to warm up",
+                             .fallback = "50",
+                             .least = 1},
                             {.name = "forward-only", .help = "no backward pass"},
-                            {.name = "batch", .kind = FlagKind::kInteger, .value = "N", .help = "batch size; 0 leaves the net's",
-                             .fallback = "0", .least = 0, .most = 1 << 24},
-                            json_flag(), data_threads_flag()},
-                           state_flags(), device_flags()}),
+                            {.name = "batch",
+                             .kind = FlagKind::kInteger,
+                             .value = "N",
+                             .help = "batch size; 0 leaves the net's",
+                             .fallback = "0",
+                             .least = 0,
+                             .most = 1 << 24},
+                            json_flag(),
+                            data_threads_flag()},
+                           state_flags(),
+                           device_flags()}),
           .operands = {},
-          .examples = {{"cortado time --model=train_val.prototxt --iterations=20", "a table of the layers, medians and 90th percentiles"},
-                       {"cortado time --model=deploy.prototxt --phase=TEST --batch=1 --json", "the latency of one image, for scripts"}},
+          .examples = {{"cortado time --model=train_val.prototxt --iterations=20",
+                        "a table of the layers, medians and 90th percentiles"},
+                       {"cortado time --model=deploy.prototxt --phase=TEST --batch=1 --json",
+                        "the latency of one image, for scripts"}},
           .run = run_time};
 }
 

@@ -26,24 +26,28 @@ SolverOptions solver_options(const Arguments& arguments) {
   return options;
 }
 
-std::string net_of(const caffe::SolverParameter& solver) { return solver.has_net() ? solver.net() : solver.train_net(); }
+std::string net_of(const caffe::SolverParameter& solver) {
+  return solver.has_net() ? solver.net() : solver.train_net();
+}
 
 void suggest_next(const Solver& solver) {
   const std::string net = net_of(solver.config());
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
-  show_error("next: cortado test --model=" + net + " --weights=" +
-             snapshot_paths(solver.config().snapshot_prefix(), solver.iter()).weights);
+  show_error("next: cortado test --model=" + net +
+             " --weights=" + snapshot_paths(solver.config().snapshot_prefix(), solver.iter()).weights);
 }
 
 int run_train(const Arguments& arguments) {
   if (arguments.has("snapshot") && arguments.has("weights"))
-    throw usage_error("--snapshot and --weights exclude each other", "a snapshot brings its weights; --weights starts anew from them");
+    throw usage_error("--snapshot and --weights exclude each other",
+                      "a snapshot brings its weights; --weights starts anew from them");
   SolverFile file = read_solver(arguments.text("solver"));
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
   // On a terminal the progress line stands for the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   Context context = make_context(arguments, file.solver.solver_mode() == caffe::SolverParameter::GPU);
-  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")), signal_effect_of(arguments.text("sighup-effect")));
+  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
+                                     signal_effect_of(arguments.text("sighup-effect")));
 
   Solver solver(std::move(file), solver_options(arguments), context);
   TrainView view(int(solver.config().average_loss()));
@@ -58,17 +62,37 @@ int run_train(const Arguments& arguments) {
 
 std::vector<Flag> flags() {
   const std::vector<std::string> effects = {"stop", "snapshot", "none"};
-  return {{.name = "solver", .kind = FlagKind::kText, .value = "FILE", .help = "the solver's prototxt", .required = true, .operand = true},
+  return {{.name = "solver",
+           .kind = FlagKind::kText,
+           .value = "FILE",
+           .help = "the solver's prototxt",
+           .required = true,
+           .operand = true},
           weights_flag("weights to start from, copied by layer name"),
-          {.name = "snapshot", .kind = FlagKind::kText, .value = "FILE", .help = "a .solverstate to go on from, bit for bit; 'auto': the newest whole one of the solver's prefix, if there is any"},
+          {.name = "snapshot",
+           .kind = FlagKind::kText,
+           .value = "FILE",
+           .help = "a .solverstate to go on from, bit for bit; 'auto': the newest whole one of the solver's prefix, if "
+                   "there is any"},
           data_threads_flag(),
-          {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
+          {.name = "seed",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
            .least = 0},
           {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
-          {.name = "sigint-effect", .kind = FlagKind::kText, .value = "WHAT", .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
-           .fallback = "stop", .choices = effects},
-          {.name = "sighup-effect", .kind = FlagKind::kText, .value = "WHAT", .help = "of a hangup: stop, snapshot, or none",
-           .fallback = "snapshot", .choices = effects},
+          {.name = "sigint-effect",
+           .kind = FlagKind::kText,
+           .value = "WHAT",
+           .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
+           .fallback = "stop",
+           .choices = effects},
+          {.name = "sighup-effect",
+           .kind = FlagKind::kText,
+           .value = "WHAT",
+           .help = "of a hangup: stop, snapshot, or none",
+           .fallback = "snapshot",
+           .choices = effects},
           {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}};
 }
 
@@ -79,12 +103,17 @@ Command train_command() {
           .summary = "trains a net as its solver says",
           .flags = joined({flags(), state_flags(), device_flags()}),
           .operands = {},
-          .examples = {{"cortado train --solver=models/lenet/solver.prototxt", "trains; snapshots go where snapshot_prefix says"},
-                       {"cortado train --solver=solver.prototxt --snapshot=auto", "goes on where the newest snapshot stands, or starts"},
-                       {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel", "finetunes: layers of the same name start from the file"}},
+          .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
+                        "trains; snapshots go where snapshot_prefix says"},
+                       {"cortado train --solver=solver.prototxt --snapshot=auto",
+                        "goes on where the newest snapshot stands, or starts"},
+                       {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
+                        "finetunes: layers of the same name start from the file"}},
           .run = run_train,
-          .about = "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged exits with 7. "
-                   "Log lines are Caffe's. Datasets are read in order, and every random draw follows from the seed."};
+          .about =
+              "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "
+              "exits with 7. "
+              "Log lines are Caffe's. Datasets are read in order, and every random draw follows from the seed."};
 }
 
 }  // namespace cortado::tools

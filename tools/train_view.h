@@ -1,7 +1,8 @@
 #pragma once
 
-// What a person at a terminal sees of a training: one line that moves, and a line that stays for each test and snapshot.
-// Where stderr is no terminal it shows nothing, and the log lines speak. In both cases it tells once when data is the brake.
+// What a person at a terminal sees of a training: one line that moves, and a line that stays for each test and
+// snapshot. Where stderr is no terminal it shows nothing, and the log lines speak. In both cases it tells once when
+// data is the brake.
 
 #include <chrono>
 #include <string>
@@ -21,7 +22,8 @@ class TrainView : public TrainObserver {
   void on_iteration(const Progress& progress) override;
   void on_display(const Progress& progress, const std::vector<Score>& outputs) override;
   void on_test_batch(const Progress& progress, int net, int done, int of) override;
-  void on_test(const Progress& progress, int net, const std::vector<Score>& scores, const std::vector<BestTestScore>& best) override;
+  void on_test(const Progress& progress, int net, const std::vector<Score>& scores,
+               const std::vector<BestTestScore>& best) override;
   void on_snapshot(const Progress& progress, const std::string& state_path) override;
   void on_end(const Progress& progress, Outcome outcome) override;
 
@@ -35,7 +37,7 @@ class TrainView : public TrainObserver {
   std::chrono::steady_clock::time_point start_;
   std::string best_;
   double images_per_second_ = 0;
-  int64_t window_iter_ = 0;      ///< where the window of the speed began
+  int64_t window_iter_ = 0;  ///< where the window of the speed began
   double window_seconds_ = 0;
   bool told_of_waiting_ = false;
 };
