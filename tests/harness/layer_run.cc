@@ -3,6 +3,8 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -211,7 +213,8 @@ Array LayerRun::dw(size_t i) {
 }
 
 bool same_bits(const Array& a, const Array& b) {
-  return a.shape == b.shape && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
+  const auto same = [](double v, double w) { return std::bit_cast<uint64_t>(v) == std::bit_cast<uint64_t>(w); };
+  return a.shape == b.shape && std::equal(a.values.begin(), a.values.end(), b.values.begin(), same);
 }
 
 }  // namespace cortado::harness
