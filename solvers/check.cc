@@ -129,7 +129,8 @@ void check_foreign(const Config& config) {
       {"solver_data_type", config.solver_data_type() != caffe::FLOAT},
   };
   for (const auto& [field, used] : unsupported)
-    if (used) throw FieldError(field, "this option of another Caffe is not supported", "remove it, or set its default");
+    if (used)
+      throw FieldError(field, "this option of another Caffe is not supported, and would change what is learned");
 }
 
 void check_required(const Config& config) {

@@ -59,6 +59,7 @@ int64_t Solver::memory_bytes() const { return nets_.train->memory_bytes() + upda
 
 void Solver::warn(const std::string& text) {
   log_warning() << text;
+  if (observers_.empty()) early_warnings_.push_back(text);
   tell([&](TrainObserver& observer) { observer.on_warning(progress_, text); });
 }
 
@@ -68,6 +69,9 @@ Outcome Solver::run(Requests& requests) {
   log_info() << "Learning Rate Policy: " << config().lr_policy();
   tell([&](TrainObserver& observer) { observer.on_start(progress_); });
   if (!resumed_from_.empty()) tell([&](TrainObserver& observer) { observer.on_resume(progress_, resumed_from_); });
+  for (const std::string& text : early_warnings_)
+    tell([&](TrainObserver& observer) { observer.on_warning(progress_, text); });
+  early_warnings_.clear();
   step(progress_.max_iter - progress_.iter);
   if (stop_ || config().snapshot_after_train()) try_snapshot();
   if (stop_)

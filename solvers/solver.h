@@ -107,6 +107,7 @@ class Solver {
   LossWindow window_;
   std::optional<WeightUpdate> update_;
   std::vector<TrainObserver*> observers_;
+  std::vector<std::string> early_warnings_;  ///< from before there were observers
   std::vector<BestTestScore> best_;
   Progress progress_;
   Requests no_requests_{kRequestNothing};

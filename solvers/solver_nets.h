@@ -14,7 +14,7 @@ struct SolverOptions {
   caffe::NetState state;             ///< level and stages: merged over the solver's train_state, as Caffe does
   std::vector<std::string> weights;  ///< files to start from, in order; replaces the solver's `weights`. Each may be a
                                      ///< list separated by commas
-  std::string snapshot;  ///< what to resume from: "", a path, or "auto"
+  std::string snapshot;              ///< what to resume from: "", a path, or "auto"
   int data_threads = 1;
   bool fuse = true;
   std::vector<std::string> switch_off;  ///< passes of the graph not to run

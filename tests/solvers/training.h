@@ -60,12 +60,17 @@ inline std::string with_defaults(std::string options, const std::vector<std::str
   return options;
 }
 
-/// A solver of kNet that writes to `folder`.
+/// A solver of kNet in the file `path`.
+inline SolverFile solver_at(const std::string& path, const std::string& options, const std::string& net = kNet) {
+  return read_solver_from_text(with_defaults(options, {"base_lr: 0.02", "lr_policy: \"fixed\"", "max_iter: 12",
+                                                       "random_seed: 5", "net_param: {" + net + "}"}),
+                               path);
+}
+
+/// One that writes to `folder`, as "tiny" unless told otherwise.
 inline SolverFile tiny_solver(const Folder& folder, const std::string& options = {}, const std::string& net = kNet) {
-  const std::string text =
-      with_defaults(options, {"base_lr: 0.02", "lr_policy: \"fixed\"", "max_iter: 12", "random_seed: 5",
-                              "snapshot_prefix: \"" + folder / "tiny" + "\"", "net_param: {" + net + "}"});
-  return read_solver_from_text(text, folder / "solver.prototxt");
+  return solver_at(folder / "solver.prototxt", with_defaults(options, {"snapshot_prefix: \"" + folder / "tiny" + "\""}),
+                   net);
 }
 
 /// Calls a function after each iteration.

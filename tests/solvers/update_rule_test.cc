@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -93,11 +94,16 @@ void compare(const UpdateRule& rule, const Decay& decay, int threads) {
 }
 
 TEST(UpdateRule, FollowsItsFormula) {
-  ASSERT_EQ(all_update_rules().size(), 6u);
   for (const UpdateRule* rule : all_update_rules())
     for (const Decay& decay : {Decay{"plain", 0, 0, 1}, Decay{"L2", 0.01f, 0, 1}, Decay{"L1", 0, 0.02f, 1},
                                Decay{"iter_size 4 and clipped", 0.01f, 0, 0.25f * 0.3f}})
       compare(*rule, decay, 2);
+}
+
+TEST(UpdateRule, EveryFileRegistersOne) {
+  const std::filesystem::directory_iterator files(CORTADO_SOURCE_DIR "/solvers/rules");
+  EXPECT_EQ(all_update_rules().size(), size_t(std::distance(begin(files), end(files))));
+  EXPECT_GE(all_update_rules().size(), 6u);
 }
 
 TEST(UpdateRule, ThreadsDoNotChangeBits) {
