@@ -13,12 +13,12 @@
 namespace cortado::kernels {
 
 struct BatchNormRequest {
-  TensorSpec x;                   ///< N x C, or N x C x anything; y, dx and dy are stored alike
+  TensorSpec x;  ///< N x C, or N x C x anything; y, dx and dy are stored alike
   float eps = 1e-5f;
   bool given_statistics = false;  ///< mean and variance are inputs, not results
   bool affine = false;            ///< there are gamma and beta
   bool relu = false;
-  bool backward = false;          ///< backward() will be called
+  bool backward = false;  ///< backward() will be called
 
   int64_t channels() const { return x.shape[1]; }
 };
@@ -26,9 +26,9 @@ struct BatchNormRequest {
 /// Memory of one call; C floats each for the statistics and the weights.
 struct BatchNormOperands {
   const float* x = nullptr;
-  float* y = nullptr;           ///< forward only
-  float* mean = nullptr;        ///< written by forward unless given; read by backward
-  float* variance = nullptr;    ///< biased; likewise
+  float* y = nullptr;            ///< forward only
+  float* mean = nullptr;         ///< written by forward unless given; read by backward
+  float* variance = nullptr;     ///< biased; likewise
   const float* gamma = nullptr;  ///< null unless affine
   const float* beta = nullptr;   ///< may be null when affine: zero
   const float* dy = nullptr;
@@ -50,9 +50,11 @@ class BatchNorm {
   virtual void backward(Context& context, const BatchNormOperands& io) = 0;
 };
 
-/// The first candidate that accepts. On the CPU there is only our own: it reads memory once and meets once where oneDNN 2.6
-/// does both twice or thrice, so it was faster at every shape of ResNet-50 in blocks (1.1 to 1.8 times) and plain (4 times up).
-std::unique_ptr<BatchNorm> plan_batch_norm(const BatchNormRequest& request, Context& context, std::string* refused = nullptr);
+/// The first candidate that accepts. On the CPU there is only our own: it reads memory once and meets once where
+/// oneDNN 2.6 does both twice or thrice, so it was faster at every shape of ResNet-50 in blocks (1.1 to 1.8 times)
+/// and plain (4 times up).
+std::unique_ptr<BatchNorm> plan_batch_norm(const BatchNormRequest& request, Context& context,
+                                           std::string* refused = nullptr);
 
 std::unique_ptr<BatchNorm> make_batch_norm_own(const BatchNormRequest& request, Context& context, std::string& why);
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Local response normalisation: y = x / s^beta with s = k + alpha / size * (sum of x^2 over `size` neighbouring channels), or
-// s = 1 + alpha / size^2 * (sum over the size x size places around), zeros outside. Backward, with t = dy y / s:
-// dx = dy / s^beta - 2 alpha' beta x (sum of t over the same neighbours), where alpha' is alpha with its divisor.
+// Local response normalisation: y = x / s^beta with s = k + alpha / size * (sum of x^2 over `size` neighbouring
+// channels), or s = 1 + alpha / size^2 * (sum over the size x size places around), zeros outside. Backward, with t =
+// dy y / s: dx = dy / s^beta - 2 alpha' beta x (sum of t over the same neighbours), where alpha' is alpha with its
+// divisor.
 
 #include <memory>
 #include <string>
@@ -31,8 +32,9 @@ class Lrn {
   virtual void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) = 0;
 };
 
-/// The first candidate that accepts. On the CPU there is only our own: oneDNN 2.6 keeps twice the size of x for backward, took
-/// 1.1 to 1.6 times as long for both directions together in blocks, and has no compiled backward for plain storage.
+/// The first candidate that accepts. On the CPU there is only our own: oneDNN 2.6 keeps twice the size of x for
+/// backward, took 1.1 to 1.6 times as long for both directions together in blocks, and has no compiled backward for
+/// plain storage.
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Pooling over windows of the last two axes of N x C x H x W: the largest value, or the average.
-// What a window's average is divided by is Caffe's: its area after clipping to the padded image, so padding counts as zeros
-// and the part that hangs over the padding (outputs are rounded up) does not.
+// Pooling over windows of the last two axes of N x C x H x W: the largest value, or the average. What a window's
+// average is divided by is Caffe's: its area after clipping to the padded image, so padding counts as zeros and the
+// part that hangs over the padding (outputs are rounded up) does not.
 
 #include <memory>
 #include <string>
@@ -13,12 +13,12 @@
 namespace cortado::kernels {
 
 struct PoolRequest {
-  TensorSpec x, y;              ///< the same layout
-  bool average = false;         ///< else the largest value; of equal ones the first in scan order
-  bool count_padding = true;    ///< padding counts in an average's divisor
+  TensorSpec x, y;            ///< the same layout
+  bool average = false;       ///< else the largest value; of equal ones the first in scan order
+  bool count_padding = true;  ///< padding counts in an average's divisor
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
-  bool backward = false;        ///< backward() will be called
-  bool argmax = false;          ///< forward also gives places; plain layout only
+  bool backward = false;  ///< backward() will be called
+  bool argmax = false;    ///< forward also gives places; plain layout only
 };
 
 class Pool {
@@ -34,8 +34,9 @@ class Pool {
   virtual void backward(Context& context, const float* dy, float* dx, const void* saved, void* scratch) = 0;
 };
 
-/// The first candidate that accepts: our own in blocks (maxima 1.3 to 7 times as fast as oneDNN 2.6, averages up to 5 times),
-/// elsewhere and for averages that move by one place oneDNN, where its windows mean the same. `refused` collects the reasons.
+/// The first candidate that accepts: our own in blocks (maxima 1.3 to 7 times as fast as oneDNN 2.6, averages up to 5
+/// times), elsewhere and for averages that move by one place oneDNN, where its windows mean the same. `refused`
+/// collects the reasons.
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& request, Context& context, std::string& why);

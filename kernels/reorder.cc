@@ -5,8 +5,8 @@
 namespace cortado::kernels {
 
 std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& context, std::string* refused) {
-  return first_that_accepts<Reorder, ReorderRequest>({{"onednn", make_reorder_onednn}, {"own", make_reorder_own}}, request,
-                                                     context, refused);
+  return first_that_accepts<Reorder, ReorderRequest>({{"onednn", make_reorder_onednn}, {"own", make_reorder_own}},
+                                                     request, context, refused);
 }
 
 }  // namespace cortado::kernels

@@ -1,7 +1,7 @@
 #pragma once
 
-// y = e^x / sum of e^x along the middle axis of outer x classes x inner, row major. The largest x is subtracted first, so
-// nothing overflows. Backward: dx = y (dy - sum of y dy).
+// y = e^x / sum of e^x along the middle axis of outer x classes x inner, row major. The largest x is subtracted
+// first, so nothing overflows. Backward: dx = y (dy - sum of y dy).
 
 #include <memory>
 #include <string>

@@ -1,16 +1,17 @@
 // BatchNorm: y = (x - mean) / sqrt(variance + eps) for each channel (axis 1).
 //
-// In training mean and variance are the batch's, and three weights that no solver touches keep a running average as Caffe
-// does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by, each becoming
-// moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with use_global_stats, the
-// average is used instead; a factor of 0 means that there is none yet and gives mean 0, variance 0.
-// It takes over a Scale and a ReLU behind it: one pass over memory forward, two backward. NVIDIA's scale_bias gives it factors
-// and biases of its own, as if a Scale followed.
+// In training mean and variance are the batch's, and three weights that no solver touches keep a running average as
+// Caffe does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by,
+// each becoming moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with
+// use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
+// variance 0. It takes over a Scale and a ReLU behind it: one pass over memory forward, two backward. NVIDIA's
+// scale_bias gives it factors and biases of its own, as if a Scale followed.
+
+#include "kernels/batch_norm.h"
 
 #include <cmath>
 
 #include "core/error.h"
-#include "kernels/batch_norm.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
@@ -31,7 +32,8 @@ class BatchNormLayer : public Layer {
         relu_(options_.relu()) {
     const bool own_scale = options_.scale_bias() || options_.has_scale_filler() || options_.has_bias_filler();
     affine_ = bias_ = own_scale;
-    if (!(options_.eps() >= 0)) throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
+    if (!(options_.eps() >= 0))
+      throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
     const float fraction = options_.moving_average_fraction();
     if (!(fraction >= 0 && fraction <= 1))
       throw FieldError("batch_norm_param.moving_average_fraction", "the fraction must lie in [0, 1]",
@@ -44,7 +46,8 @@ class BatchNormLayer : public Layer {
     require_axes(x[0], 1);
     const Shape channels = {channels_of(x[0])};
     LayerShapes shapes{.y = {x[0]}, .w = {}};
-    for (const Shape& shape : {channels, channels, Shape{1}}) shapes.w.push_back({.shape = shape, .filler = {}, .learned = false});
+    for (const Shape& shape : {channels, channels, Shape{1}})
+      shapes.w.push_back({.shape = shape, .filler = {}, .learned = false});
     if (affine_) {
       caffe::FillerParameter gamma = options_.scale_filler();
       if (!options_.has_scale_filler()) gamma.set_value(1);
@@ -164,8 +167,10 @@ const RegisterLayer registered({
     .name = "BatchNorm",
     .help = "each channel with mean 0 and variance 1; keeps running averages for testing",
     .options = "batch_norm_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<BatchNormLayer>,
 });
 

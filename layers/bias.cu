@@ -59,7 +59,9 @@ class BiasLayer : public Layer {
   void backward(Context& context, const Operands& io) override {
     const float* dy = io.dy[0].f32();
     const Tensor& db = learned_ ? io.dw[0] : io.dx[1];
-    if (db) sum_channels(context, view_of(io.x[0].spec, broadcast_), Itself{dy}, io.scratch, db.f32(), learned_ && io.adds(0));
+    if (db)
+      sum_channels(context, view_of(io.x[0].spec, broadcast_), Itself{dy}, io.scratch, db.f32(),
+                   learned_ && io.adds(0));
     if (io.dx[0] && io.dx[0].data != io.dy[0].data)
       for_each(context, io.dx[0].spec.elements(), Copy{dy, io.dx[0].f32()});
   }
@@ -74,8 +76,10 @@ const RegisterLayer registered({
     .name = "Bias",
     .help = "adds a learned bias (or a second bottom), repeated over the other axes",
     .options = "bias_param",
-    .least_x = 1, .most_x = 2,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 2,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<BiasLayer>,
 });
 

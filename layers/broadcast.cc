@@ -11,8 +11,10 @@ Broadcast of_bottom(const std::vector<Shape>& x, int axis) {
   bool fits = axis + x[1].axes() <= x[0].axes();
   for (int i = 0; fits && i < x[1].axes(); ++i) fits = x[1][i] == x[0][axis + i];
   if (!fits)
-    throw FieldError("bottom[1]", "its shape " + x[1].str() + " does not match bottom[0], " + x[0].str() + ", from axis " + std::to_string(axis),
-                     "its extents must be equal to those of bottom[0]; an extent of 1 is not stretched");
+    throw FieldError(
+        "bottom[1]",
+        "its shape " + x[1].str() + " does not match bottom[0], " + x[0].str() + ", from axis " + std::to_string(axis),
+        "its extents must be equal to those of bottom[0]; an extent of 1 is not stretched");
   return {axis, x[1]};
 }
 
@@ -20,7 +22,8 @@ Broadcast of_bottom(const std::vector<Shape>& x, int axis) {
 
 Broadcast broadcast_of(const std::vector<Shape>& x, int64_t axis, int64_t num_axes, const std::string& options) {
   if (num_axes < -1)
-    throw FieldError(options + ".num_axes", "num_axes is " + std::to_string(num_axes) + "; the least is -1, for all that follow");
+    throw FieldError(options + ".num_axes",
+                     "num_axes is " + std::to_string(num_axes) + "; the least is -1, for all that follow");
   // A scalar goes with any x, also with one that has no axes.
   const bool scalar = x.size() > 1 ? x[1].axes() == 0 : num_axes == 0;
   const int first = scalar && x[0].axes() == 0 ? 0 : axis_of(x[0], axis, options + ".axis");

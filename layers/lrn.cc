@@ -1,8 +1,10 @@
-// LRN: local response normalisation, y = x / (k + alpha / n * sum of x^2 over n neighbours)^beta. Neighbours are local_size
-// channels, or local_size x local_size places of the same channel; there, as in Caffe, k counts as 1. Values outside are zero.
+// LRN: local response normalisation, y = x / (k + alpha / n * sum of x^2 over n neighbours)^beta. Neighbours are
+// local_size channels, or local_size x local_size places of the same channel; there, as in Caffe, k counts as 1.
+// Values outside are zero.
+
+#include "kernels/lrn.h"
 
 #include "core/error.h"
-#include "kernels/lrn.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -13,10 +15,12 @@ class LrnLayer : public Layer {
  public:
   explicit LrnLayer(const LayerOptions& options) : options_(options.config.lrn_param()) {
     if (options_.local_size() % 2 == 0)
-      throw FieldError("lrn_param.local_size", "local_size is " + std::to_string(options_.local_size()) + ", but must be odd",
+      throw FieldError("lrn_param.local_size",
+                       "local_size is " + std::to_string(options_.local_size()) + ", but must be odd",
                        "as many neighbours lie on either side");
     if (options_.local_size() > INT32_MAX)
-      throw FieldError("lrn_param.local_size", "local_size is " + std::to_string(options_.local_size()) + ", which is too large");
+      throw FieldError("lrn_param.local_size",
+                       "local_size is " + std::to_string(options_.local_size()) + ", which is too large");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -50,9 +54,10 @@ class LrnLayer : public Layer {
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
-    const int64_t size = options_.local_size();
     const bool within = options_.norm_region() == caffe::LRNParameter::WITHIN_CHANNEL;
-    return x[0].count() * (2 * (within ? 2 * size : size) + 4);
+    const int64_t size = options_.local_size(),
+                  reach = within ? std::min(size, x[0][2]) + std::min(size, x[0][3]) : std::min(size, x[0][1]);
+    return x[0].count() * (2 * reach + 4);
   }
 
  private:
@@ -64,8 +69,10 @@ const RegisterLayer registered({
     .name = "LRN",
     .help = "divides by the strength of the neighbours, across channels or within one",
     .options = "lrn_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<LrnLayer>,
 });
 

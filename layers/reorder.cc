@@ -1,6 +1,7 @@
 // Reorder: copies a value into another layout. No prototxt names it; the layout pass puts it where a reader insists.
 
 #include "kernels/reorder.h"
+
 #include "layers/registry.h"
 
 namespace cortado {
@@ -43,8 +44,10 @@ const RegisterLayer registered({
     .name = "Reorder",
     .help = "the same value in another memory layout; placed by the layout pass",
     .options = "",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<ReorderLayer>,
 });
 

@@ -1,6 +1,6 @@
-// Scale: y = x * g, or x * g + b, where g (a weight, or the second bottom) has some extents of x and is repeated over the
-// others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape.
-// Without a filler g starts as 1, not as Caffe's usual 0.
+// Scale: y = x * g, or x * g + b, where g (a weight, or the second bottom) has some extents of x and is repeated over
+// the others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape. Without a
+// filler g starts as 1, not as Caffe's usual 0.
 
 #include "layers/channel_sums.h"
 #include "layers/filler.h"
@@ -38,14 +38,17 @@ const RegisterLayer registered({
     .name = "Scale",
     .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
     .options = "scale_param",
-    .least_x = 1, .most_x = 2,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 2,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<ScaleLayer>,
 });
 
 }  // namespace
 
-ScaleLayer::ScaleLayer(const LayerOptions& options) : options_(options.config.scale_param()), filler_(options_.filler()) {
+ScaleLayer::ScaleLayer(const LayerOptions& options)
+    : options_(options.config.scale_param()), filler_(options_.filler()) {
   if (!options_.has_filler()) filler_.set_value(1);
 }
 
@@ -81,8 +84,10 @@ LayerNeeds ScaleLayer::prepare(const PrepareRequest& request, Context&) {
 void ScaleLayer::forward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
   const float *x = io.x[0].f32(), *g = learned_ ? io.w[0].f32() : io.x[1].f32();
-  if (has_bias()) for_each_channel(context, view, TimesPlus{x, g, io.w.back().f32(), io.y[0].f32()});
-  else for_each_channel(context, view, Times{x, g, io.y[0].f32()});
+  if (has_bias())
+    for_each_channel(context, view, TimesPlus{x, g, io.w.back().f32(), io.y[0].f32()});
+  else
+    for_each_channel(context, view, Times{x, g, io.y[0].f32()});
 }
 
 void ScaleLayer::backward(Context& context, const Operands& io) {

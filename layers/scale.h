@@ -11,7 +11,8 @@ class ScaleLayer : public Layer {
  public:
   explicit ScaleLayer(const LayerOptions& options);
 
-  /// Whether it multiplies each channel by a weight of its own, and perhaps adds another: what can be merged with others.
+  /// Whether it multiplies each channel by a weight of its own, and perhaps adds another: what can be merged with
+  /// others.
   bool learns_per_channel() const { return learned_ && broadcast_.axis == 1 && broadcast_.shape.axes() == 1; }
   bool has_bias() const { return options_.bias_term(); }
 

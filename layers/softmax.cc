@@ -1,6 +1,7 @@
 // Softmax: e^x over the sum of e^x along an axis.
 
 #include "kernels/softmax.h"
+
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 
@@ -50,8 +51,10 @@ const RegisterLayer registered({
     .name = "Softmax",
     .help = "probabilities from scores, along an axis",
     .options = "softmax_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<SoftmaxLayer>,
 });
 

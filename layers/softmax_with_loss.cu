@@ -1,9 +1,9 @@
 // SoftmaxWithLoss: p = softmax(x), loss = -sum of log(max(p[label], FLT_MIN)) / normalizer.
 //
-// The floor under p makes a dead net say exactly 87.3365. The normalizer is all labels (FULL), those not ignored (VALID), the
-// outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. dx = (p - onehot(label)) * dy / normalizer, 0 where ignored.
-// Labels are looked at in every forward pass: one that is no class ends it with an error, where Caffe reads other memory.
-// A second top is p; unlike in Caffe a gradient that arrives there flows on.
+// The floor under p makes a dead net say exactly 87.3365. The normalizer is all labels (FULL), those not ignored
+// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. dx = (p - onehot(label)) * dy / normalizer,
+// 0 where ignored. Labels are looked at in every forward pass: one that is no class ends it with an error, where
+// Caffe reads other memory. A second top is p; unlike in Caffe a gradient that arrives there flows on.
 
 #include <cfloat>
 #include <cmath>
@@ -99,22 +99,26 @@ struct AtLabel {
 class SoftmaxWithLossLayer : public Layer {
  public:
   explicit SoftmaxWithLossLayer(const LayerOptions& options)
-      : axis_option_(options.config.softmax_param().axis()), loss_(options.config.loss_param()), mode_(loss_.normalization()),
+      : axis_option_(options.config.softmax_param().axis()),
+        loss_(options.config.loss_param()),
+        mode_(loss_.normalization()),
         shows_p_(options.config.top_size() > 1) {
     if (!loss_.has_normalization() && loss_.has_normalize())
       mode_ = loss_.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
     if (loss_.label_smoothing() != 0)
-      throw FieldError("loss_param.label_smoothing", "label smoothing is not available yet", "leave it out, or set it to 0");
+      throw FieldError("loss_param.label_smoothing", "label smoothing is not available yet",
+                       "leave it out, or set it to 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     axis_ = axis_of(x[0], axis_option_, "softmax_param.axis");
     outer_ = x[0].count(0, axis_), classes_ = x[0][axis_], inner_ = x[0].count(axis_ + 1);
     if (x[1].count() != outer_ * inner_)
-      throw FieldError("bottom[1]",
-                       "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " +
-                           std::to_string(outer_ * inner_) + " predictions (" + x[0].str() + ")",
-                       "one label for each place of bottom[0] outside axis " + std::to_string(axis_) + ", which holds the classes");
+      throw FieldError(
+          "bottom[1]",
+          "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " +
+              std::to_string(outer_ * inner_) + " predictions (" + x[0].str() + ")",
+          "one label for each place of bottom[0] outside axis " + std::to_string(axis_) + ", which holds the classes");
     return {.y = shows_p_ ? std::vector<Shape>{Shape(), x[0]} : std::vector<Shape>{Shape()}, .w = {}};
   }
 
@@ -125,8 +129,10 @@ class SoftmaxWithLossLayer : public Layer {
     needs.backward_reads_x = {false, true};
     needs.backward_reads_y = {false};
     needs.saved = {int64_t(sizeof(float))};
-    if (shows_p_) needs.backward_reads_y.push_back(true);
-    else needs.saved.push_back(request.x[0].bytes());
+    if (shows_p_)
+      needs.backward_reads_y.push_back(true);
+    else
+      needs.saved.push_back(request.x[0].bytes());
     needs.forward_scratch = std::max(softmax_->forward_scratch(), row_sums);
     needs.backward_scratch = softmax_->backward_scratch();
     needs.algorithm = softmax_->name();
@@ -171,11 +177,16 @@ class SoftmaxWithLossLayer : public Layer {
   /// 0 where labels are counted.
   float fixed_normalizer() const {
     switch (mode_) {
-      case caffe::LossParameter::FULL: return float(outer_ * inner_);
-      case caffe::LossParameter::BATCH_SIZE: return float(outer_);
-      case caffe::LossParameter::NONE: return 1;
-      case caffe::LossParameter::PRE_FIXED: return loss_.pre_fixed_normalizer();
-      default: return 0;
+      case caffe::LossParameter::FULL:
+        return float(outer_ * inner_);
+      case caffe::LossParameter::BATCH_SIZE:
+        return float(outer_);
+      case caffe::LossParameter::NONE:
+        return 1;
+      case caffe::LossParameter::PRE_FIXED:
+        return loss_.pre_fixed_normalizer();
+      default:
+        return 0;
     }
   }
 
@@ -184,10 +195,11 @@ class SoftmaxWithLossLayer : public Layer {
       if (!labels.counts(r) || labels.valid(r)) continue;
       const std::string place = inner_ == 1 ? "" : ", place " + std::to_string(r % inner_);
       throw Error(ExitCode::kData,
-                  "label " + text_of(labels.values[r]) + " of item " + std::to_string(r / inner_) + place + " is not one of the " +
-                      std::to_string(classes_) + " classes",
+                  "label " + text_of(labels.values[r]) + " of item " + std::to_string(r / inner_) + place +
+                      " is not one of the " + std::to_string(classes_) + " classes",
                   "labels are whole numbers from 0 to " + std::to_string(classes_ - 1) +
-                      "; the number of classes is the num_output of the layer before, and loss_param.ignore_label skips a label");
+                      "; the number of classes is the num_output of the layer before, and loss_param.ignore_label "
+                      "skips a label");
     }
   }
 
@@ -204,8 +216,10 @@ const RegisterLayer registered({
     .name = "SoftmaxWithLoss",
     .help = "softmax and the negative log-likelihood of the labels",
     .options = "loss_param",
-    .least_x = 2, .most_x = 2,
-    .least_y = 1, .most_y = 2,
+    .least_x = 2,
+    .most_x = 2,
+    .least_y = 1,
+    .most_y = 2,
     .make = make_layer<SoftmaxWithLossLayer>,
 });
 

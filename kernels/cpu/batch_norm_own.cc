@@ -1,13 +1,15 @@
-// Batch normalisation of our own. A group is what one thread does alone: sixteen channels where sixteen neighbours in memory
-// are channels (blocked16, channels-last, N x C), else one channel. Statistics and result of a group follow each other while
-// it is still in the cache, so memory is read once and written once, and threads meet once.
+// Batch normalisation of our own. A group is what one thread does alone: sixteen channels where sixteen neighbours in
+// memory are channels (blocked16, channels-last, N x C), else one channel. Statistics and result of a group follow
+// each other while it is still in the cache, so memory is read once and written once, and threads meet once.
 //
-//   forward   mean, variance from sums of (x - shift) with shift = the channel's first value, which keeps the square sums small
+//   forward   mean and variance from sums of x - shift and its square, where shift, the channel's first value, keeps
+//             the sums small
 //   backward  with g = dy where the ReLU let it pass:  dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //             dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m)       (m values per channel)
 //
-// Its one surprise: the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit, and looks at the sign.
-// Sums of one sample are 32-bit, the sum of samples is double and in order: the number of threads does not change a bit.
+// Its one surprise: the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit, and looks at the
+// sign. Sums of one sample are 32-bit, the sum of samples is double and in order: the number of threads does not
+// change a bit.
 
 #include <cmath>
 
@@ -28,7 +30,8 @@ struct Runs {
   int width(int64_t group) const { return int(std::min<int64_t>(kLanes, channels - group * kLanes)); }
   /// Floats in one run; the last group of unpadded storage is narrower.
   int64_t run(int64_t group) const {
-    return lanes_are_channels && length == kLanes ? std::min<int64_t>(length, stored_channels - group * kLanes) : length;
+    return lanes_are_channels && length == kLanes ? std::min<int64_t>(length, stored_channels - group * kLanes)
+                                                  : length;
   }
 
   Lanes of_group(const float* per_channel, int64_t group, float otherwise = 0) const {
@@ -36,8 +39,10 @@ struct Runs {
     return lanes_are_channels ? load_some(per_channel + group * kLanes, width(group)) : spread(per_channel[group]);
   }
   void set_group(float* per_channel, int64_t group, const Lanes& value) const {
-    if (lanes_are_channels) store_some(per_channel + group * kLanes, value, width(group));
-    else per_channel[group] = value[0];
+    if (lanes_are_channels)
+      store_some(per_channel + group * kLanes, value, width(group));
+    else
+      per_channel[group] = value[0];
   }
 };
 
@@ -68,8 +73,8 @@ struct Sums {
   }
 };
 
-/// Adds, over `length` floats, the two Lanes that term(i, load) gives for the floats from i on; `load(p)` reads floats of an
-/// operand there, or of sixteen coefficients, as zeros past the end.
+/// Adds, over `length` floats, the two Lanes that term(i, load) gives for the floats from i on; `load(p)` reads
+/// floats of an operand there, or of sixteen coefficients, as zeros past the end.
 template <typename Term>
 void sum_run(int64_t length, const Term& term, Sums& sums) {
   Lanes a[4] = {}, b[4] = {};
@@ -80,7 +85,8 @@ void sum_run(int64_t length, const Term& term, Sums& sums) {
   for (; i + kLanes <= length; i += kLanes) term(i, whole, a[0], b[0]);
   if (i < length) {
     const int n = int(length - i);
-    term(i, [n](const float* p) { return load_some(p, n); }, a[0], b[0]);
+    term(
+        i, [n](const float* p) { return load_some(p, n); }, a[0], b[0]);
   }
   sums.add((a[0] + a[1]) + (a[2] + a[3]), (b[0] + b[1]) + (b[2] + b[3]));
 }
@@ -91,8 +97,10 @@ void map_run(int64_t length, float* y, const Value& value) {
   int64_t i = 0;
   for (; i + kLanes <= length; i += kLanes) {
     const Lanes v = value(i, [](const float* p) { return load(p); });
-    if constexpr (streaming) stream(y + i, v);
-    else store(y + i, v);
+    if constexpr (streaming)
+      stream(y + i, v);
+    else
+      store(y + i, v);
   }
   if (i < length) {
     const int n = int(length - i);
@@ -100,8 +108,9 @@ void map_run(int64_t length, float* y, const Value& value) {
   }
 }
 
-/// For every group: sum(group, sample, sums) over its samples, finish(group, sums), then map(group, sample) over its samples.
-/// Either each thread takes whole groups, or, when there are few, all threads share the samples of all groups.
+/// For every group: sum(group, sample, sums) over its samples, finish(group, sums), then map(group, sample) over its
+/// samples. Either each thread takes whole groups, or, when there are few, all threads share the samples of all
+/// groups.
 class TwoPasses {
  public:
   TwoPasses(const Runs& runs, int threads)
@@ -145,7 +154,9 @@ class TwoPasses {
 class Own final : public BatchNorm {
  public:
   Own(const BatchNormRequest& request, int threads)
-      : request_(request), runs_(runs_of(request.x)), passes_(runs_, threads),
+      : request_(request),
+        runs_(runs_of(request.x)),
+        passes_(runs_, threads),
         count_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))),
         // Results past the second-level caches are written around them: no read of what is overwritten.
         streaming_(request.x.bytes() > (int64_t(4) << 20) && runs_.length % kLanes == 0 && runs_.length > kLanes) {}
@@ -156,20 +167,35 @@ class Own final : public BatchNorm {
   bool dx_may_overwrite_dy() const override { return true; }
 
   void forward(Context& context, const BatchNormOperands& io) override {
-    if (runs_.samples * runs_.length == 0) return;
-    const bool streaming = streaming_ && io.x != io.y;
-    if (request_.relu) streaming ? forward_as<true, true>(context, io) : forward_as<true, false>(context, io);
-    else streaming ? forward_as<false, true>(context, io) : forward_as<false, false>(context, io);
+    if (runs_.samples * runs_.length == 0) return set_empty(io);
+    const bool streaming = streams(io.x, io.y);
+    if (request_.relu)
+      streaming ? forward_as<true, true>(context, io) : forward_as<true, false>(context, io);
+    else
+      streaming ? forward_as<false, true>(context, io) : forward_as<false, false>(context, io);
   }
   void backward(Context& context, const BatchNormOperands& io) override {
-    const bool streaming = streaming_ && io.dx != io.dy;
-    if (request_.relu) streaming ? backward_as<true, true>(context, io) : backward_as<true, false>(context, io);
-    else streaming ? backward_as<false, true>(context, io) : backward_as<false, false>(context, io);
+    const bool streaming = streams(io.dy, io.dx);
+    if (request_.relu)
+      streaming ? backward_as<true, true>(context, io) : backward_as<true, false>(context, io);
+    else
+      streaming ? backward_as<false, true>(context, io) : backward_as<false, false>(context, io);
   }
 
  private:
   int64_t group_bytes() const { return runs_.groups * int64_t(sizeof(Lanes)); }
   int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
+
+  /// Whether a result may be written around the caches: never over what was just read.
+  bool streams(const float* from, const float* to) const {
+    return streaming_ && from != to && reinterpret_cast<uintptr_t>(to) % sizeof(Lanes) == 0;
+  }
+
+  void set_empty(const BatchNormOperands& io) const {
+    if (request_.given_statistics) return;
+    std::fill_n(io.mean, runs_.channels, 0.0f);
+    std::fill_n(io.variance, runs_.channels, 0.0f);
+  }
 
   /// gamma / std of a group; 0 in padding lanes, so that what they hold stays 0.
   Lanes slope(const BatchNormOperands& io, int64_t g) const {
@@ -209,11 +235,14 @@ class Own final : public BatchNorm {
       const Lanes first = shift_of(io, g);
       alignas(64) float shift[kLanes];
       store(shift, first);
-      sum_run(runs_.run(g), [&](int64_t i, const auto& load, Lanes& a, Lanes& b) {
-        const Lanes d = load(x + i) - load(shift);
-        a += d;
-        b += d * d;
-      }, sums);
+      sum_run(
+          runs_.run(g),
+          [&](int64_t i, const auto& load, Lanes& a, Lanes& b) {
+            const Lanes d = load(x + i) - load(shift);
+            a += d;
+            b += d * d;
+          },
+          sums);
     };
     const auto finish = [&](int64_t g, const Sums& sums) {
       if (!request_.given_statistics) set_statistics(io, g, sums);
@@ -252,11 +281,14 @@ class Own final : public BatchNorm {
       alignas(64) float mean[kLanes];
       store(mean, runs_.of_group(io.mean, g));
       const Lanes a = slope(io, g), beta = runs_.of_group(io.beta, g);
-      sum_run(runs_.run(g), [&](int64_t i, const auto& load, Lanes& sum_g, Lanes& sum_gx) {
-        const Lanes centred = load(x + i) - load(mean), passing = passed<relu>(load(dy + i), centred, a, beta);
-        sum_g += passing;
-        sum_gx += passing * centred;
-      }, sums);
+      sum_run(
+          runs_.run(g),
+          [&](int64_t i, const auto& load, Lanes& sum_g, Lanes& sum_gx) {
+            const Lanes centred = load(x + i) - load(mean), passing = passed<relu>(load(dy + i), centred, a, beta);
+            sum_g += passing;
+            sum_gx += passing * centred;
+          },
+          sums);
     };
     const auto finish = [&](int64_t g, Sums sums) {
       if (!runs_.lanes_are_channels) sums.join_lanes();

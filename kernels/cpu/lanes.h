@@ -1,7 +1,7 @@
 #pragma once
 
-// Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, two or four
-// elsewhere (the compiler splits them). Comparisons give a mask for `mask ? a : b`.
+// Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, two or
+// four elsewhere (the compiler splits them). Comparisons give a mask for `mask ? a : b`.
 
 #include <cmath>
 #include <cstdint>
@@ -75,8 +75,8 @@ inline Lanes inverse_root(const Lanes& v) {
 #endif
 }
 
-/// e^v to two units in the last place; 0 below -87.33, infinity above 88.72, NaN for NaN. After v = n ln 2 + r, |r| <= ln 2 / 2,
-/// the Taylor polynomial of e^r to the seventh power.
+/// e^v to two units in the last place; 0 below -87.33, infinity above 88.72, NaN for NaN. After v = n ln 2 + r, |r|
+/// <= ln 2 / 2, the Taylor polynomial of e^r to the seventh power.
 inline Lanes exponential(const Lanes& v) {
   using Integers = int32_t __attribute__((vector_size(64)));
   const Lanes capped = v > 88.8f ? spread(88.8f) : v < -88.8f ? spread(-88.8f) : v;

@@ -1,9 +1,10 @@
-// Local response normalisation of our own, in every layout and region. Nothing is saved: backward computes s again from x,
-// which is cheaper than to write and read it.
+// Local response normalisation of our own, in every layout and region. Nothing is saved: backward computes s again
+// from x, which is cheaper than to write and read it.
 //
-// Both regions come down to one loop, window_sums(): sums of `size` values that lie `step` floats apart. Across channels it
-// runs over a line: all channels of one place (blocked: channels are neighbours, step 1) or of sixteen neighbouring places
-// (plain: step 16). Within a channel it runs over the rows of a plane, after the rows above and below have been added up.
+// Both regions come down to one loop, window_sums(): sums of `size` values that lie `step` floats apart. Across
+// channels it runs over a line: all channels of one place (blocked: channels are neighbours, step 1) or of sixteen
+// neighbouring places (plain: step 16). Within a channel it runs over the rows of a plane, after the rows above and
+// below have been added up.
 
 #include <cfloat>
 #include <cstring>
@@ -129,8 +130,8 @@ class Across final : public Own {
   static constexpr int kBatch = 8;
 
   struct Line {
-    int64_t at;  ///< where its first values lie in the tensor
-    int width;   ///< how many of each sixteen exist
+    int64_t at;              ///< where its first values lie in the tensor
+    int width;               ///< how many of each sixteen exist
     float *squares, *terms;  ///< with halos
     float *sums, *direct;    ///< dy / s^beta
   };
@@ -230,7 +231,8 @@ class Within final : public Own {
         });
       }
       for (int64_t h = 0; h < h_; ++h) {
-        box_sums(h, column_sums, sums, [&](int64_t row, int64_t i, int) { return load(terms + row * padded_row_ + i); });
+        box_sums(h, column_sums, sums,
+                 [&](int64_t row, int64_t i, int) { return load(terms + row * padded_row_ + i); });
         each_group(at + h * row_, [&](int64_t i, int64_t p, int n) {
           const Lanes indirect = slope() * load_some(x + p, n) * load(sums + i);
           store_some(dx + p, load(direct + h * padded_row_ + i) - indirect, n);
@@ -242,10 +244,11 @@ class Within final : public Own {
  private:
   template <typename Body>
   void each_plane(Context& context, void* scratch, int64_t floats, const Body& body) const {
-    split(context, images_ * blocks_, scratch, floats * int64_t(sizeof(float)), [&](int64_t begin, int64_t end, float* part) {
-      std::memset(part, 0, size_t(row_floats()) * sizeof(float));  // the halos stay zero from here on
-      for (int64_t plane = begin; plane < end; ++plane) body(plane * h_ * row_, part);
-    });
+    split(context, images_ * blocks_, scratch, floats * int64_t(sizeof(float)),
+          [&](int64_t begin, int64_t end, float* part) {
+            std::memset(part, 0, size_t(row_floats()) * sizeof(float));  // the halos stay zero from here on
+            for (int64_t plane = begin; plane < end; ++plane) body(plane * h_ * row_, part);
+          });
   }
 
   /// body(i, place, width) for the sixteens of a row that starts at `at`.

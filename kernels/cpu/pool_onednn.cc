@@ -1,5 +1,5 @@
-// Pooling by oneDNN, where its windows mean what Caffe's mean: every maximum, averages with the full window's area as divisor
-// when no window hangs over the padded image, and with the clipped area when there is no padding.
+// Pooling by oneDNN, where its windows mean what Caffe's mean: every maximum, averages with the full window's area as
+// divisor when no window hangs over the padded image, and with the clipped area when there is no padding.
 
 #include <optional>
 
@@ -19,7 +19,8 @@ class OneDnn final : public Pool {
     Library& lib = library(context);
     const Desc x = forward.src_desc(), y = forward.dst_desc(), scratch = forward.scratchpad_desc();
     forward_scratch_ = int64_t(scratch.get_size());
-    std::vector<std::pair<int, Desc>> arguments = {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, scratch}};
+    std::vector<std::pair<int, Desc>> arguments = {
+        {DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, scratch}};
     if (has_workspace) {
       saved_ = int64_t(forward.workspace_desc().get_size());
       arguments.push_back({DNNL_ARG_WORKSPACE, forward.workspace_desc()});
@@ -38,12 +39,16 @@ class OneDnn final : public Pool {
   int64_t backward_scratch() const override { return backward_scratch_; }
 
   void forward(Context& context, const float* x, float* y, float*, void* saved, void* scratch) override {
-    if (has_workspace_) forward_.run(library(context), {x, y, scratch, saved});
-    else forward_.run(library(context), {x, y, scratch});
+    if (has_workspace_)
+      forward_.run(library(context), {x, y, scratch, saved});
+    else
+      forward_.run(library(context), {x, y, scratch});
   }
   void backward(Context& context, const float* dy, float* dx, const void* saved, void* scratch) override {
-    if (has_workspace_) backward_.run(library(context), {dy, dx, scratch, saved});
-    else backward_.run(library(context), {dy, dx, scratch});
+    if (has_workspace_)
+      backward_.run(library(context), {dy, dx, scratch, saved});
+    else
+      backward_.run(library(context), {dy, dx, scratch});
   }
 
  private:
@@ -76,7 +81,8 @@ std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, s
   if (!algorithm) return why = "divides windows that hang over the padding by another area", nullptr;
   if (r.argmax) return why = "does not tell where the maximum was", nullptr;
   if (x.count() == 0) return why = "no elements", nullptr;
-  if (over_h + r.pad_h >= r.kernel_h || over_w + r.pad_w >= r.kernel_w) return why = "a window lies outside the image", nullptr;
+  if (over_h + r.pad_h >= r.kernel_h || over_w + r.pad_w >= r.kernel_w)
+    return why = "a window lies outside the image", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<Pool> {
     Library& lib = library(context);
     const Desc from = describe(r.x), to = describe(r.y);
@@ -84,13 +90,15 @@ std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, s
                              before = {r.pad_h, r.pad_w},
                              after = {std::max<int64_t>(0, r.pad_h + over_h), std::max<int64_t>(0, r.pad_w + over_w)};
     const auto kind = r.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const dnnl::pooling_forward::primitive_desc forward(dnnl::pooling_forward::desc(kind, *algorithm, from, to, strides, kernel, before, after),
-                                                        user_scratchpad(), lib.engine);
+    const dnnl::pooling_forward::primitive_desc forward(
+        dnnl::pooling_forward::desc(kind, *algorithm, from, to, strides, kernel, before, after), user_scratchpad(),
+        lib.engine);
     if (is_reference(impl_of(forward))) return why = "only a reference implementation", nullptr;
     const bool workspace = r.backward && !r.average;
     if (!r.backward) return std::make_unique<OneDnn>(context, forward, nullptr, workspace);
-    const dnnl::pooling_backward::primitive_desc backward(dnnl::pooling_backward::desc(*algorithm, from, to, strides, kernel, before, after),
-                                                          user_scratchpad(), lib.engine, forward);
+    const dnnl::pooling_backward::primitive_desc backward(
+        dnnl::pooling_backward::desc(*algorithm, from, to, strides, kernel, before, after), user_scratchpad(),
+        lib.engine, forward);
     if (is_reference(impl_of(backward))) return why = "only a reference implementation of backward", nullptr;
     return std::make_unique<OneDnn>(context, forward, &backward, workspace);
   });

@@ -1,7 +1,7 @@
 // Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place). Takes every request.
 //
-// The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies wholly
-// outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
+// The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies
+// wholly outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
 
 #include <cstring>
 #include <vector>
@@ -59,20 +59,30 @@ struct Place<1> {
   static void put(float* p, Value v) { *p = v; }
   static Index all(int32_t i) { return i; }
   template <typename Stored>
-  static void put_index(Stored* p, Index index) { *p = Stored(index); }
+  static void put_index(Stored* p, Index index) {
+    *p = Stored(index);
+  }
   template <typename Stored>
-  static Index get_index(const Stored* p) { return Index(*p); }
+  static Index get_index(const Stored* p) {
+    return Index(*p);
+  }
 };
 
 class Own final : public Pool {
  public:
   explicit Own(const PoolRequest& request)
-      : r_(request), width_(request.x.layout == Layout::kBlocked16 ? kLanes : 1),
-        h_(request.x.shape[2]), w_(request.x.shape[3]), out_h_(request.y.shape[2]), out_w_(request.y.shape[3]),
+      : r_(request),
+        width_(request.x.layout == Layout::kBlocked16 ? kLanes : 1),
+        h_(request.x.shape[2]),
+        w_(request.x.shape[3]),
+        out_h_(request.y.shape[2]),
+        out_w_(request.y.shape[3]),
         planes_(h_ * w_ == 0 ? 0 : request.x.elements() / (h_ * w_ * width_)),
         small_(request.kernel_h * request.kernel_w <= 256) {
-    for (int64_t i = 0; i < out_h_; ++i) rows_.push_back(side_of(i, h_, r_.kernel_h, r_.stride_h, r_.pad_h, r_.count_padding));
-    for (int64_t i = 0; i < out_w_; ++i) columns_.push_back(side_of(i, w_, r_.kernel_w, r_.stride_w, r_.pad_w, r_.count_padding));
+    for (int64_t i = 0; i < out_h_; ++i)
+      rows_.push_back(side_of(i, h_, r_.kernel_h, r_.stride_h, r_.pad_h, r_.count_padding));
+    for (int64_t i = 0; i < out_w_; ++i)
+      columns_.push_back(side_of(i, w_, r_.kernel_w, r_.stride_w, r_.pad_w, r_.count_padding));
   }
 
   std::string name() const override { return "own"; }
@@ -81,12 +91,16 @@ class Own final : public Pool {
   }
 
   void forward(Context& context, const float* x, float* y, float* argmax, void* saved, void*) override {
-    if (width_ == kLanes) forward_wide<kLanes>(context, x, y, argmax, saved);
-    else forward_wide<1>(context, x, y, argmax, saved);
+    if (width_ == kLanes)
+      forward_wide<kLanes>(context, x, y, argmax, saved);
+    else
+      forward_wide<1>(context, x, y, argmax, saved);
   }
   void backward(Context& context, const float* dy, float* dx, const void* saved, void*) override {
-    if (width_ == kLanes) backward_wide<kLanes>(context, dy, dx, saved);
-    else backward_wide<1>(context, dy, dx, saved);
+    if (width_ == kLanes)
+      backward_wide<kLanes>(context, dy, dx, saved);
+    else
+      backward_wide<1>(context, dy, dx, saved);
   }
 
  private:
@@ -107,9 +121,12 @@ class Own final : public Pool {
   template <int width>
   void forward_wide(Context& context, const float* x, float* y, float* argmax, void* saved) {
     parallel_ranges(context, planes_, 1, [&](int64_t begin, int64_t end) {
-      if (r_.average) average<width>(begin, end, x, y);
-      else if (small_) maximum<width>(begin, end, x, y, argmax, static_cast<uint8_t*>(saved));
-      else maximum<width>(begin, end, x, y, argmax, static_cast<int32_t*>(saved));
+      if (r_.average)
+        average<width>(begin, end, x, y);
+      else if (small_)
+        maximum<width>(begin, end, x, y, argmax, static_cast<uint8_t*>(saved));
+      else
+        maximum<width>(begin, end, x, y, argmax, static_cast<int32_t*>(saved));
     });
   }
 
@@ -156,9 +173,12 @@ class Own final : public Pool {
       for (int64_t plane = begin; plane < end; ++plane) {  // one plane at a time, so that zeros are still in the cache
         std::memset(dx + plane * h_ * w_ * width, 0, size_t(h_ * w_ * width) * sizeof(float));
         if (!dy) continue;
-        if (r_.average) spread_average<width>(plane, dy, dx);
-        else if (small_) hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
-        else hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
+        if (r_.average)
+          spread_average<width>(plane, dy, dx);
+        else if (small_)
+          hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
+        else
+          hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
       }
     });
   }

@@ -26,9 +26,8 @@ class OneDnn final : public Reorder {
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why) {
   if (request.from.shape.count() == 0) return why = "no elements", nullptr;
-  return onednn::attempt(why, [&]() -> std::unique_ptr<Reorder> {
-    return std::make_unique<OneDnn>(context, request.from, request.to);
-  });
+  return onednn::attempt(
+      why, [&]() -> std::unique_ptr<Reorder> { return std::make_unique<OneDnn>(context, request.from, request.to); });
 }
 
 }  // namespace cortado::kernels

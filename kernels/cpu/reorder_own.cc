@@ -14,9 +14,12 @@ struct Strides {
 Strides strides_of(const TensorSpec& spec) {
   const int64_t c = spec.shape.axes() > 1 ? spec.shape[1] : 1, inner = spec.shape.axes() > 2 ? spec.shape.count(2) : 1;
   switch (spec.layout) {
-    case Layout::kBlocked16: return {(c + 15) / 16 * 16 * inner, 16 * inner, 1, 16};
-    case Layout::kChannelsLast: return {c * inner, 16, 1, c};
-    case Layout::kPlain: break;
+    case Layout::kBlocked16:
+      return {(c + 15) / 16 * 16 * inner, 16 * inner, 1, 16};
+    case Layout::kChannelsLast:
+      return {c * inner, 16, 1, c};
+    case Layout::kPlain:
+      break;
   }
   return {c * inner, 16 * inner, inner, 1};
 }
@@ -41,7 +44,8 @@ class Own final : public Reorder {
         const float* x = from + image * from_.image + block * from_.block;
         float* y = to + image * to_.image + block * to_.block;
         for (int64_t s = 0; s < pixels_; ++s) {
-          for (int64_t c = 0; c < width; ++c) y[c * to_.channel + s * to_.pixel] = x[c * from_.channel + s * from_.pixel];
+          for (int64_t c = 0; c < width; ++c)
+            y[c * to_.channel + s * to_.pixel] = x[c * from_.channel + s * from_.pixel];
           for (int64_t c = width; pad_ && c < 16; ++c) y[c + s * 16] = 0;
         }
       }

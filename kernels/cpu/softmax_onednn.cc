@@ -14,12 +14,15 @@ class OneDnn final : public Softmax {
          const dnnl::softmax_backward::primitive_desc* backward)
       : name_("onednn " + impl_of(forward)), forward_scratch_(int64_t(forward.scratchpad_desc().get_size())) {
     Library& lib = library(context);
-    forward_ = Primitive(lib, dnnl::softmax_forward(forward),
-                         {{DNNL_ARG_SRC, data}, {DNNL_ARG_DST, data}, {DNNL_ARG_SCRATCHPAD, forward.scratchpad_desc()}});
+    forward_ =
+        Primitive(lib, dnnl::softmax_forward(forward),
+                  {{DNNL_ARG_SRC, data}, {DNNL_ARG_DST, data}, {DNNL_ARG_SCRATCHPAD, forward.scratchpad_desc()}});
     if (!backward) return;
     backward_scratch_ = int64_t(backward->scratchpad_desc().get_size());
     backward_ = Primitive(lib, dnnl::softmax_backward(*backward),
-                          {{DNNL_ARG_DST, data}, {DNNL_ARG_DIFF_DST, data}, {DNNL_ARG_DIFF_SRC, data},
+                          {{DNNL_ARG_DST, data},
+                           {DNNL_ARG_DIFF_DST, data},
+                           {DNNL_ARG_DIFF_SRC, data},
                            {DNNL_ARG_SCRATCHPAD, backward->scratchpad_desc()}});
   }
 
@@ -52,8 +55,8 @@ std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& r, Context& c
                                                         lib.engine);
     if (is_reference(impl_of(forward))) return why = "only a reference implementation", nullptr;
     if (!r.backward) return std::make_unique<OneDnn>(context, data, forward, nullptr);
-    const dnnl::softmax_backward::primitive_desc backward(dnnl::softmax_backward::desc(data, data, 1), user_scratchpad(),
-                                                          lib.engine, forward);
+    const dnnl::softmax_backward::primitive_desc backward(dnnl::softmax_backward::desc(data, data, 1),
+                                                          user_scratchpad(), lib.engine, forward);
     if (is_reference(impl_of(backward))) return why = "only a reference implementation of backward", nullptr;
     return std::make_unique<OneDnn>(context, data, forward, &backward);
   });

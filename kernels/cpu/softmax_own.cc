@@ -1,5 +1,5 @@
-// Softmax of our own: rows of neighbouring classes sixteen classes at a time, other shapes sixteen neighbouring columns at a
-// time. Each row is one thread's, so the number of threads does not change a bit.
+// Softmax of our own: rows of neighbouring classes sixteen classes at a time, other shapes sixteen neighbouring
+// columns at a time. Each row is one thread's, so the number of threads does not change a bit.
 
 #include <limits>
 
@@ -63,14 +63,16 @@ class Own final : public Softmax {
   std::string name() const override { return "own"; }
 
   void forward(Context& context, const float* x, float* y, void*) override {
-    each(context, [=, n = r_.classes](int64_t at) { row_forward(x + at, y + at, n); },
-         [=, n = r_.classes, step = r_.inner](int64_t at, int width) { strip_forward(x + at, y + at, n, step, width); });
+    each(
+        context, [=, n = r_.classes](int64_t at) { row_forward(x + at, y + at, n); },
+        [=, n = r_.classes, step = r_.inner](int64_t at, int width) { strip_forward(x + at, y + at, n, step, width); });
   }
   void backward(Context& context, const float* y, const float* dy, float* dx, void*) override {
-    each(context, [=, n = r_.classes](int64_t at) { row_backward(y + at, dy + at, dx + at, n); },
-         [=, n = r_.classes, step = r_.inner](int64_t at, int width) {
-           strip_backward(y + at, dy + at, dx + at, n, step, width);
-         });
+    each(
+        context, [=, n = r_.classes](int64_t at) { row_backward(y + at, dy + at, dx + at, n); },
+        [=, n = r_.classes, step = r_.inner](int64_t at, int width) {
+          strip_backward(y + at, dy + at, dx + at, n, step, width);
+        });
   }
 
  private:
@@ -82,8 +84,10 @@ class Own final : public Softmax {
     parallel_ranges(context, r_.outer * strips, at_least, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t column = i % strips * kLanes, at = i / strips * r_.classes * r_.inner + column;
-        if (r_.inner == 1) row(at);
-        else strip(at, int(std::min<int64_t>(kLanes, r_.inner - column)));
+        if (r_.inner == 1)
+          row(at);
+        else
+          strip(at, int(std::min<int64_t>(kLanes, r_.inner - column)));
       }
     });
   }

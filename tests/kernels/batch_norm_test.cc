@@ -13,8 +13,8 @@ struct Reference {
   std::vector<double> mean, variance, y, dx, dgamma, dbeta;
 };
 
-Reference reference(const BatchNormRequest& r, const Values& x, const Values& gamma, const Values& beta, const Values& dy,
-                    const Values& mean, const Values& variance) {
+Reference reference(const BatchNormRequest& r, const Values& x, const Values& gamma, const Values& beta,
+                    const Values& dy, const Values& mean, const Values& variance) {
   const size_t channels = size_t(r.channels()), inner = size_t(r.x.shape.count(2));
   const auto channel = [&](size_t i) { return i / inner % channels; };
   const double m = double(x.size()) / double(channels);
@@ -49,8 +49,8 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-Result run(const BatchNormRequest& r, int threads, const Values& x, const Values& gamma, const Values& beta, const Values& dy,
-           const Values& mean, const Values& variance, bool in_place) {
+Result run(const BatchNormRequest& r, int threads, const Values& x, const Values& gamma, const Values& beta,
+           const Values& dy, const Values& mean, const Values& variance, bool in_place) {
   Context context(threads);
   const auto norm = plan_batch_norm(r, context);
   const Operand x_in(r.x, x), dy_in(r.x, dy), y(r.x), dx(r.x);
@@ -76,7 +76,8 @@ Result run(const BatchNormRequest& r, int threads, const Values& x, const Values
 
 void check(BatchNormRequest r) {
   r.backward = true;
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") + (r.relu ? " relu" : "") + (r.given_statistics ? " given" : ""));
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") + (r.relu ? " relu" : "") +
+               (r.given_statistics ? " given" : ""));
   const int64_t channels = r.channels();
   Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.x.shape.count(), 2);
   for (float& v : x) v = v * 3 + 1;
@@ -94,7 +95,8 @@ void check(BatchNormRequest r) {
   for (double& v : added) v += 0.5;
   expect_near(got.dbeta, added, sums, "dbeta");
   expect_near(got.dx, e.dx, 1e-4, "dx");
-  for (const int threads : {2, 5}) EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false) == got) << threads << " threads";
+  for (const int threads : {2, 5})
+    EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false) == got) << threads << " threads";
   EXPECT_TRUE(run(r, 2, x, gamma, beta, dy, mean, variance, true) == got) << "in place";
 }
 
@@ -110,11 +112,13 @@ void check_extras(const TensorSpec& x) {
 
 TEST(BatchNorm, FollowsTheFormulas) {
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
-    for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 48, 8, 8}, Shape{4, 3, 1, 1}, Shape{5, 16, 3, 3}}) check_extras({shape, DType::kF32, layout});
+    for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 48, 8, 8}, Shape{4, 3, 1, 1}, Shape{5, 16, 3, 3}})
+      check_extras({shape, DType::kF32, layout});
 }
 
 TEST(BatchNorm, TakesOtherNumbersOfAxes) {
-  for (const Shape& shape : {Shape{9, 35}, Shape{3, 5, 21}, Shape{2, 3, 4, 5, 6}}) check_extras({shape, DType::kF32, Layout::kPlain});
+  for (const Shape& shape : {Shape{9, 35}, Shape{3, 5, 21}, Shape{2, 3, 4, 5, 6}})
+    check_extras({shape, DType::kF32, Layout::kPlain});
 }
 
 TEST(BatchNorm, TakesTensorsThatGoAroundTheCaches) {

@@ -42,8 +42,8 @@ Result run(const LrnRequest& r, int threads, const Values& x, const Values& dy) 
 }
 
 void check(const LrnRequest& r) {
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.within_channel ? " within " : " across ") + std::to_string(r.size) + " beta " +
-               std::to_string(r.beta));
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.within_channel ? " within " : " across ") +
+               std::to_string(r.size) + " beta " + std::to_string(r.beta));
   Values x = random_values(r.x.shape.count(), 1);
   const Values dy = random_values(r.x.shape.count(), 2);
   for (float& v : x) v *= 4;

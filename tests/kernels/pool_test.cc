@@ -22,7 +22,8 @@ Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
   const int64_t h = r.x.shape[2], w = r.x.shape[3];
   Reference result{std::vector<double>(dy.size()), std::vector<double>(x.size())};
   for (size_t out = 0; out < dy.size(); ++out) {
-    const int64_t ow = int64_t(out) % r.y.shape[3], oh = int64_t(out) / r.y.shape[3] % r.y.shape[2], plane = int64_t(out) / r.y.shape.count(2);
+    const int64_t ow = int64_t(out) % r.y.shape[3], oh = int64_t(out) / r.y.shape[3] % r.y.shape[2],
+                  plane = int64_t(out) / r.y.shape.count(2);
     double area = 0, sum = 0, best = -DBL_MAX;
     std::vector<size_t> inside;
     size_t place = 0;
@@ -39,15 +40,16 @@ Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
     result.y[out] = r.average ? sum / area : best;
     if (r.average)
       for (const size_t i : inside) result.dx[i] += dy[out] / area;
-    else result.dx[place] += dy[out];
+    else
+      result.dx[place] += dy[out];
   }
   return result;
 }
 
 std::string name_of(const PoolRequest& r) {
-  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.layout) + " " + r.x.shape.str() + " by " + std::to_string(r.kernel_h) + "x" +
-         std::to_string(r.kernel_w) + " stride " + std::to_string(r.stride_h) + "," + std::to_string(r.stride_w) + " pad " +
-         std::to_string(r.pad_h) + "," + std::to_string(r.pad_w);
+  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.layout) + " " + r.x.shape.str() + " by " +
+         std::to_string(r.kernel_h) + "x" + std::to_string(r.kernel_w) + " stride " + std::to_string(r.stride_h) + "," +
+         std::to_string(r.stride_w) + " pad " + std::to_string(r.pad_h) + "," + std::to_string(r.pad_w);
 }
 
 /// Returns whether the candidate accepted; then both directions were compared, run twice in the same memory.
@@ -95,9 +97,10 @@ PoolRequest request(const Shape& x, int64_t kernel_h, int64_t kernel_w, int64_t 
 
 std::vector<PoolRequest> requests() {
   const std::vector<PoolRequest> geometries = {
-      request({2, 20, 6, 8}, 2, 2, 2, 0),  request({2, 32, 7, 9}, 3, 3, 2, 0),  request({1, 20, 6, 5}, 3, 3, 1, 1), request({1, 16, 6, 8}, 3, 3, 2, 1),
-      request({1, 20, 4, 6}, 2, 2, 2, 1),  request({3, 3, 5, 7}, 5, 7, 1, 0),   request({1, 5, 9, 4}, 4, 2, 3, 1),  request({1, 20, 5, 7}, 1, 1, 3, 0),
-      request({1, 20, 18, 17}, 18, 17, 1, 0), request({2, 1, 40, 40}, 3, 2, 2, 0)};
+      request({2, 20, 6, 8}, 2, 2, 2, 0), request({2, 32, 7, 9}, 3, 3, 2, 0), request({1, 20, 6, 5}, 3, 3, 1, 1),
+      request({1, 16, 6, 8}, 3, 3, 2, 1), request({1, 20, 4, 6}, 2, 2, 2, 1), request({3, 3, 5, 7}, 5, 7, 1, 0),
+      request({1, 5, 9, 4}, 4, 2, 3, 1),  request({1, 20, 5, 7}, 1, 1, 3, 0), request({1, 20, 18, 17}, 18, 17, 1, 0),
+      request({2, 1, 40, 40}, 3, 2, 2, 0)};
   std::vector<PoolRequest> list;
   for (PoolRequest r : geometries)
     for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {

@@ -52,8 +52,9 @@ bool check(Make make, const SoftmaxRequest& r, int threads) {
   return true;
 }
 
-const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true}, {3, 1000, 1, true}, {1, 1, 1, true}, {64, 17, 1, true},
-                                               {2, 21, 35, true}, {1, 5, 16, true}, {3, 2, 1000, true}};
+const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true},  {3, 1000, 1, true}, {1, 1, 1, true},
+                                               {64, 17, 1, true}, {2, 21, 35, true},  {1, 5, 16, true},
+                                               {3, 2, 1000, true}};
 
 TEST(Softmax, OursFollowsTheDefinition) {
   for (const SoftmaxRequest& r : kRequests)

@@ -13,7 +13,9 @@ struct Norm {
   bool scale = false, bias = false, relu = false;
 };
 
-int64_t channel_of(const Shape& shape, size_t i) { return shape.axes() < 2 ? 0 : int64_t(i) / shape.count(2) % shape[1]; }
+int64_t channel_of(const Shape& shape, size_t i) {
+  return shape.axes() < 2 ? 0 : int64_t(i) / shape.count(2) % shape[1];
+}
 
 /// Mean and biased variance of each channel of x in two passes.
 std::pair<std::vector<double>, std::vector<double>> statistics(const Array& x) {
@@ -56,7 +58,8 @@ LayerCase norm(const Shape& shape, const Norm& o, const std::string& options = "
   };
 }
 
-const std::vector<Shape> kShapes = {{2, 20, 3, 4}, {3, 32, 5, 7}, {4, 3, 1, 1}, {6, 37}, {5, 16}, {7}, {2, 3, 4, 5, 2}, {2, 1, 8, 8}};
+const std::vector<Shape> kShapes = {{2, 20, 3, 4}, {3, 32, 5, 7}, {4, 3, 1, 1},    {6, 37},
+                                    {5, 16},       {7},           {2, 3, 4, 5, 2}, {2, 1, 8, 8}};
 
 TEST(BatchNorm, GivesMeanZeroAndVarianceOne) {
   for (const Shape& shape : kShapes) {
@@ -91,8 +94,10 @@ TEST(BatchNorm, WithoutAnAverageItDividesByTheRootOfEps) {
 TEST(BatchNorm, TakesOverAScale) {
   for (const bool average : {false, true}) {
     check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true}, "", "type: 'Scale'"));
-    check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true, .bias = true}, "", "type: 'Scale' scale_param { bias_term: true }"));
-    check_layer(norm({6, 37}, {.average = average, .scale = true, .bias = true}, "", "type: 'Scale' scale_param { bias_term: true }"));
+    check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true, .bias = true}, "",
+                     "type: 'Scale' scale_param { bias_term: true }"));
+    check_layer(norm({6, 37}, {.average = average, .scale = true, .bias = true}, "",
+                     "type: 'Scale' scale_param { bias_term: true }"));
   }
 }
 
@@ -101,7 +106,8 @@ TEST(BatchNorm, TakesOverARelu) {
     for (const bool average : {false, true}) {
       check_layer(norm(shape, {.average = average, .relu = true}, "", "type: 'ReLU'"));
       // With factors of its own in place of a Scale: the harness takes one follower.
-      check_layer(norm(shape, {.average = average, .scale = true, .bias = true, .relu = true}, "scale_bias: true", "type: 'ReLU'"));
+      check_layer(norm(shape, {.average = average, .scale = true, .bias = true, .relu = true}, "scale_bias: true",
+                       "type: 'ReLU'"));
     }
 }
 

@@ -33,7 +33,8 @@ Array normalise(const Array& x, const Lrn& o, bool within) {
               squares += x[at(s, n, c, h + d, w + e)] * x[at(s, n, c, h + d, w + e)];
             }
           }
-          const double scale = within ? 1 + o.alpha / double(o.size * o.size) * squares : o.k + o.alpha / double(o.size) * squares;
+          const double scale =
+              within ? 1 + o.alpha / double(o.size * o.size) * squares : o.k + o.alpha / double(o.size) * squares;
           y[at(s, n, c, h, w)] = x[at(s, n, c, h, w)] * std::pow(scale, -o.beta);
         }
   return y;
@@ -42,7 +43,8 @@ Array normalise(const Array& x, const Lrn& o, bool within) {
 LayerCase lrn(const Lrn& o, const Shape& shape, bool within) {
   return {
       .layer = "type: 'LRN' lrn_param { local_size: " + std::to_string(o.size) + " alpha: " + std::to_string(o.alpha) +
-               " beta: " + std::to_string(o.beta) + " k: " + std::to_string(o.k) + (within ? " norm_region: WITHIN_CHANNEL }" : " }"),
+               " beta: " + std::to_string(o.beta) + " k: " + std::to_string(o.k) +
+               (within ? " norm_region: WITHIN_CHANNEL }" : " }"),
       .x = {random(shape, 5, -2, 2)},
       .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {normalise(x[0], o, within)}; },
   };

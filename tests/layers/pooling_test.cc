@@ -23,7 +23,8 @@ int64_t outputs(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up
 /// Pooling as its definition says, one window after the other; y[1] are the places.
 Arrays pool(const Array& x, const Window& k, bool average, bool up = true) {
   const int64_t planes = x.shape[0] * x.shape[1], h = x.shape[2], w = x.shape[3];
-  const int64_t out_h = outputs(h, k.kernel_h, k.stride_h, k.pad_h, up), out_w = outputs(w, k.kernel_w, k.stride_w, k.pad_w, up);
+  const int64_t out_h = outputs(h, k.kernel_h, k.stride_h, k.pad_h, up),
+                out_w = outputs(w, k.kernel_w, k.stride_w, k.pad_w, up);
   const Shape shape = {x.shape[0], x.shape[1], out_h, out_w};
   Arrays y = {Array(shape), Array(shape)};
   for (int64_t p = 0; p < planes; ++p)
@@ -130,7 +131,8 @@ TEST(Pooling, LetsADivergedNetShow) {
 }
 
 TEST(Pooling, ExplainsWhatIsWrong) {
-  const auto expect = [](const std::string& options, const std::string& field, const std::string& words, const Shape& x = {1, 3, 5, 5}) {
+  const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
+                         const Shape& x = {1, 3, 5, 5}) {
     expect_field_error("type: 'Pooling' pooling_param { " + options + " }", {x}, field, words);
   };
   expect("", "pooling_param", "missing");
@@ -149,8 +151,8 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 2 pool: STOCHASTIC", "pooling_param.pool", "not available");
   expect("kernel_size: 70000 pad: 69999 stride: 70000", "pooling_param.kernel_size", "too large");
   expect("kernel_size: 2", "bottom[0]", "needs N x C x H x W", {3, 5});
-  expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}}, "top[1]",
-                     "only MAX");
+  expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}},
+                     "top[1]", "only MAX");
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ LayerCase scale(const std::string& options, const Shape& shape, int64_t inner, b
   return {
       .layer = "type: 'Scale' scale_param { " + options + (bias ? " bias_term: true }" : " }"),
       .x = {random(shape, 1)},
-      .reference = [=](const Arrays& x, const Arrays& w) -> Arrays { return {scaled(x[0], &w[0], bias ? &w[1] : nullptr, inner)}; },
+      .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+        return {scaled(x[0], &w[0], bias ? &w[1] : nullptr, inner)};
+      },
   };
 }
 
@@ -64,7 +66,8 @@ TEST(Scale, TakesAScalarFromASecondBottom) {
 }
 
 TEST(Scale, StartsWithOneUnlessAFillerSaysOtherwise) {
-  const MadeLayer plain("type: 'Scale'", "", {{2, 3}}), filled("type: 'Scale' scale_param { filler { value: 5 } }", "", {{2, 3}});
+  const MadeLayer plain("type: 'Scale'", "", {{2, 3}}),
+      filled("type: 'Scale' scale_param { filler { value: 5 } }", "", {{2, 3}});
   EXPECT_EQ(plain.shapes.w[0].filler.value(), 1);
   EXPECT_EQ(filled.shapes.w[0].filler.value(), 5);
 }
@@ -86,9 +89,12 @@ TEST(Bias, TakesItFromASecondBottom) {
 
 TEST(Scale, ExplainsWhatIsWrong) {
   expect_field_error("type: 'Scale' scale_param { axis: 4 }", {{1, 2, 3, 4}}, "scale_param.axis", "does not exist");
-  expect_field_error("type: 'Scale' scale_param { num_axes: -2 }", {{1, 2, 3, 4}}, "scale_param.num_axes", "least is -1");
-  expect_field_error("type: 'Scale' scale_param { axis: 2 num_axes: 3 }", {{1, 2, 3, 4}}, "scale_param.num_axes", "more than bottom[0] has");
-  expect_field_error("type: 'Scale' bottom: 'x' bottom: 'g'", {{1, 2, 3}, {3}}, "bottom[1]", "does not match bottom[0]");
+  expect_field_error("type: 'Scale' scale_param { num_axes: -2 }", {{1, 2, 3, 4}}, "scale_param.num_axes",
+                     "least is -1");
+  expect_field_error("type: 'Scale' scale_param { axis: 2 num_axes: 3 }", {{1, 2, 3, 4}}, "scale_param.num_axes",
+                     "more than bottom[0] has");
+  expect_field_error("type: 'Scale' bottom: 'x' bottom: 'g'", {{1, 2, 3}, {3}}, "bottom[1]",
+                     "does not match bottom[0]");
   expect_field_error("type: 'Bias' bottom: 'x' bottom: 'b'", {{1, 2, 3}, {2, 3, 1}}, "bottom[1]", "does not match");
   expect_field_error("type: 'Bias' bias_param { axis: -4 }", {{1, 2, 3}}, "bias_param.axis", "does not exist");
 }

@@ -48,7 +48,8 @@ TEST(Softmax, DoesNotOverflow) {
 }
 
 TEST(Softmax, ExplainsAnAxisThatDoesNotExist) {
-  expect_field_error("type: 'Softmax' softmax_param { axis: 2 }", {{3, 5}}, "softmax_param.axis", "axis 2 does not exist");
+  expect_field_error("type: 'Softmax' softmax_param { axis: 2 }", {{3, 5}}, "softmax_param.axis",
+                     "axis 2 does not exist");
 }
 
 }  // namespace

@@ -33,11 +33,15 @@ Arrays loss_of(const Arrays& x, const Rule& rule) {
     counted += 1;
     loss -= std::log(std::max(p[at(int64_t(label))], double(FLT_MIN)));
   }
-  const double by = rule.by == By::kAll ? double(outer * inner) : rule.by == By::kCounted ? counted : rule.by == By::kOuter ? double(outer) : 1;
+  const double by = rule.by == By::kAll       ? double(outer * inner)
+                    : rule.by == By::kCounted ? counted
+                    : rule.by == By::kOuter   ? double(outer)
+                                              : 1;
   return {Array(Shape(), loss / std::max(1.0, by)), p};
 }
 
-LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule, bool shows_p = false) {
+LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule,
+                    bool shows_p = false) {
   return {
       .layer = "type: 'SoftmaxWithLoss' top: 'loss' " + std::string(shows_p ? "top: 'p' " : "") + options,
       .x = {random(shape, 1, -3, 3), random_labels(labels, 2, shape[rule.axis])},
@@ -97,18 +101,22 @@ TEST(SoftmaxWithLoss, NamesALabelThatIsNoClass) {
     }
     return "no error";
   };
-  EXPECT_NE(message({3, 10}, Array({3}, {0, 9, 10})).find("label 10 of item 2 is not one of the 10 classes"), std::string::npos);
+  EXPECT_NE(message({3, 10}, Array({3}, {0, 9, 10})).find("label 10 of item 2 is not one of the 10 classes"),
+            std::string::npos);
   EXPECT_NE(message({3, 10}, Array({3}, {-1, -2, 0})).find("label -2 of item 1"), std::string::npos);
   EXPECT_NE(message({3, 10}, Array({3}, {0.5, 0, 0})).find("label 0.5 of item 0"), std::string::npos);
-  EXPECT_NE(message({1, 2, 1, 3}, Array({1, 1, 3}, {0, 1, NAN})).find("label nan of item 0, place 2"), std::string::npos);
+  EXPECT_NE(message({1, 2, 1, 3}, Array({1, 1, 3}, {0, 1, NAN})).find("label nan of item 0, place 2"),
+            std::string::npos);
   EXPECT_EQ(message({3, 10}, Array({3}, {-1, 9, 0})), "no error");
 }
 
 TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
-  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 10}}, "bottom[1]", "there are 40 labels (4x10) for 4 predictions (4x10)");
-  expect_field_error("type: 'SoftmaxWithLoss' softmax_param { axis: 5 }", {{4, 10}, {4}}, "softmax_param.axis", "does not exist");
-  expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4}}, "loss_param.label_smoothing",
-                     "not available");
+  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 10}}, "bottom[1]",
+                     "there are 40 labels (4x10) for 4 predictions (4x10)");
+  expect_field_error("type: 'SoftmaxWithLoss' softmax_param { axis: 5 }", {{4, 10}, {4}}, "softmax_param.axis",
+                     "does not exist");
+  expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4}},
+                     "loss_param.label_smoothing", "not available");
 }
 
 }  // namespace
