@@ -34,23 +34,23 @@ struct Problem {
            describe({Shape(std::vector<int64_t>(y)), DType::kF32, s.y_layout})};
   }
 
-  /// The storages worth trying, best first.
-  std::vector<Storages> storages() const {
+  /// The storages worth trying, best first; `for_dx` in backward_data.
+  std::vector<Storages> storages(bool for_dx) const {
     const Storages first_layer{Desc(x, kF32, Tag::nchw), Desc(y, kF32, Tag::nChw16c)};
     const Storages blocked{Desc(x, kF32, Tag::nChw16c), Desc(y, kF32, Tag::nChw16c)};
     const Storages last{Desc(x, kF32, Tag::nhwc), Desc(y, kF32, Tag::nhwc)};
     if (conv_suits_plain_x(shape.c, shape.groups)) return {own, first_layer, last, blocked};
     if (!conv_suits_blocks(shape.c, shape.k, shape.groups)) return {own, last};
-    return padding_costs_more_than_reorders() ? std::vector{last, own, blocked} : std::vector{own, blocked, last};
+    return padding_costs_more_than_reorders(for_dx) ? std::vector{last, own, blocked} : std::vector{own, blocked, last};
   }
 
-  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is, and copies of x and y: measured, moving an
-  /// element takes the time of about 100 multiplications.
-  bool padding_costs_more_than_reorders() const {
-    const auto padded = [](int64_t channels) { return double((channels + 15) / 16 * 16); };
-    const double macs = double(shape.macs()), waste = padded(shape.c) / double(shape.c) * padded(shape.k) / double(shape.k);
+  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is (backward_data pads c all the same), and
+  /// copies of x and y: measured, moving an element takes the time of about 100 multiplications.
+  bool padding_costs_more_than_reorders(bool for_dx) const {
+    const auto padding = [](int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); };
+    const double waste = padding(shape.k) * (for_dx ? 1 : padding(shape.c)) - 1;
     const double moved = double(shape.x().shape.count()) + double(shape.y().shape.count());
-    return shape.groups == 1 && macs * (waste - 1) > 100 * moved;
+    return shape.groups == 1 && double(shape.macs()) * waste > 100 * moved;
   }
 
   ConvShape shape;
@@ -66,7 +66,7 @@ bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find(
 template <typename PrimitiveDesc, typename Make>
 std::optional<PrimitiveDesc> first_fast(const Problem& problem, const std::vector<Desc>& weights, std::string& why,
                                         const Make& make) {
-  for (const Storages& s : problem.storages())
+  for (const Storages& s : problem.storages(std::is_same_v<PrimitiveDesc, BackwardData::primitive_desc>))
     for (const Desc& w : weights) {
       auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(s, w); });
       if (pd && is_fast(impl_of(*pd))) return pd;
