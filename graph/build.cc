@@ -177,9 +177,11 @@ class Builder {
     const bool in_place = i < config.bottom_size() && config.bottom(i) == name;
     if (before != graph_.names.end() && !in_place) {
       const Value& first = graph_.values[size_t(before->second)];
-      complain(source, field, label(config) + " makes '" + name + "', which another layer makes already",
+      const bool own = first.producer == NodeId(graph_.nodes.size());  // this very layer, which is no node yet
+      complain(source, field, label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
                "give it another name, or run in place with bottom and top at the same position",
-               {{graph_.place(graph_.nodes[size_t(first.producer)]), "'" + name + "' is made here"}});
+               {{own ? graph_.place_of_layer(source) : graph_.place(graph_.nodes[size_t(first.producer)]),
+                 "'" + name + "' is made here"}});
       return;
     }
     Value value;

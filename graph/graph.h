@@ -76,7 +76,7 @@ struct BuildOptions {
   bool open_data = true;
   bool fuse = true;
   bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused
-  int data_threads = 1;
+  int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run

@@ -47,7 +47,7 @@ class DataLayer : public Layer {
   static data::PipelineOptions pipeline_options(const LayerOptions& options) {
     data::DataOptions data;
     data.phase = options.phase;
-    data.default_threads = options.data_threads;
+    data.forced_threads = options.data_threads;
     data.seed = options.seed;
     return data::make_pipeline_options(options.config, data, options.open_data);
   }

@@ -25,7 +25,7 @@ namespace cortado {
 struct LayerOptions {
   const caffe::LayerParameter& config;
   caffe::Phase phase = caffe::TRAIN;
-  int data_threads = 1;      ///< decoding threads of data layers that do not set their own
+  int data_threads = 0;      ///< decoding threads, whatever data_param says; 0: what it says
   uint64_t seed = 1;         ///< of data order and augmentation
   bool open_data = true;     ///< false: datasets are not touched; shapes that only they know come out unknown
 };

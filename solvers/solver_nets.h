@@ -15,7 +15,7 @@ struct SolverOptions {
   std::vector<std::string> weights;  ///< files to start from, in order; replaces the solver's `weights`. Each may be a
                                      ///< list separated by commas
   std::string snapshot;              ///< what to resume from: "", a path, or "auto"
-  int data_threads = 1;
+  int data_threads = 0;              ///< decoding threads; 0: what each data layer says
   bool fuse = true;
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
 };

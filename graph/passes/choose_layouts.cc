@@ -72,7 +72,7 @@ class Chooser {
       Node reorder;
       reorder.type = "Reorder";
       reorder.name = value(from).name + "_as_" + name_of(layout);
-      reorder.layer = find_layer_type("Reorder")->make({reorder_config(), graph_.phase(), 1, 1, false});
+      reorder.layer = find_layer_type("Reorder")->make({reorder_config(), graph_.phase(), 0, 1, false});
       reorder.layer->infer({value(from).shape});
       reorder.x = {from};
       reorder.y = {found->second};

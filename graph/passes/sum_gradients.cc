@@ -41,7 +41,7 @@ Node make_split(Graph& graph, const Split& split) {
   Node node;
   node.type = "Split";
   node.name = value.name + "_" + producer.name + "_" + std::to_string(value.producer_output) + "_split";
-  node.layer = find_layer_type("Split")->make({split_config(), graph.phase(), 1, 1, false});
+  node.layer = find_layer_type("Split")->make({split_config(), graph.phase(), 0, 1, false});
   node.x = {split.value};
   node.wants_dx = {true};
   node.runs_backward = true;
