@@ -67,7 +67,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         weights = trained(program, name, iterations, folder)
-        image = numpy.random.default_rng(1).standard_normal((1, *shape), dtype=numpy.float32)
+        image = numpy.random.default_rng(1).random((1, *shape), dtype=numpy.float32)
         numpy.save(folder / 'data.npy', image)
         run(folder, program, 'infer', '--cpu', '--model=%s' % deploy, '--weights=%s' % weights, '--input', 'data=data.npy',
             '--output', 'prob=prob.npy', '--output', '%s=scores.npy' % scores)

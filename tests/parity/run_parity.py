@@ -113,7 +113,7 @@ def check_refused(program, work, kind):
     code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
     if code == 0:
         return ['layer type %s exists now: take the case out of later.txt' % kind]
-    return [] if code == 3 and kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
+    return [] if code == 3 and "'%s'" % kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
 def main():
