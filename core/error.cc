@@ -55,8 +55,12 @@ std::string Place::str() const {
   return file + ":" + std::to_string(line) + (column > 0 ? ":" + std::to_string(column) : "");
 }
 
-Error::Error(ExitCode code, std::string message, std::string hint)
-    : Error(code, Mistake{{}, std::move(message), std::move(hint), {}}) {}
+Error::Error(ExitCode code, std::string message, std::string hint) : code_(code) {
+  Mistake& mistake = mistakes_.emplace_back();
+  mistake.message = std::move(message);
+  mistake.hint = std::move(hint);
+  text_ = render_all(mistakes_);
+}
 
 Error::Error(ExitCode code, Mistake mistake) : Error(code, std::vector<Mistake>{std::move(mistake)}) {}
 
