@@ -5,6 +5,7 @@
 // equal scores everywhere are 0 % right. (NVIDIA's and Intel's Caffe let ties favour the higher class.) NaN scores
 // count against it too, where Caffe would call such a sample right. Samples with ignore_label do not count.
 
+#include <algorithm>
 #include <vector>
 
 #include "core/error.h"
@@ -34,7 +35,6 @@ class AccuracyLayer : public Layer {
   const caffe::AccuracyParameter& param_;
   bool per_class_;
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
-  std::vector<int64_t> seen_, right_;  ///< per class
 };
 
 LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
@@ -58,9 +58,9 @@ LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
 }
 
 LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context&) {
-  seen_.resize(size_t(classes_));
-  right_.resize(size_t(classes_));
-  return {};
+  LayerNeeds needs;
+  if (per_class_) needs.forward_scratch = checked_mul(2 * classes_, sizeof(int64_t));
+  return needs;
 }
 
 /// The label as a class number. Throws Error(kData).
@@ -81,8 +81,9 @@ bool AccuracyLayer::right(const float* scores, int64_t label) const {
 }
 
 void AccuracyLayer::forward(Context&, const Operands& io) {
-  seen_.assign(seen_.size(), 0);
-  right_.assign(right_.size(), 0);
+  int64_t* seen = per_class_ ? static_cast<int64_t*>(io.scratch) : nullptr;
+  int64_t* right_of = per_class_ ? seen + classes_ : nullptr;
+  if (per_class_) std::fill_n(seen, 2 * classes_, 0);
   int64_t samples = 0, all_right = 0;
   const float* labels = io.x[1].f32();
   for (int64_t i = 0; i < outer_ * inner_; ++i) {
@@ -91,13 +92,13 @@ void AccuracyLayer::forward(Context&, const Operands& io) {
     const bool is_right = right(io.x[0].f32() + i / inner_ * classes_ * inner_ + i % inner_, label);
     samples += 1;
     all_right += is_right;
-    seen_[size_t(label)] += 1;
-    right_[size_t(label)] += is_right;
+    if (!per_class_) continue;
+    seen[label] += 1;
+    right_of[label] += is_right;
   }
   io.y[0].f32()[0] = samples > 0 ? float(double(all_right) / double(samples)) : 0;
-  if (!per_class_) return;
-  for (size_t c = 0; c < seen_.size(); ++c)
-    io.y[1].f32()[c] = seen_[c] > 0 ? float(double(right_[c]) / double(seen_[c])) : 0;
+  for (int64_t c = 0; per_class_ && c < classes_; ++c)
+    io.y[1].f32()[c] = seen[c] > 0 ? float(double(right_of[c]) / double(seen[c])) : 0;
 }
 
 const RegisterLayer registered({

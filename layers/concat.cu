@@ -5,6 +5,7 @@
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 #include "layers/strips.h"
+#include "layers/words.h"
 
 namespace cortado {
 
@@ -40,7 +41,7 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
     if (rest.axes() == y.axes()) rest[axis_] = y[axis_];
     if (rest != y)
       throw FieldError(
-          "bottom[" + std::to_string(i) + "]", "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
+          entry("bottom", int64_t(i)), "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
           "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
     y[axis_] += x[i][axis_];
   }

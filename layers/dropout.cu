@@ -1,4 +1,5 @@
-// Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in testing.
+// Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in
+// testing.
 //
 // The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved;
 // a resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan

@@ -24,7 +24,7 @@ class DummyDataLayer : public Layer {
     for (int i = 0; i < tops_; ++i) {
       shapes.y.push_back(shape(i));
       const int from = param_.data_filler_size() == 1 ? 0 : i;
-      check_filler(filler(i), shapes.y.back(), "dummy_data_param.data_filler[" + std::to_string(from) + "]");
+      check_filler(filler(i), shapes.y.back(), entry("dummy_data_param.data_filler", from));
     }
     return shapes;
   }
@@ -47,7 +47,7 @@ class DummyDataLayer : public Layer {
  private:
   void check_count(const std::string& field, int count, bool none_will_do = false) const {
     if (count == 1 || count == tops_ || (count == 0 && none_will_do)) return;
-    throw FieldError("dummy_data_param." + field,
+    throw FieldError(miscounted("dummy_data_param." + field, count, tops_),
                      count_of(count, "entry", "entries") + " for " + count_of(tops_, "top", "tops"),
                      "write one for each top, or one for all");
   }
@@ -61,10 +61,10 @@ class DummyDataLayer : public Layer {
     if (param_.num_size() == 0) {
       check_count("shape", param_.shape_size());
       const int from = param_.shape_size() == 1 ? 0 : top;
-      return shape_of(param_.shape(from), "dummy_data_param.shape[" + std::to_string(from) + "]");
+      return shape_of(param_.shape(from), entry("dummy_data_param.shape", from));
     }
     if (param_.shape_size() > 0)
-      throw FieldError("dummy_data_param.num", "shape and num are both set",
+      throw FieldError("dummy_data_param.num[0]", "shape and num are both set",
                        "num, channels, height, width are the old way: keep shape");
     caffe::BlobShape old_way;
     const auto add = [&](const std::string& field, const google::protobuf::RepeatedField<uint32_t>& list) {
@@ -75,7 +75,7 @@ class DummyDataLayer : public Layer {
     add("channels", param_.channels());
     add("height", param_.height());
     add("width", param_.width());
-    return shape_of(old_way, "dummy_data_param.num");
+    return shape_of(old_way, "dummy_data_param.num[0]");
   }
 
   const caffe::DummyDataParameter& param_;

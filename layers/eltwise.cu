@@ -85,7 +85,7 @@ class EltwiseLayer : public Layer {
       : operation_(options.config.eltwise_param().operation()),
         coeff_(options.config.eltwise_param().coeff().begin(), options.config.eltwise_param().coeff().end()) {
     if (operation_ == EltwiseParameter::PROD && !coeff_.empty())
-      throw FieldError("eltwise_param.coeff", "a product takes no coefficients", "they belong to operation: SUM");
+      throw FieldError("eltwise_param.coeff[0]", "a product takes no coefficients", "they belong to operation: SUM");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -115,7 +115,7 @@ LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
   if (operation_ == EltwiseParameter::MAX && x.size() > 256)
     throw FieldError("bottom[256]", "a maximum takes at most 256 bottoms, not " + std::to_string(x.size()));
   if (operation_ == EltwiseParameter::SUM && !coeff_.empty() && coeff_.size() != x.size())
-    throw FieldError("eltwise_param.coeff",
+    throw FieldError(miscounted("eltwise_param.coeff", int64_t(coeff_.size()), int64_t(x.size())),
                      count_of(int64_t(coeff_.size()), "coefficient", "coefficients") + " for " +
                          count_of(int64_t(x.size()), "bottom", "bottoms"),
                      "write one for each bottom, or none");

@@ -16,12 +16,12 @@ class InputLayer : public Layer {
     const int tops = options.config.top_size();
     if (param.shape_size() != 1 && param.shape_size() != tops)
       throw FieldError(
-          "input_param.shape",
+          miscounted("input_param.shape", param.shape_size(), tops),
           count_of(param.shape_size(), "shape", "shapes") + " for " + count_of(tops, "top", "tops"),
           "write one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
     for (int i = 0; i < tops; ++i) {
       const int from = param.shape_size() == 1 ? 0 : i;
-      shapes_.push_back(shape_of(param.shape(from), "input_param.shape[" + std::to_string(from) + "]"));
+      shapes_.push_back(shape_of(param.shape(from), entry("input_param.shape", from)));
     }
   }
 

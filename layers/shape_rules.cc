@@ -17,8 +17,7 @@ int axis_of(const Shape& shape, int64_t axis, const std::string& field) {
 void require_same_shapes(const std::vector<Shape>& x) {
   for (size_t i = 1; i < x.size(); ++i)
     if (x[i] != x[0])
-      throw FieldError("bottom[" + std::to_string(i) + "]",
-                       "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
+      throw FieldError(entry("bottom", int64_t(i)), "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
                        "all bottoms must have one shape; nothing is broadcast");
 }
 

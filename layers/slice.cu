@@ -2,6 +2,8 @@
 // or into equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as
 // zero.
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
@@ -21,7 +23,7 @@ class SliceLayer : public Layer {
                        "slice_dim is the old name: keep axis");
     if (param_.slice_point_size() > 0 && param_.slice_point_size() != tops_ - 1)
       throw FieldError(
-          "slice_param.slice_point",
+          miscounted("slice_param.slice_point", param_.slice_point_size(), tops_ - 1),
           count_of(param_.slice_point_size(), "slice_point", "slice_points") + " for " + count_of(tops_, "top", "tops"),
           "write one for each top but the first, or none for equal parts");
   }
@@ -56,9 +58,10 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
   for (int i = 0; i < tops_; ++i) {
     const int64_t end = i + 1 < tops_ ? int64_t(param_.slice_point(i)) : whole;
     if (end <= start || end > whole)
-      throw FieldError("slice_param.slice_point",
-                       "the part from " + std::to_string(start) + " to " + std::to_string(end) + " of axis " +
-                           std::to_string(axis_) + " is empty",
+      throw FieldError(entry("slice_param.slice_point", std::min(i, tops_ - 2)),
+                       "top[" + std::to_string(i) + "] would go from " + std::to_string(start) + " to " +
+                           std::to_string(end) + " of axis " + std::to_string(axis_) + ", whose extent is " +
+                           std::to_string(whole),
                        "slice_points grow strictly, from above 0 to below " + std::to_string(whole));
     list.push_back(end - start);
     start = end;

@@ -45,12 +45,13 @@ TEST(DummyData, DrawsAnewInEachPassAndForEachTop) {
 
 TEST(DummyData, CountsItsEntries) {
   const std::string three = "type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { ";
-  expect_field_error(three + "}", {}, "dummy_data_param.shape", "0 entries for 3 tops");
-  expect_field_error(three + "shape {} data_filler {} data_filler {} }", {}, "dummy_data_param.data_filler",
+  expect_field_error(three + "}", {}, "dummy_data_param.shape[0]", "0 entries for 3 tops");
+  expect_field_error(three + "shape {} data_filler {} data_filler {} }", {}, "dummy_data_param.data_filler[0]",
                      "2 entries for 3 tops");
-  expect_field_error(three + "num: 1 num: 2 channels: 1 height: 1 width: 1 }", {}, "dummy_data_param.num", "2 entries");
-  expect_field_error(three + "num: 1 height: 1 width: 1 }", {}, "dummy_data_param.channels", "0 entries");
-  expect_field_error(three + "num: 1 shape {} }", {}, "dummy_data_param.num", "both");
+  expect_field_error(three + "num: 1 num: 2 channels: 1 height: 1 width: 1 }", {}, "dummy_data_param.num[0]",
+                     "2 entries");
+  expect_field_error(three + "num: 1 height: 1 width: 1 }", {}, "dummy_data_param.channels[0]", "0 entries");
+  expect_field_error(three + "num: 1 shape {} }", {}, "dummy_data_param.num[0]", "both");
   expect_field_error(three + "shape {} data_filler { type: 'uniforn' } }", {}, "dummy_data_param.data_filler[0].type",
                      "uniforn");
 }

@@ -134,10 +134,10 @@ TEST(Eltwise, NamesBothShapesThatDiffer) {
 }
 
 TEST(Eltwise, CountsCoefficients) {
-  expect_field_error("type: 'Eltwise' eltwise_param { coeff: 1 }", {{2}, {2}}, "eltwise_param.coeff",
+  expect_field_error("type: 'Eltwise' eltwise_param { coeff: 1 }", {{2}, {2}}, "eltwise_param.coeff[0]",
                      "1 coefficient for 2 bottoms");
   expect_field_error("type: 'Eltwise' eltwise_param { operation: PROD coeff: 1 coeff: 1 }", {{2}, {2}},
-                     "eltwise_param.coeff", "product");
+                     "eltwise_param.coeff[0]", "product");
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ TEST(Input, HasTheShapeItSays) {
 
 TEST(Input, RefusesShapesThatCannotBe) {
   const std::string three = "type: 'Input' top: 'a' top: 'b' top: 'c' input_param { ";
-  expect_field_error(three + "}", {}, "input_param.shape", "0 shapes for 3 tops");
-  expect_field_error(three + "shape {} shape {} }", {}, "input_param.shape", "2 shapes for 3 tops");
+  expect_field_error(three + "}", {}, "input_param.shape[0]", "0 shapes for 3 tops");
+  expect_field_error(three + "shape {} shape {} }", {}, "input_param.shape[0]", "2 shapes for 3 tops");
   expect_field_error(three + "shape { dim: 1 dim: -1 } }", {}, "input_param.shape[0]", "-1 is negative");
   expect_field_error(three + "shape { dim: 1000000000000 dim: 1000000000000 } }", {}, "input_param.shape[0]",
                      "overflows");

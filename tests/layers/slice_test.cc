@@ -46,11 +46,11 @@ TEST(Slice, RefusesWhatDoesNotFit) {
   const std::string two = "type: 'Slice' top: 'a' top: 'b' slice_param { ",
                     three = "type: 'Slice' top: 'a' top: 'b' top: 'c' slice_param { ";
   expect_field_error(two + "}", {{2, 5}}, "slice_param", "extent 5 does not divide into 2 equal parts");
-  expect_field_error(three + "slice_point: 2 }", {{2, 5}}, "slice_param.slice_point", "1 slice_point for 3 tops");
-  expect_field_error(three + "slice_point: 3 slice_point: 3 }", {{2, 5}}, "slice_param.slice_point", "from 3 to 3");
-  expect_field_error(two + "slice_point: 0 }", {{2, 5}}, "slice_param.slice_point", "from 0 to 0");
-  expect_field_error(two + "slice_point: 5 }", {{2, 5}}, "slice_param.slice_point", "from 5 to 5");
-  expect_field_error(two + "slice_point: 4000000000 }", {{2, 5}}, "slice_param.slice_point", "4000000000");
+  expect_field_error(three + "slice_point: 2 }", {{2, 5}}, "slice_param.slice_point[0]", "1 slice_point for 3 tops");
+  expect_field_error(three + "slice_point: 3 slice_point: 3 }", {{2, 5}}, "slice_param.slice_point[1]", "from 3 to 3");
+  expect_field_error(two + "slice_point: 0 }", {{2, 5}}, "slice_param.slice_point[0]", "from 0 to 0");
+  expect_field_error(two + "slice_point: 5 }", {{2, 5}}, "slice_param.slice_point[0]", "from 5 to 5");
+  expect_field_error(two + "slice_point: 4000000000 }", {{2, 5}}, "slice_param.slice_point[0]", "4000000000");
   expect_field_error(two + "axis: 2 slice_point: 1 }", {{2, 5}}, "slice_param.axis", "axis 2 does not exist");
   expect_field_error(two + "axis: 1 slice_dim: 1 }", {{2, 5}}, "slice_param.slice_dim", "both");
 }
