@@ -97,10 +97,10 @@ PoolRequest request(const Shape& x, int64_t kernel_h, int64_t kernel_w, int64_t 
 
 std::vector<PoolRequest> requests() {
   const std::vector<PoolRequest> geometries = {
-      request({2, 20, 6, 8}, 2, 2, 2, 0), request({2, 32, 7, 9}, 3, 3, 2, 0), request({1, 20, 6, 5}, 3, 3, 1, 1),
-      request({1, 16, 6, 8}, 3, 3, 2, 1), request({1, 20, 4, 6}, 2, 2, 2, 1), request({3, 3, 5, 7}, 5, 7, 1, 0),
-      request({1, 5, 9, 4}, 4, 2, 3, 1),  request({1, 20, 5, 7}, 1, 1, 3, 0), request({1, 20, 18, 17}, 18, 17, 1, 0),
-      request({2, 1, 40, 40}, 3, 2, 2, 0)};
+      request({2, 20, 6, 8}, 2, 2, 2, 0), request({2, 32, 7, 9}, 3, 3, 2, 0),     request({1, 20, 6, 5}, 3, 3, 1, 1),
+      request({1, 16, 6, 8}, 3, 3, 2, 1), request({1, 20, 6, 9}, 3, 3, 3, 0),     request({2, 16, 9, 11}, 3, 3, 1, 0),
+      request({1, 20, 4, 6}, 2, 2, 2, 1), request({3, 3, 5, 7}, 5, 7, 1, 0),      request({1, 5, 9, 4}, 4, 2, 3, 1),
+      request({1, 20, 5, 7}, 1, 1, 3, 0), request({1, 20, 18, 17}, 18, 17, 1, 0), request({2, 1, 40, 40}, 3, 2, 2, 0)};
   std::vector<PoolRequest> list;
   for (PoolRequest r : geometries)
     for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
