@@ -1,6 +1,6 @@
 #include "kernels/weight_format.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace cortado::kernels {
 
@@ -14,12 +14,12 @@ bool WeightFormat::operator==(const WeightFormat& other) const {
 
 void WeightFormat::to_plain(Context& context, const void* stored, float* plain) const {
   if (opaque_) return opaque_->to_plain(context, stored, plain);
-  std::memcpy(plain, stored, size_t(bytes()));
+  std::copy_n(static_cast<const float*>(stored), shape_.count(), plain);
 }
 
 void WeightFormat::from_plain(Context& context, const float* plain, void* stored) const {
   if (opaque_) return opaque_->from_plain(context, plain, stored);
-  std::memcpy(stored, plain, size_t(bytes()));
+  std::copy_n(plain, shape_.count(), static_cast<float*>(stored));
 }
 
 }  // namespace cortado::kernels
