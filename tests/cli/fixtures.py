@@ -1,5 +1,5 @@
 """Small files for transcripts, made by hand so that they can also be made wrong. Standard library only."""
-import gzip, math, os, random, shutil, struct, subprocess, zlib
+import gzip, os, random, shutil, struct, subprocess
 
 
 # Protobuf's wire format
@@ -49,7 +49,8 @@ def idx(images, labels, n=64, h=8, w=8, classes=4, seed=1):
 def npy(path, shape, values):
     head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % ''.join('%d,' % d for d in shape)
     head += ' ' * (-(len(head) + 11) % 64) + '\n'
-    write(path, b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<%df' % len(values), *values))
+    data = struct.pack('<%df' % len(values), *values)
+    write(path, b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + data)
 
 def ppm(path, h=8, w=8, color=(200, 100, 50)):
     os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
@@ -108,7 +109,8 @@ solver_mode: CPU
 snapshot_prefix: "%(prefix)s"
 '''
 
-def small_net(path='net.prototxt', source='train_lmdb', batch=8, outputs=4, transform='transform_param { scale: 0.00390625 }'):
+def small_net(path='net.prototxt', source='train_lmdb', batch=8, outputs=4,
+              transform='transform_param { scale: 0.00390625 }'):
     write(path, (SMALL_NET % dict(source=source, batch=batch, outputs=outputs, transform=transform)).encode())
 
 def small_solver(path='solver.prototxt', net='net.prototxt', iters=20, prefix='snap', more=''):

@@ -24,13 +24,15 @@ def wait_for(path, process):
         time.sleep(0.001)
 
 def killed_run(place, threads, delay):
-    """Returns where it was resumed, or None if it had ended by itself."""
-    place.clear()
-    process = subprocess.Popen(command(place, threads), cwd=place.name, stderr=subprocess.DEVNULL)
-    wait_for(place.path('snap_iter_100.solverstate'), process)
-    time.sleep(delay)
-    process.send_signal(signal.SIGKILL)
-    if process.wait() == 0: return None
+    """Kills a training `delay` seconds after iteration 100, or sooner where it ended before; returns where it was resumed."""
+    while True:
+        place.clear()
+        process = subprocess.Popen(command(place, threads), cwd=place.name, stderr=subprocess.DEVNULL)
+        wait_for(place.path('snap_iter_100.solverstate'), process)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        if process.wait() != 0: break
+        delay /= 2
     log = train(place, threads, '--snapshot=auto')
     restored = [l for l in log.split('\n') if 'Restoring previous solver status from' in l]
     assert restored, 'began anew instead of going on'
@@ -57,15 +59,13 @@ def main():
     for threads in options.threads:
         half = seconds_after_100(place, threads)
         wanted = weights(place)
-        equal = killed = 0
+        equal = 0
         for _ in range(options.rounds):
-            delay = draw.uniform(0, half)
-            resumed = killed_run(place, threads, delay)
-            killed += resumed is not None
-            equal += weights(place) == wanted
-            print('threads %d: killed %.3f s after iteration 100, resumed from %s: %s' %
-                  (threads, delay, resumed, 'equal' if weights(place) == wanted else 'DIFFERENT'))
-        print('threads %d: %d of %d equal, %d killed (seed %d)' % (threads, equal, options.rounds, killed, options.seed))
+            resumed = killed_run(place, threads, draw.uniform(0, half))
+            same = weights(place) == wanted
+            equal += same
+            print('threads %d: killed, resumed from %s: %s' % (threads, resumed, 'equal' if same else 'DIFFERENT'))
+        print('threads %d: %d of %d equal (seed %d)' % (threads, equal, options.rounds, options.seed))
         assert equal == options.rounds
 
 

@@ -60,7 +60,9 @@ def play_run(rest, lines, folder, env, verbose):
         match = re.match(r'(2?)>([~!]?) ?(.*)$', line)
         if not match: raise SystemExit('not an expectation: ' + line)
         if not holds(match[2], match[3], err if match[1] else out): wrong.append('not so: ' + line)
-    if wrong or verbose: wrong += ['stdout | ' + l for l in out.split('\n')[:40] if l] + ['stderr | ' + l for l in err.split('\n')[:40] if l]
+    if wrong or verbose:
+        for name, text in (('stdout', out), ('stderr', err)):
+            wrong += ['%s | %s' % (name, line) for line in text.split('\n')[:40] if line]
     return wrong
 
 
@@ -70,7 +72,8 @@ def play(path, exe, verbose):
     with tempfile.TemporaryDirectory() as tmp:
         bin_folder, folder = tmp + '/bin', tmp + '/work'
         os.mkdir(bin_folder), os.mkdir(folder)
-        for name in ('cortado', 'caffe', 'convert_imageset', 'compute_image_mean'): os.symlink(exe, bin_folder + '/' + name)
+        for name in ('cortado', 'caffe', 'convert_imageset', 'compute_image_mean'):
+            os.symlink(exe, bin_folder + '/' + name)
         env = dict(os.environ, PATH=bin_folder + ':' + PATH, OMP_WAIT_POLICY='passive')
         os.environ['PATH'] = env['PATH']  # for what fixtures run
         names = dict(vars(fixtures))
