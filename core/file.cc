@@ -38,8 +38,7 @@ class Descriptor {
 
   int fd() const { return fd_; }
   bool ok() const { return fd_ >= 0; }
-  /// False when the system could not keep what was written.
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
@@ -76,16 +75,6 @@ void reserve(int fd, size_t bytes, const std::string& path) {
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL && error != ENOSYS) fail("reserve space for", path, error);
 }
 
-void write_new_file(const std::string& temporary, const std::string& path, std::string_view content, mode_t mode) {
-  Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode);
-  if (!file.ok()) fail("write", path, errno);
-  reserve(file.fd(), content.size(), path);
-  write_all(file.fd(), content, path);
-  sync(file.fd(), path);
-  if (!file.close()) fail("write", path, errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path, int64_t most) {
@@ -118,34 +107,72 @@ bool file_exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-void write_file_atomically(const std::string& path, std::string_view content) {
+AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   struct stat info;
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
-  if (exists && !S_ISREG(info.st_mode)) {  // a pipe or a device is written to, never replaced
-    Descriptor file(path, O_WRONLY);
-    if (!file.ok()) fail("write", path, errno);
-    write_all(file.fd(), content, path);
-    if (!file.close()) fail("write", path, errno);
-    return;
-  }
-  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  const bool direct = exists && !S_ISREG(info.st_mode);  // a pipe or a device is written to, never replaced
+  if (!direct) temporary_ = path + ".tmp." + std::to_string(::getpid());
+  Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC,
+                  exists ? info.st_mode & 0777 : 0666);
+  if (!file.ok()) fail("write", path, errno);
   try {
-    write_new_file(temporary, path, content, exists ? info.st_mode & 0777 : 0666);
+    if (!direct) reserve(file.fd(), size_t(bytes), path);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    ::unlink(temporary_.c_str());
     throw;
   }
-  sync_folder(path);
+  fd_ = file.release();
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(std::exchange(fd_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::append(std::string_view piece) { write_all(fd_, piece, path_); }
+
+void AtomicFile::commit() {
+  if (!temporary_.empty()) {
+    const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // more may have been reserved than was needed
+    if (end < 0 || ::ftruncate(fd_, end) != 0) fail("write", path_, errno);
+    sync(fd_, path_);
+  }
+  // The descriptor is gone even where close() fails; the file beside is then removed here, not by the destructor.
+  const bool closed = ::close(std::exchange(fd_, -1)) == 0;
+  if (temporary_.empty() && closed) return;
+  if (!closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    fail(closed ? "replace" : "write", path_, error);
+  }
+  sync_folder(path_);
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  AtomicFile file(path, int64_t(content.size()));
+  file.append(content);
+  file.commit();
+}
+
+void Digest::add(std::string_view piece) {
+  const auto* bytes = reinterpret_cast<const Bytef*>(piece.data());
+  crc_ = ::crc32_z(crc_, bytes, piece.size());
+  adler_ = ::adler32_z(adler_, bytes, piece.size());
+  bytes_ += piece.size();
+}
+
+std::string Digest::str() const {
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%08lx%08lx", static_cast<unsigned long long>(bytes_), crc_, adler_);
+  return text;
 }
 
 std::string digest_of(std::string_view content) {
-  const auto* bytes = reinterpret_cast<const Bytef*>(content.data());
-  const auto crc = static_cast<unsigned long>(::crc32_z(0, bytes, content.size()));
-  const auto adler = static_cast<unsigned long>(::adler32_z(1, bytes, content.size()));
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%08lx%08lx", static_cast<unsigned long long>(content.size()), crc, adler);
-  return text;
+  Digest digest;
+  digest.add(content);
+  return digest.str();
 }
 
 std::string join_path(const std::string& folder, const std::string& path) {

@@ -17,8 +17,36 @@ bool file_exists(const std::string& path);
 /// first, so a full disk is noticed before the old content is touched. Throws Error(kIo); the file beside it is removed.
 void write_file_atomically(const std::string& path, std::string_view content);
 
+/// The same for content that comes in pieces, so that it need not lie in memory at once. `bytes` is how much to reserve.
+/// Without commit() the path keeps its old content. A pipe or a device is written to directly.
+class AtomicFile {
+ public:
+  AtomicFile(const std::string& path, int64_t bytes);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void append(std::string_view piece);
+  void commit();  ///< once, last
+
+ private:
+  std::string path_, temporary_;  ///< temporary_ is empty where path_ is written directly
+  int fd_ = -1;
+};
+
 /// The digest of some bytes: their number and their CRC-32 and Adler-32, as 32 hexadecimal digits.
 std::string digest_of(std::string_view content);
+
+/// The same of bytes that come in pieces.
+class Digest {
+ public:
+  void add(std::string_view piece);
+  std::string str() const;
+
+ private:
+  uint64_t bytes_ = 0;
+  unsigned long crc_ = 0, adler_ = 1;
+};
 
 /// `path` joined to `folder` unless it is absolute; lexically simplified neither way.
 std::string join_path(const std::string& folder, const std::string& path);

@@ -139,23 +139,25 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
 caffe::NetParameter Net::to_proto(bool with_diffs) {
   caffe::NetParameter net;
   net.set_name(name());
-  for (const graph::SourceLayer& layer : plan_.graph.layers) {
-    caffe::LayerParameter& out = *net.add_layer();
-    out.CopyFrom(*layer.config);
-    out.clear_blobs();
-    out.set_phase(plan_.graph.phase());
-    for (const graph::WeightId id : layer.weights) {
-      caffe::BlobProto& blob = *out.add_blobs();
-      const Shape& shape = plan_.graph.weights[size_t(id)].spec.shape;
-      set_shape(blob, shape);
-      blob.mutable_data()->Resize(int(shape.count()), 0);
-      plan_.w_formats[size_t(id)].to_plain(context_, weight(id), blob.mutable_data()->mutable_data());
-      if (!with_diffs || !weight_gradient(id)) continue;
-      blob.mutable_diff()->Resize(int(shape.count()), 0);
-      plan_.w_formats[size_t(id)].to_plain(context_, weight_gradient(id), blob.mutable_diff()->mutable_data());
-    }
-  }
+  for (size_t i = 0; i < plan_.graph.layers.size(); ++i) layer_to_proto(i, *net.add_layer(), with_diffs);
   return net;
+}
+
+void Net::layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_diffs) {
+  const graph::SourceLayer& layer = plan_.graph.layers[source];
+  out.CopyFrom(*layer.config);
+  out.clear_blobs();
+  out.set_phase(plan_.graph.phase());
+  for (const graph::WeightId id : layer.weights) {
+    caffe::BlobProto& blob = *out.add_blobs();
+    const Shape& shape = plan_.graph.weights[size_t(id)].spec.shape;
+    set_shape(blob, shape);
+    blob.mutable_data()->Resize(int(shape.count()), 0);
+    plan_.w_formats[size_t(id)].to_plain(context_, weight(id), blob.mutable_data()->mutable_data());
+    if (!with_diffs || !weight_gradient(id)) continue;
+    blob.mutable_diff()->Resize(int(shape.count()), 0);
+    plan_.w_formats[size_t(id)].to_plain(context_, weight_gradient(id), blob.mutable_diff()->mutable_data());
+  }
 }
 
 std::vector<std::pair<std::string, uint64_t>> Net::positions() const {

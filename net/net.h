@@ -68,6 +68,8 @@ class Net {
   int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
   caffe::NetParameter to_proto(bool with_diffs = false);
+  /// The same of one of them, plan().graph.layers[source], for those who write layer by layer.
+  void layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_diffs = false);
 
   /// Where data layers stand: (layer name, records consumed).
   std::vector<std::pair<std::string, uint64_t>> positions() const;

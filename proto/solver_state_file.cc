@@ -70,14 +70,56 @@ caffe::SolverState solver_state_from_bytes(std::string_view content, const std::
   return state;
 }
 
+SolverStateWriter::SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes)
+    : path_(path), file_(path, bytes), head_(std::move(head)) {
+  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So an empty
+  // piece of ours goes first; readers merge the two.
+  caffe::SolverState mark;
+  mark.mutable_training();
+  if (head_.has_training()) file_.append(mark.SerializeAsString());
+  caffe::SolverState first;
+  if (head_.has_iter()) first.set_iter(head_.iter());
+  if (head_.has_learned_net()) first.set_learned_net(head_.learned_net());
+  append(first.SerializeAsString());
+}
+
+void SolverStateWriter::append(const std::string& piece) {
+  bytes_ += int64_t(piece.size());
+  if (bytes_ > std::numeric_limits<int32_t>::max() - 4096)
+    throw Error(ExitCode::kSnapshot, Mistake{{path_, 0, 0, {}}, "a solver state of more than 2 GiB", {}, {}});
+  file_.append(piece);
+  digest_.add(piece);
+}
+
+void SolverStateWriter::add_history(const caffe::BlobProto& blob) {
+  const std::string body = blob.SerializeAsString();
+  append(field_head(caffe::SolverState::kHistoryFieldNumber, body.size()));
+  append(body);
+}
+
+/// The digest is of the message as it would be without the digest itself: the reader computes it so.
+void SolverStateWriter::commit() {
+  caffe::SolverState last;
+  if (head_.has_current_step()) last.set_current_step(head_.current_step());
+  if (head_.has_training()) {
+    *last.mutable_training() = head_.training();
+    last.mutable_training()->clear_self_digest();
+    digest_.add(last.SerializeAsString());
+    last.mutable_training()->set_self_digest(digest_.str());
+  }
+  file_.append(last.SerializeAsString());
+  file_.commit();
+}
+
 void write_solver_state(const std::string& path, const caffe::SolverState& state) {
-  constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
-  if (state.ByteSizeLong() > kMost - 64)
-    throw Error(ExitCode::kSnapshot,
-                Mistake{{path, 0, 0, {}}, "a solver state of more than " + std::to_string(kMost) + " bytes", {}, {}});
-  caffe::SolverState signed_state = state;
-  if (state.has_training()) signed_state.mutable_training()->set_self_digest(self_digest(state));
-  write_file_atomically(path, signed_state.SerializeAsString());
+  caffe::SolverState head;
+  if (state.has_iter()) head.set_iter(state.iter());
+  if (state.has_learned_net()) head.set_learned_net(state.learned_net());
+  if (state.has_current_step()) head.set_current_step(state.current_step());
+  if (state.has_training()) *head.mutable_training() = state.training();
+  SolverStateWriter writer(path, std::move(head), int64_t(state.ByteSizeLong()));
+  for (const caffe::BlobProto& blob : state.history()) writer.add_history(blob);
+  writer.commit();
 }
 
 }  // namespace cortado

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/file.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {
@@ -13,7 +14,27 @@ namespace cortado {
 caffe::SolverState read_solver_state(const std::string& path);
 caffe::SolverState solver_state_from_bytes(std::string_view content, const std::string& path);
 
-/// Writes a state atomically; where it has `training`, with its own digest.
+/// Writes a .solverstate blob by blob, so that the history, as large as the weights, does not lie in memory once more.
+/// Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kIo).
+class SolverStateWriter {
+ public:
+  /// `head`: all but the history; where it has `training`, the file gets its own digest. `bytes`: about how large the file
+  /// will be; the space is reserved first.
+  SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes);
+  void add_history(const caffe::BlobProto& blob);
+  void commit();
+
+ private:
+  void append(const std::string& piece);
+
+  std::string path_;
+  AtomicFile file_;
+  caffe::SolverState head_;
+  Digest digest_;
+  int64_t bytes_ = 0;
+};
+
+/// A state at hand, history included, written in one call.
 void write_solver_state(const std::string& path, const caffe::SolverState& state);
 
 }  // namespace cortado

@@ -80,15 +80,18 @@ void check_kind(const WireFile& file, FileKind wanted) {
   file.fail(describe(kind) + ", where " + describe(wanted) + " is expected", advice_for(kind));
 }
 
-std::string serialized(const google::protobuf::MessageLite& message, const std::string& path) {
+void check_size(size_t bytes, const std::string& path) {
   constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
-  const size_t bytes = message.ByteSizeLong();
   if (bytes > kMost)
     throw Error(ExitCode::kSnapshot,
                 Mistake{{path, 0, 0, {}},
                         std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
                         "snapshot_diff: false halves the size of weights",
                         {}});
+}
+
+std::string serialized(const google::protobuf::MessageLite& message, const std::string& path) {
+  check_size(message.ByteSizeLong(), path);
   return message.SerializePartialAsString();
 }
 
@@ -106,10 +109,36 @@ std::vector<LayerWeights> read_weights(const std::string& path, std::string* dig
   return weights_from_bytes(content, path);
 }
 
+WeightsWriter::WeightsWriter(const std::string& path, const std::string& net_name, int64_t bytes)
+    : path_(path), file_(path, bytes) {
+  caffe::NetParameter head;
+  head.set_name(net_name);
+  append(head.SerializeAsString());
+}
+
+/// A message is the concatenation of its parts: each layer is written as a net of that layer alone.
+void WeightsWriter::add(const caffe::LayerParameter& layer) {
+  const std::string body = serialized(layer, path_);
+  append(field_head(caffe::NetParameter::kLayerFieldNumber, body.size()));
+  append(body);
+}
+
+void WeightsWriter::append(std::string_view piece) {
+  bytes_ += int64_t(piece.size());
+  check_size(size_t(bytes_), path_);
+  file_.append(piece);
+  digest_.add(piece);
+}
+
+std::string WeightsWriter::commit() {
+  file_.commit();
+  return digest_.str();
+}
+
 std::string write_weights(const std::string& path, const caffe::NetParameter& net) {
-  const std::string content = serialized(net, path);
-  write_file_atomically(path, content);
-  return digest_of(content);
+  WeightsWriter writer(path, net.name(), int64_t(net.ByteSizeLong()));
+  for (const caffe::LayerParameter& layer : net.layer()) writer.add(layer);
+  return writer.commit();
 }
 
 BlobFile read_blob_file(const std::string& path) {

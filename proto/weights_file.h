@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file.h"
 #include "core/shape.h"
 #include "proto/cortado.pb.h"
 
@@ -28,8 +29,26 @@ struct LayerWeights {
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr);
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path);
 
-/// Writes a net with its blobs atomically and returns the digest of the file's bytes. Throws Error(kSnapshot) past the
-/// 2 GiB that the format can hold, Error(kIo) where it cannot be written.
+/// Writes a .caffemodel layer by layer, so that only one of them lies in memory twice. Atomic: without commit() the path
+/// keeps its old content. Throws Error(kSnapshot) past the 2 GiB that the format can hold, Error(kIo) where it cannot be
+/// written.
+class WeightsWriter {
+ public:
+  /// `bytes`: about how large the file will be; the space is reserved first.
+  WeightsWriter(const std::string& path, const std::string& net_name, int64_t bytes);
+  void add(const caffe::LayerParameter& layer);
+  std::string commit();  ///< the digest of the file's bytes
+
+ private:
+  void append(std::string_view piece);
+
+  std::string path_;
+  AtomicFile file_;
+  Digest digest_;
+  int64_t bytes_ = 0;
+};
+
+/// The name and the layers of a net at hand, written in one call; the digest of the file's bytes.
 std::string write_weights(const std::string& path, const caffe::NetParameter& net);
 
 /// A .binaryproto with one blob: a mean image, an infogain matrix. Throws Error(kData) where the file is wrong.

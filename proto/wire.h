@@ -56,4 +56,7 @@ class WireReader {
 /// The next varint of a packed field; takes it off `bytes`. Throws as WireReader does.
 uint64_t take_varint(const WireFile& file, std::string_view& bytes);
 
+/// What stands before the `bytes` of a kBytes field when a message is written in pieces.
+std::string field_head(uint32_t number, size_t bytes);
+
 }  // namespace cortado

@@ -2,63 +2,43 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "proto/solver_state_file.h"
 
 namespace cortado {
 
 namespace {
-
-constexpr size_t kMostBytes = size_t(1) << 31;  // of a protobuf message
-
-std::string serialized(const google::protobuf::Message& message, const std::string& path) {
-  if (message.ByteSizeLong() >= kMostBytes)
-    throw Error(ExitCode::kSnapshot, path + " would pass 2 GiB, the most that its format can hold");
-  std::string content;
-  if (!message.SerializeToString(&content)) throw_internal("a snapshot cannot be serialized");
-  return content;
-}
-
-/// Of the state without its own digest, which is cleared.
-std::string self_digest(caffe::SolverState& state) {
-  state.mutable_training()->clear_self_digest();
-  return digest_of(state.SerializeAsString());
-}
-
-bool parse(const std::string& content, google::protobuf::Message& message) {
-  return content.size() < kMostBytes && message.ParseFromArray(content.data(), int(content.size()));
-}
 
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& how) {
   throw Error(ExitCode::kSnapshot, path + " is damaged: " + how,
               "--snapshot=auto takes the newest snapshot that is whole");
 }
 
-bool holds_weights(const std::string& content) {
-  caffe::NetParameter net;
-  return parse(content, net) && net.layer_size() + net.layers_size() > 0;
+/// A net that diverges shows it in the loss one iteration after it shows in its weights.
+void check_finite(const caffe::LayerParameter& layer) {
+  for (int i = 0; i < layer.blobs_size(); ++i)
+    for (const float value : layer.blobs(i).data())
+      if (!std::isfinite(value))
+        throw Error(ExitCode::kDiverged,
+                    "blob " + std::to_string(i) + " of layer '" + layer.name() + "' holds " +
+                        (std::isnan(value) ? "nan" : "inf") + ": the training has diverged, no snapshot is written",
+                    "a smaller base_lr or clip_gradients may help");
 }
 
-caffe::SolverState read_state(const std::string& path) {
-  const std::string content = read_file(path);
-  if (content.starts_with("\x89HDF\r\n"))
-    throw Error(ExitCode::kSnapshot, path + " is an HDF5 file; snapshots are read as binary messages only");
-  caffe::SolverState state;
-  const bool parsed = parse(content, state);
-  if (parsed && state.has_training()) {
-    const std::string stored = state.training().self_digest();
-    if (stored != self_digest(state)) throw_damaged(path, "its content is not what was written");
-    return state;
+std::string write_net(const std::string& path, Net& net, bool with_diffs) {
+  WeightsWriter writer(path, net.name(), net.plan().weight_bytes());
+  for (size_t i = 0; i < net.plan().graph.layers.size(); ++i) {
+    caffe::LayerParameter layer;
+    net.layer_to_proto(i, layer, with_diffs);
+    check_finite(layer);
+    writer.add(layer);
   }
-  if (holds_weights(content))
-    throw Error(ExitCode::kUsage, path + " holds weights, not a snapshot",
-                "give it to --weights, or give the .solverstate beside it to --snapshot");
-  if (!parsed || content.empty() || state.GetReflection()->GetUnknownFields(state).field_count() > 0)
-    throw_damaged(path, content.empty() ? "it is empty" : "it is not a solver's state");
-  return state;
+  return writer.commit();
 }
 
 /// Snapshots move as pairs, so what lies beside the state comes before the path that it was written with.
@@ -113,23 +93,25 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter) {
   return {stem + ".caffemodel", stem + ".solverstate"};
 }
 
-void write_snapshot(const SnapshotPaths& paths, const caffe::NetParameter& weights, caffe::SolverState state) {
+void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
+                    caffe::SolverState head) {
   log_info() << "Snapshotting to binary proto file " << paths.weights;
-  state.mutable_training()->set_weights_digest(write_weights(paths.weights, weights));
+  head.mutable_training()->set_weights_digest(write_net(paths.weights, net, with_diffs));
   log_info() << "Snapshotting solver state to binary proto file " << paths.state;
-  state.set_learned_net(paths.weights);
-  state.mutable_training()->set_self_digest(self_digest(state));
-  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So a piece of
-  // ours goes first; readers merge the two.
-  caffe::SolverState mark;
-  mark.mutable_training();
-  write_file_atomically(paths.state, serialized(mark, paths.state) + serialized(state, paths.state));
+  head.set_learned_net(paths.weights);
+  SolverStateWriter writer(paths.state, std::move(head), update.history_bytes());
+  for (size_t i = 0; i < update.history_blobs(); ++i) {
+    caffe::BlobProto blob;
+    update.save(i, blob);
+    writer.add_history(blob);
+  }
+  writer.commit();
 }
 
 Snapshot read_snapshot(const std::string& state_path) {
   Snapshot snapshot;
   snapshot.state_path = state_path;
-  snapshot.state = read_state(state_path);
+  snapshot.state = read_solver_state(state_path);
   snapshot.weights_path = find_weights(state_path, snapshot.state.learned_net());
   std::string digest;
   snapshot.weights = read_weights(snapshot.weights_path, &digest);

@@ -13,6 +13,7 @@
 
 #include "proto/cortado.pb.h"
 #include "proto/weights_file.h"
+#include "solvers/weight_update.h"
 
 namespace cortado {
 
@@ -21,10 +22,12 @@ struct SnapshotPaths {
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter);
 
-/// Writes both files, filling in learned_net and the digests of `state`. Throws Error(kIo); an older pair of this name
-/// is then still whole, or without its weights (then auto passes over it). Throws Error(kSnapshot) past protobuf's 2
-/// GiB.
-void write_snapshot(const SnapshotPaths& paths, const caffe::NetParameter& weights, caffe::SolverState state);
+/// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
+/// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still whole,
+/// or without its weights (then auto passes over it). Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kDiverged) for a
+/// weight that is not finite, which must not replace a good one.
+void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
+                    caffe::SolverState head);
 
 /// A snapshot whose digests agree. Those that Caffe wrote have none: they are only known to parse.
 struct Snapshot {

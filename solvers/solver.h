@@ -87,7 +87,6 @@ class Solver {
   void take_requests();
   void try_snapshot();
   void check_space();
-  void check_finite(const caffe::NetParameter& weights);
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void warn(const std::string& text);
   /// Data positions and pass counters of the test nets, as a snapshot stores them.

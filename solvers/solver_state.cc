@@ -61,7 +61,6 @@ caffe::SolverState Solver::state() const {
   caffe::SolverState state;
   state.set_iter(int(iter()));
   state.set_current_step(rate_.current_step());
-  update_->save(*state.mutable_history());
   save_training(*state.mutable_training());
   return state;
 }
@@ -146,10 +145,8 @@ void Solver::compare_choices(const caffe::TrainingState& training) {
 }
 
 void Solver::snapshot() {
-  const caffe::NetParameter weights = net().to_proto(config().snapshot_diff());
-  check_finite(weights);
   const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), iter());
-  write_snapshot(paths, weights, state());
+  write_snapshot(paths, net(), config().snapshot_diff(), *update_, state());
   last_snapshot_ = iter();
   tell([&](TrainObserver& observer) { observer.on_snapshot(progress_, paths.state); });
 }
@@ -170,17 +167,6 @@ void Solver::try_snapshot() {
                 << kept;
     warn("training goes on without this snapshot; the next one is tried when it is due");
   }
-}
-
-/// A weight that is not finite must not replace a good snapshot. The loss shows it one iteration too late.
-void Solver::check_finite(const caffe::NetParameter& weights) {
-  for (const caffe::LayerParameter& layer : weights.layer())
-    for (int i = 0; i < layer.blobs_size(); ++i)
-      for (const float value : layer.blobs(i).data())
-        if (!std::isfinite(value))
-          throw_diverged("blob " + std::to_string(i) + " of layer '" + layer.name() + "' holds " +
-                             (std::isnan(value) ? "nan" : "inf"),
-                         "a smaller base_lr or clip_gradients may help");
 }
 
 void Solver::check_space() {

@@ -73,21 +73,19 @@ void WeightUpdate::apply(int64_t iter, float rate, bool verbose) {
   }
 }
 
-void WeightUpdate::save(google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs) const {
-  for (int k = 0; k < rule_.histories; ++k)
-    for (const Slot& slot : slots_) {
-      const Shape& shape = net_.plan().graph.weights[size_t(slot.id)].spec.shape;
-      BlobFile blob{shape, std::vector<float>(size_t(shape.count()))};
-      if (slot.param >= 0) {
-        const Param& param = net_.params()[size_t(slot.param)];
-        param.format.to_plain(net_.context(), history_[size_t(slot.param)][size_t(k)], blob.data.data());
-      }
-      to_message(blob, *blobs.Add());
-    }
+void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
+  const Slot& slot = slots_[blob % slots_.size()];
+  const Shape& shape = net_.plan().graph.weights[size_t(slot.id)].spec.shape;
+  BlobFile plain{shape, std::vector<float>(size_t(shape.count()))};
+  if (slot.param >= 0) {
+    const Param& param = net_.params()[size_t(slot.param)];
+    param.format.to_plain(net_.context(), history_[size_t(slot.param)][blob / slots_.size()], plain.data.data());
+  }
+  to_message(plain, out);
 }
 
 void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path) {
-  const size_t wanted = slots_.size() * size_t(rule_.histories);
+  const size_t wanted = history_blobs();
   if (size_t(blobs.size()) != wanted)
     throw Error(ExitCode::kSnapshot,
                 path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + config_.type() +

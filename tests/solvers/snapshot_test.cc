@@ -60,7 +60,7 @@ TEST(Snapshot, TellsWeightsFromState) {
   Folder folder;
   train_with_snapshots(folder);
   std::string message;
-  EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "tiny_iter_8.caffemodel"); }, &message), ExitCode::kUsage);
+  EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "tiny_iter_8.caffemodel"); }, &message), ExitCode::kSnapshot);
   EXPECT_NE(message.find("--weights"), std::string::npos) << message;
   EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "nothing"); }), ExitCode::kIo);
   write_file_atomically(folder / "noise", "this is no message at all");
