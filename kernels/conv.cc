@@ -26,8 +26,8 @@ bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups) {
 bool conv_suits_plain_x(int64_t c, int64_t groups) { return groups == 1 && c <= 3; }
 
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused) {
-  return first_that_accepts<Conv, ConvRequest>({{"onednn", make_conv_onednn}, {"gemm", make_conv_gemm}}, request, context,
-                                               refused);
+  return first_that_accepts<Conv, ConvRequest>({{"onednn", make_conv_onednn}, {"gemm", make_conv_gemm}}, request,
+                                               context, refused);
 }
 
 }  // namespace cortado::kernels

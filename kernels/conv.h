@@ -1,7 +1,8 @@
 #pragma once
 
-// Convolution (cross-correlation) of N x C x H x W by K filters in groups: with out = (in + 2 pad - extent) / stride + 1,
-// rounded down, and extent = dilation (kernel - 1) + 1. A ReLU may follow within forward.
+// Convolution (cross-correlation) of N x C x H x W by K filters in groups. Along each spatial axis
+//     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
+// A ReLU may follow within forward.
 
 #include <memory>
 #include <optional>
@@ -38,9 +39,9 @@ struct ConvShape {
 struct ConvRequest {
   ConvShape shape;
   bool bias = false;
-  bool relu = false;                    ///< forward writes max(y, 0)
+  bool relu = false;                                     ///< forward writes max(y, 0)
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
-  std::optional<WeightFormat> w_format = {};  ///< the storage of w and dw is given; else the kernel chooses
+  std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
 };
 
 /// A prepared convolution. Operands are 32-bit floats in the layouts of the shape; w and dw in weight_format().
@@ -54,21 +55,23 @@ class Conv {
   virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) = 0;
+  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y,
+                       void* scratch) = 0;
   /// Overwrites dx.
   virtual void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) = 0;
 
   struct Gradients {
-    float *w = nullptr, *bias = nullptr;    ///< null: not wanted
-    bool add_w = false, add_bias = false;   ///< add to what is there, else overwrite it
+    float *w = nullptr, *bias = nullptr;   ///< null: not wanted
+    bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
   };
-  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) = 0;
+  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d,
+                                void* scratch) = 0;
 };
 
 /// The first candidate that accepts. `refused` collects why others declined.
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused = nullptr);
 
-/// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (few channels, as images have).
+/// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images have).
 bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 

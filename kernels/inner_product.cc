@@ -4,7 +4,8 @@
 
 namespace cortado::kernels {
 
-std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& request, Context& context, std::string* refused) {
+std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& request, Context& context,
+                                                 std::string* refused) {
   return first_that_accepts<InnerProduct, InnerProductRequest>(
       {{"onednn", make_inner_product_onednn}, {"gemm", make_inner_product_gemm}}, request, context, refused);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The fully connected product: y = x w^T + bias, with x of rows x inputs and w of outputs x inputs (transposed: w is stored,
-// and seen by the user, as inputs x outputs). A ReLU may follow within forward.
+// The fully connected product: y = x w^T + bias, with x of rows x inputs and w of outputs x inputs (transposed: w is
+// stored, and seen by the user, as inputs x outputs). A ReLU may follow within forward.
 
 #include <memory>
 #include <optional>
@@ -23,8 +23,8 @@ struct InnerProductRequest {
   Shape weight() const { return transpose ? Shape{inputs, outputs} : Shape{outputs, inputs}; }
 };
 
-/// A prepared product. x and y are plain 32-bit floats; w and dw lie in weight_format(). Calls allocate nothing. One object
-/// serves one caller at a time.
+/// A prepared product. x and y are plain 32-bit floats; w and dw lie in weight_format(). Calls allocate nothing. One
+/// object serves one caller at a time.
 class InnerProduct {
  public:
   virtual ~InnerProduct() = default;
@@ -34,7 +34,8 @@ class InnerProduct {
   virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) = 0;
+  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y,
+                       void* scratch) = 0;
   /// Overwrites dx.
   virtual void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) = 0;
 
@@ -42,14 +43,17 @@ class InnerProduct {
     float *w = nullptr, *bias = nullptr;   ///< null: not wanted
     bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
   };
-  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) = 0;
+  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d,
+                                void* scratch) = 0;
 };
 
 /// The first candidate that accepts. `refused` collects why others declined.
 std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& request, Context& context,
                                                  std::string* refused = nullptr);
 
-std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductRequest& request, Context& context, std::string& why);
-std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context& context, std::string& why);
+std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductRequest& request, Context& context,
+                                                        std::string& why);
+std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context& context,
+                                                      std::string& why);
 
 }  // namespace cortado::kernels

@@ -1,7 +1,7 @@
 #pragma once
 
-// The geometry options of convolution_param, which convolution and its transpose share: kernel_size, pad, stride and dilation,
-// each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields instead.
+// The geometry options of convolution_param, which convolution and its transpose share: kernel_size, pad, stride and
+// dilation, each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields instead.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ class ConvWindow {
   /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this.
   explicit ConvWindow(const caffe::ConvolutionParameter& options);
 
-  /// The window on each of the one or two spatial axes of `x` (N x C x W or N x C x H x W), `in` included. Throws FieldError,
-  /// also for `bottom` when x has other axes; whether the kernel fits is not checked.
+  /// The window on each of the one or two spatial axes of `x` (N x C x W or N x C x H x W), `in` included. Throws
+  /// FieldError, also for `bottom` when x has other axes; whether the kernel fits is not checked.
   std::vector<kernels::ConvAxis> axes_for(const Shape& x, const std::string& bottom) const;
 
   /// Throws FieldError when the kernel is larger than the padded input on some axis.

@@ -1,9 +1,9 @@
-// Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation with a
-// window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
+// Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
+// with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
-// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col, which chose
-// between implementations of the same result, are ignored: the kernel is chosen by kernels/conv.h.
+// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col, which
+// chose between implementations of the same result, are ignored: the kernel is chosen by kernels/conv.h.
 
 #include <algorithm>
 
@@ -29,18 +29,22 @@ struct Clear {
 class ConvolutionLayer : public Layer {
  public:
   explicit ConvolutionLayer(const LayerOptions& options)
-      : options_(options.config.convolution_param()), window_(options_), relu_(options_.relu()),
+      : options_(options.config.convolution_param()),
+        window_(options_),
+        relu_(options_.relu()),
         tops_(size_t(options.config.top_size())) {
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
                        "write a ReLU layer with this negative_slope behind it");
     if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
-      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out: sums are fused where they can be");
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
+                       "leave it out: sums are fused where they can be");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (tops_ != x.size())
-      throw FieldError("top", "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
+      throw FieldError("top",
+                       "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
                        "each bottom has one top");
     const auto axes = window_.axes_for(x[0], "bottom[0]");
     require_same_shapes(x);
@@ -70,9 +74,11 @@ class ConvolutionLayer : public Layer {
   bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
-    const bool wants_dw = request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
+    const bool wants_dw =
+        request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
     LayerNeeds needs;
-    kernels::ConvRequest conv{.shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
+    kernels::ConvRequest conv{
+        .shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
     if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
     convs_.clear();
     for (size_t i = 0; i < request.x.size(); ++i) {
@@ -84,7 +90,9 @@ class ConvolutionLayer : public Layer {
       conv.w_format = convs_[0]->weight_format();
       needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->forward_scratch());
       needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
-      if (i == 0) needs.algorithm = convs_[0]->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
+      if (i == 0)
+        needs.algorithm =
+            convs_[0]->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
     }
     needs.w_formats = {convs_[0]->weight_format()};
     if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.k});
@@ -101,7 +109,8 @@ class ConvolutionLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    kernels::Conv::Gradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0), has_bias() && io.adds(1)};
+    kernels::Conv::Gradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
+                               has_bias() && io.adds(1)};
     for (size_t i = 0; i < io.x.size(); ++i) {
       if (!io.dy[i]) {
         if (io.dx[i]) for_each(context, io.dx[i].spec.elements(), Clear{io.dx[i].f32()});
@@ -121,7 +130,8 @@ class ConvolutionLayer : public Layer {
  private:
   bool has_bias() const { return options_.bias_term(); }
 
-  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler, const std::string& field) {
+  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler,
+                         const std::string& field) {
     check_filler(filler, shape, field);
     shapes.w.push_back({.shape = shape, .filler = filler});
   }
@@ -138,8 +148,10 @@ const RegisterLayer registered({
     .name = "Convolution",
     .help = "cross-correlation with learned filters",
     .options = "convolution_param",
-    .least_x = 1, .most_x = -1,
-    .least_y = 1, .most_y = -1,
+    .least_x = 1,
+    .most_x = -1,
+    .least_y = 1,
+    .most_y = -1,
     .make = make_layer<ConvolutionLayer>,
 });
 

@@ -1,5 +1,5 @@
-// InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those before
-// are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
+// InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those
+// before are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
 //
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
 
@@ -17,11 +17,13 @@ namespace {
 
 class InnerProductLayer : public Layer {
  public:
-  explicit InnerProductLayer(const LayerOptions& options) : options_(options.config.inner_product_param()), relu_(options_.relu()) {
+  explicit InnerProductLayer(const LayerOptions& options)
+      : options_(options.config.inner_product_param()), relu_(options_.relu()) {
     const std::string path = "inner_product_param";
     if (options_.num_output() == 0)
       throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
-                       options_.has_num_output() ? "num_output is 0" : "num_output is missing", "give the number of outputs");
+                       options_.has_num_output() ? "num_output is 0" : "num_output is missing",
+                       "give the number of outputs");
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError(path + ".negative_slope", "a slope within an inner product is not available",
                        "write a ReLU layer with this negative_slope behind it");
@@ -29,13 +31,17 @@ class InnerProductLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     const int axis = axis_of(x[0], options_.axis(), "inner_product_param.axis");
-    product_ = {.rows = x[0].count(0, axis), .inputs = x[0].count(axis), .outputs = options_.num_output(),
-                .transpose = options_.transpose(), .bias = options_.bias_term()};
+    product_ = {.rows = x[0].count(0, axis),
+                .inputs = x[0].count(axis),
+                .outputs = options_.num_output(),
+                .transpose = options_.transpose(),
+                .bias = options_.bias_term()};
     std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
     y.push_back(product_.outputs);
     LayerShapes shapes{.y = {Shape(y)}, .w = {}};
     add_weight(shapes, product_.weight(), options_.weight_filler(), "inner_product_param.weight_filler");
-    if (product_.bias) add_weight(shapes, Shape{product_.outputs}, options_.bias_filler(), "inner_product_param.bias_filler");
+    if (product_.bias)
+      add_weight(shapes, Shape{product_.outputs}, options_.bias_filler(), "inner_product_param.bias_filler");
     return shapes;
   }
 
@@ -66,7 +72,8 @@ class InnerProductLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    kernel_->forward(context, io.x[0].f32(), io.w[0].f32(), product_.bias ? io.w[1].f32() : nullptr, io.y[0].f32(), io.scratch);
+    kernel_->forward(context, io.x[0].f32(), io.w[0].f32(), product_.bias ? io.w[1].f32() : nullptr, io.y[0].f32(),
+                     io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -86,7 +93,8 @@ class InnerProductLayer : public Layer {
   }
 
  private:
-  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler, const std::string& field) {
+  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler,
+                         const std::string& field) {
     check_filler(filler, shape, field);
     shapes.w.push_back({.shape = shape, .filler = filler});
   }
@@ -101,8 +109,10 @@ const RegisterLayer registered({
     .name = "InnerProduct",
     .help = "every output is a weighted sum of all inputs",
     .options = "inner_product_param",
-    .least_x = 1, .most_x = 1,
-    .least_y = 1, .most_y = 1,
+    .least_x = 1,
+    .most_x = 1,
+    .least_y = 1,
+    .most_y = 1,
     .make = make_layer<InnerProductLayer>,
 });
 

@@ -1,5 +1,5 @@
-// Convolution as matrix products, image by image and group by group. The columns matrix has a row for each (channel, kernel
-// place) and a column for each output place; then
+// Convolution as matrix products, image by image and group by group. The columns matrix has a row for each (channel,
+// kernel place) and a column for each output place; then
 //     y = w columns(x),    dw = dy columns(x)^T,    dx = columns^-1(w^T dy), which sums what shares an input place.
 // Takes every request: what is not plain goes through plain copies in scratch.
 
@@ -56,8 +56,12 @@ struct PlainCopy {
 class Gemm final : public Conv {
  public:
   Gemm(const ConvRequest& request, Context& context)
-      : s_(request.shape), relu_(request.relu), format_(request.w_format.value_or(WeightFormat(s_.weight()))),
-        places_(s_.h.out() * s_.w.out()), rows_(s_.c / s_.groups * s_.h.kernel * s_.w.kernel), filters_(s_.k / s_.groups) {
+      : s_(request.shape),
+        relu_(request.relu),
+        format_(request.w_format.value_or(WeightFormat(s_.weight()))),
+        places_(s_.h.out() * s_.w.out()),
+        rows_(s_.c / s_.groups * s_.h.kernel * s_.w.kernel),
+        filters_(s_.k / s_.groups) {
     x_.plan(s_.x(), context, scratch_);
     y_.plan(s_.y(), context, scratch_);
     if (!format_.is_plain()) w_ = scratch_.add(s_.weight().count() * int64_t(sizeof(float)));
@@ -99,8 +103,10 @@ class Gemm final : public Conv {
     if (g.bias) sum_bias(context, dy, g.bias, g.add_bias);
     if (!g.w) return;
     float* dw = format_.is_plain() ? g.w : static_cast<float*>(scratch_part(scratch, w_));
-    if (!g.add_w) std::fill_n(dw, s_.weight().count(), 0.0f);
-    else if (!format_.is_plain()) format_.to_plain(context, g.w, dw);
+    if (!g.add_w)
+      std::fill_n(dw, s_.weight().count(), 0.0f);
+    else if (!format_.is_plain())
+      format_.to_plain(context, g.w, dw);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
       gemm(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1.0f);
@@ -111,7 +117,8 @@ class Gemm final : public Conv {
  private:
   /// A 1x1 kernel without stride and padding: every input place is one output place.
   bool columns_are_x() const {
-    return s_.h.kernel == 1 && s_.w.kernel == 1 && s_.h.stride == 1 && s_.w.stride == 1 && s_.h.pad == 0 && s_.w.pad == 0;
+    return s_.h.kernel == 1 && s_.w.kernel == 1 && s_.h.stride == 1 && s_.w.stride == 1 && s_.h.pad == 0 &&
+           s_.w.pad == 0;
   }
 
   /// body(group, offset in x, offset in y, offset in w) for every image and group.

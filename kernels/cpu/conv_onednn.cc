@@ -1,7 +1,8 @@
-// Convolution by oneDNN's code generator, direct algorithm. Its fast kernels exist for some storages of x, y and w only, and
-// which ones differs between forward and the two backward directions: each direction takes the first storages for which
-// there is a fast kernel, the operands' own before others, and reorders through scratch what does not fit. Weights live as
-// forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
+// Convolution by oneDNN's code generator, direct algorithm. Its fast kernels exist for some storages of x, y and w
+// only, and which ones differs between forward and the two backward directions: each direction takes the first storages
+// for which there is a fast kernel, the operands' own before others, and reorders through scratch what does not fit.
+// Weights live as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks
+// transposed.
 
 #include "kernels/conv.h"
 #include "kernels/cpu/onednn.h"
@@ -25,10 +26,16 @@ struct Storages {
 /// A convolution in oneDNN's terms.
 struct Problem {
   explicit Problem(const ConvShape& s)
-      : shape(s), x{s.n, s.c, s.h.in, s.w.in}, y{s.n, s.k, s.h.out(), s.w.out()}, strides{s.h.stride, s.w.stride},
-        dilates{s.h.dilation - 1, s.w.dilation - 1}, pad{s.h.pad, s.w.pad}, bias({s.k}, kF32, Tag::x) {
+      : shape(s),
+        x{s.n, s.c, s.h.in, s.w.in},
+        y{s.n, s.k, s.h.out(), s.w.out()},
+        strides{s.h.stride, s.w.stride},
+        dilates{s.h.dilation - 1, s.w.dilation - 1},
+        pad{s.h.pad, s.w.pad},
+        bias({s.k}, kF32, Tag::x) {
     const int64_t c = s.c / s.groups, k = s.k / s.groups;
-    w_any = s.groups == 1 ? any_desc({k, c, s.h.kernel, s.w.kernel}) : any_desc({s.groups, k, c, s.h.kernel, s.w.kernel});
+    w_any =
+        s.groups == 1 ? any_desc({k, c, s.h.kernel, s.w.kernel}) : any_desc({s.groups, k, c, s.h.kernel, s.w.kernel});
     w_plain = plain_desc(Shape(std::vector<int64_t>(w_any.dims())));
     own = {describe({Shape(std::vector<int64_t>(x)), DType::kF32, s.x_layout}),
            describe({Shape(std::vector<int64_t>(y)), DType::kF32, s.y_layout})};
@@ -44,8 +51,8 @@ struct Problem {
     return padding_costs_more_than_reorders(for_dx) ? std::vector{last, own, blocked} : std::vector{own, blocked, last};
   }
 
-  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is (backward_data pads c all the same), and
-  /// copies of x and y: measured, moving an element takes the time of about 100 multiplications.
+  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is (backward_data pads c all the same),
+  /// and copies of x and y: measured, moving an element takes the time of about 100 multiplications.
   bool padding_costs_more_than_reorders(bool for_dx) const {
     const auto padding = [](int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); };
     const double waste = padding(shape.k) * (for_dx ? 1 : padding(shape.c)) - 1;
@@ -111,8 +118,10 @@ class OneDnn final : public Conv {
     const void* x_in = d.x.load(lib, x, scratch);
     const void* w_in = d.w.load(lib, w, scratch);
     void* pad = scratch_part(scratch, d.pad);
-    if (bias) d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad, bias});
-    else d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad});
+    if (bias)
+      d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad, bias});
+    else
+      d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad});
     d.y.store(lib, y, scratch);
   }
 
@@ -135,8 +144,10 @@ class OneDnn final : public Conv {
     float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN only overwrites
     float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
     void *dw_in = d.w.target(dw, scratch), *pad = scratch_part(scratch, d.pad);
-    if (request_.bias) d.primitive.run(lib, {x_in, dy_in, dw_in, pad, dbias});
-    else d.primitive.run(lib, {x_in, dy_in, dw_in, pad});
+    if (request_.bias)
+      d.primitive.run(lib, {x_in, dy_in, dw_in, pad, dbias});
+    else
+      d.primitive.run(lib, {x_in, dy_in, dw_in, pad});
     if (g.w) d.w.store(lib, dw, scratch);
     if (g.w && g.add_w) add_to(context, g.w, sum, size_of(stored_) / int64_t(sizeof(float)));
     if (g.bias && g.add_bias) add_to(context, g.bias, bias_sum, problem_.shape.k);
@@ -154,9 +165,11 @@ class OneDnn final : public Conv {
   bool prepare_forward(const Library& lib, std::string& why) {
     const Problem& p = problem_;
     const auto pd = first_fast<Forward::primitive_desc>(p, {p.w_any}, why, [&](const Storages& s, const Desc& w) {
-      constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
-      const auto desc = request_.bias ? Forward::desc(kKind, kDirect, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
-                                      : Forward::desc(kKind, kDirect, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
+      constexpr auto kKind =
+          dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
+      const auto desc = request_.bias
+                            ? Forward::desc(kKind, kDirect, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
+                            : Forward::desc(kKind, kDirect, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
       return Forward::primitive_desc(desc, forward_attributes(request_.relu), lib.engine);
     });
     if (!pd) return false;
@@ -229,8 +242,10 @@ class OneDnn final : public Conv {
     d.primitive = Primitive(lib, std::move(primitive), arguments);
     std::string name = impl_of(pd);
     if (d.x.copies() || d.y.copies()) name += " behind reorders";
-    if (name_.empty()) name_ = "onednn " + name;
-    else if (name_.find(name) == std::string::npos) name_ += ", " + name;
+    if (name_.empty())
+      name_ = "onednn " + name;
+    else if (name_.find(name) == std::string::npos)
+      name_ += ", " + name;
   }
 
   ConvRequest request_;
@@ -245,9 +260,11 @@ class OneDnn final : public Conv {
 /// oneDNN counts extents, and bytes within one image, in 32 bits.
 bool too_large(const ConvShape& s) {
   constexpr int64_t kMost = INT32_MAX / 64;
-  for (int64_t extent : {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
+  for (int64_t extent :
+       {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
     if (extent > kMost) return true;
-  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 || s.weight().count() > INT32_MAX / 4;
+  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 ||
+         s.weight().count() > INT32_MAX / 4;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// GEMM by oneDNN's own code generator. Not by a BLAS: distributions' OpenBLAS mistakes new CPUs for old ones and is then four
-// times slower, and its threads spin against OpenMP's.
+// GEMM by oneDNN's own code generator. Not by a BLAS: distributions' OpenBLAS mistakes new CPUs for old ones and is
+// then four times slower, and its threads spin against OpenMP's.
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ void gemm(Context& context, const GemmShape& s, const float* a, const float* b, 
   }
   onednn::library(context);
   const int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
-  const auto status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a, lda, b, ldb,
-                                 beta, c, s.n);
+  const auto status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a, lda, b,
+                                 ldb, beta, c, s.n);
   if (status != dnnl_success) throw_internal("oneDNN refuses a matrix product");
 }
 

@@ -1,5 +1,5 @@
-// The fully connected product as three matrix products. Takes every request; weights in another format are made plain in
-// scratch for each call.
+// The fully connected product as three matrix products. Takes every request; weights in another format are made plain
+// in scratch for each call.
 
 #include <algorithm>
 
@@ -44,8 +44,10 @@ class Gemm final : public InnerProduct {
     float* dw = format_.is_plain() ? d.w : static_cast<float*>(scratch);
     if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
     const float beta = d.add_w ? 1 : 0;
-    if (r_.transpose) gemm(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
-    else gemm(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
+    if (r_.transpose)
+      gemm(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
+    else
+      gemm(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
     if (!format_.is_plain()) format_.from_plain(context, dw, d.w);
   }
 

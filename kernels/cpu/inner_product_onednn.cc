@@ -1,4 +1,5 @@
-// The fully connected product by oneDNN. Weights live in the blocks that forward wants; its backward kernels take the same.
+// The fully connected product by oneDNN. Weights live in the blocks that forward wants; its backward kernels take the
+// same.
 
 #include <optional>
 
@@ -20,7 +21,10 @@ int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 class OneDnn final : public InnerProduct {
  public:
   explicit OneDnn(const InnerProductRequest& request)
-      : r_(request), x_(plain_desc({r_.rows, r_.inputs})), y_(plain_desc({r_.rows, r_.outputs})), bias_(plain_desc({r_.outputs})),
+      : r_(request),
+        x_(plain_desc({r_.rows, r_.inputs})),
+        y_(plain_desc({r_.rows, r_.outputs})),
+        bias_(plain_desc({r_.outputs})),
         w_any_(any_desc({r_.outputs, r_.inputs})),
         w_plain_({r_.outputs, r_.inputs}, kF32, r_.transpose ? Tag::io : Tag::oi) {}
 
@@ -39,8 +43,10 @@ class OneDnn final : public InnerProduct {
   void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
     Library& lib = library(context);
     const void *w_in = forward_.w.load(lib, w, scratch), *pad = scratch_part(scratch, forward_.pad);
-    if (bias) forward_.primitive.run(lib, {x, w_in, y, pad, bias});
-    else forward_.primitive.run(lib, {x, w_in, y, pad});
+    if (bias)
+      forward_.primitive.run(lib, {x, w_in, y, pad, bias});
+    else
+      forward_.primitive.run(lib, {x, w_in, y, pad});
   }
 
   void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
@@ -55,8 +61,10 @@ class OneDnn final : public InnerProduct {
     float* dw = d.w && !d.add_w ? d.w : sum;  // oneDNN only overwrites
     float* dbias = d.bias && !d.add_bias ? d.bias : bias_sum;
     void *dw_in = weights_.w.target(dw, scratch), *pad = scratch_part(scratch, weights_.pad);
-    if (r_.bias) weights_.primitive.run(lib, {x, dy, dw_in, pad, dbias});
-    else weights_.primitive.run(lib, {x, dy, dw_in, pad});
+    if (r_.bias)
+      weights_.primitive.run(lib, {x, dy, dw_in, pad, dbias});
+    else
+      weights_.primitive.run(lib, {x, dy, dw_in, pad});
     if (d.w) weights_.w.store(lib, dw, scratch);
     if (d.w && d.add_w) add_to(context, d.w, sum, size_of(stored_) / int64_t(sizeof(float)));
     if (d.bias && d.add_bias) add_to(context, d.bias, bias_sum, r_.outputs);
@@ -83,15 +91,17 @@ class OneDnn final : public InnerProduct {
     const Desc w = forward_pd_.weights_desc();
     stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : w;
     forward_.w = Staged(lib, stored_, w, Staged::Way::kIn, forward_.scratch);
-    return finish(lib, forward_, forward_pd_, Forward(forward_pd_), {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y_}},
-                  DNNL_ARG_BIAS, why);
+    return finish(lib, forward_, forward_pd_, Forward(forward_pd_),
+                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y_}}, DNNL_ARG_BIAS, why);
   }
 
   bool prepare_data(const Library& lib, std::string& why) {
-    const BackwardData::primitive_desc pd(BackwardData::desc(x_, w_any_, y_), user_scratchpad(), lib.engine, forward_pd_);
+    const BackwardData::primitive_desc pd(BackwardData::desc(x_, w_any_, y_), user_scratchpad(), lib.engine,
+                                          forward_pd_);
     const Desc w = pd.weights_desc();
     data_.w = Staged(lib, stored_, w, Staged::Way::kIn, data_.scratch);
-    return finish(lib, data_, pd, BackwardData(pd), {{DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x_}}, 0, why);
+    return finish(lib, data_, pd, BackwardData(pd),
+                  {{DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x_}}, 0, why);
   }
 
   bool prepare_weights(const Library& lib, std::string& why) {
@@ -101,8 +111,8 @@ class OneDnn final : public InnerProduct {
     weights_.w = Staged(lib, stored_, w, Staged::Way::kOut, weights_.scratch);
     own_dw_ = weights_.scratch.add(size_of(stored_));
     own_dbias_ = weights_.scratch.add(r_.outputs * int64_t(sizeof(float)));
-    return finish(lib, weights_, pd, BackwardWeights(pd), {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_DIFF_WEIGHTS, w}},
-                  DNNL_ARG_DIFF_BIAS, why);
+    return finish(lib, weights_, pd, BackwardWeights(pd),
+                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_DIFF_WEIGHTS, w}}, DNNL_ARG_DIFF_BIAS, why);
   }
 
   /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
@@ -128,7 +138,8 @@ class OneDnn final : public InnerProduct {
 
 }  // namespace
 
-std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductRequest& request, Context& context, std::string& why) {
+std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductRequest& request, Context& context,
+                                                        std::string& why) {
   if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<InnerProduct> {
     auto product = std::make_unique<OneDnn>(request);

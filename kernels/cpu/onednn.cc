@@ -11,12 +11,18 @@ namespace {
 dnnl::memory::data_type data_type(DType dtype) {
   using Type = dnnl::memory::data_type;
   switch (dtype) {
-    case DType::kF32: return Type::f32;
-    case DType::kF16: return Type::f16;
-    case DType::kBF16: return Type::bf16;
-    case DType::kI32: return Type::s32;
-    case DType::kU8: return Type::u8;
-    case DType::kF64: break;
+    case DType::kF32:
+      return Type::f32;
+    case DType::kF16:
+      return Type::f16;
+    case DType::kBF16:
+      return Type::bf16;
+    case DType::kI32:
+      return Type::s32;
+    case DType::kU8:
+      return Type::u8;
+    case DType::kF64:
+      break;
   }
   throw_internal("oneDNN has no 64-bit floats");
 }
@@ -107,7 +113,8 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   return storage->stored;
 }
 
-Primitive::Primitive(const Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments)
+Primitive::Primitive(const Library& library, dnnl::primitive primitive,
+                     const std::vector<std::pair<int, Desc>>& arguments)
     : primitive_(std::move(primitive)), bound_(arguments.size(), nullptr) {
   for (const auto& [name, desc] : arguments) {
     memories_.push_back(dnnl::memory(desc, library.engine, DNNL_MEMORY_NONE));

@@ -1,16 +1,16 @@
 #pragma once
 
-// Everything that the oneDNN candidates share. Included by files named *onednn* in this folder alone, so that the library's
-// types stay here. Its one surprise: giving a memory object its pointer makes oneDNN zero the padding lanes behind that pointer.
-// Primitive therefore binds pointers when it runs (when the operand is alive) and only when they changed.
+// Everything that the oneDNN candidates share. Included by files named *onednn* in this folder alone, so that the
+// library's types stay here. Its one surprise: giving a memory object its pointer makes oneDNN zero the padding lanes
+// behind that pointer. Primitive therefore binds pointers when it runs (when the operand is alive) and only when they
+// changed.
 
 #include <initializer_list>
 #include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "core/context.h"
 #include "core/tensor.h"
@@ -27,8 +27,8 @@ struct Library {
   dnnl::stream stream{engine};
 };
 
-/// The handles of `context`; makes its thread count the one that oneDNN sees in this thread. Call before making primitives
-/// and before running them.
+/// The handles of `context`; makes its thread count the one that oneDNN sees in this thread. Call before making
+/// primitives and before running them.
 Library& library(Context& context);
 
 /// A tensor as oneDNN sees it: four axes plain, channels_last or blocked16; other numbers of axes row major.
@@ -97,9 +97,9 @@ class Reorder {
   int64_t offset_ = 0;
 };
 
-/// An operand that a primitive wants stored otherwise than its owner does: `outside` is the owner's storage, `inside` the
-/// primitive's, in scratch. Where the two agree, nothing is copied and the owner's memory is used. `scratch` is always the
-/// block that the layout given to the constructor describes.
+/// An operand that a primitive wants stored otherwise than its owner does: `outside` is the owner's storage, `inside`
+/// the primitive's, in scratch. Where the two agree, nothing is copied and the owner's memory is used. `scratch` is
+/// always the block that the layout given to the constructor describes.
 class Staged {
  public:
   enum class Way { kIn, kOut };

@@ -20,7 +20,8 @@ void each_product(const ConvShape& s, const Body& body) {
           for (int64_t c = 0; c < c_of; ++c)
             for (int64_t i = 0; i < s.h.kernel; ++i)
               for (int64_t j = 0; j < s.w.kernel; ++j) {
-                const int64_t h = oh * s.h.stride - s.h.pad + i * s.h.dilation, w = ow * s.w.stride - s.w.pad + j * s.w.dilation;
+                const int64_t h = oh * s.h.stride - s.h.pad + i * s.h.dilation,
+                              w = ow * s.w.stride - s.w.pad + j * s.w.dilation;
                 if (h < 0 || h >= s.h.in || w < 0 || w >= s.w.in) continue;
                 const int64_t channel = k / k_of * c_of + c;
                 body(size_t(((n * s.c + channel) * s.h.in + h) * s.w.in + w),
@@ -33,9 +34,11 @@ struct Reference {
   std::vector<double> y, dx, dw, dbias;
 };
 
-Reference reference(const ConvShape& s, bool relu, const Values& x, const Values& w, const Values& bias, const Values& dy) {
+Reference reference(const ConvShape& s, bool relu, const Values& x, const Values& w, const Values& bias,
+                    const Values& dy) {
   const int64_t places = s.h.out() * s.w.out();
-  Reference r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(w.size()), std::vector<double>(bias.size())};
+  Reference r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(w.size()),
+              std::vector<double>(bias.size())};
   each_product(s, [&](size_t i, size_t j, size_t o) {
     r.y[o] += double(x[i]) * w[j];
     r.dx[i] += double(dy[o]) * w[j];
@@ -59,8 +62,9 @@ const Candidate kOneDnn{"onednn", make_conv_onednn}, kGemm{"gemm", make_conv_gem
 /// Returns whether the candidate accepted; then everything it computes was compared.
 bool check(const Candidate& candidate, const ConvRequest& request) {
   const ConvShape& s = request.shape;
-  SCOPED_TRACE(std::string(candidate.name) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + s.x().shape.str() + " " +
-               name_of(s.x_layout) + " -> " + s.y().shape.str() + " " + name_of(s.y_layout) + " by " + s.weight().str());
+  SCOPED_TRACE(std::string(candidate.name) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " +
+               s.x().shape.str() + " " + name_of(s.x_layout) + " -> " + s.y().shape.str() + " " + name_of(s.y_layout) +
+               " by " + s.weight().str());
   Context context(2);
   std::string why;
   auto conv = candidate.make(request, context, why);
@@ -76,7 +80,8 @@ bool check(const Candidate& candidate, const ConvRequest& request) {
   const Fenced scratch(std::max(conv->forward_scratch(), conv->backward_scratch()));
   const float* bias_in = request.bias ? bias.data() : nullptr;
 
-  for (int pass = 0; pass < 2; ++pass) conv->forward(context, x_in.data(), w_in.data(), bias_in, y.data(), scratch.data());
+  for (int pass = 0; pass < 2; ++pass)
+    conv->forward(context, x_in.data(), w_in.data(), bias_in, y.data(), scratch.data());
   expect_near(y.values(), expected.y, 1e-4, "y");
 
   if (request.backward_data) {
@@ -119,16 +124,17 @@ ConvShape square(int64_t n, int64_t c, int64_t size, int64_t k, int64_t kernel, 
   return {.n = n, .c = c, .k = k, .groups = groups, .h = axis, .w = axis};
 }
 
-/// Shapes that meet every branch: few and odd channels, groups of every kind, strides, dilation, tall kernels, one image.
+/// Shapes that meet every branch: few and odd channels, groups of every kind, strides, dilation, tall kernels, one
+/// image.
 std::vector<ConvShape> shapes() {
   std::vector<ConvShape> list = {
-      square(2, 1, 12, 20, 5, 1, 0),       square(3, 20, 8, 50, 5, 1, 0),      square(2, 3, 16, 32, 5, 1, 2),
-      square(1, 3, 23, 16, 7, 2, 3),       square(1, 16, 9, 32, 3, 1, 1),      square(2, 32, 7, 16, 3, 2, 1),
-      square(2, 20, 6, 20, 3, 1, 1),       square(2, 32, 6, 64, 1, 1, 0),      square(2, 64, 7, 32, 1, 2, 0),
-      square(2, 6, 9, 4, 3, 1, 1, 2),      square(2, 32, 8, 32, 3, 1, 1, 32),  square(2, 20, 8, 20, 3, 2, 1, 20),
-      square(2, 32, 8, 64, 3, 1, 1, 2),    square(2, 32, 8, 32, 3, 1, 1, 4),   square(2, 8, 8, 16, 3, 1, 1, 8),
+      square(2, 1, 12, 20, 5, 1, 0),        square(3, 20, 8, 50, 5, 1, 0),      square(2, 3, 16, 32, 5, 1, 2),
+      square(1, 3, 23, 16, 7, 2, 3),        square(1, 16, 9, 32, 3, 1, 1),      square(2, 32, 7, 16, 3, 2, 1),
+      square(2, 20, 6, 20, 3, 1, 1),        square(2, 32, 6, 64, 1, 1, 0),      square(2, 64, 7, 32, 1, 2, 0),
+      square(2, 6, 9, 4, 3, 1, 1, 2),       square(2, 32, 8, 32, 3, 1, 1, 32),  square(2, 20, 8, 20, 3, 2, 1, 20),
+      square(2, 32, 8, 64, 3, 1, 1, 2),     square(2, 32, 8, 32, 3, 1, 1, 4),   square(2, 8, 8, 16, 3, 1, 1, 8),
       square(1, 16, 12, 16, 3, 1, 2, 1, 2), square(2, 5, 11, 7, 3, 2, 3, 1, 3), square(2, 17, 5, 1, 1, 1, 0),
-      square(2, 16, 3, 16, 3, 1, 5),       square(1, 2, 5, 3, 2, 3, 0),        square(2, 16, 5, 16, 1, 1, 1)};
+      square(2, 16, 3, 16, 3, 1, 5),        square(1, 2, 5, 3, 2, 3, 0),        square(2, 16, 5, 16, 1, 1, 1)};
   list.push_back({.n = 2, .c = 20, .k = 18, .h = {9, 1, 1, 0}, .w = {10, 7, 2, 3}});
   list.push_back({.n = 1, .c = 16, .k = 32, .h = {12, 5, 3, 1, 2}, .w = {4, 1}});
   list.push_back({.n = 2, .c = 4, .k = 6, .h = {}, .w = {15, 4, 2, 1}, .spatial_axes = 1});
@@ -152,9 +158,7 @@ int check_shapes(const Candidate& candidate, const std::vector<ConvShape>& shape
   return accepted;
 }
 
-TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) {
-  EXPECT_EQ(check_shapes(kGemm, shapes()), 23 * 9 + 1);
-}
+TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) { EXPECT_EQ(check_shapes(kGemm, shapes()), 23 * 9 + 1); }
 
 TEST(ConvOneDnn, AgreesWithTheDefinition) { EXPECT_GT(check_shapes(kOneDnn, shapes()), 100); }
 

@@ -1,10 +1,10 @@
 #include "kernels/gemm.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/rng.h"
 
@@ -32,8 +32,10 @@ TEST(Gemm, AgreesWithPlainLoops) {
           for (int j = 0; j < n; ++j) {
             double sum = beta == 0 ? 0 : double(beta) * start[size_t(i * n + j)];
             for (int p = 0; p < k; ++p)
-              sum += double(a[size_t(s.transpose_a ? p * m + i : i * k + p)]) * b[size_t(s.transpose_b ? j * k + p : p * n + j)];
-            ASSERT_NEAR(c[size_t(i * n + j)], sum, 1e-5 * std::sqrt(k + 1.0)) << m << " " << n << " " << k << " " << transposes;
+              sum += double(a[size_t(s.transpose_a ? p * m + i : i * k + p)]) *
+                     b[size_t(s.transpose_b ? j * k + p : p * n + j)];
+            ASSERT_NEAR(c[size_t(i * n + j)], sum, 1e-5 * std::sqrt(k + 1.0))
+                << m << " " << n << " " << k << " " << transposes;
           }
       }
 }

@@ -12,8 +12,8 @@ using namespace testing;
 using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Context&, std::string&);
 
 std::string name_of(const InnerProductRequest& r) {
-  return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) + (r.transpose ? " transposed" : "") +
-         (r.bias ? " bias" : "") + (r.relu ? " relu" : "");
+  return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) +
+         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "");
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
@@ -26,8 +26,8 @@ bool check(Make make, const InnerProductRequest& r) {
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const Values x = random_values(r.rows * r.inputs, 1), w = random_values(r.weight().count(), 2), bias = random_values(r.bias ? r.outputs : 0, 3),
-               dy = random_values(r.rows * r.outputs, 4);
+  const Values x = random_values(r.rows * r.inputs, 1), w = random_values(r.weight().count(), 2),
+               bias = random_values(r.bias ? r.outputs : 0, 3), dy = random_values(r.rows * r.outputs, 4);
   std::vector<double> y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
   for (int64_t i = 0; i < r.rows; ++i)
     for (int64_t o = 0; o < r.outputs; ++o) {
@@ -77,7 +77,8 @@ bool check(Make make, const InnerProductRequest& r) {
 
 std::vector<InnerProductRequest> requests() {
   std::vector<InnerProductRequest> list;
-  const int64_t sizes[][3] = {{1, 1, 1}, {64, 80, 50}, {7, 33, 10}, {1, 100, 130}, {100, 64, 10}, {16, 16, 16}, {3, 5, 1}};
+  const int64_t sizes[][3] = {{1, 1, 1},     {64, 80, 50}, {7, 33, 10}, {1, 100, 130},
+                              {100, 64, 10}, {16, 16, 16}, {3, 5, 1}};
   for (const auto& [rows, inputs, outputs] : sizes)
     for (int options = 0; options < 8; ++options)
       list.push_back({rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0, true, true});

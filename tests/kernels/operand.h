@@ -1,12 +1,13 @@
 #pragma once
 
-// Operands of kernel tests: values in the user's order on one side, memory in any layout with a fence around it on the other.
+// Operands of kernel tests: values in the user's order on one side, memory in any layout with a fence around it on the
+// other.
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/arena.h"
 #include "core/rng.h"

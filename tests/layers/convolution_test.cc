@@ -12,7 +12,8 @@ struct Window {
 /// One image batch by the definition; x, w and bias in the user's order, an x of three axes has no h.
 Array convolve(const Array& x, const Array& w, const Array* bias, const Window& o, bool relu = false) {
   const bool flat = x.shape.axes() == 3;
-  const int64_t n = x.shape[0], c = x.shape[1], h = flat ? 1 : x.shape[2], width = x.shape[flat ? 2 : 3], k = w.shape[0];
+  const int64_t n = x.shape[0], c = x.shape[1], h = flat ? 1 : x.shape[2], width = x.shape[flat ? 2 : 3],
+                k = w.shape[0];
   const auto out = [&](int64_t in, int64_t kernel, int64_t stride, int64_t pad) {
     return (in + 2 * pad - (o.dilation * (kernel - 1) + 1)) / stride + 1;
   };
@@ -28,7 +29,8 @@ Array convolve(const Array& x, const Array& w, const Array* bias, const Window& 
         for (int64_t q = 0; q < o.kernel_w; ++q) {
           const int64_t a = r * stride_h - pad_h + p * o.dilation, b = s * o.stride - o.pad + q * o.dilation;
           if (a < 0 || a >= h || b < 0 || b >= width) continue;
-          sum += x[size_t(((i * c + first + ch) * h + a) * width + b)] * w[size_t(((f * c_of + ch) * o.kernel_h + p) * o.kernel_w + q)];
+          sum += x[size_t(((i * c + first + ch) * h + a) * width + b)] *
+                 w[size_t(((f * c_of + ch) * o.kernel_h + p) * o.kernel_w + q)];
         }
     y[size_t(at)] = relu ? std::max(sum, 0.0) : sum;
   }
@@ -38,8 +40,11 @@ Array convolve(const Array& x, const Array& w, const Array* bias, const Window& 
 std::string layer(const std::string& options) { return "type: 'Convolution' convolution_param { " + options + " }"; }
 
 LayerCase with_bias(const std::string& options, const Shape& x, const Window& window) {
-  return {.layer = layer(options), .x = {random(x, 1)},
-          .reference = [window](const Arrays& x, const Arrays& w) -> Arrays { return {convolve(x[0], w[0], &w[1], window)}; },
+  return {.layer = layer(options),
+          .x = {random(x, 1)},
+          .reference = [window](const Arrays& x, const Arrays& w) -> Arrays {
+            return {convolve(x[0], w[0], &w[1], window)};
+          },
           .same_bits_for_any_threads = false};
 }
 
@@ -62,13 +67,17 @@ TEST(Convolution, OneSpatialAxis) {
 }
 
 TEST(Convolution, WithoutBias) {
-  check_layer({.layer = layer("num_output: 4 kernel_size: 3 bias_term: false"), .x = {random({2, 3, 5, 5}, 1)},
-               .reference = [](const Arrays& x, const Arrays& w) -> Arrays { return {convolve(x[0], w[0], nullptr, {3, 3})}; },
+  check_layer({.layer = layer("num_output: 4 kernel_size: 3 bias_term: false"),
+               .x = {random({2, 3, 5, 5}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {convolve(x[0], w[0], nullptr, {3, 3})};
+               },
                .same_bits_for_any_threads = false});
 }
 
 TEST(Convolution, SeveralBottomsShareTheWeights) {
-  check_layer({.layer = layer("num_output: 4 kernel_size: 3") + " top: 'a' top: 'b'", .x = {random({2, 3, 5, 5}, 1), random({2, 3, 5, 5}, 2)},
+  check_layer({.layer = layer("num_output: 4 kernel_size: 3") + " top: 'a' top: 'b'",
+               .x = {random({2, 3, 5, 5}, 1), random({2, 3, 5, 5}, 2)},
                .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
                  return {convolve(x[0], w[0], &w[1], {3, 3}), convolve(x[1], w[0], &w[1], {3, 3})};
                },
@@ -76,15 +85,22 @@ TEST(Convolution, SeveralBottomsShareTheWeights) {
 }
 
 TEST(Convolution, TakesOverARelu) {
-  const auto reference = [](const Arrays& x, const Arrays& w) -> Arrays { return {convolve(x[0], w[0], &w[1], {3, 3}, true)}; };
+  const auto reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+    return {convolve(x[0], w[0], &w[1], {3, 3}, true)};
+  };
   Array bias({20}, 4);  // far from the kink: every other channel is on, the others off
   for (size_t k = 1; k < 20; k += 2) bias[k] = -4;
-  check_layer({.layer = layer("num_output: 20 kernel_size: 3"), .x = {random({2, 2, 5, 5}, 1)}, .reference = reference,
-               .w = {random({20, 2, 3, 3}, 3, -0.2, 0.2), bias}, .follower = "type: 'ReLU'", .same_bits_for_any_threads = false});
+  check_layer({.layer = layer("num_output: 20 kernel_size: 3"),
+               .x = {random({2, 2, 5, 5}, 1)},
+               .reference = reference,
+               .w = {random({20, 2, 3, 3}, 3, -0.2, 0.2), bias},
+               .follower = "type: 'ReLU'",
+               .same_bits_for_any_threads = false});
 }
 
 TEST(Convolution, LeavesALeakyReluAlone) {
-  const MadeLayer made(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU' relu_param { negative_slope: 0.1 }", {{1, 2, 5, 5}});
+  const MadeLayer made(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU' relu_param { negative_slope: 0.1 }",
+                       {{1, 2, 5, 5}});
   EXPECT_FALSE(made.absorbed);
 }
 
@@ -93,7 +109,8 @@ TEST(Convolution, CountsFlops) {
   EXPECT_EQ(made.layer->flops({{2, 3, 5, 5}}, made.shapes.y), 2 * (2 * 4 * 3 * 3) * (3 * 3 * 3) + 2 * 4 * 3 * 3);
 }
 
-void refuses(const std::string& options, const std::string& field, const std::string& words, const Shape& x = {2, 4, 5, 5}) {
+void refuses(const std::string& options, const std::string& field, const std::string& words,
+             const Shape& x = {2, 4, 5, 5}) {
   SCOPED_TRACE(options);
   expect_field_error(layer(options), {x}, field, words);
 }
@@ -109,12 +126,14 @@ TEST(Convolution, NamesWhatIsWrong) {
   refuses("num_output: 2 kernel_size: 3 stride: 0", p + ".stride[0]", "stride is 0");
   refuses("num_output: 2 kernel_size: 3 stride_h: 1 stride_w: 0", p + ".stride_w", "stride is 0");
   refuses("num_output: 2 kernel_size: 3 dilation: 1 dilation: 0", p + ".dilation[1]", "dilation is 0");
-  refuses("num_output: 2 kernel_size: 3 pad: 1 pad: 1 pad: 1", p + ".pad[2]", "pad has 3 values, but bottom[0] has shape 2x4x5x5");
+  refuses("num_output: 2 kernel_size: 3 pad: 1 pad: 1 pad: 1", p + ".pad[2]",
+          "pad has 3 values, but bottom[0] has shape 2x4x5x5");
   refuses("num_output: 2 kernel_size: 3 group: 0", p + ".group", "group is 0");
   refuses("num_output: 6 kernel_size: 3 group: 3", p + ".group", "does not divide the 4 channels");
   refuses("num_output: 6 kernel_size: 3 group: 4", p + ".group", "does not divide num_output, 6");
   refuses("num_output: 2 kernel_size: 7", p + ".kernel_size[0]", "kernel_size is 7, larger than its padded input 5x5");
-  refuses("num_output: 2 kernel_h: 1 kernel_w: 9 pad: 1", p + ".kernel_w", "kernel_w is 9, larger than its padded input 7x7");
+  refuses("num_output: 2 kernel_h: 1 kernel_w: 9 pad: 1", p + ".kernel_w",
+          "kernel_w is 9, larger than its padded input 7x7");
   refuses("num_output: 2 kernel_size: 3 dilation: 4", p + ".kernel_size[0]", "spread over 9 by dilation 4");
   refuses("num_output: 2 kernel_size: 4294967295 dilation: 4294967295", p + ".kernel_size[0]", "too large");
   refuses("num_output: 2 kernel_size: 3 axis: 2", p + ".axis", "only axis 1");

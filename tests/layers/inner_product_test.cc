@@ -6,9 +6,11 @@ namespace cortado::harness {
 namespace {
 
 /// y of `outputs` columns from an x of `rows` rows.
-Array product(const Array& x, const Array& w, const Array* bias, const Shape& shape, bool transpose, bool relu = false) {
+Array product(const Array& x, const Array& w, const Array* bias, const Shape& shape, bool transpose,
+              bool relu = false) {
   Array y(shape);
-  const int64_t outputs = shape[shape.axes() - 1], rows = outputs ? shape.count() / outputs : 0, inputs = rows ? x.shape.count() / rows : 0;
+  const int64_t outputs = shape[shape.axes() - 1], rows = outputs ? shape.count() / outputs : 0,
+                inputs = rows ? x.shape.count() / rows : 0;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t o = 0; o < outputs; ++o) {
       double sum = bias ? (*bias)[size_t(o)] : 0;
@@ -22,8 +24,11 @@ Array product(const Array& x, const Array& w, const Array* bias, const Shape& sh
 std::string layer(const std::string& options) { return "type: 'InnerProduct' inner_product_param { " + options + " }"; }
 
 LayerCase with_bias(const std::string& options, const Shape& x, const Shape& y, bool transpose = false) {
-  return {.layer = layer(options), .x = {random(x, 1)},
-          .reference = [=](const Arrays& x, const Arrays& w) -> Arrays { return {product(x[0], w[0], &w[1], y, transpose)}; },
+  return {.layer = layer(options),
+          .x = {random(x, 1)},
+          .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+            return {product(x[0], w[0], &w[1], y, transpose)};
+          },
           .same_bits_for_any_threads = false};
 }
 
@@ -40,16 +45,24 @@ TEST(InnerProduct, FlattensFromAnAxis) {
 }
 
 TEST(InnerProduct, WithoutBias) {
-  check_layer({.layer = layer("num_output: 4 bias_term: false"), .x = {random({3, 5}, 1)},
-               .reference = [](const Arrays& x, const Arrays& w) -> Arrays { return {product(x[0], w[0], nullptr, {3, 4}, false)}; },
+  check_layer({.layer = layer("num_output: 4 bias_term: false"),
+               .x = {random({3, 5}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {product(x[0], w[0], nullptr, {3, 4}, false)};
+               },
                .same_bits_for_any_threads = false});
 }
 
 TEST(InnerProduct, TakesOverARelu) {
   Array bias({4}, {3, -3, 3, -3});  // far from the kink
-  check_layer({.layer = layer("num_output: 4"), .x = {random({3, 5}, 1)},
-               .reference = [](const Arrays& x, const Arrays& w) -> Arrays { return {product(x[0], w[0], &w[1], {3, 4}, false, true)}; },
-               .w = {random({4, 5}, 2, -0.5, 0.5), bias}, .follower = "type: 'ReLU'", .same_bits_for_any_threads = false});
+  check_layer({.layer = layer("num_output: 4"),
+               .x = {random({3, 5}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {product(x[0], w[0], &w[1], {3, 4}, false, true)};
+               },
+               .w = {random({4, 5}, 2, -0.5, 0.5), bias},
+               .follower = "type: 'ReLU'",
+               .same_bits_for_any_threads = false});
 }
 
 TEST(InnerProduct, OfNothing) { check_layer(with_bias("num_output: 3", {0, 4}, {0, 3})); }
