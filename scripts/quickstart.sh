@@ -34,21 +34,27 @@ convert_all() {
   convert t10k test
 }
 
-train() { # two thirds first, then the rest from the snapshot
+train() { # two thirds first, then the rest from the snapshot; one that was interrupted goes on where it was
   mkdir -p snapshots
   sed 's/^max_iter: .*/max_iter: 4000/' "$solver" > snapshots/first.prototxt
-  "$cortado" train --solver=snapshots/first.prototxt
+  "$cortado" train --solver=snapshots/first.prototxt --snapshot=auto
   "$cortado" train --solver="$solver" --snapshot=auto
 }
 
 accuracy() {
-  "$cortado" test --model="$net" --weights="$weights" --iterations=100 --json > snapshots/test.json
+  "$cortado" test --quiet --model="$net" --weights="$weights" --iterations=100 --json > snapshots/test.json
+  /usr/bin/python3 - snapshots/test.json <<'END'
+import json, sys
+accuracy = json.load(open(sys.argv[1]))['outputs']['accuracy']
+print('test accuracy %.4f on 10,000 images' % accuracy)
+sys.exit(accuracy < 0.90 and 'below 0.90: something is wrong')
+END
 }
 
 classify() {
   # The first test image: 28 x 28 bytes behind a header of 16.
   { printf 'P5 28 28 255\n'; head -c 800 <(zcat "$idx/t10k-images-idx3-ubyte.gz" 2>/dev/null) | tail -c 784; } > data_sets/boot.pgm
-  "$cortado" classify --model=models/lenet/deploy.prototxt --weights="$weights" \
+  "$cortado" classify --quiet --model=models/lenet/deploy.prototxt --weights="$weights" \
     --scale=0.00390625 --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.pgm
 }
 
