@@ -73,6 +73,7 @@ struct Node {
 struct BuildOptions {
   caffe::NetState state;        ///< the solver's or command's; merged over the file's own
   bool backward = true;         ///< a training net; false: forward only
+  bool accumulates = false;     ///< several backward passes make one update (iter_size > 1)
   bool open_data = true;
   bool fuse = true;
   bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused

@@ -105,9 +105,19 @@ class Planner {
     request.wants_dx = node.wants_dx;
     request.wants_dw = node.wants_dw;
     request.backward = node.runs_backward;
+    request.adds_dw = graph_().options.accumulates || shares_weights(node);
     request.layer_seed = seed_of(node);
     plan_.needs.push_back(prepare_layer(node, request));
     take_formats(node, request, plan_.needs.back());
+  }
+
+  bool shares_weights(const Node& node) {
+    for (const WeightId id : node.w) {
+      int users = 0;
+      for (const Node& other : graph_().nodes) users += int(std::count(other.w.begin(), other.w.end(), id));
+      if (users > 1) return true;
+    }
+    return false;
   }
 
   LayerNeeds prepare_layer(Node& node, const PrepareRequest& request) {

@@ -42,6 +42,7 @@ struct ConvRequest {
   bool relu = false;                                     ///< forward writes max(y, 0)
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
+  bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
 };
 
 /// A prepared convolution. Operands are 32-bit floats in the layouts of the shape; w and dw in weight_format().

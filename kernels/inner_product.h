@@ -19,6 +19,7 @@ struct InnerProductRequest {
   bool relu = false;                                     ///< forward writes max(y, 0)
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
+  bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
 
   Shape weight() const { return transpose ? Shape{inputs, outputs} : Shape{outputs, inputs}; }
 };

@@ -79,6 +79,8 @@ class ConvolutionLayer : public Layer {
     LayerNeeds needs;
     kernels::ConvRequest conv{
         .shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
+    const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
+    conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
     if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
     convs_.clear();
     for (size_t i = 0; i < request.x.size(); ++i) {

@@ -56,6 +56,7 @@ class InnerProductLayer : public Layer {
     product_.relu = relu_;
     product_.backward_data = request.backward && request.wants_dx[0];
     product_.backward_weights = wants_dw;
+    product_.adds = request.adds_dw || !request.wants_dw[0] || (product_.bias && !request.wants_dw[1]);
     if (request.fixed_weight_formats) product_.w_format = request.w_formats[0];
     std::string refused;
     kernel_ = kernels::plan_inner_product(product_, context, &refused);

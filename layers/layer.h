@@ -57,6 +57,7 @@ struct PrepareRequest {
   std::vector<bool> wants_dw;       ///< per w
   std::vector<bool> has_dy;         ///< per y: false where nobody's gradient arrives (dy is null then)
   bool backward = false;            ///< whether backward() will be called at all
+  bool adds_dw = false;             ///< whether Operands::adds() may be true of a weight
   bool fixed_weight_formats = false;         ///< w's storage is given: another net owns the memory
   std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
   uint64_t layer_seed = 0;          ///< unique for this layer in this net, the same in every run: keys its random draws

@@ -134,6 +134,7 @@ void Net::forward() {
 }
 
 void Net::backward(bool accumulate) {
+  if (accumulate && !plan_.graph.options.accumulates) throw_internal("a net that was not planned to add gradients");
   for (BoundStep& step : backward_) step.io.accumulate = accumulate;
   for (size_t i = 0; i < backward_.size(); ++i) run_backward_step(i);
 }

@@ -47,7 +47,8 @@ class Net {
   void forward();
   /// Sum over blobs of loss_weight times the sum of their elements, after forward().
   double loss() const;
-  /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1).
+  /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1); the net
+  /// was built with BuildOptions::accumulates then.
   void backward(bool accumulate = false);
 
   const std::string& name() const { return plan_.graph.name; }

@@ -123,6 +123,7 @@ std::unique_ptr<Net> NetMaker::make_train() {
   log_info() << "Creating training net from " << source.str();
   graph::BuildOptions build = build_options();
   build.state = train_state();
+  build.accumulates = file_.solver.iter_size() > 1;
   build.keep_all = file_.solver.debug_info();
   return make_net(read(source), build, context_);
 }

@@ -217,8 +217,10 @@ class OneDnn final : public Conv {
     d.x = Staged(lib, p.own.x, x, Staged::Way::kIn, d.scratch);
     d.y = Staged(lib, p.own.y, y, Staged::Way::kIn, d.scratch);
     d.w = Staged(lib, stored_, w, Staged::Way::kOut, d.scratch);
-    own_dw_ = d.scratch.add(size_of(stored_));
-    own_dbias_ = d.scratch.add(p.shape.k * int64_t(sizeof(float)));
+    if (request_.adds) {
+      own_dw_ = d.scratch.add(size_of(stored_));
+      own_dbias_ = d.scratch.add(p.shape.k * int64_t(sizeof(float)));
+    }
     finish(lib, d, *pd, BackwardWeights(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, w}},
            DNNL_ARG_DIFF_BIAS);
     return true;

@@ -109,8 +109,10 @@ class OneDnn final : public InnerProduct {
     const BackwardWeights::primitive_desc pd(desc, user_scratchpad(), lib.engine, forward_pd_);
     const Desc w = pd.diff_weights_desc();
     weights_.w = Staged(lib, stored_, w, Staged::Way::kOut, weights_.scratch);
-    own_dw_ = weights_.scratch.add(size_of(stored_));
-    own_dbias_ = weights_.scratch.add(r_.outputs * int64_t(sizeof(float)));
+    if (r_.adds) {
+      own_dw_ = weights_.scratch.add(size_of(stored_));
+      own_dbias_ = weights_.scratch.add(r_.outputs * int64_t(sizeof(float)));
+    }
     return finish(lib, weights_, pd, BackwardWeights(pd),
                   {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_DIFF_WEIGHTS, w}}, DNNL_ARG_DIFF_BIAS, why);
   }

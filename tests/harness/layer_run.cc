@@ -84,6 +84,7 @@ void LayerRun::prepare() {
   fill_up(request_.wants_dx, request_.x.size(), true);
   for (size_t i = 0; i < request_.x.size(); ++i)
     request_.wants_dx[i] = request_.wants_dx[i] && options_.backward && differentiable(i);
+  request_.adds_dw = true;
   for (const WeightSpec& w : made_.shapes.w) request_.wants_dw.push_back(options_.backward && w.learned);
   request_.has_dy = options_.has_dy;
   fill_up(request_.has_dy, request_.y.size(), options_.backward);

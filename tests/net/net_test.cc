@@ -34,6 +34,7 @@ const char* const kBlock = R"(
 std::unique_ptr<Net> make(const char* text, Context& context, bool free_planner) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
+  options.accumulates = true;
   options.fuse = free_planner;
   options.keep_all = !free_planner;
   return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);

@@ -27,6 +27,11 @@ bool is_of_library(void* caller) {
   if (void* memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
+// The library's own nothrow form would not come here under a sanitizer, but its delete would.
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  if (counting && !is_of_library(__builtin_return_address(0))) ++allocations;
+  return std::malloc(size ? size : 1);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
