@@ -21,7 +21,10 @@ done
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "install_deps.sh: as root, or with sudo: apt-get install ${missing[*]}" >&2; exit 1; }
+  command -v sudo >/dev/null || {
+    echo "install_deps.sh: as root, or with sudo: apt-get install ${missing[*]}" >&2
+    exit 1
+  }
   as_root=(sudo)
 fi
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"; }

@@ -53,7 +53,10 @@ END
 
 classify() {
   # The first test image: 28 x 28 bytes behind a header of 16.
-  { printf 'P5 28 28 255\n'; head -c 800 <(zcat "$idx/t10k-images-idx3-ubyte.gz" 2>/dev/null) | tail -c 784; } > data_sets/boot.pgm
+  {
+    printf 'P5 28 28 255\n'
+    head -c 800 <(zcat "$idx/t10k-images-idx3-ubyte.gz" 2>/dev/null) | tail -c 784
+  } > data_sets/boot.pgm
   "$cortado" classify --quiet --model=models/lenet/deploy.prototxt --weights="$weights" \
     --scale=0.00390625 --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.pgm
 }

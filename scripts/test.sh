@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs every test.
 #   scripts/test.sh               all tests, Release, in build/
-#   scripts/test.sh --sanitize    the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-sanitize/
+#   scripts/test.sh --sanitize    all but parity and OpenCV, under AddressSanitizer and UndefinedBehaviorSanitizer,
+#                                 in build-sanitize/
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -108,20 +108,19 @@ TEST_P(Models, AreNamedByTheirSolver) {
 
 const Shape kImage224{1, 3, 224, 224}, kImage227{1, 3, 227, 227}, kImage32{1, 3, 32, 32};
 
-INSTANTIATE_TEST_SUITE_P(
-    , Models,
-    testing::Values(Model{"lenet", {1, 1, 28, 28}, 431080, 431080, 0},
-                    Model{"cifar10_quick", kImage32, 145578, 145578, 0},
-                    Model{"cifar10_full", kImage32, 89578, 89578, 0},
-                    Model{"alexnet", kImage227, 60965224, 60965224, 0},
-                    Model{"caffenet", kImage227, 60965224, 60965224, 0},
-                    Model{"googlenet", kImage224, 13378280, 6998552, 0},
-                    Model{"vgg16", kImage224, 138357544, 138357544, 0},
-                    Model{"resnet18", kImage224, 11689512, 11689512, 2 * 4800 + 20},
-                    Model{"resnet50", kImage224, 25557032, 25557032, 2 * 26560 + 53},
-                    Model{"mobilenet_v1", kImage224, 4231976, 4231976, 2 * 10944 + 27},
-                    Model{"squeezenet", kImage227, 1235496, 1235496, 0}),
-    [](const testing::TestParamInfo<Model>& info) { return info.param.folder; });
+INSTANTIATE_TEST_SUITE_P(, Models,
+                         testing::Values(Model{"lenet", {1, 1, 28, 28}, 431080, 431080, 0},
+                                         Model{"cifar10_quick", kImage32, 145578, 145578, 0},
+                                         Model{"cifar10_full", kImage32, 89578, 89578, 0},
+                                         Model{"alexnet", kImage227, 60965224, 60965224, 0},
+                                         Model{"caffenet", kImage227, 60965224, 60965224, 0},
+                                         Model{"googlenet", kImage224, 13378280, 6998552, 0},
+                                         Model{"vgg16", kImage224, 138357544, 138357544, 0},
+                                         Model{"resnet18", kImage224, 11689512, 11689512, 2 * 4800 + 20},
+                                         Model{"resnet50", kImage224, 25557032, 25557032, 2 * 26560 + 53},
+                                         Model{"mobilenet_v1", kImage224, 4231976, 4231976, 2 * 10944 + 27},
+                                         Model{"squeezenet", kImage227, 1235496, 1235496, 0}),
+                         [](const testing::TestParamInfo<Model>& info) { return info.param.folder; });
 
 }  // namespace
 }  // namespace cortado

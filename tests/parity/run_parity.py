@@ -59,8 +59,9 @@ def floats(blob):
 
 def weights(path):
     """{layer: [values of each blob]} of a .caffemodel: net.layer = 100, layer.name = 1, layer.blobs = 7."""
-    layers = {of(layer, 1)[0].decode(): [floats(blob) for blob in of(layer, 7)] for layer in of(path.read_bytes(), 100)}
-    return {name: blobs for name, blobs in layers.items() if blobs}
+    layers = of(path.read_bytes(), 100)
+    blobs = {of(layer, 1)[0].decode(): [floats(blob) for blob in of(layer, 7)] for layer in layers}
+    return {name: values for name, values in blobs.items() if values}
 
 
 def compare_weights(ours, expected, initial):
@@ -84,8 +85,8 @@ def compare_outputs(what, got, expected):
 
 
 def run(program, folder, *arguments):
-    done = subprocess.run([program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=120)
+    done = subprocess.run([program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=120)
     return done.returncode, done.stdout
 
 
@@ -99,7 +100,8 @@ def check(program, case, work):
     saved = work / ('out_iter_%d.caffemodel' % spec['iters'])
     if code or not saved.is_file():
         return ['train: exit code %d\n%s' % (code, end_of(log))]
-    faults = list(compare_weights(weights(saved), weights(case / 'expect.caffemodel'), weights(case / 'init.caffemodel')))
+    expected, initial = weights(case / 'expect.caffemodel'), weights(case / 'init.caffemodel')
+    faults = list(compare_weights(weights(saved), expected, initial))
     for kind in 'Train', 'Test':
         printed = re.findall(r'(?m)%s net output #\d+: (\S+) = (\S+)' % kind, log)
         faults += compare_outputs(kind + ' net outputs', printed, spec[kind.lower()])
@@ -113,7 +115,9 @@ def check_refused(program, work, kind):
     code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
     if code == 0:
         return ['layer type %s exists now: take the case out of later.txt' % kind]
-    return [] if code == 3 and "'%s'" % kind in log else ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
+    if code == 3 and "'%s'" % kind in log:
+        return []
+    return ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
 def main():
