@@ -1,6 +1,6 @@
 #include "kernels/conv.h"
 
-#include "kernels/candidates.h"
+#include <algorithm>
 
 namespace cortado::kernels {
 
@@ -25,9 +25,33 @@ bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups) {
 
 bool conv_suits_plain_x(int64_t c, int64_t groups) { return groups == 1 && c <= 3; }
 
-std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused) {
-  return first_that_accepts<Conv, ConvRequest>({{"onednn", make_conv_onednn}, {"gemm", make_conv_gemm}}, request,
-                                               context, refused);
+Conv::Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
+           std::unique_ptr<ConvKernel> backward_weights)
+    : forward_(std::move(forward)),
+      backward_data_(std::move(backward_data)),
+      backward_weights_(std::move(backward_weights)) {}
+
+std::string Conv::name() const {
+  std::string text;
+  for (const ConvKernel* kernel : {forward_.get(), backward_data_.get(), backward_weights_.get()})
+    if (kernel && text.find(kernel->name()) == std::string::npos) text += (text.empty() ? "" : ", ") + kernel->name();
+  return text;
+}
+
+int64_t Conv::backward_scratch() const {
+  return std::max(backward_data_ ? backward_data_->scratch() : 0, backward_weights_ ? backward_weights_->scratch() : 0);
+}
+
+void Conv::forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) {
+  forward_->run(context, {.x = x, .w = w, .bias = bias, .y = y}, scratch);
+}
+
+void Conv::backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) {
+  backward_data_->run(context, {.w = w, .dy = dy, .dx = dx}, scratch);
+}
+
+void Conv::backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) {
+  backward_weights_->run(context, {.x = x, .dy = dy, .d = d}, scratch);
 }
 
 }  // namespace cortado::kernels

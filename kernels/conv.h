@@ -2,7 +2,7 @@
 
 // Convolution (cross-correlation) of N x C x H x W by K filters in groups. Along each spatial axis
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
-// A ReLU may follow within forward.
+// A ReLU may follow within forward. Each direction is run by the candidate that suits it best (kernels/conv_choice.cc).
 
 #include <memory>
 #include <optional>
@@ -42,41 +42,89 @@ struct ConvRequest {
   bool relu = false;                                     ///< forward writes max(y, 0)
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
-  bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
+  bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
+  bool winograd = true;                                  ///< candidates of that algorithm may be taken
+};
+
+enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
+
+struct ConvGradients {
+  float *w = nullptr, *bias = nullptr;   ///< null: not wanted
+  bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
+};
+
+/// What one direction reads and writes: forward x, w, bias to y; backward_data dy, w to dx; backward_weights x, dy to d.
+struct ConvOperands {
+  const float *x = nullptr, *w = nullptr, *bias = nullptr, *dy = nullptr;
+  float *y = nullptr, *dx = nullptr;
+  ConvGradients d = {};
+};
+
+/// One direction, prepared by one candidate. Calls allocate nothing.
+class ConvKernel {
+ public:
+  virtual ~ConvKernel() = default;
+  virtual std::string name() const = 0;  ///< for people
+  virtual WeightFormat weight_format() const = 0;
+  virtual int64_t scratch() const = 0;
+  virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
 };
 
 /// A prepared convolution. Operands are 32-bit floats in the layouts of the shape; w and dw in weight_format().
 /// Calls allocate nothing. One object serves one caller at a time.
 class Conv {
  public:
-  virtual ~Conv() = default;
-  virtual std::string name() const = 0;
-  virtual WeightFormat weight_format() const = 0;
-  virtual int64_t forward_scratch() const = 0;
-  virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
+  using Gradients = ConvGradients;
+
+  /// Kernels of directions that are not wanted are null.
+  Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
+       std::unique_ptr<ConvKernel> backward_weights);
+
+  std::string name() const;
+  WeightFormat weight_format() const { return forward_->weight_format(); }
+  int64_t forward_scratch() const { return forward_->scratch(); }
+  int64_t backward_scratch() const;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y,
-                       void* scratch) = 0;
+  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch);
   /// Overwrites dx.
-  virtual void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) = 0;
+  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch);
+  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch);
 
-  struct Gradients {
-    float *w = nullptr, *bias = nullptr;   ///< null: not wanted
-    bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
-  };
-  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d,
-                                void* scratch) = 0;
+ private:
+  std::unique_ptr<ConvKernel> forward_, backward_data_, backward_weights_;
 };
 
-/// The first candidate that accepts. `refused` collects why others declined.
+/// A way to run one direction.
+struct ConvCandidate {
+  std::string name;  ///< stable: files that record choices hold it
+  /// A prepared kernel; or null, with the reason in `why`.
+  std::unique_ptr<ConvKernel> (*make)(const ConvRequest& request, ConvDirection direction, Context& context,
+                                      std::string& why);
+  /// A guess, in seconds of one core of a CPU with AVX-512: what orders candidates that are not measured. Called for
+  /// requests that make() may refuse.
+  double (*cost)(const ConvRequest& request, ConvDirection direction);
+};
+
+/// All candidates; the last one accepts everything.
+const std::vector<ConvCandidate>& conv_candidates();
+
+/// Each direction by the candidate that was chosen for it, now or earlier (kernels/choices.h in the context). `refused`
+/// collects why candidates with a lower cost declined.
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused = nullptr);
+
+/// All directions by one candidate; null, with the reason in `why`, where it declines one of them.
+std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& request, Context& context,
+                                std::string& why);
 
 /// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images have).
 bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 
-std::unique_ptr<Conv> make_conv_onednn(const ConvRequest& request, Context& context, std::string& why);
-std::unique_ptr<Conv> make_conv_gemm(const ConvRequest& request, Context& context, std::string& why);
+/// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size of
+/// our own Winograd's tiles; matrix products.
+std::vector<ConvCandidate> onednn_conv_candidates();
+std::vector<ConvCandidate> winograd_conv_candidates();
+ConvCandidate gemm_conv_candidate();
 
 }  // namespace cortado::kernels

@@ -4,6 +4,58 @@
 
 namespace cortado::kernels {
 
+namespace {
+
+constexpr int64_t kBlock = 16;
+
+struct Blocked16 final : WeightFormat::Opaque {
+  Blocked16(const Shape& shape, int64_t groups)
+      : groups(groups), k(shape[0] / groups), c(shape[1]), taps(shape.count(2)) {}
+
+  int64_t k_blocks() const { return (k + kBlock - 1) / kBlock; }
+  int64_t c_blocks() const { return (c + kBlock - 1) / kBlock; }
+  int64_t bytes() const override {
+    return groups * k_blocks() * c_blocks() * taps * kBlock * kBlock * int64_t(sizeof(float));
+  }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const Blocked16*>(&other);
+    return same && same->groups == groups && same->k == k && same->c == c && same->taps == taps;
+  }
+  std::string name() const override { return "blocked16"; }
+
+  void to_plain(Context&, const void* source, float* plain) const override {
+    const float* stored = static_cast<const float*>(source);
+    each([&](int64_t from, int64_t to) { plain[to] = stored[from]; });
+  }
+  void from_plain(Context&, const float* plain, void* target) const override {
+    float* stored = static_cast<float*>(target);
+    std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
+    each([&](int64_t to, int64_t from) { stored[to] = plain[from]; });
+  }
+
+  /// body(index in storage, index in plain) for every element.
+  template <typename Body>
+  void each(const Body& body) const {
+    for (int64_t row = 0; row < groups * k; ++row)
+      for (int64_t column = 0; column < c; ++column) {
+        const int64_t g = row / k, o = row % k;
+        const int64_t block = ((g * k_blocks() + o / kBlock) * c_blocks() + column / kBlock) * taps;
+        for (int64_t tap = 0; tap < taps; ++tap)
+          body(((block + tap) * kBlock + column % kBlock) * kBlock + o % kBlock, (row * c + column) * taps + tap);
+      }
+  }
+
+  int64_t groups, k, c, taps;
+};
+
+}  // namespace
+
+WeightFormat WeightFormat::blocked16(const Shape& shape, int64_t groups) {
+  return WeightFormat(shape, std::make_shared<Blocked16>(shape, groups));
+}
+
+bool WeightFormat::is_blocked16() const { return dynamic_cast<const Blocked16*>(opaque_.get()) != nullptr; }
+
 int64_t WeightFormat::bytes() const { return opaque_ ? opaque_->bytes() : shape_.count() * int64_t(sizeof(float)); }
 
 bool WeightFormat::operator==(const WeightFormat& other) const {

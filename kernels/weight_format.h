@@ -26,12 +26,17 @@ class WeightFormat {
     virtual void from_plain(Context& context, const float* plain, void* stored) const = 0;
   };
 
+  /// K x C/groups x taps in K/16 x C/16 blocks (within each group, which both fill or which is the only one; padding is
+  /// zero) of taps x 16 c x 16 k: what both our own kernels and libraries' can read.
+  static WeightFormat blocked16(const Shape& shape, int64_t groups);
+
   WeightFormat() = default;  ///< plain, empty
   explicit WeightFormat(const Shape& shape) : shape_(shape) {}  ///< plain 32-bit floats in row-major order
   WeightFormat(const Shape& shape, std::shared_ptr<const Opaque> opaque) : shape_(shape), opaque_(std::move(opaque)) {}
 
   const Shape& shape() const { return shape_; }
   bool is_plain() const { return opaque_ == nullptr; }
+  bool is_blocked16() const;
   const Opaque* opaque() const { return opaque_.get(); }
   int64_t bytes() const;  ///< stored, padding included; a multiple of 4
   std::string name() const { return opaque_ ? opaque_->name() : "plain"; }

@@ -2,8 +2,9 @@
 // with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
-// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col, which
-// chose between implementations of the same result, are ignored: the kernel is chosen by kernels/conv.h.
+// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col chose between
+// implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
+// whose rounding differs.
 
 #include <algorithm>
 
@@ -80,6 +81,7 @@ class ConvolutionLayer : public Layer {
     kernels::ConvRequest conv{
         .shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
+    conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
     if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
     convs_.clear();

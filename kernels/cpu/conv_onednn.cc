@@ -1,8 +1,7 @@
-// Convolution by oneDNN's code generator, direct algorithm. Its fast kernels exist for some storages of x, y and w
-// only, and which ones differs between forward and the two backward directions: each direction takes the first storages
-// for which there is a fast kernel, the operands' own before others, and reorders through scratch what does not fit.
-// Weights live as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks
-// transposed.
+// Convolution by oneDNN's code generators. Its fast kernels exist for some storages of x, y and w only, and which ones
+// differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the operands'
+// own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live as forward
+// wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
 
 #include "kernels/conv.h"
 #include "kernels/cpu/onednn.h"
@@ -16,8 +15,11 @@ using Tag = dnnl::memory::format_tag;
 using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
-constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
+constexpr double kFlops = 1.8e11, kBytes = 6e9;  ///< of one core, per second: multiplying at best; reordering
+
+/// Which storages of x and y the primitive runs in.
+enum class Variant { kOwn, kBlocked, kLast, kWinograd };
 
 struct Storages {
   Desc x, y;
@@ -25,8 +27,10 @@ struct Storages {
 
 /// A convolution in oneDNN's terms.
 struct Problem {
-  explicit Problem(const ConvShape& s)
+  Problem(const ConvShape& s, Variant variant)
       : shape(s),
+        algorithm(variant == Variant::kWinograd ? dnnl::algorithm::convolution_winograd
+                                                : dnnl::algorithm::convolution_direct),
         x{s.n, s.c, s.h.in, s.w.in},
         y{s.n, s.k, s.h.out(), s.w.out()},
         strides{s.h.stride, s.w.stride},
@@ -39,48 +43,19 @@ struct Problem {
     w_plain = plain_desc(Shape(std::vector<int64_t>(w_any.dims())));
     own = {describe({Shape(std::vector<int64_t>(x)), DType::kF32, s.x_layout}),
            describe({Shape(std::vector<int64_t>(y)), DType::kF32, s.y_layout})};
-  }
-
-  /// The storages worth trying, best first; `for_dx` in backward_data.
-  std::vector<Storages> storages(bool for_dx) const {
-    const Storages first_layer{Desc(x, kF32, Tag::nchw), Desc(y, kF32, Tag::nChw16c)};
-    const Storages blocked{Desc(x, kF32, Tag::nChw16c), Desc(y, kF32, Tag::nChw16c)};
-    const Storages last{Desc(x, kF32, Tag::nhwc), Desc(y, kF32, Tag::nhwc)};
-    if (conv_suits_plain_x(shape.c, shape.groups)) return {own, first_layer, last, blocked};
-    if (!conv_suits_blocks(shape.c, shape.k, shape.groups)) return {own, last};
-    return padding_costs_more_than_reorders(for_dx) ? std::vector{last, own, blocked} : std::vector{own, blocked, last};
-  }
-
-  /// In blocks, 20 channels cost as much as 32. Channels-last costs what there is (backward_data pads c all the same),
-  /// and copies of x and y: measured, moving an element takes the time of about 100 multiplications.
-  bool padding_costs_more_than_reorders(bool for_dx) const {
-    const auto padding = [](int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); };
-    const double waste = padding(shape.k) * (for_dx ? 1 : padding(shape.c)) - 1;
-    const double moved = double(shape.x().shape.count()) + double(shape.y().shape.count());
-    return shape.groups == 1 && double(shape.macs()) * waste > 100 * moved;
+    const Tag tag = variant == Variant::kLast ? Tag::nhwc : Tag::nChw16c;
+    run = variant == Variant::kOwn ? own : Storages{Desc(x, kF32, tag), Desc(y, kF32, tag)};
   }
 
   ConvShape shape;
+  dnnl::algorithm algorithm;
   Dims x, y, strides, dilates, pad;
   Desc bias, w_any, w_plain;
-  Storages own;
+  Storages own, run;  ///< the owner's, and the primitive's
 };
 
-/// oneDNN's own im2col counts as slow: ours is the candidate after this one.
+/// oneDNN's own im2col counts as slow: ours is another candidate.
 bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find("gemm:jit") == std::string::npos; }
-
-/// The first of make(storages, weights) that is fast; nothing with the reason in `why`.
-template <typename PrimitiveDesc, typename Make>
-std::optional<PrimitiveDesc> first_fast(const Problem& problem, const std::vector<Desc>& weights, std::string& why,
-                                        const Make& make) {
-  for (const Storages& s : problem.storages(std::is_same_v<PrimitiveDesc, BackwardData::primitive_desc>))
-    for (const Desc& w : weights) {
-      auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(s, w); });
-      if (pd && is_fast(impl_of(*pd))) return pd;
-      if (pd) why = "only " + impl_of(*pd);
-    }
-  return {};
-}
 
 dnnl::primitive_attr forward_attributes(bool relu) {
   dnnl::primitive_attr attributes = user_scratchpad();
@@ -94,169 +69,184 @@ dnnl::primitive_attr forward_attributes(bool relu) {
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
-class OneDnn final : public Conv {
- public:
-  OneDnn(const ConvRequest& request) : request_(request), problem_(request.shape) {}
+/// In both phases the kind for training, so that nets which share weights agree. Without a bias for the others' hints.
+Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
+                                         bool bias, const dnnl::primitive_attr& attributes) {
+  constexpr auto kKind = dnnl::prop_kind::forward_training;
+  const auto desc = bias ? Forward::desc(kKind, p.algorithm, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
+                         : Forward::desc(kKind, p.algorithm, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
+  return Forward::primitive_desc(desc, attributes, lib.engine);
+}
 
-  /// False, with the reason in `why`, where a direction has no fast kernel.
-  bool prepare(Context& context, std::string& why) {
-    Library& lib = library(context);
-    return prepare_forward(lib, why) && (!request_.backward_data || prepare_data(lib, why)) &&
-           (!request_.backward_weights || prepare_weights(lib, why));
-  }
+/// What backward's descriptors want to see of forward: that there is one.
+Forward::primitive_desc hint(const Library& lib, const Problem& p) {
+  const Storages any{any_desc(Shape(std::vector<int64_t>(p.x))), any_desc(Shape(std::vector<int64_t>(p.y)))};
+  return describe_forward(lib, p, any, p.w_any, false, {});
+}
+
+class OneDnn : public ConvKernel {
+ public:
+  OneDnn(const ConvRequest& request, const Problem& problem) : request_(request), problem_(problem) {}
 
   std::string name() const override { return name_; }
   WeightFormat weight_format() const override {
     return kernels::onednn::weight_format(problem_.shape.weight(), problem_.w_plain, stored_);
   }
-  int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
-  int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
+  int64_t scratch() const override { return scratch_.bytes(); }
 
-  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
+ protected:
+  /// The first descriptor of make(weights) that is fast, the owner's storage of the weights before any other.
+  template <typename PrimitiveDesc, typename Make>
+  std::optional<PrimitiveDesc> first_fast(std::string& why, const Make& make) {
+    std::vector<Desc> weights = {problem_.w_any};
+    if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
+    for (const Desc& w : weights) {
+      auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
+      if (pd && is_fast(impl_of(*pd))) return pd;
+      if (pd) why = "only " + impl_of(*pd);
+    }
+    return {};
+  }
+
+  void stage(const Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
+             Staged::Way w_way) {
+    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : w;
+    x_ = Staged(lib, problem_.own.x, x, x_way, scratch_);
+    y_ = Staged(lib, problem_.own.y, y, y_way, scratch_);
+    w_ = Staged(lib, stored_, w, w_way, scratch_);
+  }
+
+  /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
+  template <typename PrimitiveDesc>
+  void finish(const Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
+              std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
+    pad_ = scratch_.add(size_of(pd.scratchpad_desc()));
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
+    if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
+    primitive_ = Primitive(lib, std::move(primitive), arguments);
+    name_ = "onednn " + impl_of(pd) + (x_.copies() || y_.copies() ? " behind reorders" : "");
+  }
+
+  ConvRequest request_;
+  Problem problem_;
+  Desc stored_;  ///< of w and dw
+  Primitive primitive_;
+  Staged x_, y_, w_;
+  ScratchLayout scratch_;
+  int64_t pad_ = 0;  ///< where the primitive's own scratchpad lies
+  std::string name_;
+};
+
+class OneDnnForward final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    const auto pd = first_fast<Forward::primitive_desc>(why, [&](const Desc& w) {
+      return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_.relu));
+    });
+    if (!pd) return false;
+    const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
+    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kOut, w, Staged::Way::kIn);
+    finish(lib, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
+    return true;
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
-    Direction& d = forward_;
-    const void* x_in = d.x.load(lib, x, scratch);
-    const void* w_in = d.w.load(lib, w, scratch);
-    void* pad = scratch_part(scratch, d.pad);
-    if (bias)
-      d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad, bias});
+    const void* x = x_.load(lib, io.x, scratch);
+    const void* w = w_.load(lib, io.w, scratch);
+    void *pad = scratch_part(scratch, pad_), *y = y_.target(io.y, scratch);
+    if (request_.bias)
+      primitive_.run(lib, {x, w, y, pad, io.bias});
     else
-      d.primitive.run(lib, {x_in, w_in, d.y.target(y, scratch), pad});
-    d.y.store(lib, y, scratch);
+      primitive_.run(lib, {x, w, y, pad});
+    y_.store(lib, io.y, scratch);
+  }
+};
+
+class OneDnnBackwardData final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    const auto pd = first_fast<BackwardData::primitive_desc>(why, [&](const Desc& w) {
+      const BackwardData::desc desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
+      return BackwardData::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
+    });
+    if (!pd) return false;
+    const Desc x = pd->diff_src_desc(), y = pd->diff_dst_desc(), w = pd->weights_desc();
+    stage(lib, x, Staged::Way::kOut, y, Staged::Way::kIn, w, Staged::Way::kIn);
+    finish(lib, *pd, BackwardData(*pd), {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x}}, 0);
+    return true;
   }
 
-  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
-    Direction& d = data_;
-    const void* dy_in = d.y.load(lib, dy, scratch);
-    const void* w_in = d.w.load(lib, w, scratch);
-    d.primitive.run(lib, {dy_in, w_in, d.x.target(dx, scratch), scratch_part(scratch, d.pad)});
-    d.x.store(lib, dx, scratch);
+    const void* dy = y_.load(lib, io.dy, scratch);
+    const void* w = w_.load(lib, io.w, scratch);
+    primitive_.run(lib, {dy, w, x_.target(io.dx, scratch), scratch_part(scratch, pad_)});
+    x_.store(lib, io.dx, scratch);
+  }
+};
+
+class OneDnnBackwardWeights final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    if (overruns()) return why = "would write past its workspace", false;
+    const auto pd = first_fast<BackwardWeights::primitive_desc>(why, [&](const Desc& w) {
+      const auto desc =
+          request_.bias
+              ? BackwardWeights::desc(p.algorithm, p.run.x, w, p.bias, p.run.y, p.strides, p.dilates, p.pad, p.pad)
+              : BackwardWeights::desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
+      return BackwardWeights::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
+    });
+    if (!pd) return false;
+    const Desc x = pd->src_desc(), y = pd->diff_dst_desc(), w = pd->diff_weights_desc();
+    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kIn, w, Staged::Way::kOut);
+    if (request_.adds) {
+      own_dw_ = scratch_.add(size_of(stored_));
+      own_dbias_ = scratch_.add(p.shape.k * int64_t(sizeof(float)));
+    }
+    finish(lib, *pd, BackwardWeights(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, w}},
+           DNNL_ARG_DIFF_BIAS);
+    return true;
   }
 
-  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& g, void* scratch) override {
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
-    Direction& d = weights_;
-    const void* x_in = d.x.load(lib, x, scratch);
-    const void* dy_in = d.y.load(lib, dy, scratch);
+    const ConvGradients& g = io.d;
+    const void* x = x_.load(lib, io.x, scratch);
+    const void* dy = y_.load(lib, io.dy, scratch);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
     float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN only overwrites
     float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
-    void *dw_in = d.w.target(dw, scratch), *pad = scratch_part(scratch, d.pad);
+    void *dw_in = w_.target(dw, scratch), *pad = scratch_part(scratch, pad_);
     if (request_.bias)
-      d.primitive.run(lib, {x_in, dy_in, dw_in, pad, dbias});
+      primitive_.run(lib, {x, dy, dw_in, pad, dbias});
     else
-      d.primitive.run(lib, {x_in, dy_in, dw_in, pad});
-    if (g.w) d.w.store(lib, dw, scratch);
+      primitive_.run(lib, {x, dy, dw_in, pad});
+    if (g.w) w_.store(lib, dw, scratch);
     if (g.w && g.add_w) add_to(context, g.w, sum, size_of(stored_) / int64_t(sizeof(float)));
     if (g.bias && g.add_bias) add_to(context, g.bias, bias_sum, problem_.shape.k);
   }
 
  private:
-  /// One primitive with the operands that it wants stored otherwise.
-  struct Direction {
-    Primitive primitive;
-    Staged x, y, w;
-    ScratchLayout scratch;
-    int64_t pad = 0;  ///< where the primitive's own scratchpad lies
-  };
-
-  bool prepare_forward(const Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto pd = first_fast<Forward::primitive_desc>(p, {p.w_any}, why, [&](const Storages& s, const Desc& w) {
-      constexpr auto kKind =
-          dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
-      const auto desc = request_.bias
-                            ? Forward::desc(kKind, kDirect, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
-                            : Forward::desc(kKind, kDirect, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
-      return Forward::primitive_desc(desc, forward_attributes(request_.relu), lib.engine);
-    });
-    if (!pd) return false;
-    const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
-    stored_ = request_.w_format ? stored_desc(*request_.w_format, p.w_plain) : w;
-    forward_pd_ = *pd;
-    Direction& d = forward_;
-    d.x = Staged(lib, p.own.x, x, Staged::Way::kIn, d.scratch);
-    d.y = Staged(lib, p.own.y, y, Staged::Way::kOut, d.scratch);
-    d.w = Staged(lib, stored_, w, Staged::Way::kIn, d.scratch);
-    finish(lib, d, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
-    return true;
-  }
-
-  bool prepare_data(const Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto pd =
-        first_fast<BackwardData::primitive_desc>(p, {stored_, p.w_any}, why, [&](const Storages& s, const Desc& w) {
-          const BackwardData::desc desc(kDirect, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
-          return BackwardData::primitive_desc(desc, user_scratchpad(), lib.engine, forward_pd_);
-        });
-    if (!pd) return why += " for dx", false;
-    const Desc x = pd->diff_src_desc(), y = pd->diff_dst_desc(), w = pd->weights_desc();
-    Direction& d = data_;
-    d.x = Staged(lib, p.own.x, x, Staged::Way::kOut, d.scratch);
-    d.y = Staged(lib, p.own.y, y, Staged::Way::kIn, d.scratch);
-    d.w = Staged(lib, stored_, w, Staged::Way::kIn, d.scratch);
-    finish(lib, d, *pd, BackwardData(*pd), {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x}}, 0);
-    return true;
-  }
-
-  bool prepare_weights(const Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto pd =
-        first_fast<BackwardWeights::primitive_desc>(p, {stored_, p.w_any}, why, [&](const Storages& s, const Desc& w) {
-          const auto desc =
-              request_.bias ? BackwardWeights::desc(kDirect, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
-                            : BackwardWeights::desc(kDirect, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
-          if (overruns(s)) throw dnnl::error(dnnl_unimplemented, "would write past its workspace");
-          return BackwardWeights::primitive_desc(desc, user_scratchpad(), lib.engine, forward_pd_);
-        });
-    if (!pd) return why += " for dw", false;
-    const Desc x = pd->src_desc(), y = pd->diff_dst_desc(), w = pd->diff_weights_desc();
-    Direction& d = weights_;
-    d.x = Staged(lib, p.own.x, x, Staged::Way::kIn, d.scratch);
-    d.y = Staged(lib, p.own.y, y, Staged::Way::kIn, d.scratch);
-    d.w = Staged(lib, stored_, w, Staged::Way::kOut, d.scratch);
-    if (request_.adds) {
-      own_dw_ = d.scratch.add(size_of(stored_));
-      own_dbias_ = d.scratch.add(p.shape.k * int64_t(sizeof(float)));
-    }
-    finish(lib, d, *pd, BackwardWeights(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, w}},
-           DNNL_ARG_DIFF_BIAS);
-    return true;
-  }
-
   /// oneDNN's strided 1x1 kernel in channels-last copies x into a workspace that is too small for few channels
   /// (github.com/oneapi-src/oneDNN issue 6035).
-  bool overruns(const Storages& s) const {
+  bool overruns() const {
     const ConvShape& g = problem_.shape;
     const bool pointwise = g.h.kernel == 1 && g.w.kernel == 1 && (g.h.stride > 1 || g.w.stride > 1);
-    return pointwise && g.c / g.groups < 16 && s.x == Desc(problem_.x, kF32, Tag::nhwc);
+    return pointwise && g.c / g.groups < 16 && problem_.run.x == Desc(problem_.x, kF32, Tag::nhwc);
   }
 
-  /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
-  template <typename PrimitiveDesc>
-  void finish(const Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
-              std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
-    d.pad = d.scratch.add(size_of(pd.scratchpad_desc()));
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
-    if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
-    d.primitive = Primitive(lib, std::move(primitive), arguments);
-    std::string name = impl_of(pd);
-    if (d.x.copies() || d.y.copies()) name += " behind reorders";
-    if (name_.empty())
-      name_ = "onednn " + name;
-    else if (name_.find(name) == std::string::npos)
-      name_ += ", " + name;
-  }
-
-  ConvRequest request_;
-  Problem problem_;
-  Desc stored_;
-  Forward::primitive_desc forward_pd_;
-  Direction forward_, data_, weights_;
   int64_t own_dw_ = 0, own_dbias_ = 0;
-  std::string name_;
 };
 
 /// oneDNN counts extents, and bytes within one image, in 32 bits.
@@ -269,17 +259,79 @@ bool too_large(const ConvShape& s) {
          s.weight().count() > INT32_MAX / 4;
 }
 
-}  // namespace
+/// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
+bool applies(const Problem& p, Variant variant, std::string& why) {
+  const ConvShape& s = p.shape;
+  if (s.x().shape.count() == 0) return why = "no elements", false;
+  if (too_large(s)) return why = "too large", false;
+  if (variant == Variant::kOwn) return true;
+  if (s.spatial_axes != 2) return why = "one spatial axis", false;
+  const bool same = p.run.x == p.own.x && p.run.y == p.own.y;
+  if (variant == Variant::kWinograd) return same || (why = "x and y are not in blocks", false);
+  if (same) return why = "the operands' own storage", false;
+  if (variant == Variant::kBlocked && !conv_suits_blocks(s.c, s.k, s.groups))
+    return why = "groups do not fill blocks", false;
+  return true;
+}
 
-std::unique_ptr<Conv> make_conv_onednn(const ConvRequest& request, Context& context, std::string& why) {
-  const ConvShape& s = request.shape;
-  if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  if (too_large(s)) return why = "too large", nullptr;
-  return attempt(why, [&]() -> std::unique_ptr<Conv> {
-    auto conv = std::make_unique<OneDnn>(request);
-    if (conv->prepare(context, why)) return conv;
+template <typename Kernel>
+std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, const Library& lib,
+                                        std::string& why) {
+  auto kernel = std::make_unique<Kernel>(request, problem);
+  if (!kernel->prepare(lib, why)) return nullptr;
+  return kernel;
+}
+
+template <Variant kVariant>
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
+  return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
+    if (too_large(request.shape)) return why = "too large", nullptr;
+    const Problem problem(request.shape, kVariant);
+    if (!applies(problem, kVariant, why)) return nullptr;
+    const Library& lib = library(context);
+    switch (direction) {
+      case ConvDirection::kForward:
+        return make_kernel<OneDnnForward>(request, problem, lib, why);
+      case ConvDirection::kBackwardData:
+        return make_kernel<OneDnnBackwardData>(request, problem, lib, why);
+      case ConvDirection::kBackwardWeights:
+        return make_kernel<OneDnnBackwardWeights>(request, problem, lib, why);
+    }
     return nullptr;
   });
+}
+
+double filled(int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); }
+
+/// In blocks, 20 channels cost as much as 32; channels-last costs what there is (backward_data pads c all the same).
+template <Variant kVariant>
+double cost(const ConvRequest& request, ConvDirection direction) {
+  const ConvShape& s = request.shape;
+  const double flops = 2 * double(s.macs());
+  const bool own = kVariant == Variant::kOwn || kVariant == Variant::kWinograd;
+  const Layout run = kVariant == Variant::kLast ? Layout::kChannelsLast
+                     : own                      ? s.y_layout
+                                                : Layout::kBlocked16;
+  double padding = 1;
+  if (s.groups == 1 && run == Layout::kBlocked16)
+    padding = filled(s.k) * (conv_suits_plain_x(s.c, s.groups) ? 1 : filled(s.c));
+  if (run == Layout::kChannelsLast) padding = direction == ConvDirection::kBackwardData ? filled(s.c) * 1.2 : 1.2;
+  if (run == Layout::kPlain) padding = 4;
+  double moved = 0;
+  if (!own && s.x_layout != run) moved += 8.0 * double(s.x().shape.count());
+  if (!own && s.y_layout != run) moved += 8.0 * double(s.y().shape.count());
+  const double direct = flops * padding / kFlops + moved / kBytes;
+  return kVariant == Variant::kWinograd ? direct / 2 : direct;
+}
+
+}  // namespace
+
+std::vector<ConvCandidate> onednn_conv_candidates() {
+  return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>},
+          {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>},
+          {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>},
+          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>}};
 }
 
 }  // namespace cortado::kernels

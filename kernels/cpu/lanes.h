@@ -16,7 +16,13 @@ namespace cortado::kernels {
 constexpr int kLanes = 16;
 using Lanes = float __attribute__((vector_size(64)));
 
-inline Lanes spread(float value) { return Lanes{} + value; }
+inline Lanes spread(float value) {
+#ifdef __AVX512F__
+  return Lanes(_mm512_set1_ps(value));
+#else
+  return Lanes{} + value;
+#endif
+}
 
 inline Lanes load(const float* p) {
   Lanes v;

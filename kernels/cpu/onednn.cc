@@ -72,6 +72,13 @@ struct Storage final : WeightFormat::Opaque {
   Desc plain, stored;
 };
 
+/// Ours of the same storage is WeightFormat::blocked16.
+Desc blocked16(const Desc& plain) {
+  using Tag = dnnl::memory::format_tag;
+  return Desc(plain.dims(), dnnl::memory::data_type::f32,
+              plain.dims().size() == 5 ? Tag::gOIhw16i16o : Tag::OIhw16i16o);
+}
+
 }  // namespace
 
 Library& library(Context& context) {
@@ -103,11 +110,15 @@ bool is_reference(const std::string& impl) {
 
 WeightFormat weight_format(const Shape& shape, const Desc& plain, const Desc& stored) {
   if (plain == stored) return WeightFormat(shape);
+  const size_t axes = plain.dims().size();
+  if ((axes == 4 || axes == 5) && stored == blocked16(plain))
+    return WeightFormat::blocked16(shape, axes == 5 ? plain.dims()[0] : 1);
   return WeightFormat(shape, std::make_shared<Storage>(plain, stored));
 }
 
 Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   if (format.is_plain()) return plain;
+  if (format.is_blocked16()) return blocked16(plain);
   const auto* storage = dynamic_cast<const Storage*>(format.opaque());
   if (!storage) throw_internal("a weight's storage belongs to another library");
   return storage->stored;

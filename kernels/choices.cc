@@ -1,0 +1,89 @@
+#include "kernels/choices.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "kernels/devices.h"
+
+namespace cortado::kernels {
+
+bool Choices::excludes(const std::string& candidate) const {
+  for (const std::string& prefix : excluded_)
+    if (candidate.rfind(prefix, 0) == 0) return true;
+  return false;
+}
+
+const Choices::Choice* Choices::find(const std::string& problem) const {
+  if (const auto found = taken_.find(problem); found != taken_.end()) return &found->second;
+  if (const auto found = known_.find(problem); found != known_.end()) return &found->second;
+  return nullptr;
+}
+
+void Choices::take(const std::string& problem, const Choice& choice) {
+  const Choice* before = find(problem);
+  if (before && before->candidate != choice.candidate)
+    departures_.push_back(problem + ": was " + before->candidate + ", is " + choice.candidate);
+  taken_[problem] = choice;
+}
+
+namespace {
+
+constexpr int64_t kMostBytes = 64 << 20;
+
+/// An object, empty where the file has none.
+nlohmann::json read_cache(const std::string& path) {
+  if (!file_exists(path)) return nlohmann::json::object();
+  try {
+    nlohmann::json file = nlohmann::json::parse(read_file(path, kMostBytes), nullptr, /*allow_exceptions=*/false);
+    return file.is_object() ? file : nlohmann::json::object();
+  } catch (const Error&) {
+    return nlohmann::json::object();
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Choices::Choice> read_choice_cache(const std::string& path, const std::string& machine) {
+  std::map<std::string, Choices::Choice> choices;
+  const nlohmann::json file = read_cache(path);
+  const auto found = file.find(machine);
+  if (found == file.end() || !found->is_object()) return choices;
+  for (const auto& [problem, entry] : found->items()) {
+    if (!entry.is_object() || !entry.contains("candidate") || !entry["candidate"].is_string()) continue;
+    const bool timed = entry.contains("seconds") && entry["seconds"].is_number();
+    choices[problem] = {entry["candidate"], "cache", timed ? double(entry["seconds"]) : 0};
+  }
+  return choices;
+}
+
+std::string write_choice_cache(const std::string& path, const std::string& machine,
+                               const std::map<std::string, Choices::Choice>& choices) {
+  nlohmann::json file = read_cache(path);
+  nlohmann::json& here = file[machine];
+  for (const auto& [problem, choice] : choices)
+    here[problem] = {{"candidate", choice.candidate}, {"seconds", choice.seconds}};
+  try {
+    write_file_atomically(path, file.dump(1));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string machine_name() {
+  std::string model = "unknown CPU";
+  std::ifstream info("/proc/cpuinfo");
+  std::string number;
+  for (std::string line; std::getline(info, line);) {
+    const size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    if (line.rfind("model name", 0) == 0) model = line.substr(colon + 2);
+    if (line.rfind("model\t", 0) == 0) number = line.substr(colon + 2);
+    if (line.rfind("flags", 0) == 0) break;
+  }
+  return model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version();
+}
+
+}  // namespace cortado::kernels

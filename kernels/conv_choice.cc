@@ -1,0 +1,230 @@
+// Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a rehearsal
+// on memory of the real size, reorders included, else the one of the least cost by its own estimate.
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "kernels/choices.h"
+#include "kernels/conv.h"
+
+namespace cortado::kernels {
+
+const std::vector<ConvCandidate>& conv_candidates() {
+  static const std::vector<ConvCandidate> all = [] {
+    std::vector<ConvCandidate> list = onednn_conv_candidates();
+    for (const ConvCandidate& candidate : winograd_conv_candidates()) list.push_back(candidate);
+    list.push_back(gemm_conv_candidate());
+    return list;
+  }();
+  return all;
+}
+
+std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& given, Context& context,
+                                std::string& why) {
+  ConvRequest request = given;
+  auto forward = candidate.make(request, ConvDirection::kForward, context, why);
+  if (!forward) return nullptr;
+  request.w_format = forward->weight_format();
+  std::unique_ptr<ConvKernel> data, weights;
+  if (request.backward_data && !(data = candidate.make(request, ConvDirection::kBackwardData, context, why)))
+    return why += " for dx", nullptr;
+  if (request.backward_weights && !(weights = candidate.make(request, ConvDirection::kBackwardWeights, context, why)))
+    return why += " for dw", nullptr;
+  return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
+}
+
+namespace {
+
+constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
+
+void describe_axis(std::ostream& out, const ConvAxis& a) {
+  out << a.in << "k" << a.kernel << "s" << a.stride << "p" << a.pad << "d" << a.dilation;
+}
+
+/// All that the speed of a direction depends on, but the machine.
+std::string problem_of(const ConvRequest& request, ConvDirection direction, const Context& context) {
+  const ConvShape& s = request.shape;
+  const char* const directions[] = {"forward", "backward_data", "backward_weights"};
+  std::ostringstream out;
+  out << "conv " << directions[int(direction)] << " n" << s.n << " c" << s.c << " ";
+  describe_axis(out, s.h);
+  out << " ";
+  describe_axis(out, s.w);
+  out << " to " << s.k << " in " << s.groups << " " << name_of(s.x_layout) << "-" << name_of(s.y_layout);
+  if (request.bias) out << " bias";
+  if (request.relu) out << " relu";
+  if (request.w_format) out << " weights " << request.w_format->name();
+  out << " threads " << context.threads;
+  return out.str();
+}
+
+/// Operands of the real sizes to run candidates on.
+class Rehearsal {
+ public:
+  Rehearsal(const ConvRequest& request, ConvDirection direction)
+      : request_(request),
+        direction_(direction),
+        x_(size_t(request.shape.x().bytes())),
+        y_(size_t(request.shape.y().bytes())),
+        bias_(size_t(request.shape.k), 0.1f) {
+    fill(x_);
+    fill(y_);
+  }
+
+  /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count.
+  double time(ConvKernel& kernel, Context& context, double most) {
+    Arena w(size_t(kernel.weight_format().bytes())), scratch(size_t(kernel.scratch()));
+    fill(w);
+    double best = Choices::kNoBound, spent = 0;
+    for (int run = 0; run < 2 || (run < kMostRuns && spent < most); ++run) {
+      const auto start = std::chrono::steady_clock::now();
+      kernel.run(context, operands(w), scratch.data());
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      spent += seconds;
+      if (run > 0) best = std::min(best, seconds);
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kMostRuns = 10;
+
+  static float* floats(Arena& arena) { return reinterpret_cast<float*>(arena.data()); }
+
+  /// Small numbers of both signs.
+  static void fill(Arena& arena) {
+    float* values = floats(arena);
+    for (size_t i = 0; i < arena.bytes() / sizeof(float); ++i) values[i] = float(int(i * 7 % 31) - 15) / 64;
+  }
+
+  ConvOperands operands(Arena& w) {
+    const float* bias = request_.bias ? bias_.data() : nullptr;
+    switch (direction_) {
+      case ConvDirection::kForward:
+        return {.x = floats(x_), .w = floats(w), .bias = bias, .y = floats(y_)};
+      case ConvDirection::kBackwardData:
+        return {.w = floats(w), .dy = floats(y_), .dx = floats(x_)};
+      case ConvDirection::kBackwardWeights:
+        return {.x = floats(x_), .dy = floats(y_), .d = {floats(w), request_.bias ? bias_.data() : nullptr}};
+    }
+    return {};
+  }
+
+  const ConvRequest& request_;
+  ConvDirection direction_;
+  Arena x_, y_;
+  std::vector<float> bias_;
+};
+
+class Chooser {
+ public:
+  Chooser(const ConvRequest& request, ConvDirection direction, Context& context, std::string* refused)
+      : request_(request),
+        direction_(direction),
+        context_(context),
+        choices_(context.handle<Choices>()),
+        refused_(refused),
+        problem_(problem_of(request, direction, context)) {
+    for (const ConvCandidate& candidate : conv_candidates())
+      order_.push_back({&candidate, candidate.cost(request, direction)});
+    std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
+  }
+
+  std::unique_ptr<ConvKernel> choose() {
+    if (auto kernel = as_before()) return kernel;
+    std::unique_ptr<ConvKernel> kernel;
+    const Ranked* best = next(kernel, 0);
+    Choices::Choice choice{best->candidate->name, "model", 0};
+    if (worth_measuring(*best)) measure(*best, kernel, choice);
+    choices_.take(problem_, choice);
+    return kernel;
+  }
+
+ private:
+  struct Ranked {
+    const ConvCandidate* candidate;
+    double cost;
+  };
+
+  std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
+    std::string why;
+    if (choices_.excludes(candidate.name) || (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
+      why = "not wanted";
+    else if (auto kernel = candidate.make(request_, direction_, context_, why))
+      return kernel;
+    if (refused_) *refused_ += candidate.name + ": " + why + "; ";
+    return nullptr;
+  }
+
+  std::unique_ptr<ConvKernel> as_before() {
+    const Choices::Choice* before = choices_.find(problem_);
+    if (!before) return nullptr;
+    for (const ConvCandidate& candidate : conv_candidates()) {
+      if (candidate.name != before->candidate) continue;
+      auto kernel = make(candidate);
+      if (kernel) choices_.take(problem_, Choices::Choice(*before));
+      return kernel;
+    }
+    return nullptr;
+  }
+
+  /// The first from `at` on that accepts.
+  const Ranked* next(std::unique_ptr<ConvKernel>& kernel, size_t at) {
+    for (; at < order_.size(); ++at)
+      if ((kernel = make(*order_[at].candidate))) return &order_[at];
+    throw_internal("no candidate accepts, not even the last");
+  }
+
+  /// Two runs of at least two candidates must fit into what is granted.
+  bool worth_measuring(const Ranked& best) const { return choices_.granted() > 4 * best.cost / context_.threads; }
+
+  void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, Choices::Choice& choice) {
+    const auto start = std::chrono::steady_clock::now();
+    const double granted = choices_.granted();
+    const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+    std::optional<Rehearsal> rehearsal;  // taking memory takes time: only where there is a second candidate
+    double best = 0;
+    for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
+      const bool all = granted == Choices::kNoBound;
+      if (!all && (rival->cost > kHopeless * first.cost || spent() + 2 * rival->cost / context_.threads > granted)) break;
+      auto other = make(*rival->candidate);
+      if (!other) continue;
+      if (!rehearsal) {
+        rehearsal.emplace(request_, direction_);
+        best = rehearsal->time(*kernel, context_, granted / 8);
+        choice = {choice.candidate, "measured", best};
+      }
+      const double seconds = rehearsal->time(*other, context_, granted / 8);
+      if (seconds >= best) continue;
+      best = seconds;
+      choice = {rival->candidate->name, "measured", seconds};
+      kernel = std::move(other);
+    }
+    choices_.spend(spent());
+  }
+
+  const ConvRequest& request_;
+  ConvDirection direction_;
+  Context& context_;
+  Choices& choices_;
+  std::string* refused_;
+  std::string problem_;
+  std::vector<Ranked> order_;  ///< the least estimated cost first
+};
+
+}  // namespace
+
+std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
+  ConvRequest request = given;
+  auto forward = Chooser(request, ConvDirection::kForward, context, refused).choose();
+  request.w_format = forward->weight_format();
+  std::unique_ptr<ConvKernel> data, weights;
+  if (request.backward_data) data = Chooser(request, ConvDirection::kBackwardData, context, refused).choose();
+  if (request.backward_weights) weights = Chooser(request, ConvDirection::kBackwardWeights, context, refused).choose();
+  return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
+}
+
+}  // namespace cortado::kernels

@@ -1,0 +1,140 @@
+#pragma once
+
+// Matrix products in one core, for matrices whose columns come in blocks of sixteen: element (row, column) lies at
+// [column / 16][row][column % 16], which is how blocked tensors lie already. The inner kernel keeps a tile of the result in
+// registers (14 rows by two blocks with AVX-512: 28 of its 32) and adds one column of a times one row of b per step.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/cpu/lanes.h"
+
+namespace cortado::kernels {
+
+/// A matrix of `rows` rows in blocks of sixteen columns. Padding columns hold zeros.
+template <typename Float>
+struct BlockedMatrix {
+  Float* data = nullptr;
+  int64_t rows = 0;
+
+  Float* block(int64_t index) const { return data + index * rows * kLanes; }
+};
+
+#ifdef __AVX512F__
+constexpr int kTileRows = 14;  ///< of the result in registers, beside two blocks of b and one value of a
+#else
+constexpr int kTileRows = 3;
+#endif
+
+namespace detail {
+
+/// Where one tile's operands lie: a advances by a_step floats for each term of the sum, b by sixteen.
+struct TileOperands {
+  const float* a;
+  int64_t a_row;       ///< floats between rows of the tile in a
+  const float* b;
+  int64_t b_block;     ///< floats between blocks of b
+  float* c;
+  int64_t c_block;
+  bool add;
+};
+
+template <int kRows, int kBlocks>
+struct Tile {
+  Lanes sum[kRows][kBlocks];
+
+  [[gnu::always_inline]] void start(const TileOperands o) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlocks; ++v) sum[r][v] = o.add ? load(o.c + v * o.c_block + r * kLanes) : Lanes{};
+  }
+  [[gnu::always_inline]] void term(const float* a, int64_t a_row, const float* b, int64_t b_block) {
+    Lanes row[kBlocks];
+#pragma GCC unroll 4
+    for (int v = 0; v < kBlocks; ++v) row[v] = load(b + v * b_block);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes value = spread(a[r * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlocks; ++v) sum[r][v] += value * row[v];
+    }
+  }
+  [[gnu::always_inline]] void finish(const TileOperands o) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < kBlocks; ++v) store(o.c + v * o.c_block + r * kLanes, sum[r][v]);
+  }
+};
+
+/// c = a b for kRows rows: the sum runs over a's columns, block by block.
+template <int kRows, int kBlocks>
+void tile_of_product(const TileOperands o, int64_t depth, int64_t a_block) {
+  Tile<kRows, kBlocks> tile;
+  tile.start(o);
+  const float* b = o.b;
+  for (int64_t first = 0; first < depth; first += kLanes) {
+    const float* a = o.a + first / kLanes * a_block;
+    const int64_t count = std::min<int64_t>(kLanes, depth - first);
+    for (int64_t d = 0; d < count; ++d, b += kLanes) tile.term(a + d, kLanes, b, o.b_block);
+  }
+  tile.finish(o);
+}
+
+/// c = a^T b for kRows columns of a: the sum runs over the rows of both.
+template <int kRows, int kBlocks>
+void tile_of_transposed(const TileOperands o, int64_t depth) {
+  Tile<kRows, kBlocks> tile;
+  tile.start(o);
+  for (int64_t d = 0; d < depth; ++d) tile.term(o.a + d * kLanes, 1, o.b + d * kLanes, o.b_block);
+  tile.finish(o);
+}
+
+using ProductTile = void (*)(TileOperands, int64_t depth, int64_t a_block);
+
+template <int kBlocks, int... kRows>
+ProductTile product_tile(int rows, std::integer_sequence<int, kRows...>) {
+  static constexpr ProductTile table[] = {tile_of_product<kRows + 1, kBlocks>...};
+  return table[rows - 1];
+}
+
+}  // namespace detail
+
+/// c = a b, with a of rows x depth, b of depth x columns; all of one core. a, b and c do not overlap.
+inline void multiply(const BlockedMatrix<const float>& a, const BlockedMatrix<const float>& b,
+                     const BlockedMatrix<float>& c, int64_t depth, int64_t columns) {
+  using Rows = std::make_integer_sequence<int, kTileRows>;
+  const int64_t tiles = (c.rows + kTileRows - 1) / kTileRows, blocks = (columns + kLanes - 1) / kLanes;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    const int64_t first = c.rows * tile / tiles, rows = c.rows * (tile + 1) / tiles - first;
+    const auto two = detail::product_tile<2>(int(rows), Rows()), one = detail::product_tile<1>(int(rows), Rows());
+    for (int64_t block = 0; block < blocks; block += 2)
+      (block + 1 < blocks ? two : one)({a.data + first * kLanes, kLanes, b.block(block), b.rows * kLanes,
+                                        c.block(block) + first * kLanes, c.rows * kLanes, false},
+                                       depth, a.rows * kLanes);
+  }
+}
+
+/// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to sixteens) x columns.
+inline void multiply_transposed(const BlockedMatrix<const float>& a, const BlockedMatrix<const float>& b,
+                                const BlockedMatrix<float>& c, int64_t depth, int64_t columns, bool add) {
+#ifdef __AVX512F__
+  constexpr int kRows = 8;
+#else
+  constexpr int kRows = 2;
+#endif
+  const int64_t blocks = (columns + kLanes - 1) / kLanes;
+  for (int64_t block = 0; block < blocks; block += 2)
+    for (int64_t row = 0; row < c.rows; row += kRows) {
+      const detail::TileOperands operands{a.block(row / kLanes) + row % kLanes, 1, b.block(block), b.rows * kLanes,
+                                          c.block(block) + row * kLanes, c.rows * kLanes, add};
+      if (block + 1 < blocks)
+        detail::tile_of_transposed<kRows, 2>(operands, depth);
+      else
+        detail::tile_of_transposed<kRows, 1>(operands, depth);
+    }
+}
+
+}  // namespace cortado::kernels

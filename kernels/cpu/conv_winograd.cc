@@ -1,0 +1,431 @@
+// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd.h): tiles of m x m outputs are
+// brought to m + r - 1 squared frequencies, where the sum over channels is a matrix product for each frequency. F(4, 3) does
+// a quarter of the multiplications of a 3x3 filter, F(2, 5) and F(4, 5) a third and a sixth of a 5x5 filter's.
+//
+// Forward goes over the tiles in chunks. Where the weights' spectrum is small, each thread has its own chunks, whose spectra
+// stay in its core's cache; else all threads work on one large chunk and share the frequencies between them, so that each
+// weight is read once. backward_data is forward from dy to dx with the filters turned round. backward_weights sums products
+// of spectra over tiles: where the sums are small each thread has its own, else threads share the frequencies, too.
+
+#include <algorithm>
+#include <bit>
+
+#include "core/threads.h"
+#include "kernels/conv.h"
+#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_tiles.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+constexpr int64_t kCacheBytes = 1 << 20;   ///< of one core, for what a chunk works on
+constexpr int64_t kSharedBytes = 32 << 20;  ///< for spectra that all threads work on
+constexpr int64_t kLargeWeights = 12 << 20;   ///< spectra of more bytes are read once
+
+int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
+
+/// One side of the convolution: a blocked tensor's channels of each group.
+struct Side {
+  int64_t channels;  ///< of one group
+  int64_t all_blocks, height, width;
+
+  int64_t blocks() const { return blocks_of(channels); }
+  template <typename Float>
+  Plane<Float> plane(Float* data, int64_t image, int64_t block) const {
+    return {data + (image * all_blocks + block) * height * width * kLanes, height, width};
+  }
+};
+
+/// The squares of kOutputs x kOutputs places that cover all images.
+template <int kOutputs>
+struct Grid {
+  int64_t down, across, tiles;
+
+  Grid(int64_t images, int64_t height, int64_t width)
+      : down((height + kOutputs - 1) / kOutputs),
+        across((width + kOutputs - 1) / kOutputs),
+        tiles(images * down * across) {}
+  int64_t image(int64_t tile) const { return tile / (down * across); }
+  int64_t h(int64_t tile) const { return tile / across % down * kOutputs; }
+  int64_t w(int64_t tile) const { return tile % across * kOutputs; }
+};
+
+/// body(first tile, end) for pieces of [begin, end) of at most `most` and nearly equal size.
+template <typename Body>
+void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
+  const int64_t chunks = (end - begin + most - 1) / most;
+  for (int64_t i = 0; i < chunks; ++i)
+    body(begin + (end - begin) * i / chunks, begin + (end - begin) * (i + 1) / chunks);
+}
+
+/// body(begin, end): by the threads of `context`, or all at once where the caller is one of them.
+template <typename Body>
+void over(Context* context, int64_t n, const Body& body) {
+  if (context)
+    parallel_ranges(*context, n, 1, body);
+  else
+    body(int64_t(0), n);
+}
+
+/// What forward and the gradients have in common.
+template <int kOutputs, int kTaps>
+class WinogradConv : public ConvKernel {
+ public:
+  using Transform = Winograd<kOutputs, kTaps>;
+  static constexpr int kSize = Transform::kSize, kFrequencies = kSize * kSize, kPlaces = kTaps * kTaps;
+  using Spectra = Spectrum<kSize>;
+
+  explicit WinogradConv(const ConvRequest& request)
+      : shape_(request.shape),
+        x_{shape_.c / shape_.groups, blocks_of(shape_.c), shape_.h.in, shape_.w.in},
+        y_{shape_.k / shape_.groups, blocks_of(shape_.k), shape_.h.out(), shape_.w.out()} {}
+
+  std::string name() const override {
+    return "winograd F(" + std::to_string(kOutputs) + "," + std::to_string(kTaps) + ")";
+  }
+  WeightFormat weight_format() const override { return WeightFormat::blocked16(shape_.weight(), shape_.groups); }
+  int64_t scratch() const override { return layout_.bytes(); }
+
+ protected:
+  /// The block of 16 c x 16 k of each tap: where it begins among the weights.
+  int64_t weight_block(int64_t group, int64_t k_block, int64_t c_block) const {
+    return ((group * y_.blocks() + k_block) * x_.blocks() + c_block) * kPlaces * kLanes * kLanes;
+  }
+  static float* part(void* scratch, int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); }
+
+  ConvShape shape_;
+  Side x_, y_;
+  ScratchLayout layout_;
+};
+
+/// Tiles of `from` through the weights to tiles of `to`: forward, and backward_data with the sides exchanged.
+template <int kOutputs, int kTaps>
+class WinogradForward : public WinogradConv<kOutputs, kTaps> {
+  using Base = WinogradConv<kOutputs, kTaps>;
+  using typename Base::Spectra;
+  using typename Base::Transform;
+  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
+
+ public:
+  WinogradForward(const ConvRequest& request, bool to_x, int threads)
+      : Base(request),
+        to_x_(to_x),
+        relu_(request.relu && !to_x),
+        from_(to_x ? y_ : x_),
+        to_(to_x ? x_ : y_),
+        pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
+        pad_w_(to_x ? kTaps - 1 - shape_.w.pad : shape_.w.pad),
+        grid_(shape_.n, to_.height, to_.width) {
+    const int64_t row = kFrequencies * (from_.blocks() + to_.blocks()) * kLanes * int64_t(sizeof(float));
+    const int64_t weights = Spectra::bytes(from_.blocks() * kLanes, to_.blocks());
+    const bool shared = weights > kLargeWeights && threads > 1;
+    teams_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
+    // Weights that do not stay in the cache beside the chunk are read again for each one: few chunks then.
+    const int64_t rows = shared ? kSharedBytes / row
+                                : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
+    chunk_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, (grid_.tiles + teams_ - 1) / teams_));
+    weights_ = layout_.add(shape_.groups * weights);
+    for (int64_t i = 0; i < teams_; ++i)
+      spectra_.push_back({layout_.add(Spectra::bytes(chunk_, from_.blocks())),
+                          layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    transform_weights(context, io.w, scratch);
+    if (teams_ == 1) return run_tiles(&context, 0, grid_.tiles, io, spectra_[0], scratch);
+    parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
+      for (int64_t team = first; team < last; ++team)
+        run_tiles(nullptr, grid_.tiles * team / teams_, grid_.tiles * (team + 1) / teams_, io, spectra_[size_t(team)],
+                  scratch);
+    });
+  }
+
+ private:
+  struct Pair {
+    int64_t from, to;
+  };
+
+  /// The weights' spectrum of a group: rows are channels of `from`, columns those of `to`.
+  Spectra weights(void* scratch, int64_t group) const {
+    const int64_t rows = from_.blocks() * kLanes, bytes = Spectra::bytes(rows, to_.blocks());
+    return {part(scratch, weights_ + group * bytes), rows, to_.blocks()};
+  }
+
+  void transform_weights(Context& context, const float* w, void* scratch) {
+    const int64_t pairs = from_.blocks() * to_.blocks();
+    parallel_ranges(context, shape_.groups * pairs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t group = i / pairs, to = i % pairs / from_.blocks(), from = i % from_.blocks();
+        const float* block = w + (to_x_ ? this->weight_block(group, from, to) : this->weight_block(group, to, from));
+        const Spectra spectrum = weights(scratch, group);
+        if (to_x_)
+          transform_turned(block, spectrum, from, to);
+        else
+          transform_block(block, spectrum, from, to);
+      }
+    });
+  }
+
+  static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
+    for (int64_t c = 0; c < kLanes; ++c) {
+      Lanes filter[kTaps][kTaps], tile[kSize][kSize];
+      for (int tap = 0; tap < kPlaces; ++tap) filter[tap / kTaps][tap % kTaps] = load(w + (tap * kLanes + c) * kLanes);
+      Transform::expand_weights(filter, tile);
+      spectrum.store_at(from * kLanes + c, to, tile);
+    }
+  }
+
+  /// The same with taps in reverse, and channels of y as rows.
+  static void transform_turned(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
+    alignas(64) float turned[kPlaces][kLanes][kLanes];
+    for (int tap = 0; tap < kPlaces; ++tap)
+      for (int c = 0; c < kLanes; ++c)
+        for (int k = 0; k < kLanes; ++k) turned[kPlaces - 1 - tap][k][c] = w[(tap * kLanes + c) * kLanes + k];
+    transform_block(&turned[0][0][0], spectrum, from, to);
+  }
+
+  void run_tiles(Context* context, int64_t first, int64_t last, const ConvOperands& io, const Pair& spectra,
+                 void* scratch) {
+    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
+      const Spectra in{part(scratch, spectra.from), end - begin, from_.blocks()};
+      const Spectra out{part(scratch, spectra.to), end - begin, to_.blocks()};
+      for (int64_t group = 0; group < shape_.groups; ++group) {
+        const Spectra w = weights(scratch, group);
+        over(context, end - begin, [&](int64_t from, int64_t to) {
+          for (int64_t block = 0; block < from_.blocks(); ++block) read_block(group, block, begin, from, to, in, io);
+        });
+        over(context, kFrequencies, [&](int64_t from, int64_t to) {
+          for (int f = int(from); f < to; ++f)
+            multiply(in.operand(f), w.operand(f), out.matrix(f), from_.channels, to_.channels);
+        });
+        over(context, end - begin, [&](int64_t from, int64_t to) {
+          for (int64_t block = 0; block < to_.blocks(); ++block) write_block(group, block, begin, from, to, out, io);
+        });
+      }
+    });
+  }
+
+  void read_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& in,
+                  const ConvOperands& io) const {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Lanes x[kSize][kSize], frequencies[kSize][kSize];
+      load_tile(from_.plane(to_x_ ? io.dy : io.x, grid_.image(tile), group * from_.blocks() + block),
+                grid_.h(tile) - pad_h_, grid_.w(tile) - pad_w_, x);
+      Transform::transform_input(x, frequencies);
+      in.store_at(row, block, frequencies);
+    }
+  }
+
+  void write_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& out,
+                   const ConvOperands& io) const {
+    const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
+    const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
+    const Lanes bias = io.bias && !to_x_ ? load_some(io.bias + channel, left) : Lanes{};
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Lanes frequencies[kSize][kSize], y[kOutputs][kOutputs];
+      out.load_at(row, block, frequencies);
+      Transform::contract_output(frequencies, y);
+#pragma GCC unroll 8
+      for (auto& line : y)
+#pragma GCC unroll 8
+        for (Lanes& value : line) {
+          value += bias;
+          if (relu_) value = larger(value, Lanes{});
+        }
+      store_tile(to_.plane(to_x_ ? io.dx : io.y, grid_.image(tile), at), grid_.h(tile), grid_.w(tile), y);
+    }
+  }
+
+  bool to_x_, relu_;
+  Side from_, to_;
+  int64_t pad_h_, pad_w_;
+  Grid<kOutputs> grid_;
+  int64_t teams_ = 1;          ///< of threads with their own tiles; one: all work together
+  int64_t chunk_ = 0;          ///< tiles at a time
+  int64_t weights_ = 0;        ///< in scratch, like these:
+  std::vector<Pair> spectra_;  ///< one for each team
+};
+
+template <int kOutputs, int kTaps>
+class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
+  using Base = WinogradConv<kOutputs, kTaps>;
+  using typename Base::Spectra;
+  using typename Base::Transform;
+  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
+
+ public:
+  WinogradBackwardWeights(const ConvRequest& request, int threads)
+      : Base(request), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
+    const int64_t sum = Spectra::bytes(rows_, y_.blocks());
+    const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
+    private_sums_ = sum <= kCacheBytes && threads > 1;
+    teams_ = private_sums_ ? std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / 16)) : 1;
+    const int64_t most = private_sums_ || threads == 1 ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
+    chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + teams_ - 1) / teams_);
+    for (int64_t i = 0; i < teams_; ++i)
+      parts_.push_back({layout_.add(sum), layout_.add(Spectra::bytes(chunk_, x_.blocks())),
+                        layout_.add(Spectra::bytes(chunk_, y_.blocks()))});
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    if (io.d.bias) sum_bias(context, io);
+    if (!io.d.w) return;
+    for (int64_t group = 0; group < shape_.groups; ++group) {
+      if (teams_ > 1)
+        parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
+          for (int64_t team = first; team < last; ++team)
+            sum_tiles(nullptr, group, grid_.tiles * team / teams_, grid_.tiles * (team + 1) / teams_, io,
+                      parts_[size_t(team)], scratch);
+        });
+      else
+        sum_tiles(&context, group, 0, grid_.tiles, io, parts_[0], scratch);
+      write_gradient(context, group, io.d, scratch);
+    }
+  }
+
+ private:
+  struct Parts {
+    int64_t sum, x, y;  ///< offsets in scratch of spectra
+  };
+
+  Spectra sum(const Parts& parts, void* scratch) const { return {part(scratch, parts.sum), rows_, y_.blocks()}; }
+
+  void sum_tiles(Context* context, int64_t group, int64_t first, int64_t last, const ConvOperands& io,
+                 const Parts& parts, void* scratch) {
+    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
+      const Spectra x{part(scratch, parts.x), end - begin, x_.blocks()},
+          dy{part(scratch, parts.y), end - begin, y_.blocks()};
+      over(context, end - begin, [&](int64_t from, int64_t to) {
+        for (int64_t block = 0; block < x_.blocks(); ++block) transform_x(group, block, begin, from, to, io.x, x);
+        for (int64_t block = 0; block < y_.blocks(); ++block) transform_dy(group, block, begin, from, to, io.dy, dy);
+      });
+      over(context, kFrequencies, [&](int64_t from, int64_t to) {
+        for (int f = int(from); f < to; ++f)
+          multiply_transposed(x.operand(f), dy.operand(f), sum(parts, scratch).matrix(f), end - begin, y_.channels,
+                              begin != first);
+      });
+    });
+  }
+
+  void transform_x(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
+                   const Spectra& spectrum) const {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Lanes x[kSize][kSize], frequencies[kSize][kSize];
+      load_tile(x_.plane(data, grid_.image(tile), group * x_.blocks() + block), grid_.h(tile) - shape_.h.pad,
+                grid_.w(tile) - shape_.w.pad, x);
+      Transform::transform_input(x, frequencies);
+      spectrum.store_at(row, block, frequencies);
+    }
+  }
+
+  void transform_dy(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
+                    const Spectra& spectrum) const {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Lanes dy[kOutputs][kOutputs], frequencies[kSize][kSize];
+      load_tile(y_.plane(data, grid_.image(tile), group * y_.blocks() + block), grid_.h(tile), grid_.w(tile), dy);
+      Transform::expand_output(dy, frequencies);
+      spectrum.store_at(row, block, frequencies);
+    }
+  }
+
+  void write_gradient(Context& context, int64_t group, const ConvGradients& d, void* scratch) {
+    const int64_t blocks = x_.blocks() * y_.blocks();
+    parallel_ranges(context, blocks * kLanes, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
+        Lanes total[kSize][kSize], dw[kTaps][kTaps];
+        sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, total);
+        for (size_t team = 1; team < parts_.size(); ++team) {
+          Lanes more[kSize][kSize];
+          sum(parts_[team], scratch).load_at(c_block * kLanes + c, k_block, more);
+          for (int f = 0; f < kFrequencies; ++f) total[f / kSize][f % kSize] += more[f / kSize][f % kSize];
+        }
+        Transform::contract_weights(total, dw);
+        float* to = d.w + this->weight_block(group, k_block, c_block) + c * kLanes;
+        for (int tap = 0; tap < kPlaces; ++tap, to += kLanes * kLanes)
+          store(to, d.add_w ? load(to) + dw[tap / kTaps][tap % kTaps] : dw[tap / kTaps][tap % kTaps]);
+      }
+    });
+  }
+
+  void sum_bias(Context& context, const ConvOperands& io) const {
+    parallel_ranges(context, y_.all_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block) {
+        Lanes sum{};
+        for (int64_t image = 0; image < shape_.n; ++image) {
+          Lanes of_image{};  // partial sums keep small terms
+          const float* data = y_.plane(io.dy, image, block).data;
+          for (int64_t i = 0; i < y_.height * y_.width; ++i) of_image += load(data + i * kLanes);
+          sum += of_image;
+        }
+        float* to = io.d.bias + block * kLanes;
+        const int count = int(std::min<int64_t>(kLanes, shape_.k - block * kLanes));
+        store_some(to, io.d.add_bias ? load_some(to, count) + sum : sum, count);
+      }
+    });
+  }
+
+  Grid<kOutputs> grid_;
+  int64_t rows_;  ///< channels of x, rounded up
+  bool private_sums_ = false;
+  int64_t teams_ = 1;  ///< of threads that sum for themselves
+  int64_t chunk_ = 0;
+  std::vector<Parts> parts_;  ///< one for each team
+};
+
+bool suits(const ConvAxis& axis, int taps) {
+  return axis.kernel == taps && axis.stride == 1 && axis.dilation == 1 && axis.pad < taps;
+}
+
+template <int kOutputs, int kTaps>
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
+  const ConvShape& s = request.shape;
+  if (!suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
+  if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
+  if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
+    return why = "groups do not fill blocks", nullptr;
+  if (s.x().shape.count() == 0) return why = "no elements", nullptr;
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  switch (direction) {
+    case ConvDirection::kForward:
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, false, context.threads);
+    case ConvDirection::kBackwardData:
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, true, context.threads);
+    case ConvDirection::kBackwardWeights:
+      return std::make_unique<WinogradBackwardWeights<kOutputs, kTaps>>(request, context.threads);
+  }
+  return nullptr;
+}
+
+/// Products near the peak of a core, and 0.1 ns for each element that passes through a transform of 6 x 6, more of 8 x 8,
+/// whose tiles do not stay in registers.
+template <int kOutputs, int kTaps>
+double cost(const ConvRequest& request, ConvDirection direction) {
+  const ConvShape& s = request.shape;
+  const bool to_x = direction == ConvDirection::kBackwardData;
+  const Grid<kOutputs> grid(s.n, to_x ? s.h.in : s.h.out(), to_x ? s.w.in : s.w.out());
+  constexpr int kSize = kOutputs + kTaps - 1;
+  const double frequencies = kSize * kSize, transform = kSize == 6 ? 1e-10 : 2e-10;
+  const double c = double(blocks_of(s.c)) * kLanes, k = double(blocks_of(s.k)) * kLanes, groups = double(s.groups);
+  return frequencies * (double(grid.tiles) * (2 * c * k / groups / 1.8e11 + (c + k) * transform) + c * k / groups * 2e-10);
+}
+
+template <int kOutputs, int kTaps>
+ConvCandidate candidate() {
+  return {"winograd" + std::to_string(kOutputs) + "x" + std::to_string(kTaps), make<kOutputs, kTaps>,
+          cost<kOutputs, kTaps>};
+}
+
+}  // namespace
+
+std::vector<ConvCandidate> winograd_conv_candidates() {
+  return {candidate<4, 3>(), candidate<6, 3>(), candidate<2, 5>(), candidate<4, 5>()};
+}
+
+}  // namespace cortado::kernels
