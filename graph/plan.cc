@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "graph/place_memory.h"
+#include "kernels/choices.h"
 
 namespace cortado::graph {
 
@@ -36,7 +37,7 @@ class Planner {
 
   Plan run() {
     take_given_formats();
-    for (Node& node : graph_().nodes) prepare(node);
+    prepare_all();
     for (int n = 0; n < nodes_; ++n) place_forward(n);
     seed_losses();
     for (int n = nodes_ - 1; n >= 0; --n)
@@ -85,6 +86,26 @@ class Planner {
       plan_.w_formats[id] = from_->w_formats[size_t(theirs[size_t(weight.index)])];
       given_[id] = true;
     }
+  }
+
+  /// What may be spent on measuring kernels is divided by the work they do.
+  void prepare_all() {
+    std::vector<double> work;
+    double all = 0;
+    for (const Node& node : graph_().nodes) all += work.emplace_back(work_of(node));
+    auto& choices = context_.handle<kernels::Choices>();
+    choices.begin_plan();
+    for (size_t n = 0; n < graph_().nodes.size(); ++n) {
+      choices.grant(all > 0 ? work[n] / all : 0);
+      prepare(graph_().nodes[n]);
+    }
+  }
+
+  double work_of(const Node& node) {
+    std::vector<Shape> x, y;
+    for (const ValueId id : node.x) x.push_back(value(id).shape);
+    for (const ValueId id : node.y) y.push_back(value(id).shape);
+    return double(node.layer->flops(x, y)) * (node.runs_backward ? 3 : 1);
   }
 
   void prepare(Node& node) {

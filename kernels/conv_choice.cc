@@ -39,6 +39,7 @@ std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvReques
 namespace {
 
 constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
+constexpr double kSmall = 1e-4;    ///< seconds of a run: what differs there does not matter
 
 void describe_axis(std::ostream& out, const ConvAxis& a) {
   out << a.in << "k" << a.kernel << "s" << a.stride << "p" << a.pad << "d" << a.dilation;
@@ -178,8 +179,11 @@ class Chooser {
     throw_internal("no candidate accepts, not even the last");
   }
 
-  /// Two runs of at least two candidates must fit into what is granted.
-  bool worth_measuring(const Ranked& best) const { return choices_.granted() > 4 * best.cost / context_.threads; }
+  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time.
+  bool worth_measuring(const Ranked& best) const {
+    const double seconds = best.cost / context_.threads;
+    return choices_.granted() == Choices::kNoBound || (seconds > kSmall && choices_.granted() > 4 * seconds);
+  }
 
   void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, Choices::Choice& choice) {
     const auto start = std::chrono::steady_clock::now();

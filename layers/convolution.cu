@@ -89,14 +89,11 @@ class ConvolutionLayer : public Layer {
       conv.shape.x_layout = request.x[i].layout;
       conv.shape.y_layout = request.y[i].layout;
       conv.backward_data = request.backward && request.wants_dx[i];
-      std::string refused;
-      convs_.push_back(kernels::plan_conv(conv, context, &refused));
+      convs_.push_back(kernels::plan_conv(conv, context));
       conv.w_format = convs_[0]->weight_format();
       needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->forward_scratch());
       needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
-      if (i == 0)
-        needs.algorithm =
-            convs_[0]->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
+      if (i == 0) needs.algorithm = convs_[0]->name();
     }
     needs.w_formats = {convs_[0]->weight_format()};
     if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.k});

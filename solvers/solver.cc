@@ -39,6 +39,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   std::optional<Snapshot> snapshot;
   if (!options.snapshot.empty()) snapshot = find_snapshot(options.snapshot, prefix);
   choose_seed(snapshot);
+  if (snapshot && snapshot->exact()) remember_kernels(snapshot->state.training());
   nets_ = make_solver_nets(file_, options, context_);
   if (!snapshot) load_starting_weights(starting_weights(config(), options), nets_);
   outputs_ = std::make_unique<OutputReader>(net());

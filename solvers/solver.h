@@ -71,6 +71,7 @@ class Solver {
   void choose_seed(const std::optional<Snapshot>& snapshot);
   void restore(const Snapshot& snapshot);
   void restore_training(const caffe::TrainingState& training);
+  void remember_kernels(const caffe::TrainingState& training);
   void compare_choices(const caffe::TrainingState& training);
   caffe::SolverState state() const;
   void save_training(caffe::TrainingState& training) const;

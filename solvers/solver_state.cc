@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "kernels/choices.h"
 #include "solvers/solver.h"
 
 namespace cortado {
@@ -86,6 +87,11 @@ void Solver::save_training(caffe::TrainingState& training) const {
   training.set_threads(context_.threads);
   training.set_device(context_.device.str());
   for (const std::string& line : choices_of(*nets_.train)) training.add_choices(line);
+  for (const auto& [problem, choice] : context_.handle<kernels::Choices>().taken()) {
+    caffe::KernelChoice& kernel = *training.add_kernel();
+    kernel.set_problem(problem);
+    kernel.set_candidate(choice.candidate);
+  }
   for (const BestTestScore& best : best_) {
     caffe::BestScore& score = *training.add_best();
     score.set_name(best.name);
@@ -125,6 +131,14 @@ void Solver::restore_training(const caffe::TrainingState& training) {
   for (size_t i = 0; i < nets_.tests.size(); ++i) seek(*nets_.tests[i], net_name(i));
   for (const caffe::BestScore& score : training.best()) best_.push_back({score.name(), score.value(), score.iter()});
   compare_choices(training);
+}
+
+/// Kernels are those that the snapshot's run took, whatever a cache or a measurement says now.
+void Solver::remember_kernels(const caffe::TrainingState& training) {
+  std::map<std::string, kernels::Choices::Choice> choices;
+  for (const caffe::KernelChoice& kernel : training.kernel())
+    choices[kernel.problem()] = {kernel.candidate(), "snapshot", 0};
+  context_.handle<kernels::Choices>().remember(choices);
 }
 
 /// What differs from the run that wrote the snapshot costs bits, not correctness: one warning, then on.

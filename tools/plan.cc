@@ -4,7 +4,9 @@
 #include <iostream>
 
 #include "graph/passes/passes.h"
+#include "kernels/choices.h"
 #include "tools/command.h"
+#include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -18,6 +20,16 @@ void list_passes() {
   for (const graph::Pass& pass : graph::all_passes())
     table.add({pass.name, pass.help + (pass.optional ? " (optional)" : "")});
   std::cout << table.str();
+}
+
+/// Which kernel was chosen for what, how, and its milliseconds where it was measured.
+void show_choices(Context& context) {
+  const auto& taken = context.handle<kernels::Choices>().taken();
+  if (taken.empty()) return;
+  Table table({"problem", "kernel", "by", "ms"});
+  for (const auto& [problem, choice] : taken)
+    table.add({problem, choice.candidate, choice.origin, choice.seconds > 0 ? number_text("%.3f", 1e3 * choice.seconds) : ""});
+  std::cout << "\n" << table.str();
 }
 
 int run_plan(const Arguments& arguments) {
@@ -45,7 +57,10 @@ int run_plan(const Arguments& arguments) {
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
                 "--after=infer_shapes shows what is known without");
   Context context = make_context(arguments);
+  if (arguments.on("tune")) allow_measuring(arguments, context);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
+  show_choices(context);
+  if (arguments.on("tune")) save_choices(arguments, context);
   return 0;
 }
 
@@ -74,7 +89,8 @@ Command plan_command() {
              .fallback = "0",
              .least = 0,
              .most = 1 << 24},
-            {.name = "no-data", .help = "do not open datasets"}},
+            {.name = "no-data", .help = "do not open datasets"},
+            tune_flag()},
            state_flags(),
            device_flags()}),
       .operands = {},

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/threads.h"
 #include "kernels/devices.h"
+#include "tools/kernel_choices.h"
 
 namespace cortado::tools {
 
@@ -29,7 +30,7 @@ void refuse_gpu(const std::string& text) {
 }  // namespace
 
 std::vector<Flag> device_flags() {
-  return {
+  std::vector<Flag> flags = {
       {.name = "cpu", .help = "run on the CPU, whatever the solver says"},
       {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "run on this GPU or fail"},
       {.name = "threads",
@@ -38,6 +39,8 @@ std::vector<Flag> device_flags() {
        .help = "compute threads, all cores unless given; the only thread count that can change a result's last bits",
        .least = 1,
        .most = 1024}};
+  for (const Flag& flag : kernel_flags()) flags.push_back(flag);
+  return flags;
 }
 
 std::vector<Flag> state_flags() {
@@ -109,6 +112,7 @@ Context make_context(const Arguments& arguments, bool gpu_wanted, uint64_t seed)
   use_threads(threads);
   Context context(threads, seed);
   context.device = device;
+  remember_choices(arguments, context);
   return context;
 }
 

@@ -8,7 +8,7 @@
 
 namespace cortado::tools {
 
-std::vector<Flag> device_flags();  ///< --cpu, --gpu, --threads
+std::vector<Flag> device_flags();  ///< --cpu, --gpu, --threads, --deterministic, --no-winograd
 std::vector<Flag> state_flags();   ///< --level, --stage
 Flag phase_flag(const std::string& fallback);
 Flag model_flag();
@@ -22,7 +22,8 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 /// --gpu is an order (Error(kDevice)). Throws Error(kUsage) for several devices.
 Device choose_device(const Arguments& arguments, bool gpu_wanted);
 
-/// A context on the chosen device with the threads asked for; also sets the vendor libraries' pool.
+/// A context on the chosen device with the threads asked for and the choices of kernels that the cache file holds; also
+/// sets the vendor libraries' pool.
 Context make_context(const Arguments& arguments, bool gpu_wanted = false, uint64_t seed = 1);
 
 caffe::Phase phase_of(const Arguments& arguments);

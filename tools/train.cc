@@ -7,6 +7,7 @@
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
+#include "tools/kernel_choices.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
 #include "tools/terminal.h"
@@ -49,7 +50,9 @@ int run_train(const Arguments& arguments) {
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
 
+  allow_measuring(arguments, context);
   Solver solver(std::move(file), solver_options(arguments), context);
+  save_choices(arguments, context);
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));

@@ -1,0 +1,93 @@
+#include "kernels/choices.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/conv.h"
+
+namespace cortado::kernels {
+namespace {
+
+ConvRequest some_request() {
+  const ConvAxis axis{28, 3, 1, 1, 1};
+  ConvRequest request{.shape = {.n = 4, .c = 64, .k = 64, .h = axis, .w = axis}, .backward_data = true, .backward_weights = true};
+  request.shape.x_layout = request.shape.y_layout = Layout::kBlocked16;
+  return request;
+}
+
+TEST(Choices, AreTheSameInEveryRunWhereNothingIsMeasured) {
+  Context first(2), second(2);
+  plan_conv(some_request(), first);
+  plan_conv(some_request(), second);
+  const auto &a = first.handle<Choices>().taken(), &b = second.handle<Choices>().taken();
+  ASSERT_EQ(a.size(), 3u);
+  for (const auto& [problem, choice] : a) {
+    EXPECT_EQ(choice.candidate, b.at(problem).candidate);
+    EXPECT_EQ(choice.origin, "model");
+  }
+}
+
+TEST(Choices, AreMeasuredWithinABound) {
+  Context context(2);
+  auto& choices = context.handle<Choices>();
+  choices.allow_measuring(10);
+  choices.begin_plan();
+  choices.grant(1);
+  plan_conv(some_request(), context);
+  for (const auto& [problem, choice] : choices.taken()) {
+    EXPECT_EQ(choice.origin, "measured") << problem;
+    EXPECT_GT(choice.seconds, 0) << problem;
+  }
+  EXPECT_LT(choices.granted(), 10);
+}
+
+TEST(Choices, RememberedOnesAreTakenAndSayWhenTheyCannotBe) {
+  Context context(2), other(2);
+  plan_conv(some_request(), context);
+  std::map<std::string, Choices::Choice> wanted;
+  for (const auto& [problem, choice] : context.handle<Choices>().taken())
+    wanted[problem] = {problem.find("forward") != std::string::npos ? "winograd2x5" : "gemm", "cache", 0};
+  auto& choices = other.handle<Choices>();
+  choices.remember(wanted);
+  const auto conv = plan_conv(some_request(), other);
+  ASSERT_EQ(choices.departures().size(), 1u);
+  EXPECT_NE(choices.departures()[0].find("was winograd2x5"), std::string::npos) << choices.departures()[0];
+  EXPECT_NE(conv->name().find("im2col"), std::string::npos) << conv->name();
+}
+
+TEST(Choices, ExcludedOnesAreNotTaken) {
+  Context context(2);
+  context.handle<Choices>().exclude("winograd");
+  context.handle<Choices>().exclude("onednn-winograd");
+  const auto conv = plan_conv(some_request(), context);
+  EXPECT_EQ(conv->name().find("wino"), std::string::npos) << conv->name();
+  ConvRequest request = some_request();
+  request.winograd = false;
+  Context free(2);
+  EXPECT_EQ(plan_conv(request, free)->name().find("wino"), std::string::npos);
+}
+
+TEST(Choices, AreKeptByMachineAndSurviveDamage) {
+  const std::string path = testing::TempDir() + "choices_test.json";
+  std::filesystem::remove(path);
+  EXPECT_EQ(write_choice_cache(path, "a", {{"p", {"gemm", "measured", 0.5}}}), "");
+  EXPECT_EQ(write_choice_cache(path, "a", {{"q", {"onednn", "model", 0}}}), "");
+  EXPECT_EQ(write_choice_cache(path, "b", {{"p", {"onednn", "model", 0}}}), "");
+  const auto read = read_choice_cache(path, "a");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read.at("p").candidate, "gemm");
+  EXPECT_EQ(read.at("p").seconds, 0.5);
+  EXPECT_EQ(read.at("q").origin, "cache");
+  EXPECT_TRUE(read_choice_cache(path, "c").empty());
+  for (const char* damage : {"", "{", "[1]", "{\"a\": 3}", "{\"a\": {\"p\": 3, \"q\": {\"candidate\": 7}}}", "\xff\xfe"}) {
+    std::ofstream(path) << damage;
+    EXPECT_TRUE(read_choice_cache(path, "a").empty()) << damage;
+    EXPECT_EQ(write_choice_cache(path, "z", {{"p", {"gemm", "measured", 0.5}}}), "") << damage;
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace cortado::kernels

@@ -1,0 +1,66 @@
+#include "tools/kernel_choices.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/log.h"
+#include "kernels/choices.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr double kSecondsOfMeasuring = 1;
+
+bool is_on(const Arguments& arguments, const std::string& flag) { return arguments.has(flag) && arguments.on(flag); }
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+std::vector<Flag> kernel_flags() {
+  return {{.name = "deterministic",
+           .help = "choose kernels by their estimated costs alone: nothing is measured, no cache is read"},
+          {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"}};
+}
+
+Flag tune_flag() { return {.name = "tune", .help = "measure every kernel that could run, however long it takes, and keep the choices"}; }
+
+std::string choice_cache_path() {
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/cortado/choices.json";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/cortado/choices.json";
+  return {};
+}
+
+void remember_choices(const Arguments& arguments, Context& context) {
+  auto& choices = context.handle<kernels::Choices>();
+  if (is_on(arguments, "no-winograd"))
+    for (const char* prefix : {"winograd", "onednn-winograd"}) choices.exclude(prefix);
+  const std::string path = choice_cache_path();
+  if (is_on(arguments, "deterministic") || is_on(arguments, "tune") || path.empty()) return;
+  choices.remember(kernels::read_choice_cache(path, kernels::machine_name()));
+}
+
+void allow_measuring(const Arguments& arguments, Context& context) {
+  if (is_on(arguments, "deterministic")) return;
+  context.handle<kernels::Choices>().allow_measuring(is_on(arguments, "tune") ? kernels::Choices::kNoBound
+                                                                              : kSecondsOfMeasuring);
+}
+
+void save_choices(const Arguments& arguments, Context& context) {
+  const std::string path = choice_cache_path();
+  if (is_on(arguments, "deterministic") || is_on(arguments, "no-winograd") || path.empty()) return;
+  std::map<std::string, kernels::Choices::Choice> made;
+  for (const auto& [problem, choice] : context.handle<kernels::Choices>().taken())
+    if (choice.origin == "measured" || choice.origin == "model") made[problem] = choice;
+  if (made.empty()) return;
+  std::error_code ignored;  // writing tells
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::string why = kernels::write_choice_cache(path, kernels::machine_name(), made);
+  if (!why.empty()) log_info() << "The choices of kernels were not kept: " << why;
+}
+
+}  // namespace cortado::tools

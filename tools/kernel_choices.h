@@ -1,0 +1,28 @@
+#pragma once
+
+// How commands choose kernels: from the cache of earlier choices, by measuring where a command runs long enough to be worth
+// it, and as flags say.
+
+#include "core/context.h"
+#include "tools/flags.h"
+
+namespace cortado::tools {
+
+/// --deterministic and --no-winograd: for every command that runs nets.
+std::vector<Flag> kernel_flags();
+Flag tune_flag();  ///< --tune: measures everything
+
+/// Gives `context` the choices of the cache file, unless flags say otherwise.
+void remember_choices(const Arguments& arguments, Context& context);
+
+/// Lets nets that are built from now on measure for a second in all; without end under --tune; never under
+/// --deterministic.
+void allow_measuring(const Arguments& arguments, Context& context);
+
+/// Adds what was chosen to the cache file. A cache that cannot be written is no mistake: it is logged.
+void save_choices(const Arguments& arguments, Context& context);
+
+/// The cache file: $XDG_CACHE_HOME/cortado/choices.json, or under ~/.cache; "" where there is neither.
+std::string choice_cache_path();
+
+}  // namespace cortado::tools
