@@ -91,7 +91,7 @@ class Rehearsal {
   }
 
  private:
-  static constexpr int kMostRuns = 10;
+  static constexpr int kMostRuns = 5;
 
   static float* floats(Arena& arena) { return reinterpret_cast<float*>(arena.data()); }
 

@@ -322,7 +322,7 @@ double cost(const ConvRequest& request, ConvDirection direction) {
   if (!own && s.x_layout != run) moved += 8.0 * double(s.x().shape.count());
   if (!own && s.y_layout != run) moved += 8.0 * double(s.y().shape.count());
   const double direct = flops * padding / kFlops + moved / kBytes;
-  return kVariant == Variant::kWinograd ? direct / 2 : direct;
+  return kVariant == Variant::kWinograd ? direct / 1.7 : direct;
 }
 
 }  // namespace

@@ -1,9 +1,23 @@
 #include "kernels/cpu/onednn.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "kernels/devices.h"
+
+namespace cortado::kernels {
+
+namespace {
+
+std::atomic<int64_t> primitives_made{0};
+
+}  // namespace
+
+int64_t onednn_primitives_made() { return primitives_made; }
+
+}  // namespace cortado::kernels
 
 namespace cortado::kernels::onednn {
 namespace {
@@ -40,6 +54,7 @@ Desc row_major(const Shape& shape, DType dtype) {
 }
 
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target) {
+  ++primitives_made;
   Library& lib = library(context);
   dnnl::memory a(from, lib.engine, const_cast<void*>(source)), b(to, lib.engine, target);
   dnnl::reorder(a, b).execute(lib.stream, a, b);
@@ -127,6 +142,7 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
 Primitive::Primitive(const Library& library, dnnl::primitive primitive,
                      const std::vector<std::pair<int, Desc>>& arguments)
     : primitive_(std::move(primitive)), bound_(arguments.size(), nullptr) {
+  ++primitives_made;
   for (const auto& [name, desc] : arguments) {
     memories_.push_back(dnnl::memory(desc, library.engine, DNNL_MEMORY_NONE));
     arguments_.push_back({name, memories_.back().get()});
