@@ -1,10 +1,43 @@
 #!/usr/bin/env bash
-# Times training steps of Cortado against PyTorch, interleaved. Arguments go to scripts/bench/bench.py (--help tells).
+# Measures Cortado beside its peers: the newest PyTorch and ONNX Runtime that PyPI gives, or Debian's PyTorch where PyPI is out
+# of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+venv=build/bench-venv
+
+measure() { exec "$python" scripts/bench/bench.py "$@"; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+install() {
+  dpkg-query -W "$@" >/dev/null 2>&1 ||
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" >/dev/null
+}
+
+make_venv() {
+  install python3-venv
+  rm -rf "$venv"
+  /usr/bin/python3 -m venv "$venv"
+  # torch.compile needs setuptools.
+  "$venv/bin/pip" install -q torch onnx onnxruntime numpy 'setuptools>=77' && touch "$venv/complete"
+}
+
+choose_python() {
+  for argument in "$@"; do
+    case $argument in --python=*) python=${argument#--python=}; return ;; esac
+  done
+  python=$venv/bin/python
+  [ -e "$venv/complete" ] && return
+  echo "bench: making $venv with the newest peers (about 5 GB)"
+  make_venv && return
+  echo "bench: PyPI is out of reach: Debian's PyTorch is the only peer"
+  install python3-torch python3-numpy
+  python=/usr/bin/python3
+}
+
+case " $* " in *" --help "* | *" -h "* | *" --table"*) python=/usr/bin/python3; measure "$@" ;; esac
 scripts/install_deps.sh
-/usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || DEBIAN_FRONTEND=noninteractive $( [ "$(id -u)" = 0 ] || echo sudo ) \
-  apt-get install -y --no-install-recommends python3-torch python3-numpy
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release > /dev/null
-cmake --build build --target cortado_bench_worker
-exec /usr/bin/python3 scripts/bench/bench.py build/bin/cortado_bench_worker "$@"
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
+cmake --build build --target cortado cortado_bench_train cortado_bench_infer
+choose_python "$@"
+measure "$@"

@@ -1,0 +1,101 @@
+"""Results as lines on a terminal and as the tables of docs/benchmarks.md."""
+import json
+
+
+def interval(low_high):
+    return '[%.2f, %.2f]' % tuple(low_high)
+
+
+def best_of(result):
+    return '%s, %s' % (result['peer'], result['setting'])
+
+
+def timing_line(r):
+    tried = ', '.join('%s %.2f' % item for item in r['tried_ms'].items())
+    lines = ['ours %.2f ms, %s %.2f ms, ratio %.2f %s, quartiles %s; A/A %.2f %s' % (
+        r['ours_ms'], best_of(r), r['peer_ms'], r['ratio'][1], interval(r['interval']), interval(r['ratio'][::2]),
+        r['a_a'][1], interval(r['a_a'][::2])),
+        'least times %.2f, CPU seconds %.2f, %.0f %% of %.0f GFLOP/s; %d of %d rounds; load %.1f, steal %.1f %%' % (
+        r['least_ratio'], r['cpu_ratio'], 100 * r['share_of_peak'], r['peak_gflops'], r['rounds_used'], len(r['rounds']),
+        r['rounds'][-1]['load'], 100 * max(round['steal'] for round in r['rounds'])),
+        'tried, ms: ' + tried]
+    if 'alone_ms' in r:
+        lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
+    if 'differences' in r:
+        lines.append('outputs differ by ' + ', '.join('%s %.1e' % item for item in r['differences'].items()))
+        lines.append('p99: ours %.2f ms, peer %.2f ms' % (r['ours_p99_ms'], r['peer_p99_ms']))
+    return lines
+
+
+def trajectory_line(r):
+    show = lambda side: '%s: %s' % (side, ' '.join('%.5g' % v for v in r['losses'][side]))
+    return ['largest relative difference of losses over %d steps %.1e; %s against itself %.1e' % (
+        len(r['losses']['ours']), r['difference'], r['peer'], r['noise'])] + [show(side) for side in r['losses']]
+
+
+def memory_line(r):
+    others = ', '.join('%s %.0f MB (%.0f ms)' % (s, mb, r['peers_ms'][s]) for s, mb in r['peers_mb'].items())
+    return ['ours %.0f MB (%.0f ms), %s %.0f MB: %.2f; all: %s; import alone %.0f MB' % (
+        r['ours_mb'], r['ours_ms'], best_of(r), r['peer_mb'], r['share'], others, r['import_mb'])]
+
+
+def startup_line(r):
+    peer = ', %s %.2f s' % (r['peer'], r['peer_s']) if 'peer' in r else ''
+    return ['first step after %.3f s, with choices made before %.3f s; --help %.3f s%s' % (
+        r['cold_s'], r['warm_s'], r['help_s'], peer)]
+
+
+LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajectory_line, 'memory': memory_line,
+         'startup': startup_line}
+
+
+def show(result):
+    head = '%s %s batch %d: ' % (result['mode'], result['net'], result['batch'])
+    print(head + '\n    '.join(LINES[result['mode']](result)), flush=True)
+
+
+def timing_row(r):
+    return ['%.2f' % r['ours_ms'], '%.2f (%s)' % (r['peer_ms'], best_of(r)),
+            '%.2f %s' % (r['ratio'][1], interval(r['interval'])), '%.2f %s' % (r['a_a'][1], interval(r['a_a'][::2])),
+            '%.2f' % r['cpu_ratio'], '%.0f %% of %.0f' % (100 * r['share_of_peak'], r['peak_gflops'])]
+
+
+def inference_row(r):
+    p99 = '%.2f, %.2f' % (r['ours_p99_ms'], r['peer_p99_ms'])
+    return timing_row(r) + [p99, '%.0e' % max(r['differences'].values())]
+
+
+TIMING = ['ours, ms', 'best peer, ms', 'ratio', 'A/A', 'CPU seconds', 'share of peak, GFLOP/s']
+TABLES = {  # mode: (title, columns after "net, batch", row)
+    'train': ('Training step', TIMING, timing_row),
+    'inference': ('Inference', TIMING + ['p99, ms: ours, peer', 'outputs differ'], inference_row),
+    'trajectory': ('Losses over 20 steps, Dropout off', ['ours against PyTorch', 'PyTorch against itself'],
+                   lambda r: ['%.1e' % r['difference'], '%.1e' % r['noise']]),
+    'memory': ('Peak resident memory in training', ['ours, MB', 'PyTorch, MB', 'share', 'its other format, MB',
+                                                    'import torch alone, MB'],
+               lambda r: ['%.0f' % r['ours_mb'], '%.0f (%s)' % (r['peer_mb'], r['setting']), '%.2f' % r['share'],
+                          ', '.join('%.0f' % mb for s, mb in r['peers_mb'].items() if s != r['setting']),
+                          '%.0f' % r['import_mb']]),
+    'startup': ('Start to the end of the first training step', ['first time, s', 'again, s', 'PyTorch, s', '`--help`, s'],
+                lambda r: ['%.3f' % r['cold_s'], '%.3f' % r['warm_s'],
+                           '%.2f' % r['peer_s'] if 'peer_s' in r else '', '%.3f' % r['help_s']])}
+
+
+def tables(path):
+    """The latest line of each (mode, net, batch) in a file of JSON lines, as Markdown."""
+    latest = {}
+    with open(path) as file:
+        for line in file:
+            result = json.loads(line)
+            latest[result['mode'], result['net'], result['batch']] = result
+    parts = []
+    for mode, (title, columns, row) in TABLES.items():
+        chosen = [r for (kind, _, _), r in latest.items() if kind == mode]
+        if not chosen:
+            continue
+        where = sorted({'%s (%s, %d threads)' % (r['git'], r['cpu'], r['threads']) for r in chosen})
+        lines = ['### ' + title, '', '; '.join(where), '', '| ' + ' | '.join(['net, batch'] + columns) + ' |',
+                 '|---' * (len(columns) + 1) + '|']
+        lines += ['| ' + ' | '.join(['%s %d' % (r['net'], r['batch'])] + row(r)) + ' |' for r in chosen]
+        parts.append('\n'.join(lines))
+    return '\n\n'.join(parts)

@@ -1,0 +1,42 @@
+"""The peers' end of the pipe: greets, then answers each request with one line, as the program's own workers do."""
+import sys
+import time
+
+
+def peak_resident_mb():
+    with open('/proc/self/status') as status:
+        for line in status:
+            if line.startswith('VmHWM:'):
+                return float(line.split()[1]) / 1024
+
+
+def timed_runs(count, once):
+    start = time.perf_counter()
+    values = [once() for _ in range(count)]
+    return [time.perf_counter() - start] + values
+
+
+def timed(request):
+    """A step that returns the seconds of one request."""
+    def once():
+        start = time.perf_counter()
+        request()
+        return time.perf_counter() - start
+    return once
+
+
+def serve(name, once, output=None):
+    """`once`: one step, returns a number. `output`: the result of a request as an array, for those who infer."""
+    print('ready', name, flush=True)
+    for line in sys.stdin:
+        word, *rest = line.split()
+        if word == 'step':
+            answer = timed_runs(int(rest[0]), once)
+        elif word == 'memory':
+            answer = [peak_resident_mb()]
+        elif word == 'output':
+            output().tofile(rest[0])
+            answer = [0]
+        else:
+            sys.exit('no such request: ' + line)
+        print(' '.join('%.9g' % value for value in answer), flush=True)

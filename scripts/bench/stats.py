@@ -1,0 +1,43 @@
+"""The arithmetic of the report: medians, spreads, which rounds count."""
+import statistics
+
+import numpy
+
+MOST_STEAL, LEAST_ROUNDS = 0.01, 3
+median = statistics.median
+
+
+def quartiles(values):
+    low, middle, high = numpy.percentile(values, [25, 50, 75])
+    return [float(low), float(middle), float(high)]
+
+
+def bootstrap(values, samples=4000):
+    """95 % interval of the median, by resampling the rounds."""
+    random = numpy.random.default_rng(1)
+    drawn = random.choice(numpy.asarray(values), (samples, len(values)))
+    return [float(v) for v in numpy.percentile(numpy.median(drawn, axis=1), [2.5, 97.5])]
+
+
+def quiet(rounds):
+    """The rounds of which the host stole at most 1 %; the three quietest where fewer than three are."""
+    calm = [r for r in rounds if r['steal'] <= MOST_STEAL]
+    return calm if len(calm) >= LEAST_ROUNDS else sorted(rounds, key=lambda r: r['steal'])[:LEAST_ROUNDS]
+
+
+def summary(rounds):
+    """Of paired rounds {'ours': [a, d], 'peer': [b, c], 'cpu': [ours, peer], ...}, each time that of one step."""
+    used = quiet(rounds)
+    ratios = [sum(r['peer']) / sum(r['ours']) for r in used]
+    noise = [r['ours'][0] / r['ours'][1] for r in used]
+    return {'ours_ms': 1e3 * median([t for r in used for t in r['ours']]),
+            'peer_ms': 1e3 * median([t for r in used for t in r['peer']]),
+            'ratio': quartiles(ratios), 'interval': bootstrap(ratios), 'a_a': quartiles(noise),
+            'least_ratio': min(t for r in used for t in r['peer']) / min(t for r in used for t in r['ours']),
+            'cpu_ratio': median([r['cpu'][1] / r['cpu'][0] for r in used if r['cpu'][0] > 0] or [0]),
+            'peak_gflops': median([r['peak'] for r in used]), 'rounds_used': len(used), 'rounds': rounds}
+
+
+def largest_difference(a, b):
+    """Of two series, relative to the second's values."""
+    return max(abs(x - y) / max(abs(y), 1e-30) for x, y in zip(a, b))

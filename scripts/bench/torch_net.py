@@ -1,0 +1,142 @@
+"""The net of a prototxt as PyTorch modules, with Caffe's arithmetic and the weights of a .caffemodel."""
+import torch
+import torch.nn.functional as F
+
+import prototxt
+from prototxt import one
+
+
+def pair(parameters, name, default):
+    if name + '_h' in parameters:
+        return int(one(parameters, name + '_h')), int(one(parameters, name + '_w'))
+    value = int(one(parameters, 'kernel_size' if name == 'kernel' else name, default))
+    return value, value
+
+
+def convolution(layer, tensors):
+    p = one(layer, 'convolution_param')
+    groups, w = int(one(p, 'group', 1)), tensors[0]
+    return adopt(torch.nn.Conv2d(w.shape[1] * groups, w.shape[0], tuple(w.shape[2:]), pair(p, 'stride', 1),
+                                 pair(p, 'pad', 0), groups=groups, bias=len(tensors) > 1, device='meta'), tensors)
+
+
+def batch_norm(layer, tensors, scale):
+    module = torch.nn.BatchNorm2d(tensors[0].numel(), eps=one(one(layer, 'batch_norm_param', {}), 'eps', 1e-5))
+    factor = float(tensors[2])
+    if factor != 0:
+        module.running_mean, module.running_var = tensors[0] / factor, tensors[1] / factor
+    return adopt(module, scale)
+
+
+def adopt(module, tensors):
+    """Takes the tensors as they are: no filling, no copy."""
+    module.weight = torch.nn.Parameter(tensors[0])
+    if len(tensors) > 1:
+        module.bias = torch.nn.Parameter(tensors[1])
+    return module
+
+
+class InnerProduct(torch.nn.Module):
+    def __init__(self, tensors):
+        super().__init__()
+        outputs, inputs = tensors[0].shape
+        self.linear = adopt(torch.nn.Linear(inputs, outputs, bias=len(tensors) > 1, device='meta'), tensors)
+
+    def forward(self, x):
+        return self.linear(x.flatten(1))
+
+
+def response_norm(layer):
+    p = one(layer, 'lrn_param', {})
+    size, alpha, beta, k = int(one(p, 'local_size', 5)), one(p, 'alpha', 1.0), one(p, 'beta', 0.75), one(p, 'k', 1.0)
+    if one(p, 'norm_region') == 'WITHIN_CHANNEL':
+        return lambda x: x * (1 + alpha * F.avg_pool2d(x * x, size, 1, size // 2)) ** -beta
+    return torch.nn.LocalResponseNorm(size, alpha, beta, k)
+
+
+def pooling(layer):
+    p = one(layer, 'pooling_param')
+    if one(p, 'global_pooling', False):
+        return lambda x: F.adaptive_avg_pool2d(x, 1)
+    k, s, pad = pair(p, 'kernel', 0), pair(p, 'stride', 1), pair(p, 'pad', 0)
+    pool = F.avg_pool2d if one(p, 'pool', 'MAX') == 'AVE' else F.max_pool2d
+    return lambda x: pool(x, k, s, pad, ceil_mode=True)
+
+
+def softmax_loss(layer):
+    weight = one(layer, 'loss_weight', 1.0)
+    return lambda x, label: F.cross_entropy(x.flatten(1), label) * weight
+
+
+WITHOUT_WEIGHTS = {
+    'LRN': response_norm,
+    'Dropout': lambda layer: torch.nn.Dropout(one(one(layer, 'dropout_param', {}), 'dropout_ratio', 0.5)),
+    'ReLU': lambda layer: lambda x: F.relu(x, inplace=True),
+    'Pooling': pooling,
+    'Concat': lambda layer: lambda *x: torch.cat(x, 1),
+    'Eltwise': lambda layer: lambda a, b: a + b,
+    'Flatten': lambda layer: lambda x: x.flatten(1),
+    'Softmax': lambda layer: lambda x: F.softmax(x, 1),
+    'SoftmaxWithLoss': softmax_loss}
+
+
+class Net(torch.nn.Module):
+    """Runs the layers in the file's order. Gives the sum of the losses, or the last top where there is none."""
+
+    def __init__(self, path, weights):
+        super().__init__()
+        with open(path) as file:
+            layers = prototxt.parse(file.read())['layer']
+        self.steps, self.losses = [], []
+        self.kept = torch.nn.ModuleList()
+        while layers:
+            layer, *layers = layers
+            kind = one(layer, 'type')
+            if kind == 'Input':
+                continue
+            tensors = [torch.from_numpy(array) for array in weights.blobs(one(layer, 'name'))]
+            bottoms = layer['bottom']
+            if kind == 'BatchNorm':  # with the Scale that follows it is one module
+                layer, *layers = layers
+                scale = [torch.from_numpy(array) for array in weights.blobs(one(layer, 'name'))]
+            step = self.make(kind, layer, tensors, scale if kind == 'BatchNorm' else None)
+            if isinstance(step, torch.nn.Module):
+                self.kept.append(step)
+            self.steps.append((step, bottoms, one(layer, 'top')))
+            if kind == 'SoftmaxWithLoss':
+                self.losses.append(one(layer, 'top'))
+
+    @staticmethod
+    def make(kind, layer, tensors, scale):
+        if kind == 'Convolution':
+            return convolution(layer, tensors)
+        if kind == 'InnerProduct':
+            return InnerProduct(tensors)
+        if kind == 'BatchNorm':
+            return batch_norm(layer, tensors, scale)
+        if kind not in WITHOUT_WEIGHTS:
+            raise SystemExit('no translation for layer type ' + kind)
+        return WITHOUT_WEIGHTS[kind](layer)
+
+    def forward(self, data, label=None):
+        blobs = {'data': data, 'label': label}
+        for step, bottoms, top in self.steps:
+            blobs[top] = step(*[blobs[b] for b in bottoms])
+        return sum(blobs[top] for top in self.losses) if self.losses else blobs[self.steps[-1][2]]
+
+
+def input_shape(path):
+    """Of the net's first input."""
+    with open(path) as file:
+        inputs = [layer for layer in prototxt.parse(file.read())['layer'] if one(layer, 'type') == 'Input']
+    return [int(dim) for dim in one(one(inputs[0], 'input_param'), 'shape')['dim']]
+
+
+def prepare(threads):
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+
+
+def in_format(value, setting):
+    """A net or a batch in the memory format that the setting asks for."""
+    return value.to(memory_format=torch.channels_last) if 'channels_last' in setting else value

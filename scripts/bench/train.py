@@ -1,0 +1,62 @@
+"""Modes that train: `train` (time of a step) and `trajectory` (the same losses over twenty steps)."""
+import nets
+import pairing
+import stats
+from worker import ACTIVE, Worker, start_all
+
+RATE = '0.001'
+EAGER = ['contiguous', 'channels_last']
+COMPILED = ['compiled contiguous', 'compiled channels_last']
+
+
+def commands(options, folder, name, batch, **form):
+    """Our command and, by setting, PyTorch's; batches and net lie in the folder then."""
+    net = nets.write(folder + '/train.prototxt', nets.training(name, batch, dropout=form.get('dropout', True)))
+    data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
+    common = [data, label, str(options.threads), RATE]
+    init = folder + '/init.caffemodel'
+    ours = lambda path: [options.bin + '/cortado_bench_train', net, path] + common
+    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [setting]
+    return ours, peer, init
+
+
+def measure(options, folder, name, tell):
+    batch = nets.training_batch(name)
+    ours_command, peer_command, init = commands(options, folder, name, batch)
+    with Worker('', ours_command(init), options.threads) as ours:
+        ours.greet().step(3)
+        settings = EAGER + ([] if options.no_compile else COMPILED)
+        peers = start_all({s: peer_command(s) for s in settings}, options.threads, options.compile_limit, tell)
+        if not peers:
+            return None
+        best, tried = pairing.fastest(peers)
+        with best as peer:
+            rounds, _ = pairing.rounds(ours, peer, options.rounds, options.block)
+        result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
+                      tried_ms=tried, gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
+    if options.alone:
+        result['alone_ms'] = [alone(options, c) for c in (ours_command('-'), peer_command(best.setting))]
+    result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
+    return [result]
+
+
+def alone(options, command):
+    """Milliseconds of a step where nobody else is there, its threads waiting actively."""
+    with Worker('', command, options.threads, ACTIVE) as worker:
+        count = pairing.count_for(worker.greet(), options.block)
+        worker.step(3)
+        return 1e3 * stats.median([worker.step(count)[0] for _ in range(5)])
+
+
+def trajectory(options, folder, name, tell, steps=20):
+    """Dropout off, the same four batches in turn; one process at a time."""
+    batch = nets.training_batch(name)
+    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4)
+    losses, names = {}, {}
+    for setting, command in [('ours', ours(init))] + [(s, peer(s)) for s in EAGER]:
+        with Worker(setting, command, options.threads) as worker:
+            losses[setting] = worker.greet().step(steps)[1]
+            names[setting] = worker.name
+    return [{'mode': 'trajectory', 'net': name, 'batch': batch, 'peer': names[EAGER[0]], 'losses': losses,
+             'difference': stats.largest_difference(losses['ours'], losses[EAGER[0]]),
+             'noise': stats.largest_difference(losses[EAGER[1]], losses[EAGER[0]])}]
