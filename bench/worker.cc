@@ -55,11 +55,14 @@ double flops_of_pass(const graph::Graph& graph) {
 }
 
 std::string timed_runs(int count, const std::function<double()>& once) {
-  std::ostringstream values;
+  std::ostringstream values, line;
+  values.precision(9);
+  line.precision(9);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) values << ' ' << once();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return std::to_string(seconds) + values.str();
+  line << seconds << values.str();
+  return line.str();
 }
 
 void serve(const std::string& name, double flops, int threads, Handlers handlers) {

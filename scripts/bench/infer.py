@@ -66,7 +66,8 @@ def measure_batch(options, folder, name, batch, weights, tell):
         with best as peer:
             rounds, requests = pairing.rounds(ours, peer, options.rounds, options.block)
         result = dict(stats.summary(rounds), mode='inference', net=name, batch=batch, peer=peer.name,
-                      setting=peer.setting, tried_ms=tried, differences=apart, gflop=ours.flops / 1e9)
+                      setting=peer.setting, tried_ms=tried, differences=apart,
+                      versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9)
     for side in 'ours', 'peer':
         result[side + '_p99_ms'] = 1e3 * float(numpy.percentile(requests[side], 99))
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']

@@ -33,7 +33,8 @@ def measure(options, folder, name, tell):
         with best as peer:
             rounds, _ = pairing.rounds(ours, peer, options.rounds, options.block)
         result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
-                      tried_ms=tried, gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
+                      tried_ms=tried,
+                      versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
     if options.alone:
         result['alone_ms'] = [alone(options, c) for c in (ours_command('-'), peer_command(best.setting))]
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
