@@ -2,8 +2,9 @@
 //
 //   cortado_bench_infer NET WEIGHTS DATA THREADS
 //
-// A request is what a program would do for one: the batch is put in, the pass is run, the output is taken out. Requests: "step K"
-// answers "SECONDS SECONDS_OF_EACH...", "output FILE" writes the output of the last as raw floats ("0").
+// A request is what a program would do for one: the batch is put in, the pass is run, the output is taken out.
+// Requests: "step K" answers "SECONDS SECONDS_OF_EACH...", "output FILE" writes the output of the last as raw floats
+// ("0").
 
 #include <chrono>
 
@@ -67,5 +68,6 @@ void run(const std::vector<std::string>& args) {
 }  // namespace cortado::bench
 
 int main(int argc, char** argv) {
-  return cortado::bench::worker_main(argc, argv, 4, "cortado_bench_infer NET WEIGHTS DATA THREADS", cortado::bench::run);
+  return cortado::bench::worker_main(argc, argv, 4, "cortado_bench_infer NET WEIGHTS DATA THREADS",
+                                     cortado::bench::run);
 }

@@ -1,10 +1,11 @@
-// Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD (momentum 0.9,
-// decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
+// Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
+// (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
 //
 //   cortado_bench_train NET INIT DATA LABEL THREADS RATE
 //
-// DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the file INIT
-// for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the weights ("0").
+// DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
+// file INIT for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the
+// weights ("0").
 
 #include "bench/worker.h"
 #include "core/threads.h"
@@ -53,8 +54,8 @@ class Trainer {
   std::vector<std::vector<float>> history_;
 };
 
-/// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it neither costs
-/// time nor counts as memory.
+/// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it neither
+/// costs time nor counts as memory.
 class Feed {
  public:
   Feed(Net& net, const std::string& blob, const std::string& path)

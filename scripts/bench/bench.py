@@ -45,7 +45,7 @@ def parse_options():
     parser.add_argument('--rounds', type=int, default=15, help='of ours-peer-peer-ours (default: %(default)s)')
     parser.add_argument('--block', type=float, default=0.7, help='seconds of one block (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)), help='default: all CPUs')
-    parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, which takes minutes at first')
+    parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, minutes at first')
     parser.add_argument('--compile-limit', type=float, default=180, help='seconds it may take (default: %(default)s)')
     parser.add_argument('--alone', action='store_true', help='time both sides of a training step alone too')
     parser.add_argument('--python', default=sys.executable, help='a Python that has the peers')

@@ -15,7 +15,7 @@ COMPILED = ['compiled contiguous', 'compiled channels_last']
 
 
 def write_weights(options, folder, name):
-    """Weights after a few steps of training, so that the running statistics of BatchNorm are not those of a fresh net."""
+    """Weights after a few steps of training, so that BatchNorm's statistics are not those of a fresh net."""
     ours, _, _ = train.commands(options, folder, name, 8)
     path = folder + '/trained.caffemodel'
     with Worker('', ours('-'), options.threads) as worker:

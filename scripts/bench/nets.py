@@ -1,4 +1,5 @@
-"""The nets that are measured: files under models/, rewritten for a batch in memory. Both sides read the same rewritten file."""
+"""The nets that are measured: files under models/, rewritten for a batch in memory. Both sides
+read the same rewritten file."""
 import os
 
 import numpy
@@ -52,7 +53,8 @@ def without_dropout(layers):
 def training(name, batch, source='Input', dropout=True):
     """The text of the net for training, its data from Input layers or, with random values, from DummyData."""
     net = read(name, 'train_val')
-    layers = [layer for layer in net['layer'] if is_of(layer, 'TRAIN') and one(layer, 'type') not in ('Data', 'Accuracy')]
+    layers = [layer for layer in net['layer']
+              if is_of(layer, 'TRAIN') and one(layer, 'type') not in ('Data', 'Accuracy')]
     parameters = {'shape': [shape_message(shape(name, batch)), shape_message([batch])]}
     if source == 'DummyData':
         parameters['data_filler'] = [{'type': [Quoted('gaussian')]}, {'type': [Quoted('constant')]}]

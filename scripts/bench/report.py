@@ -16,8 +16,8 @@ def timing_line(r):
         r['ours_ms'], best_of(r), r['peer_ms'], r['ratio'][1], interval(r['interval']), interval(r['ratio'][::2]),
         r['a_a'][1], interval(r['a_a'][::2])),
         'least times %.2f, CPU seconds %.2f, %.0f %% of %.0f GFLOP/s; %d of %d rounds; load %.1f, steal %.1f %%' % (
-        r['least_ratio'], r['cpu_ratio'], 100 * r['share_of_peak'], r['peak_gflops'], r['rounds_used'], len(r['rounds']),
-        r['rounds'][-1]['load'], 100 * max(round['steal'] for round in r['rounds'])),
+        r['least_ratio'], r['cpu_ratio'], 100 * r['share_of_peak'], r['peak_gflops'], r['rounds_used'],
+        len(r['rounds']), r['rounds'][-1]['load'], 100 * max(round['steal'] for round in r['rounds'])),
         'tried, ms: ' + tried]
     if 'alone_ms' in r:
         lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
@@ -76,7 +76,8 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
                lambda r: ['%.0f' % r['ours_mb'], '%.0f (%s)' % (r['peer_mb'], r['setting']), '%.2f' % r['share'],
                           ', '.join('%.0f' % mb for s, mb in r['peers_mb'].items() if s != r['setting']),
                           '%.0f' % r['import_mb']]),
-    'startup': ('Start to the end of the first training step', ['first time, s', 'again, s', 'PyTorch, s', '`--help`, s'],
+    'startup': ('Start to the end of the first training step',
+                ['first time, s', 'again, s', 'PyTorch, s', '`--help`, s'],
                 lambda r: ['%.3f' % r['cold_s'], '%.3f' % r['warm_s'],
                            '%.2f' % r['peer_s'] if 'peer_s' in r else '', '%.3f' % r['help_s']])}
 

@@ -77,8 +77,8 @@ def torch_seconds(command, options):
 def measure(options, folder, name, tell):
     batch = nets.training_batch(name)
     cold, warm = ours(options, folder, name, batch)
-    result = {'mode': 'startup', 'net': name, 'batch': batch, 'cold_s': stats.median(cold), 'warm_s': stats.median(warm),
-              'help_s': help_seconds(options), 'runs': {'cold': cold, 'warm': warm}}
+    result = {'mode': 'startup', 'net': name, 'batch': batch, 'cold_s': stats.median(cold),
+              'warm_s': stats.median(warm), 'help_s': help_seconds(options), 'runs': {'cold': cold, 'warm': warm}}
     ours_command, peer, init = train.commands(options, folder, name, batch)
     with Worker('', ours_command(init), options.threads) as writer:
         writer.greet()

@@ -1,5 +1,5 @@
-"""Reads a .caffemodel, independent of the program: an index of where blobs lie, then each blob straight from the file, so that
-memory never holds more than what is used."""
+"""Reads a .caffemodel, independent of the program: an index of where blobs lie, then each blob straight from the
+file, so that memory never holds more than what is used."""
 import mmap
 
 import numpy

@@ -83,8 +83,8 @@ class Worker:
 
 
 def start_all(commands, threads, first_step, tell):
-    """Workers {setting: command} started side by side and run for two steps each; those that fail are told and left out. The
-    first step may compile, so it has `first_step` seconds."""
+    """Workers {setting: command} started side by side and run for two steps each; those that fail are told and left
+    out. The first step may compile, so it has `first_step` seconds."""
     workers = [Worker(setting, command, threads) for setting, command in commands.items()]
     ready = []
     for worker in workers:
