@@ -70,6 +70,7 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
     out << " backward";
     for (size_t i = 0; i < node.wants_dx.size(); ++i)
       if (node.wants_dx[i]) out << " dx" << i;
+    if (node.masks_dx) out << " masked";
   }
   out << "\n";
 }

@@ -68,12 +68,15 @@ struct Node {
   std::vector<bool> wants_dx;  ///< per x
   std::vector<bool> wants_dw;  ///< per w
   bool runs_backward = false;
+  bool masks_dx = false;       ///< backward does for dx[0] what the ReLU that made x[0] would do
 };
 
 struct BuildOptions {
   caffe::NetState state;        ///< the solver's or command's; merged over the file's own
   bool backward = true;         ///< a training net; false: forward only
   bool accumulates = false;     ///< several backward passes make one update (iter_size > 1)
+  bool transient_gradients = false;  ///< a weight's gradient lasts until backward() reports it; not with accumulates
+  bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
   bool open_data = true;
   bool fuse = true;
   bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused

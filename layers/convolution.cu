@@ -1,7 +1,8 @@
 // Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
 // with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
-// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
+// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory, unless the layer
+// that reads y has done it.
 // Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
 // whose rounding differs.
@@ -68,6 +69,12 @@ class ConvolutionLayer : public Layer {
     return relu_ = true;
   }
 
+  bool hand_relu_mask(Layer& reader) override {
+    if (!relu_ || tops_ != 1 || !reader.take_relu_mask()) return false;
+    masks_dy_ = false;
+    return true;
+  }
+
   LayoutRule layouts() const override {
     const bool blocked = shape_.spatial_axes == 2 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
     return blocked ? LayoutRule::kBlocked : LayoutRule::kPlain;
@@ -98,8 +105,9 @@ class ConvolutionLayer : public Layer {
     needs.w_formats = {convs_[0]->weight_format()};
     if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.k});
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
-    needs.backward_reads_y.assign(request.y.size(), request.backward && relu_);
-    needs.overwrites_dy = request.backward && relu_;
+    const bool masks = request.backward && relu_ && masks_dy_;
+    needs.backward_reads_y.assign(request.y.size(), masks);
+    needs.overwrites_dy = masks;
     return needs;
   }
 
@@ -117,7 +125,7 @@ class ConvolutionLayer : public Layer {
         if (io.dx[i]) for_each(context, io.dx[i].spec.elements(), Clear{io.dx[i].f32()});
         continue;
       }
-      if (relu_) mask_by_relu(context, io.y[i], io.dy[i]);
+      if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i]);
       if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].f32(), io.dy[i].f32(), d, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].f32(), io.w[0].f32(), io.dx[i].f32(), io.scratch);
@@ -140,6 +148,7 @@ class ConvolutionLayer : public Layer {
   const caffe::ConvolutionParameter& options_;
   ConvWindow window_;
   bool relu_;
+  bool masks_dy_ = true;  ///< false: dy comes masked
   size_t tops_;
   kernels::ConvShape shape_;
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom

@@ -3,7 +3,7 @@
 // The contract of a layer. A layer knows its options and its operands; it knows nothing of its neighbours, its file, the
 // layout pass, loss weights, iteration counts or devices. Its life:
 //   1. infer()    shapes in, shapes and weights out; every mistake in the options is found here
-//   2. absorb()   may take over a follower's work (Convolution takes a ReLU)
+//   2. absorb()   may take over a follower's work (Convolution takes a ReLU); hand_relu_mask() gives some of it to the reader
 //   3. layouts()  which storage it runs in
 //   4. prepare()  once everything is decided: makes its kernels, says what it must keep and how much scratch it wants
 //   5. forward(), backward()  any number of times; they allocate nothing and decide nothing
@@ -76,7 +76,8 @@ struct LayerNeeds {
   bool dx_are_one = false;               ///< all dx hold the same values: they share one memory, written once
   bool overwrites_dy = false;            ///< backward spoils dy[0]; the planner gives it a copy where others still read it
   std::vector<int64_t> saved;            ///< memory kept from forward to backward (masks, indices, statistics)
-  int64_t forward_scratch = 0, backward_scratch = 0;
+  bool can_rebuild_y = false;            ///< rebuild() makes y[0], the only y, again; saves the memory more than the time
+  int64_t forward_scratch = 0, backward_scratch = 0, rebuild_scratch = 0;
   std::string algorithm;                 ///< what was chosen, for people ("onednn jit:avx512_core")
 };
 
@@ -85,7 +86,7 @@ struct Operands {
   std::vector<Tensor> x, y;        ///< y is written by forward; by backward only read, and only if it was asked for
   std::vector<Tensor> dx, dy;      ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
   std::vector<Tensor> w, dw;       ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
-  std::vector<bool> add_dw;        ///< per w: false: overwrite dw; true: add to it (later readers of shared weights)
+  std::vector<bool> add_dw;        ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
   std::vector<void*> saved;        ///< one per LayerNeeds::saved
   void* scratch = nullptr;
   bool accumulate = false;         ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
@@ -106,6 +107,15 @@ class Layer {
     return false;
   }
 
+  /// A ReLU at this layer's end makes backward begin with dy[0] = 0 where y[0] is 0. Leaves that to `reader`, the only
+  /// reader of y[0], by its take_relu_mask(); then backward does not read y[0]. False (and nothing changes): no.
+  virtual bool hand_relu_mask(Layer& reader) {
+    (void)reader;
+    return false;
+  }
+  /// From then on dx[0] is 0 wherever x[0] is not positive, which backward finds out without reading x[0]. False: it cannot.
+  virtual bool take_relu_mask() { return false; }
+
   virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
   virtual bool accepts_plain_x() const { return false; }
 
@@ -117,6 +127,10 @@ class Layer {
     (void)context;
     (void)io;
   }
+
+  /// Writes y[0] once more, the very bits of the latest forward(), from x, w and saved, and changes nothing else: no
+  /// statistics, no position. Called between forward and backward, where LayerNeeds::can_rebuild_y.
+  virtual void rebuild(Context& context, const Operands& io) { forward(context, io); }
 
   /// Loss layers: y[0] has loss weight 1 unless the user says otherwise.
   virtual bool is_loss() const { return false; }

@@ -11,6 +11,7 @@ const std::vector<Pass>& all_passes() {
       {"mark_backward", "which gradients are wanted", mark_backward},
       {"sum_gradients", "values with several gradients are split", sum_gradients},
       {"fuse", "layers take over their followers", fuse, true},
+      {"hand_masks", "max pooling does the mask of a ReLU before it", hand_masks, true},
       {"choose_layouts", "blocked or plain storage, reorders between", choose_layouts},
   };
   return passes;

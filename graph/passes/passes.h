@@ -27,6 +27,7 @@ void share_weights(Graph& graph);
 void mark_backward(Graph& graph);
 void sum_gradients(Graph& graph);
 void fuse(Graph& graph);
+void hand_masks(Graph& graph);
 void choose_layouts(Graph& graph);
 
 }  // namespace cortado::graph

@@ -4,10 +4,14 @@
 // padding, a last window that would start beyond the image and its first padding is left out. A second top of MAX
 // gets the place h * W + w of each maximum, as a float. Kernels larger than the padded input are mistakes here; Caffe
 // lets some of them pass.
+//
+// MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
+// in dy's own memory. What was there before pooling is then needed by nobody.
 
 #include "core/error.h"
 #include "kernels/pool.h"
 #include "layers/registry.h"
+#include "layers/relu_mask.h"
 
 namespace cortado {
 
@@ -116,6 +120,8 @@ class PoolingLayer : public Layer {
     return {.y = argmax_ ? std::vector<Shape>{y, y} : std::vector<Shape>{y}, .w = {}};
   }
 
+  bool take_relu_mask() override { return masks_dy_ = options_.pool() == Options::MAX; }
+
   /// Places are told in plain layout only.
   LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
 
@@ -131,6 +137,8 @@ class PoolingLayer : public Layer {
     pool_ = kernels::plan_pool(pool, context);
     LayerNeeds needs;
     if (pool_->saved_bytes() > 0) needs.saved = {pool_->saved_bytes()};
+    needs.overwrites_dy = request.backward && masks_dy_;
+    needs.backward_reads_y = {needs.overwrites_dy};
     needs.forward_scratch = pool_->forward_scratch();
     needs.backward_scratch = pool_->backward_scratch();
     needs.algorithm = pool_->name();
@@ -142,6 +150,7 @@ class PoolingLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
+    if (masks_dy_ && io.dy[0]) mask_by_relu(context, io.y[0], io.dy[0]);
     if (io.dx[0]) pool_->backward(context, io.dy[0].f32(), io.dx[0].f32(), saved(io), io.scratch);
   }
 
@@ -182,6 +191,7 @@ class PoolingLayer : public Layer {
 
   const Options& options_;
   bool argmax_;
+  bool masks_dy_ = false;
   Pair kernel_{}, stride_{}, pad_{};
   std::unique_ptr<kernels::Pool> pool_;
 };
