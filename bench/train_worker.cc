@@ -1,17 +1,19 @@
 // Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
 // (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
 //
-//   cortado_bench_train NET INIT DATA LABEL THREADS RATE
+//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute]
 //
 // DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
 // file INIT for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the
 // weights ("0").
 
+#include <optional>
+
 #include "bench/worker.h"
 #include "core/threads.h"
 #include "net/net.h"
 #include "proto/weights_file.h"
-#include "solvers/update_rule.h"
+#include "solvers/weight_update.h"
 
 namespace cortado::bench {
 
@@ -19,13 +21,18 @@ namespace {
 
 class Trainer {
  public:
-  Trainer(const std::string& net, int threads, float rate) : context_(threads), rate_(rate) {
+  Trainer(const std::string& net, int threads, float rate, bool recompute) : context_(threads), rate_(rate) {
     use_threads(threads);
+    config_.set_type("SGD");
+    config_.set_momentum(0.9f);
+    config_.set_weight_decay(0.0005f);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
+    options.transient_gradients = updates_within_backward(config_);
+    options.recompute = recompute;
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
-    config_.set_momentum(0.9f);
-    for (const Param& param : net_->params()) history_.emplace_back(size_t(param.count), 0.0f);
+    for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
+    update_.emplace(config_, *net_);
   }
 
   Net& net() { return *net_; }
@@ -33,25 +40,27 @@ class Trainer {
   double step() {
     net_->forward();
     const double loss = net_->loss();
-    net_->backward();
-    for (size_t i = 0; i < history_.size(); ++i) update(net_->params()[i], history_[i].data());
+    update_->backward_and_apply(int64_t(context_.pass), rate_);
     ++context_.pass;
     return loss;
   }
 
- private:
-  void update(const Param& param, float* history) {
-    const UpdateStep step{int64_t(context_.pass), rate_, 1.0f, 0.0005f, 0.0f, config_};
-    float* const histories[] = {history};
-    rule_.update(context_, step, {param.w, param.dw, histories, param.count});
+  void save(const std::string& path) {
+    WeightsWriter writer(path, net_->name(), net_->plan().weight_bytes());
+    for (size_t i = 0; i < net_->plan().graph.layers.size(); ++i) {
+      caffe::LayerParameter layer;  // one at a time: a copy of all weights would count as memory
+      net_->layer_to_proto(i, layer);
+      writer.add(layer);
+    }
+    writer.commit();
   }
 
+ private:
   Context context_;
   float rate_;
   caffe::SolverParameter config_;
-  const UpdateRule& rule_ = *find_update_rule("SGD");
   std::unique_ptr<Net> net_;
-  std::vector<std::vector<float>> history_;
+  std::optional<WeightUpdate> update_;
 };
 
 /// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it neither
@@ -79,10 +88,10 @@ class Feed {
 
 void run(const std::vector<std::string>& args) {
   const int threads = std::stoi(args[4]);
-  Trainer trainer(args[0], threads, std::stof(args[5]));
+  Trainer trainer(args[0], threads, std::stof(args[5]), args.size() > 6 && args[6] == "recompute");
   Feed data(trainer.net(), "data", args[2]), label(trainer.net(), "label", args[3]);
   const auto save = [&](const std::string& path) {
-    write_weights(path, trainer.net().to_proto());
+    trainer.save(path);
     return std::string("0");
   };
   const auto step = [&] {
@@ -100,6 +109,7 @@ void run(const std::vector<std::string>& args) {
 }  // namespace cortado::bench
 
 int main(int argc, char** argv) {
-  return cortado::bench::worker_main(argc, argv, 6, "cortado_bench_train NET INIT DATA LABEL THREADS RATE",
+  return cortado::bench::worker_main(argc, argv, argc == 8 ? 7 : 6,
+                                     "cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute]",
                                      cortado::bench::run);
 }

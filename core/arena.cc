@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -26,6 +27,8 @@ size_t mapped_bytes(size_t bytes) {
   const size_t unit = bytes >= kHugePage ? kHugePage : kPage;
   return (bytes + unit - 1) / unit * unit;
 }
+
+std::atomic<uint64_t> taken{0};
 
 std::string in_mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
@@ -93,7 +96,10 @@ Arena::Arena(size_t bytes) : bytes_(bytes) {
     if (bytes > available) throw_not_enough(bytes, available);
   }
   data_ = map_aligned(bytes);
+  taken += bytes;
 }
+
+uint64_t Arena::taken_bytes() { return taken; }
 
 Arena::~Arena() {
   if (data_ != nullptr) ::munmap(data_, mapped_bytes(bytes_));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace cortado {
 
@@ -17,6 +18,10 @@ class Arena {
 
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
+
+  /// Bytes that all arenas of this process have taken so far, those given back included. It stands still while a net
+  /// runs.
+  static uint64_t taken_bytes();
 
  private:
   std::byte* data_ = nullptr;

@@ -1,6 +1,7 @@
 #include "graph/place_memory.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace cortado::graph {
@@ -10,6 +11,17 @@ namespace {
 constexpr int64_t kAlignment = 64;
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+int64_t most_live(const std::vector<Lifetime>& lifetimes) {
+  std::map<int64_t, int64_t> change;  // by time; a life ends before the next step
+  for (const Lifetime& life : lifetimes) {
+    change[life.first] += aligned(life.bytes);
+    change[int64_t(life.last) + 1] -= aligned(life.bytes);
+  }
+  int64_t live = 0, most = 0;
+  for (const auto& [time, bytes] : change) most = std::max(most, live += bytes);
+  return most;
+}
 
 }  // namespace
 
@@ -37,6 +49,7 @@ Placement place_memory(const std::vector<Lifetime>& lifetimes) {
                                         [&](int64_t offset, size_t other) { return offset < placement.offsets[other]; });
     placed.insert(after, k);
   }
+  placement.live = most_live(lifetimes);
   return placement;
 }
 

@@ -16,6 +16,7 @@ struct Lifetime {
 struct Placement {
   std::vector<int64_t> offsets;  ///< per lifetime, multiples of 64
   int64_t bytes = 0;             ///< of the arena
+  int64_t live = 0;              ///< needed at once where most is: no placement takes less
 };
 
 /// Greedy by size: the largest first, each at the lowest place that is free during its whole life.

@@ -86,6 +86,13 @@ class BatchNormLayer : public Layer {
     needs.y_may_overwrite_x = !request.backward;
     needs.dx_may_overwrite_dy = norm_->dx_may_overwrite_dy();
     needs.saved = {statistics};
+    if (request.backward) {
+      norm.given_statistics = true;
+      norm.backward = false;
+      again_ = kernels::plan_batch_norm(norm, context);
+      needs.can_rebuild_y = true;
+      needs.rebuild_scratch = again_->forward_scratch();
+    }
     needs.forward_scratch = norm_->forward_scratch();
     needs.backward_scratch = norm_->backward_scratch();
     needs.algorithm = norm_->name();
@@ -98,6 +105,13 @@ class BatchNormLayer : public Layer {
     call.y = io.y[0].f32();
     norm_->forward(context, call);
     if (!given_statistics_ && io.x[0].count() > 0) add_to_average(io);
+  }
+
+  /// With the statistics that forward saved, whoever made them.
+  void rebuild(Context& context, const Operands& io) override {
+    kernels::BatchNormOperands call = operands(io);
+    call.y = io.y[0].f32();
+    again_->forward(context, call);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -161,6 +175,7 @@ class BatchNormLayer : public Layer {
   bool given_statistics_;  ///< the running average; else the batch's own
   bool affine_ = false, bias_ = false, relu_;
   std::unique_ptr<kernels::BatchNorm> norm_;
+  std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for rebuild()
 };
 
 const RegisterLayer registered({

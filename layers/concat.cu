@@ -51,6 +51,7 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
 LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
   LayerNeeds needs;
   needs.y_is_x = needs.dx_is_dy = request.x.size() == 1;
+  needs.can_rebuild_y = !needs.y_is_x;
   return needs;
 }
 

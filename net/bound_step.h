@@ -12,15 +12,17 @@ namespace cortado {
 
 struct Net::BoundStep {
   graph::NodeId node = -1;
+  graph::Call call = graph::Call::kForward;
   Layer* layer = nullptr;
   Operands io;
   const void* copy_from = nullptr;  ///< dy[0] is copied from here first
   size_t copy_bytes = 0;
+  std::vector<size_t> complete;     ///< params whose gradient is whole after this step
 };
 
 struct Net::WeightMemory {
   Arena w_arena, dw_arena;
-  std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn
+  std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn, in the net's arena where it is transient
 };
 
 }  // namespace cortado

@@ -29,6 +29,7 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
     : plan_(std::move(plan)), context_(context), arena_(size_t(plan_.arena_bytes)), memory_(std::make_unique<WeightMemory>()) {
   place_weights(weights_of);
   bind();
+  bind_completions();
   for (const std::string& blob : plan_.graph.output_names()) {
     const graph::ValueId id = plan_.graph.names.at(blob);
     const graph::Value& value = plan_.graph.values[size_t(id)];
@@ -43,13 +44,16 @@ void Net::place_weights(Net* weights_of) {
   memory_->w.assign(weights.size(), nullptr);
   memory_->dw.assign(weights.size(), nullptr);
   std::vector<bool> own(weights.size());
+  const auto has_own_gradient = [&](size_t id) {
+    return plan_.graph.options.backward && weights[id].learns() && plan_.dw_offsets[id] < 0;
+  };
   size_t w_bytes = 0, dw_bytes = 0;
   for (size_t id = 0; id < weights.size(); ++id) {
     graph::WeightId theirs = 0;
     own[id] = !is_shared_with(weights_of, weights[id], theirs);
     if (own[id]) w_bytes += aligned(plan_.w_formats[id].bytes());
     else memory_->w[id] = weights_of->weight(theirs);
-    if (plan_.graph.options.backward && weights[id].learns()) dw_bytes += aligned(plan_.w_formats[id].bytes());
+    if (has_own_gradient(id)) dw_bytes += aligned(plan_.w_formats[id].bytes());
   }
   memory_->w_arena = Arena(w_bytes);
   memory_->dw_arena = Arena(dw_bytes);
@@ -63,8 +67,9 @@ void Net::place_weights(Net* weights_of) {
       fill_weight(graph::WeightId(id));
     }
     if (!plan_.graph.options.backward || !weights[id].learns()) continue;
-    memory_->dw[id] = reinterpret_cast<float*>(dw);
-    dw += aligned(format.bytes());
+    const bool own_gradient = has_own_gradient(id);
+    memory_->dw[id] = reinterpret_cast<float*>(own_gradient ? dw : arena_.data() + plan_.dw_offsets[id]);
+    if (own_gradient) dw += aligned(format.bytes());
     params_.push_back({graph::WeightId(id), weights[id].layer, weights[id].index, weights[id].spec.shape, memory_->w[id],
                        memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
                        weights[id].decay_mult, format});
@@ -98,6 +103,7 @@ void Net::bind() {
     const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
     BoundStep bound;
     bound.node = step.node;
+    bound.call = step.call;
     bound.layer = node.layer.get();
     for (const graph::Slot& slot : step.x) bound.io.x.push_back(tensor(slot));
     for (const graph::Slot& slot : step.y) bound.io.y.push_back(tensor(slot));
@@ -108,7 +114,7 @@ void Net::bind() {
     bound.io.add_dw = step.add_dw;
     for (size_t k = 0; k < node.w.size(); ++k) {
       const TensorSpec spec{plan_.graph.weights[size_t(node.w[k])].spec.shape, DType::kF32, Layout::kPlain};
-      const bool wanted = step.backward && node.wants_dw[k];
+      const bool wanted = step.call == graph::Call::kBackward && node.wants_dw[k];
       bound.io.w.push_back({spec, context_.device, weight(node.w[k])});
       bound.io.dw.push_back({spec, context_.device, wanted ? weight_gradient(node.w[k]) : nullptr});
     }
@@ -120,12 +126,26 @@ void Net::bind() {
   for (const graph::Step& step : plan_.backward) backward_.push_back(bind_step(step));
 }
 
+void Net::bind_completions() {
+  std::vector<bool> completed(params_.size(), false);
+  for (size_t i = 0; i < backward_.size(); ++i)
+    for (const graph::WeightId id : plan_.backward[i].complete)
+      for (size_t p = 0; p < params_.size(); ++p) {
+        if (params_[p].id != id) continue;
+        backward_[i].complete.push_back(p);
+        completed[p] = true;
+      }
+  for (size_t p = 0; p < params_.size(); ++p)
+    if (!completed[p]) without_gradient_.push_back(p);
+}
+
 void Net::run_forward_step(size_t i) { forward_[i].layer->forward(context_, forward_[i].io); }
 
 void Net::run_backward_step(size_t i) {
   if (i == 0) seed_losses();
   BoundStep& step = backward_[i];
   if (step.copy_from) std::memcpy(step.io.dy[0].data, step.copy_from, step.copy_bytes);
+  if (step.call == graph::Call::kRebuild) return step.layer->rebuild(context_, step.io);
   step.layer->backward(context_, step.io);
 }
 
@@ -133,10 +153,14 @@ void Net::forward() {
   for (size_t i = 0; i < forward_.size(); ++i) run_forward_step(i);
 }
 
-void Net::backward(bool accumulate) {
+void Net::backward(bool accumulate, GradientReader* reader) {
   if (accumulate && !plan_.graph.options.accumulates) throw_internal("a net that was not planned to add gradients");
   for (BoundStep& step : backward_) step.io.accumulate = accumulate;
-  for (size_t i = 0; i < backward_.size(); ++i) run_backward_step(i);
+  for (size_t i = 0; i < backward_.size(); ++i) {
+    run_backward_step(i);
+    for (size_t k = 0; reader && k < backward_[i].complete.size(); ++k) reader->on_complete(backward_[i].complete[k]);
+  }
+  for (size_t k = 0; reader && k < without_gradient_.size(); ++k) reader->on_complete(without_gradient_[k]);
 }
 
 /// Padding lanes of a blocked loss stay zero, as everywhere.
@@ -171,10 +195,6 @@ float* Net::weight(graph::WeightId id) const { return memory_->w[size_t(id)]; }
 float* Net::weight_gradient(graph::WeightId id) const { return memory_->dw[size_t(id)]; }
 size_t Net::forward_steps() const { return forward_.size(); }
 size_t Net::backward_steps() const { return backward_.size(); }
-
-const graph::Node& Net::node_of(bool backward, size_t i) const {
-  return plan_.graph.nodes[size_t((backward ? backward_ : forward_)[i].node)];
-}
 
 int64_t Net::memory_bytes() const { return plan_.arena_bytes + plan_.weight_bytes() + plan_.gradient_bytes(); }
 

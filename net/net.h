@@ -20,10 +20,18 @@ struct Param {
   int index;
   Shape shape;        ///< the user's
   float* w;
-  float* dw;
+  float* dw;          ///< with BuildOptions::transient_gradients others use its memory, except in on_complete()
   int64_t count;
   float lr_mult, decay_mult;
   kernels::WeightFormat format;  ///< of w, dw and of any history kept for it
+};
+
+/// Told of gradients within backward().
+class GradientReader {
+ public:
+  virtual ~GradientReader() = default;
+  /// params()[param].dw is complete, and no later step of this pass reads its w: both are the reader's until it returns.
+  virtual void on_complete(size_t param) = 0;
 };
 
 /// What a net shows to the outside after forward(): one blob that nobody reads, in alphabetical order of names.
@@ -48,8 +56,8 @@ class Net {
   /// Sum over blobs of loss_weight times the sum of their elements, after forward().
   double loss() const;
   /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1); the net
-  /// was built with BuildOptions::accumulates then.
-  void backward(bool accumulate = false);
+  /// was built with BuildOptions::accumulates then. `reader` is told of every param once, each as early as can be.
+  void backward(bool accumulate = false, GradientReader* reader = nullptr);
 
   const std::string& name() const { return plan_.graph.name; }
   const graph::Plan& plan() const { return plan_; }
@@ -91,7 +99,6 @@ class Net {
   size_t backward_steps() const;
   void run_forward_step(size_t i);
   void run_backward_step(size_t i);
-  const graph::Node& node_of(bool backward, size_t i) const;
 
  private:
   struct BoundStep;
@@ -100,6 +107,7 @@ class Net {
   void fill_weight(graph::WeightId id);
   graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
+  void bind_completions();
   void seed_losses();
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
@@ -110,6 +118,7 @@ class Net {
   std::unique_ptr<WeightMemory> memory_;
   std::vector<BoundStep> forward_, backward_;
   std::vector<Param> params_;
+  std::vector<size_t> without_gradient_;  ///< params that no backward step writes: their dw stays 0
   std::vector<NetOutput> outputs_;
 };
 

@@ -115,19 +115,19 @@ bool Solver::is_test_due() const {
          (iter() > 0 || config().test_initialization());
 }
 
+/// Gradients have memory of their own only where somebody wants to see them together; else the update is a part of
+/// backward, and all that is logged of this iteration comes after it.
 void Solver::iterate() {
   const double begin = clock_seconds(), waited = net().wait_seconds();
   const bool display = config().display() > 0 && iter() % config().display() == 0;
-  progress_.loss = forward_backward(display && config().debug_info());
+  const bool within_backward = updates_within_backward(config());
+  progress_.loss = within_backward ? forward_finite(0) : forward_backward(display && config().debug_info());
+  progress_.rate = rate_.next(iter());
+  if (within_backward) update_->backward_and_apply(iter(), progress_.rate);
   window_.add(float(progress_.loss));
   progress_.smoothed_loss = window_.smoothed();
   if (display) log_display();
-  progress_.rate = rate_.next(iter());
-  if (display) {
-    log_info() << "Iteration " << iter() << ", lr = " << progress_.rate;
-    tell([&](TrainObserver& observer) { observer.on_display(progress_, outputs_->scores()); });
-  }
-  update_->apply(iter(), progress_.rate, display);
+  if (!within_backward) update_->apply(iter(), progress_.rate, display);
   ++progress_.iter;
   progress_.seconds += clock_seconds() - begin;
   progress_.wait_seconds += net().wait_seconds() - waited;
@@ -139,17 +139,21 @@ void Solver::forward(uint64_t pass) {
   net().forward();
 }
 
+/// The loss of the k-th batch of this iteration. Throws Error(kDiverged), so that no weight learns from it.
+double Solver::forward_finite(int k) {
+  forward(uint64_t(iter()) * uint64_t(config().iter_size()) + uint64_t(k));
+  const double loss = net().loss();
+  if (std::isfinite(loss)) return loss;
+  progress_.loss = loss;
+  throw_diverged("the loss is " + std::string(std::isnan(loss) ? "nan" : "inf"),
+                 "a smaller base_lr or clip_gradients may help");
+}
+
 /// Gradients of iter_size batches, added up, and the mean of their losses.
 double Solver::forward_backward(bool verbose) {
   double sum = 0;
   for (int k = 0; k < config().iter_size(); ++k) {
-    forward(uint64_t(iter()) * uint64_t(config().iter_size()) + uint64_t(k));
-    sum += net().loss();
-    if (!std::isfinite(sum)) {
-      progress_.loss = sum;
-      throw_diverged("the loss is " + std::string(std::isnan(sum) ? "nan" : "inf"),
-                     "a smaller base_lr or clip_gradients may help");
-    }
+    sum += forward_finite(k);
     if (verbose) net().log_debug_info(false);
     net().backward(k > 0);
     if (verbose) net().log_debug_info(true);
@@ -175,6 +179,8 @@ void Solver::log_display() {
   shown_seconds_ = now;
   shown_iter_ = iter();
   log_scores("Train", outputs_->read());
+  log_info() << "Iteration " << iter() << ", lr = " << progress_.rate;
+  tell([&](TrainObserver& observer) { observer.on_display(progress_, outputs_->scores()); });
 }
 
 void Solver::take_requests() {

@@ -78,6 +78,7 @@ class Solver {
 
   void iterate();
   double forward_backward(bool verbose);
+  double forward_finite(int k);
   void forward(uint64_t pass);
   void log_display();
   void finish();

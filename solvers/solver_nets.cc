@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "solvers/check.h"
+#include "solvers/weight_update.h"
 
 namespace cortado {
 
@@ -125,6 +126,8 @@ std::unique_ptr<Net> NetMaker::make_train() {
   build.state = train_state();
   build.accumulates = file_.solver.iter_size() > 1;
   build.keep_all = file_.solver.debug_info();
+  build.transient_gradients = updates_within_backward(file_.solver);
+  build.recompute = options_.recompute;
   return make_net(read(source), build, context_);
 }
 

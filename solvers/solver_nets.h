@@ -17,6 +17,7 @@ struct SolverOptions {
   std::string snapshot;              ///< what to resume from: "", a path, or "auto"
   int data_threads = 0;              ///< decoding threads; 0: what each data layer says
   bool fuse = true;
+  bool recompute = false;            ///< BuildOptions::recompute of the training net
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
 };
 

@@ -16,6 +16,10 @@ size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(fl
 
 }  // namespace
 
+bool updates_within_backward(const caffe::SolverParameter& config) {
+  return config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff() && !config.debug_info();
+}
+
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
     : config_(config), rule_(*find_update_rule(config.type())), net_(net) {
   size_t bytes = 0;
@@ -63,14 +67,27 @@ float WeightUpdate::clip_factor(bool verbose) {
 
 void WeightUpdate::apply(int64_t iter, float rate, bool verbose) {
   const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
-  const float scale = clip / float(config_.iter_size());
+  for (size_t p = 0; p < net_.params().size(); ++p) apply_to(p, iter, rate, clip / float(config_.iter_size()));
+}
+
+void WeightUpdate::backward_and_apply(int64_t iter, float rate) {
+  struct Applier : GradientReader {
+    WeightUpdate& update;
+    int64_t iter;
+    float rate;
+    Applier(WeightUpdate& update, int64_t iter, float rate) : update(update), iter(iter), rate(rate) {}
+    void on_complete(size_t param) override { update.apply_to(param, iter, rate, 1); }
+  };
+  Applier applier(*this, iter, rate);
+  net_.backward(false, &applier);
+}
+
+void WeightUpdate::apply_to(size_t which, int64_t iter, float rate, float scale) {
+  const Param& param = net_.params()[which];
+  const float decay = config_.weight_decay() * param.decay_mult;
   const bool l1 = config_.regularization_type() == "L1";
-  for (size_t p = 0; p < net_.params().size(); ++p) {
-    const Param& param = net_.params()[p];
-    const float decay = config_.weight_decay() * param.decay_mult;
-    const UpdateStep step{iter, rate * param.lr_mult, scale, l1 ? 0 : decay, l1 ? decay : 0, config_};
-    rule_.update(net_.context(), step, {param.w, param.dw, history_[p], param.count});
-  }
+  const UpdateStep step{iter, rate * param.lr_mult, scale, l1 ? 0 : decay, l1 ? decay : 0, config_};
+  rule_.update(net_.context(), step, {param.w, param.dw, history_[which], param.count});
 }
 
 void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {

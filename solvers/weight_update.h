@@ -12,6 +12,10 @@
 
 namespace cortado {
 
+/// Whether a solver can update each weight within backward, as soon as its gradient is complete, so that gradients need
+/// no memory of their own: nobody wants to see all of them together.
+bool updates_within_backward(const caffe::SolverParameter& config);
+
 class WeightUpdate {
  public:
   /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive
@@ -20,6 +24,10 @@ class WeightUpdate {
 
   /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
   void apply(int64_t iter, float rate, bool verbose = false);
+
+  /// The net's backward() and the update in one; the bits of the one after the other. No gradients are clipped, so
+  /// updates_within_backward() must hold.
+  void backward_and_apply(int64_t iter, float rate);
 
   int64_t history_bytes() const { return int64_t(arena_.bytes()); }
 
@@ -36,6 +44,7 @@ class WeightUpdate {
     int param;  ///< index into params(), or -1: it does not learn
   };
   float clip_factor(bool verbose);
+  void apply_to(size_t param, int64_t iter, float rate, float scale);
   void list_slots();
 
   const caffe::SolverParameter& config_;

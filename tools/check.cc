@@ -10,6 +10,7 @@
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "solvers/solver_nets.h"
+#include "solvers/weight_update.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
@@ -82,7 +83,7 @@ class Checker {
       state.set_phase(phase);
       if (!has_layers(file->net, state) && (any || phase == caffe::TRAIN)) continue;
       any = true;
-      collect(finding, [&] { check_net(file, state, finding); });
+      collect(finding, [&] { check_net(file, state, true, finding); });
     }
   }
 
@@ -102,15 +103,17 @@ class Checker {
     options.state = state_;
     collect(finding, [&] {
       for (const SolverNetFile& net : read_solver_nets(file, options, context_))
-        collect(finding, [&] { check_net(net.file, net.state, finding); });
+        collect(finding, [&] { check_net(net.file, net.state, updates_within_backward(file.solver), finding); });
     });
   }
 
-  void check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, Finding& finding) {
+  void check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
+                 Finding& finding) {
     graph::BuildOptions options;
     options.state = state;
     options.backward = state.phase() == caffe::TRAIN;
     options.open_data = open_data_;
+    options.transient_gradients = transient_gradients;
     graph::Graph graph = graph_with_shapes(file, options);
     ++finding.nets;
     finding.layers = std::max(finding.layers, graph.nodes.size());
@@ -119,7 +122,8 @@ class Checker {
     graph = graph::build(std::move(file), options);
     graph::run_passes(graph);
     const graph::Plan plan = graph::make_plan(std::move(graph), context_);
-    if (options.backward) finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + 2 * plan.gradient_bytes();
+    if (options.backward)
+      finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + plan.gradient_bytes() + plan.learned_bytes();
   }
 
   Context& context_;

@@ -43,6 +43,8 @@ int run_plan(const Arguments& arguments) {
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
   options.open_data = !arguments.on("no-data");
+  options.transient_gradients = true;
+  options.recompute = arguments.on("recompute");
   options.keep = arguments.texts("keep");
   options.switch_off = arguments.texts("without");
   const std::string after = arguments.text("after");
@@ -90,7 +92,8 @@ Command plan_command() {
              .least = 0,
              .most = 1 << 24},
             {.name = "no-data", .help = "do not open datasets"},
-            tune_flag()},
+            tune_flag(),
+            recompute_flag()},
            state_flags(),
            device_flags()}),
       .operands = {},

@@ -87,6 +87,11 @@ Flag data_threads_flag() {
           .most = 256};
 }
 
+Flag recompute_flag() {
+  return {.name = "recompute",
+          .help = "less memory for more time: normalised values are made again in backward, the same bits, not kept"};
+}
+
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
   std::vector<Flag> out;
   for (std::vector<Flag>& list : lists) out.insert(out.end(), list.begin(), list.end());

@@ -15,6 +15,7 @@ Flag model_flag();
 Flag weights_flag(const std::string& help);
 Flag json_flag();
 Flag data_threads_flag();
+Flag recompute_flag();
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 

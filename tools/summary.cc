@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Bytes by purpose; what training needs includes one history per learning weight, as momentum keeps it.
+/// Bytes by purpose; what training needs includes one history per learning weight, as momentum keeps it. Gradients are
+/// among the values, apart from those that the loss never reaches.
 struct Memory {
   int64_t values = 0, weights = 0, gradients = 0, history = 0;
   bool known = false;
@@ -35,8 +36,7 @@ Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOption
   graph::Graph graph = graph::build(std::move(file), options);
   graph::run_passes(graph);
   const graph::Plan plan = graph::make_plan(std::move(graph), context);
-  const int64_t gradients = plan.gradient_bytes();
-  return {plan.arena_bytes, plan.weight_bytes(), gradients, gradients, true};
+  return {plan.arena_bytes, plan.weight_bytes(), plan.gradient_bytes(), plan.learned_bytes(), true};
 }
 
 int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
@@ -124,8 +124,8 @@ void show(const Summary& summary) {
   }
   std::cout << "memory: " << bytes_text(memory.total()) << (summary.training ? " to train" : " to run") << " = values "
             << bytes_text(memory.values) << ", weights " << bytes_text(memory.weights);
-  if (summary.training)
-    std::cout << ", gradients " << bytes_text(memory.gradients) << ", history " << bytes_text(memory.history);
+  if (summary.training) std::cout << ", history " << bytes_text(memory.history);
+  if (memory.gradients > 0) std::cout << ", gradients " << bytes_text(memory.gradients);
   std::cout << "\n";
 }
 
@@ -135,6 +135,8 @@ int run_summary(const Arguments& arguments) {
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
   options.open_data = !arguments.on("no-data");
+  options.transient_gradients = true;
+  options.recompute = arguments.on("recompute");
   Summary summary{graph_with_shapes(file, options), {}, 0, options.backward};
   for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
   if (all_shapes_known(summary.graph)) {
@@ -164,7 +166,8 @@ Command summary_command() {
                          .fallback = "0",
                          .least = 0,
                          .most = 1 << 24},
-                        {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"}},
+                        {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"},
+                        recompute_flag()},
                        state_flags(),
                        device_flags()}),
       .operands = {},
@@ -173,7 +176,9 @@ Command summary_command() {
       .run = run_summary,
       .about =
           "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
-          "apart. Memory to train includes one history per weight, as SGD with momentum keeps it."};
+          "apart. Memory to train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
+          "values' memory, as in training without iter_size, clip_gradients, debug_info and snapshot_diff; with one of "
+          "these they take as much again as the weights."};
 }
 
 }  // namespace cortado::tools

@@ -52,7 +52,7 @@ double milliseconds(const std::function<void()>& work) {
 }
 
 struct Timing {
-  std::vector<Samples> forward_steps, backward_steps;  ///< per node
+  std::vector<Samples> forward_steps, backward_steps, rebuild_steps;  ///< per node
   Samples forward, backward, both;
 };
 
@@ -62,11 +62,13 @@ void time_iteration(Net& net, bool backward, Timing& timing) {
   timing.forward.add(forward_ms);
   if (backward) timing.backward.add(backward_ms);
   timing.both.add(forward_ms + backward_ms);
-  const auto index_of = [&](const graph::Node& node) { return size_t(&node - net.plan().graph.nodes.data()); };
+  const graph::Plan& plan = net.plan();
   for (size_t i = 0; i < net.forward_steps(); ++i)
-    timing.forward_steps[index_of(net.node_of(false, i))].add(milliseconds([&] { net.run_forward_step(i); }));
-  for (size_t i = 0; backward && i < net.backward_steps(); ++i)
-    timing.backward_steps[index_of(net.node_of(true, i))].add(milliseconds([&] { net.run_backward_step(i); }));
+    timing.forward_steps[size_t(plan.forward[i].node)].add(milliseconds([&] { net.run_forward_step(i); }));
+  for (size_t i = 0; backward && i < net.backward_steps(); ++i) {
+    auto& steps = plan.backward[i].call == graph::Call::kRebuild ? timing.rebuild_steps : timing.backward_steps;
+    steps[size_t(plan.backward[i].node)].add(milliseconds([&] { net.run_backward_step(i); }));
+  }
 }
 
 /// In Caffe's words, for those who read its logs.
@@ -93,16 +95,19 @@ std::string ms_text(double ms) { return number_text("%.3f", ms); }
 
 void show_table(const Net& net, const Timing& timing) {
   const graph::Graph& graph = net.plan().graph;
-  Table table({"layer", "type", "forward ms", "p90", "GFLOP/s", "backward ms", "p90", "algorithm"});
+  const auto text = [](const Samples& samples, double share) {
+    return samples.empty() ? "" : ms_text(samples.quantile(share));
+  };
+  Table table({"layer", "type", "forward ms", "p90", "GFLOP/s", "backward ms", "p90", "rebuild ms", "algorithm"});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Samples &forward = timing.forward_steps[n], &backward = timing.backward_steps[n];
     const double gflops = double(flops_of(graph, graph.nodes[n])) / 1e9;
     table.add({graph.nodes[n].name, graph.nodes[n].type, ms_text(forward.quantile(0.5)), ms_text(forward.quantile(0.9)),
                number_text("%.1f", per_second(gflops, forward.quantile(0.5))),
-               backward.empty() ? "" : ms_text(backward.quantile(0.5)),
-               backward.empty() ? "" : ms_text(backward.quantile(0.9)), net.plan().needs[n].algorithm});
+               text(backward, 0.5), text(backward, 0.9), text(timing.rebuild_steps[n], 0.5),
+               net.plan().needs[n].algorithm});
   }
-  std::cout << table.str({2, 3, 4, 5, 6}) << "\n";
+  std::cout << table.str({2, 3, 4, 5, 6, 7}) << "\n";
   for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
                                       {"backward", timing.backward},
                                       {"both", timing.both}}) {
@@ -128,7 +133,8 @@ void show_json(const Net& net, const Timing& timing) {
                               {"algorithm", net.plan().needs[n].algorithm},
                               {"flops", flops_of(graph, graph.nodes[n])},
                               {"forward", timing.forward_steps[n].json()},
-                              {"backward", timing.backward_steps[n].json()}});
+                              {"backward", timing.backward_steps[n].json()},
+                              {"rebuild", timing.rebuild_steps[n].json()}});
   std::cout << json.dump(2) << "\n";
 }
 
@@ -137,12 +143,14 @@ int run_time(const Arguments& arguments) {
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
+  options.recompute = arguments.on("recompute");
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   const auto net =
       make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
 
   const size_t nodes = net->plan().graph.nodes.size();
-  Timing timing{std::vector<Samples>(nodes), std::vector<Samples>(nodes), {}, {}, {}}, warm_up = timing;
+  const std::vector<Samples> none(nodes);
+  Timing timing{none, none, none, {}, {}, {}}, warm_up = timing;
   const int64_t iterations = arguments.integer("iterations");
   for (int64_t i = 0; i < std::min<int64_t>(3, iterations); ++i) time_iteration(*net, options.backward, warm_up);
   log_info() << "*** Benchmark begins ***";
@@ -178,7 +186,8 @@ Command time_command() {
                              .least = 0,
                              .most = 1 << 24},
                             json_flag(),
-                            data_threads_flag()},
+                            data_threads_flag(),
+                            recompute_flag()},
                            state_flags(),
                            device_flags()}),
           .operands = {},

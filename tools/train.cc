@@ -24,6 +24,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.weights = arguments.texts("weights");
   options.snapshot = arguments.text("snapshot");
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.recompute = arguments.on("recompute");
   return options;
 }
 
@@ -78,6 +79,7 @@ std::vector<Flag> flags() {
            .help = "a .solverstate to go on from, bit for bit; 'auto': the newest whole one of the solver's prefix, if "
                    "there is any"},
           data_threads_flag(),
+          recompute_flag(),
           {.name = "seed",
            .kind = FlagKind::kInteger,
            .value = "N",

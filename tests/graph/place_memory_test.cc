@@ -39,6 +39,7 @@ TEST(PlaceMemory, nothing_overlaps_in_random_programs) {
     }
     const Placement placed = place_memory(lives);
     expect_apart(lives, placed);
+    EXPECT_GE(placed.bytes, placed.live);
     EXPECT_LT(placed.bytes, most);
   }
 }
@@ -47,6 +48,7 @@ TEST(PlaceMemory, a_chain_needs_two_neighbours_at_a_time) {
   std::vector<Lifetime> chain;
   for (int i = 0; i < 100; ++i) chain.push_back({1024, i, i + 1});
   EXPECT_EQ(place_memory(chain).bytes, 2048);
+  EXPECT_EQ(place_memory(chain).live, 2048);
 }
 
 }  // namespace

@@ -178,6 +178,7 @@ void LayerRun::spoil_what_backward_may_not_read() {
 void LayerRun::backward(const Arrays& dy) {
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
   EXPECT_FALSE(over_x && needs_.backward_reads_x[0]) << "y may overwrite x[0], which backward reads";
+  if (needs_.can_rebuild_y && io_.y[0].data != io_.x[0].data) expect_rebuild();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)
     if (io_.dy[i]) store(dy[i], io_.dy[i]);
@@ -194,7 +195,32 @@ void LayerRun::backward(const Arrays& dy) {
       EXPECT_TRUE(same_bits(load(io_.dy[i]), dy[i])) << "backward changed dy[" << i << "]";
     }
   }
+  check_padding_of_dw();
   check_guards();
+}
+
+void LayerRun::expect_rebuild() {
+  const Array y = load(io_.y[0]);
+  Arrays w;
+  for (size_t i = 0; i < io_.w.size(); ++i) w.push_back(stored_w(i));
+  std::memset(io_.y[0].data, 0xFF, size_t(io_.y[0].spec.bytes()));
+  io_.scratch = memory(needs_.rebuild_scratch).data();
+  made_.layer->rebuild(context_, io_);
+  EXPECT_TRUE(same_bits(load(io_.y[0]), y)) << "rebuild made another y";
+  EXPECT_TRUE(padding_is_zero(io_.y[0])) << "rebuild left something in y's padding lanes";
+  for (size_t i = 0; i < w.size(); ++i) EXPECT_TRUE(same_bits(stored_w(i), w[i])) << "rebuild changed w[" << i << "]";
+}
+
+/// What backward wrote is what its plain values look like in storage, zeros between them.
+void LayerRun::check_padding_of_dw() {
+  for (size_t i = 0; i < io_.dw.size(); ++i) {
+    if (!io_.dw[i]) continue;
+    const kernels::WeightFormat& format = needs_.w_formats[i];
+    std::vector<float> plain(w_[i].size()), stored(size_t(format.bytes()) / sizeof(float));
+    format.to_plain(context_, io_.dw[i].data, plain.data());
+    format.from_plain(context_, plain.data(), stored.data());
+    EXPECT_TRUE(std::equal(stored.begin(), stored.end(), io_.dw[i].f32())) << "padding of dw[" << i << "] is not zero";
+  }
 }
 
 void LayerRun::check_guards() const {

@@ -74,6 +74,8 @@ class LayerRun {
   void bind_weights(const Arrays& w);
   bool differentiable(size_t i) const;
   void spoil_what_backward_may_not_read();
+  void expect_rebuild();
+  void check_padding_of_dw();
   void check_guards() const;
 
   MadeLayer made_;

@@ -1,5 +1,6 @@
 #include "solvers/solver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -126,6 +127,60 @@ TEST(Solver, ClipsTheNormOfAllGradients) {
     for (int64_t i = 0; i < param.count; ++i) moved += std::pow((param.w[i] - before[p][size_t(i)]) / param.lr_mult, 2);
   }
   EXPECT_NEAR(std::sqrt(moved), 0.01, 1e-5);
+}
+
+/// snapshot_diff keeps the gradients apart, so the update comes after backward.
+TEST(Solver, UpdatesWithinBackwardAsItDoesAfterIt) {
+  for (const char* rule : {"momentum: 0.9 weight_decay: 0.1", "type: \"Adam\" momentum: 0.9 lr_policy: \"multistep\" "
+                                                              "gamma: 0.5 stepvalue: 3 stepvalue: 7"}) {
+    std::vector<std::string> weights;
+    for (const char* order : {" ", " snapshot_diff: true"}) {
+      Folder folder;
+      Context context(1);
+      Solver solver(tiny_solver(folder, std::string(rule) + order), {}, context);
+      EXPECT_EQ(solver.net().plan().gradient_bytes() == 0, order[1] == 0);
+      solver.step(12);
+      weights.push_back(solver.net().to_proto().SerializeAsString());
+    }
+    EXPECT_EQ(weights[0], weights[1]) << rule;
+  }
+}
+
+TEST(Solver, RecomputingLearnsTheSame) {
+  std::string net = kNet;
+  net.insert(net.find("  layer { name: \"loss\""), R"(
+    layer { name: "norm" type: "BatchNorm" bottom: "learned" top: "norm" }
+    layer { name: "last" type: "InnerProduct" bottom: "norm" top: "last"
+            inner_product_param { num_output: 3 weight_filler { type: "gaussian" std: 0.3 } } })");
+  net.replace(net.find("bottom: \"learned\" bottom: \"target\""), 17, "bottom: \"last\"");
+  std::vector<std::string> weights;
+  for (const bool recompute : {false, true}) {
+    Folder folder;
+    Context context(1);
+    SolverOptions options;
+    options.recompute = recompute;
+    Solver solver(tiny_solver(folder, "momentum: 0.9", net), options, context);
+    const auto& backward = solver.net().plan().backward;
+    EXPECT_EQ(std::count_if(backward.begin(), backward.end(),
+                            [](const graph::Step& step) { return step.call == graph::Call::kRebuild; }),
+              recompute ? 1 : 0);
+    solver.step(12);
+    weights.push_back(solver.net().to_proto().SerializeAsString());
+  }
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
+TEST(Solver, ALossThatIsNotFiniteLeavesTheWeights) {
+  Folder folder;
+  Context context(1);
+  Solver solver(tiny_solver(folder, "base_lr: 1e20"), {}, context);
+  std::string before;
+  for (int k = 0; k < 50; ++k) {
+    before = solver.net().to_proto().SerializeAsString();
+    if (exit_code_of([&] { solver.step(1); }, nullptr) == ExitCode::kDiverged) break;
+  }
+  EXPECT_FALSE(std::isfinite(solver.loss()));
+  EXPECT_EQ(solver.net().to_proto().SerializeAsString(), before);
 }
 
 TEST(Solver, StopsWhenTheLossIsNotFinite) {
