@@ -41,6 +41,7 @@ class Choices {
   void remember(const std::map<std::string, Choice>& choices) {
     for (const auto& [problem, choice] : choices) known_[problem] = choice;
   }
+  void forget() { known_.clear(); }
   /// The choice for a problem, made or remembered; null if there is none.
   const Choice* find(const std::string& problem) const;
   /// What this run takes. A remembered choice that could not be taken is noted as such.

@@ -12,8 +12,6 @@ namespace {
 
 constexpr double kSecondsOfMeasuring = 1;
 
-bool is_on(const Arguments& arguments, const std::string& flag) { return arguments.has(flag) && arguments.on(flag); }
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -37,22 +35,26 @@ std::string choice_cache_path() {
 
 void remember_choices(const Arguments& arguments, Context& context) {
   auto& choices = context.handle<kernels::Choices>();
-  if (is_on(arguments, "no-winograd"))
+  if (arguments.on("no-winograd"))
     for (const char* prefix : {"winograd", "onednn-winograd"}) choices.exclude(prefix);
   const std::string path = choice_cache_path();
-  if (is_on(arguments, "deterministic") || is_on(arguments, "tune") || path.empty()) return;
+  if (arguments.on("deterministic") || path.empty()) return;
   choices.remember(kernels::read_choice_cache(path, kernels::machine_name()));
 }
 
 void allow_measuring(const Arguments& arguments, Context& context) {
-  if (is_on(arguments, "deterministic")) return;
-  context.handle<kernels::Choices>().allow_measuring(is_on(arguments, "tune") ? kernels::Choices::kNoBound
-                                                                              : kSecondsOfMeasuring);
+  if (!arguments.on("deterministic")) context.handle<kernels::Choices>().allow_measuring(kSecondsOfMeasuring);
+}
+
+void measure_everything(Context& context) {
+  auto& choices = context.handle<kernels::Choices>();
+  choices.forget();
+  choices.allow_measuring(kernels::Choices::kNoBound);
 }
 
 void save_choices(const Arguments& arguments, Context& context) {
   const std::string path = choice_cache_path();
-  if (is_on(arguments, "deterministic") || is_on(arguments, "no-winograd") || path.empty()) return;
+  if (arguments.on("deterministic") || arguments.on("no-winograd") || path.empty()) return;
   std::map<std::string, kernels::Choices::Choice> made;
   for (const auto& [problem, choice] : context.handle<kernels::Choices>().taken())
     if (choice.origin == "measured" || choice.origin == "model") made[problem] = choice;

@@ -10,14 +10,16 @@ namespace cortado::tools {
 
 /// --deterministic and --no-winograd: for every command that runs nets.
 std::vector<Flag> kernel_flags();
-Flag tune_flag();  ///< --tune: measures everything
+Flag tune_flag();  ///< --tune: measure_everything() is wanted
 
 /// Gives `context` the choices of the cache file, unless flags say otherwise.
 void remember_choices(const Arguments& arguments, Context& context);
 
-/// Lets nets that are built from now on measure for a second in all; without end under --tune; never under
-/// --deterministic.
+/// Lets nets that are built from now on measure for a second in all, unless --deterministic.
 void allow_measuring(const Arguments& arguments, Context& context);
+
+/// What --tune asks for: every candidate is measured, whatever the cache holds.
+void measure_everything(Context& context);
 
 /// Adds what was chosen to the cache file. A cache that cannot be written is no mistake: it is logged.
 void save_choices(const Arguments& arguments, Context& context);

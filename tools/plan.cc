@@ -59,7 +59,7 @@ int run_plan(const Arguments& arguments) {
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
                 "--after=infer_shapes shows what is known without");
   Context context = make_context(arguments);
-  if (arguments.on("tune")) allow_measuring(arguments, context);
+  if (arguments.on("tune")) measure_everything(context);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
   show_choices(context);
   if (arguments.on("tune")) save_choices(arguments, context);
