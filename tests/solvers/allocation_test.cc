@@ -1,5 +1,5 @@
-// Once training runs, an iteration allocates nothing: every operator new of this program is counted, apart from those
-// that oneDNN makes while it works, and so is the memory of arenas, which tensors live in.
+// Once training runs, an iteration allocates nothing and decides nothing: no operator new of this program, no tensor memory,
+// none of oneDNN's primitives. What oneDNN allocates while it works is counted apart and printed.
 
 #include <dlfcn.h>
 
@@ -8,12 +8,13 @@
 #include <cstring>
 #include <new>
 
+#include "kernels/devices.h"
 #include "tests/solvers/training.h"
 
 namespace {
 
 std::atomic<bool> counting{false};
-std::atomic<long> allocations{0};
+std::atomic<long> allocations{0}, of_library{0};
 
 bool is_of_library(void* caller) {
   Dl_info info;
@@ -23,13 +24,13 @@ bool is_of_library(void* caller) {
 }  // namespace
 
 [[gnu::noinline]] void* operator new(size_t size) {
-  if (counting && !is_of_library(__builtin_return_address(0))) ++allocations;
+  if (counting) ++(is_of_library(__builtin_return_address(0)) ? of_library : allocations);
   if (void* memory = std::malloc(size ? size : 1)) return memory;
   throw std::bad_alloc();
 }
 // The library's own nothrow form would not come here under a sanitizer, but its delete would.
 [[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  if (counting && !is_of_library(__builtin_return_address(0))) ++allocations;
+  if (counting) ++(is_of_library(__builtin_return_address(0)) ? of_library : allocations);
   return std::malloc(size ? size : 1);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
@@ -39,11 +40,59 @@ namespace cortado {
 namespace {
 
 long allocations_in(const std::function<void()>& act) {
-  allocations = 0;
+  allocations = of_library = 0;
   counting = true;
   act();
   counting = false;
   return allocations;
+}
+
+/// Every kind of kernel: convolutions direct and by Winograd's algorithm, of few channels and in groups, pooling,
+/// normalisations, branches, sums.
+constexpr const char* kAllKernels = R"(
+  name: "all_kernels"
+  layer { name: "data" type: "DummyData" top: "data" top: "label"
+          dummy_data_param { shape { dim: 4 dim: 3 dim: 28 dim: 28 } shape { dim: 4 }
+                             data_filler { type: "gaussian" } data_filler { type: "constant" value: 1 } } }
+  layer { name: "c1" type: "Convolution" bottom: "data" top: "c1"
+          convolution_param { num_output: 64 kernel_size: 5 pad: 2 weight_filler { type: "msra" } } }
+  layer { name: "r1" type: "ReLU" bottom: "c1" top: "c1" }
+  layer { name: "p1" type: "Pooling" bottom: "c1" top: "p1" pooling_param { kernel_size: 3 stride: 2 } }
+  layer { name: "n1" type: "LRN" bottom: "p1" top: "n1" lrn_param { local_size: 5 alpha: 0.0001 } }
+  layer { name: "c2" type: "Convolution" bottom: "n1" top: "c2"
+          convolution_param { num_output: 64 kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "b2" type: "BatchNorm" bottom: "c2" top: "b2" }
+  layer { name: "s2" type: "Scale" bottom: "b2" top: "b2" scale_param { bias_term: true } }
+  layer { name: "sum" type: "Eltwise" bottom: "b2" bottom: "n1" top: "sum" }
+  layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
+  layer { name: "c3" type: "Convolution" bottom: "sum" top: "c3"
+          convolution_param { num_output: 20 kernel_size: 1 weight_filler { type: "msra" } } }
+  layer { name: "c4" type: "Convolution" bottom: "sum" top: "c4"
+          convolution_param { num_output: 64 kernel_size: 3 pad: 1 group: 64 weight_filler { type: "msra" } } }
+  layer { name: "cat" type: "Concat" bottom: "c3" bottom: "c4" top: "cat" }
+  layer { name: "p2" type: "Pooling" bottom: "cat" top: "p2" pooling_param { pool: AVE kernel_size: 2 stride: 2 } }
+  layer { name: "d" type: "Dropout" bottom: "p2" top: "p2" }
+  layer { name: "ip" type: "InnerProduct" bottom: "p2" top: "ip"
+          inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+)";
+
+TEST(Allocation, NoneInAnIterationOfAnyKernel) {
+  for (const char* options : {"momentum: 0.9 weight_decay: 0.1", "momentum: 0.9 iter_size: 2 clip_gradients: 10"}) {
+    Folder folder;
+    Context context(2);
+    Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {}, context);
+    solver.step(3);
+    const uint64_t taken = Arena::taken_bytes();
+    const int64_t primitives = kernels::onednn_primitives_made();
+    EXPECT_GT(primitives, 0);
+    EXPECT_EQ(allocations_in([&] { solver.step(10); }), 0) << options;
+    EXPECT_EQ(Arena::taken_bytes(), taken) << options;
+    EXPECT_EQ(kernels::onednn_primitives_made(), primitives) << options;
+    std::printf("per step: %.1f allocations of ours, %.1f bytes of tensors, %.1f primitives; oneDNN allocates %.1f times\n",
+                double(allocations) / 10, double(Arena::taken_bytes() - taken) / 10,
+                double(kernels::onednn_primitives_made() - primitives) / 10, double(of_library) / 10);
+  }
 }
 
 TEST(Allocation, NoneInAnIteration) {
