@@ -78,7 +78,7 @@ class Planner {
       if (size_t(weight.index) >= theirs.size()) continue;
       const Weight& owner = from_->graph.weights[size_t(theirs[size_t(weight.index)])];
       if (owner.spec.shape != weight.spec.shape)
-        throw Error(ExitCode::kNet, {graph_().place(node(weight.owner)),
+        throw Error(ExitCode::kNet, {graph_().place_of_layer(graph_().source_named(weight.layer)),
                                      "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
                                      "layers of one name share their weights between the nets", {}});
@@ -105,6 +105,7 @@ class Planner {
     request.wants_dx = node.wants_dx;
     request.wants_dw = node.wants_dw;
     request.backward = node.runs_backward;
+    request.frozen = graph_().options.frozen;
     request.adds_dw = graph_().options.accumulates || shares_weights(node);
     request.layer_seed = seed_of(node);
     plan_.needs.push_back(prepare_layer(node, request));
@@ -173,6 +174,10 @@ class Planner {
     return !b.pinned && b.last <= time && b.bytes == bytes;
   }
 
+  bool is_only_x_in(const Node& node, int buffer) {
+    return std::count_if(node.x.begin(), node.x.end(), [&](ValueId id) { return of_value_[size_t(id)] == buffer; }) == 1;
+  }
+
   void place_forward(int n) {
     Node& node = this->node(n);
     const LayerNeeds& needs = plan_.needs[size_t(n)];
@@ -195,8 +200,9 @@ class Planner {
     const int64_t bytes = value(id).spec().bytes();
     const int last = last_read(id);
     if (!node(n).x.empty()) {
-      const int of_x = of_value_[size_t(node(n).x[0])];
-      const bool takes = i == 0 && needs.y_may_overwrite_x && free_after(of_x, n, bytes);
+      const int of_x = of_value_[size_t(node(n).x[needs.overwritten])];
+      const bool takes = i == 0 && needs.y_may_overwrite_x && free_after(of_x, n, bytes) &&
+                         (needs.overwritten == 0 || is_only_x_in(node(n), of_x));
       if (needs.y_is_x || takes) {
         join(of_x, last, value(id).kept);
         return of_x;
@@ -326,6 +332,13 @@ int64_t Plan::weight_bytes() const {
   return sum;
 }
 
+int64_t Plan::derived_bytes() const {
+  int64_t sum = 0;
+  for (const LayerNeeds& layer : needs)
+    for (const kernels::WeightFormat& format : layer.derived) sum += format.bytes();
+  return sum;
+}
+
 int64_t Plan::gradient_bytes() const {
   int64_t sum = 0;
   for (size_t id = 0; id < w_formats.size(); ++id)
@@ -367,7 +380,9 @@ void print_step(std::ostream& out, const Plan& plan, const Step& step) {
 std::string to_text(const Plan& plan) {
   std::ostringstream out;
   out << "arena " << plan.arena_bytes << " bytes, weights " << plan.weight_bytes() << " bytes, gradients "
-      << plan.gradient_bytes() << " bytes\n";
+      << plan.gradient_bytes() << " bytes";
+  if (const int64_t derived = plan.derived_bytes(); derived > 0) out << ", derived weights " << derived << " bytes";
+  out << "\n";
   for (const Step& step : plan.forward) print_step(out, plan, step);
   for (const Step& step : plan.backward) print_step(out, plan, step);
   return out.str();

@@ -46,6 +46,7 @@ struct Plan {
   int64_t arena_bytes = 0;
 
   int64_t weight_bytes() const;     ///< of all weights
+  int64_t derived_bytes() const;    ///< of what layers make of weights for themselves
   int64_t gradient_bytes() const;   ///< of the gradients of those that learn
 };
 

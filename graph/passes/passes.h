@@ -26,6 +26,9 @@ void infer_shapes(Graph& graph);
 void share_weights(Graph& graph);
 void mark_backward(Graph& graph);
 void sum_gradients(Graph& graph);
+void drop_dead(Graph& graph);
+void fold_batch_norm(Graph& graph);
+void fuse_sums(Graph& graph);
 void fuse(Graph& graph);
 void choose_layouts(Graph& graph);
 
