@@ -101,7 +101,7 @@ struct Graph {
   Place place(const Node& node, const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
   Place place_of_layer(int source, const std::string& field = {}) const;
   caffe::Phase phase() const { return state.phase(); }
-  /// The blobs that nobody reads, in alphabetical order: "outputs" of logs and tools.
+  /// The blobs that nobody reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
   std::vector<std::string> output_names() const;
   int source_named(const std::string& layer) const;  ///< index into layers, or -1
 };

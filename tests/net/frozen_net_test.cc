@@ -145,6 +145,15 @@ TEST(FrozenNet, sums_work_in_the_memory_of_the_other_operand_unless_somebody_loo
   EXPECT_EQ(sums_in_place(*make(small_net(), context, options)), 1);
 }
 
+TEST(FrozenNet, blobs_between_merged_layers_are_no_outputs) {
+  Context context(1);
+  graph::BuildOptions options;
+  options.frozen = true;
+  const auto net = make(small_net(), context, options);
+  ASSERT_EQ(net->outputs().size(), 1u);
+  EXPECT_EQ(net->outputs()[0].name, "out");
+}
+
 TEST(FrozenNet, new_weights_are_folded_anew) {
   Context a(1), b(1);
   graph::BuildOptions options;
