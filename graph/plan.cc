@@ -348,7 +348,7 @@ int64_t Plan::gradient_bytes() const {
 
 Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   for (const Value& value : graph.values)
-    if (!value.shape_known)
+    if (!value.shape_known && value.producer >= 0)
       throw Error(ExitCode::kNet, "the shape of '" + value.name + "' is not known without its dataset");
   return Planner(std::move(graph), context, formats_from).run();
 }
