@@ -11,8 +11,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "bench/fma_peak.h"
 #include "core/file.h"
+#include "core/machine_peak.h"
 #include "core/threads.h"
 #include "net/net.h"
 #include "proto/weights_file.h"
