@@ -6,9 +6,9 @@
 #include <iostream>
 #include <sstream>
 
-#include "bench/fma_peak.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/machine_peak.h"
 
 namespace cortado::bench {
 

@@ -207,7 +207,8 @@ class Builder {
   }
 
   void mark_kept() {
-    for (Value& value : graph_.values) value.kept = value.readers.empty() || value.loss_weight != 0;
+    if (!graph_.options.only_kept)
+      for (Value& value : graph_.values) value.kept = value.readers.empty() || value.loss_weight != 0;
     std::vector<std::string> known;
     for (const auto& [name, id] : graph_.names) {
       known.push_back(name);

@@ -17,7 +17,7 @@ Place Graph::place(const Node& node, const std::string& field) const {
 std::vector<std::string> Graph::output_names() const {
   std::vector<std::string> list;
   for (const auto& [blob, id] : names)
-    if (values[size_t(id)].readers.empty()) list.push_back(blob);
+    if (const Value& value = values[size_t(id)]; value.readers.empty() && value.producer >= 0) list.push_back(blob);
   return list;  // a std::map is in alphabetical order already
 }
 

@@ -42,7 +42,7 @@ struct Value {
 
 /// One weight blob. Layers that share it by name list the same id.
 struct Weight {
-  NodeId owner = -1;        ///< the first node that lists it
+  NodeId owner = -1;        ///< the first node that lists it, before passes moved nodes
   std::string layer;        ///< name of the layer in the file that owns it
   int index = 0;            ///< which of that layer's blobs
   std::string share_name;   ///< of `param { name }`, or ""
@@ -74,6 +74,7 @@ struct Node {
 struct BuildOptions {
   caffe::NetState state;        ///< the solver's or command's; merged over the file's own
   bool backward = true;         ///< a training net; false: forward only
+  bool frozen = false;          ///< weights never change once they are loaded: forward only, with passes of its own
   bool accumulates = false;     ///< several backward passes make one update (iter_size > 1)
   bool transient_gradients = false;  ///< a weight's gradient lasts until backward() reports it; not with accumulates
   bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
@@ -83,6 +84,7 @@ struct BuildOptions {
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
+  bool only_kept = false;       ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run
 };
 
@@ -96,12 +98,13 @@ struct Graph {
   std::vector<Node> nodes;            ///< in execution order
   std::vector<Value> values;
   std::vector<Weight> weights;
+  std::vector<std::string> dropped;   ///< names of layers of the state that nothing wanted needs
   std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
 
   Place place(const Node& node, const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
   Place place_of_layer(int source, const std::string& field = {}) const;
   caffe::Phase phase() const { return state.phase(); }
-  /// The blobs that nobody reads, in alphabetical order: "outputs" of logs and tools.
+  /// The blobs that nobody reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
   std::vector<std::string> output_names() const;
   int source_named(const std::string& layer) const;  ///< index into layers, or -1
 };

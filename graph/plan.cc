@@ -92,6 +92,10 @@ class Planner {
     return !b.pinned && b.last <= time && b.bytes == bytes;
   }
 
+  bool is_only_x_in(const Node& node, int buffer) {
+    return std::count_if(node.x.begin(), node.x.end(), [&](ValueId id) { return of_value_[size_t(id)] == buffer; }) == 1;
+  }
+
   void place_forward(int n) {
     Node& node = this->node(n);
     const LayerNeeds& needs = plan_.needs[size_t(n)];
@@ -113,8 +117,9 @@ class Planner {
     const int64_t bytes = value(id).spec().bytes();
     const int last = last_read(id);
     if (!node(n).x.empty()) {
-      const int of_x = of_value_[size_t(node(n).x[0])];
-      const bool takes = i == 0 && needs.y_may_overwrite_x && free_after(of_x, n, bytes);
+      const int of_x = of_value_[size_t(node(n).x[needs.overwritten])];
+      const bool takes = i == 0 && needs.y_may_overwrite_x && free_after(of_x, n, bytes) &&
+                         (needs.overwritten == 0 || is_only_x_in(node(n), of_x));
       if (needs.y_is_x || takes) {
         join(of_x, last, value(id).kept);
         return of_x;
@@ -285,6 +290,13 @@ int64_t Plan::weight_bytes() const {
   return sum;
 }
 
+int64_t Plan::derived_bytes() const {
+  int64_t sum = 0;
+  for (const LayerNeeds& layer : needs)
+    for (const kernels::WeightFormat& format : layer.derived) sum += format.bytes();
+  return sum;
+}
+
 int64_t Plan::learned_bytes() const {
   int64_t sum = 0;
   for (size_t id = 0; id < w_formats.size(); ++id)
@@ -301,7 +313,7 @@ int64_t Plan::gradient_bytes() const {
 
 Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   for (const Value& value : graph.values)
-    if (!value.shape_known)
+    if (!value.shape_known && value.producer >= 0)
       throw Error(ExitCode::kNet, "the shape of '" + value.name + "' is not known without its dataset");
   Plan plan;
   plan.graph = std::move(graph);

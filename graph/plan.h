@@ -52,6 +52,7 @@ struct Plan {
 
   int64_t weight_bytes() const;     ///< of all weights
   int64_t learned_bytes() const;    ///< of those that learn, as much as one history takes
+  int64_t derived_bytes() const;    ///< of what layers make of weights for themselves
   int64_t gradient_bytes() const;   ///< of the gradients outside the arena
 };
 

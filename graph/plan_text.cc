@@ -35,7 +35,9 @@ void print_step(std::ostream& out, const Plan& plan, const Step& step) {
 std::string to_text(const Plan& plan) {
   std::ostringstream out;
   out << "arena " << plan.arena_bytes << " bytes (" << plan.live_bytes << " needed at once), weights "
-      << plan.weight_bytes() << " bytes, gradients " << plan.gradient_bytes() << " bytes\n";
+      << plan.weight_bytes() << " bytes, gradients " << plan.gradient_bytes() << " bytes";
+  if (const int64_t derived = plan.derived_bytes(); derived > 0) out << ", derived weights " << derived << " bytes";
+  out << "\n";
   for (const Step& step : plan.forward) print_step(out, plan, step);
   for (const Step& step : plan.backward) print_step(out, plan, step);
   return out.str();

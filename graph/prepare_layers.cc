@@ -41,7 +41,7 @@ class Preparation {
       if (size_t(weight.index) >= theirs.size()) continue;
       const Weight& owner = from_->graph.weights[size_t(theirs[size_t(weight.index)])];
       if (owner.spec.shape != weight.spec.shape)
-        throw Error(ExitCode::kNet, {graph_.place(graph_.nodes[size_t(weight.owner)]),
+        throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
                                      "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
                                      "layers of one name share their weights between the nets", {}});
@@ -88,6 +88,7 @@ class Preparation {
     request.wants_dx = node.wants_dx;
     request.wants_dw = node.wants_dw;
     request.backward = node.runs_backward;
+    request.frozen = graph_.options.frozen;
     request.adds_dw = graph_.options.accumulates || shares_weights(node);
     request.layer_seed = seed_of(node);
     plan_.needs.push_back(prepare_layer(node, request));

@@ -44,6 +44,7 @@ struct ConvRequest {
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
+  bool sum = false;                                      ///< forward adds to what y holds, before the ReLU
 };
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };

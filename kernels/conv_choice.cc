@@ -57,6 +57,7 @@ std::string problem_of(const ConvRequest& request, ConvDirection direction, cons
   out << " to " << s.k << " in " << s.groups << " " << name_of(s.x_layout) << "-" << name_of(s.y_layout);
   if (request.bias) out << " bias";
   if (request.relu) out << " relu";
+  if (request.sum) out << " sum";
   if (request.w_format) out << " weights " << request.w_format->name();
   out << " threads " << context.threads;
   return out.str();

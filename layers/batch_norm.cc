@@ -71,6 +71,12 @@ class BatchNormLayer : public Layer {
     return relu_ = relu && relu->negative_slope() == 0;
   }
 
+  /// By running averages, without a ReLU, it is a factor and a term for each channel.
+  std::optional<ChannelAffine> channel_affine() const override {
+    if (!given_statistics_ || relu_) return std::nullopt;
+    return ChannelAffine{.normalises = true, .scales = affine_, .shifts = bias_, .eps = options_.eps()};
+  }
+
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
@@ -151,7 +157,7 @@ class BatchNormLayer : public Layer {
   }
 
   void take_average(const Operands& io) const {
-    const float factor = io.w[2].f32()[0], scale = factor == 0 ? 0 : 1 / factor;
+    const float scale = average_scale(io.w[2].f32()[0]);
     const int64_t channels = channels_of(io.x[0].shape());
     for (int64_t c = 0; c < channels; ++c) {
       mean(io)[c] = io.w[0].f32()[c] * scale;

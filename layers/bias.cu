@@ -40,6 +40,11 @@ class BiasLayer : public Layer {
     return {.y = {x[0]}, .w = {{.shape = broadcast_.shape, .filler = options_.filler()}}};
   }
 
+  std::optional<ChannelAffine> channel_affine() const override {
+    if (!learned_ || broadcast_.axis != 1 || broadcast_.shape.axes() != 1) return std::nullopt;
+    return ChannelAffine{.shifts = true};
+  }
+
   LayoutRule layouts() const override { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {

@@ -2,7 +2,8 @@
 // with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory, unless the layer
-// that reads y has done it.
+// that reads y has done it. In a frozen net it takes over what multiplies and shifts its channels, by folding it into w, and
+// a sum: then the last x is the other operand, and where y lies in that one's memory nothing is moved for it.
 // Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
 // whose rounding differs.
@@ -14,6 +15,7 @@
 #include "kernels/conv.h"
 #include "layers/conv_window.h"
 #include "layers/filler.h"
+#include "layers/linear_weights.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
 #include "layers/relu_mask.h"
@@ -26,6 +28,12 @@ namespace {
 struct Clear {
   float* dx;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = 0; }
+};
+
+struct Copy {
+  const float* from;
+  float* to;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
 };
 
 class ConvolutionLayer : public Layer {
@@ -75,6 +83,18 @@ class ConvolutionLayer : public Layer {
     return true;
   }
 
+  bool absorb_sum(const Layer& next) override {
+    if (!next.adds_two() || relu_ || tops_ != 1 || sum_) return false;
+    return sum_ = true;
+  }
+
+  bool fold(const Layer& next) override {
+    const auto affine = next.channel_affine();
+    if (!affine || relu_ || tops_ != 1 || sum_) return false;
+    weights_.fold(*affine);
+    return true;
+  }
+
   LayoutRule layouts() const override {
     const bool blocked = shape_.spatial_axes == 2 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
     return blocked ? LayoutRule::kBlocked : LayoutRule::kPlain;
@@ -85,14 +105,18 @@ class ConvolutionLayer : public Layer {
     const bool wants_dw =
         request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
     LayerNeeds needs;
-    kernels::ConvRequest conv{
-        .shape = shape_, .bias = has_bias(), .relu = relu_, .backward_data = false, .backward_weights = wants_dw};
+    kernels::ConvRequest conv{.shape = shape_,
+                              .bias = has_bias() || weights_.folds(),
+                              .relu = relu_,
+                              .backward_data = false,
+                              .backward_weights = wants_dw};
+    conv.sum = sum_;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
-    if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
+    conv.w_format = LinearWeights::fixed_format(request);
     convs_.clear();
-    for (size_t i = 0; i < request.x.size(); ++i) {
+    for (size_t i = 0; i < tops_; ++i) {
       conv.shape.x_layout = request.x[i].layout;
       conv.shape.y_layout = request.y[i].layout;
       conv.backward_data = request.backward && request.wants_dx[i];
@@ -102,8 +126,9 @@ class ConvolutionLayer : public Layer {
       needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
       if (i == 0) needs.algorithm = convs_[0]->name();
     }
-    needs.w_formats = {convs_[0]->weight_format()};
-    if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.k});
+    weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
+    needs.y_may_overwrite_x = sum_;
+    needs.overwritten = sum_ ? 1 : 0;
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
     const bool masks = request.backward && relu_ && masks_dy_;
     needs.backward_reads_y.assign(request.y.size(), masks);
@@ -111,10 +136,14 @@ class ConvolutionLayer : public Layer {
     return needs;
   }
 
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
   void forward(Context& context, const Operands& io) override {
-    const float* bias = has_bias() ? io.w[1].f32() : nullptr;
-    for (size_t i = 0; i < io.x.size(); ++i)
-      convs_[i]->forward(context, io.x[i].f32(), io.w[0].f32(), bias, io.y[i].f32(), io.scratch);
+    if (sum_ && io.y[0].data != io.x[1].data)
+      for_each(context, io.y[0].spec.elements(), Copy{io.x[1].f32(), io.y[0].f32()});
+    const float *w = weights_.w(io), *bias = weights_.bias(io);
+    for (size_t i = 0; i < tops_; ++i)
+      convs_[i]->forward(context, io.x[i].f32(), w, bias, io.y[i].f32(), io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -132,8 +161,9 @@ class ConvolutionLayer : public Layer {
     }
   }
 
-  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override {
-    return int64_t(x.size()) * (2 * shape_.macs() + (has_bias() ? y[0].count() : 0) + (relu_ ? y[0].count() : 0));
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    const int64_t per_result = int64_t(has_bias() || weights_.folds()) + int64_t(relu_) + int64_t(sum_);
+    return int64_t(tops_) * (2 * shape_.macs() + per_result * y[0].count());
   }
 
  private:
@@ -147,7 +177,8 @@ class ConvolutionLayer : public Layer {
 
   const caffe::ConvolutionParameter& options_;
   ConvWindow window_;
-  bool relu_;
+  LinearWeights weights_;
+  bool relu_, sum_ = false;
   bool masks_dy_ = true;  ///< false: dy comes masked
   size_t tops_;
   kernels::ConvShape shape_;

@@ -90,6 +90,7 @@ class EltwiseLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   bool absorb(const Layer& next) override;
+  bool adds_two() const override { return plain_sum() && coeff_.size() == 2 && !relu_; }
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;

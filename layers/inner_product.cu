@@ -1,11 +1,13 @@
 // InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those
 // before are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
 //
-// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory.
+// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory. In a frozen net it
+// folds what multiplies and shifts its outputs into w.
 
 #include "core/error.h"
 #include "kernels/inner_product.h"
 #include "layers/filler.h"
+#include "layers/linear_weights.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
 #include "layers/relu_mask.h"
@@ -36,6 +38,7 @@ class InnerProductLayer : public Layer {
                 .outputs = options_.num_output(),
                 .transpose = options_.transpose(),
                 .bias = options_.bias_term()};
+    outputs_are_channels_ = axis == 1;
     std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
     y.push_back(product_.outputs);
     LayerShapes shapes{.y = {Shape(y)}, .w = {}};
@@ -51,19 +54,27 @@ class InnerProductLayer : public Layer {
     return relu_ = true;
   }
 
+  bool fold(const Layer& next) override {
+    const auto affine = next.channel_affine();
+    if (!affine || relu_ || !outputs_are_channels_) return false;
+    weights_.fold(*affine);
+    return true;
+  }
+
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
-    const bool wants_dw = request.backward && (request.wants_dw[0] || (product_.bias && request.wants_dw[1]));
+    const bool own_bias = options_.bias_term();
+    const bool wants_dw = request.backward && (request.wants_dw[0] || (own_bias && request.wants_dw[1]));
+    product_.bias = own_bias || weights_.folds();
     product_.relu = relu_;
     product_.backward_data = request.backward && request.wants_dx[0];
     product_.backward_weights = wants_dw;
-    product_.adds = request.adds_dw || !request.wants_dw[0] || (product_.bias && !request.wants_dw[1]);
-    if (request.fixed_weight_formats) product_.w_format = request.w_formats[0];
+    product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
+    product_.w_format = LinearWeights::fixed_format(request);
     std::string refused;
     kernel_ = kernels::plan_inner_product(product_, context, &refused);
     LayerNeeds needs;
     needs.algorithm = kernel_->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
-    needs.w_formats = {kernel_->weight_format()};
-    if (product_.bias) needs.w_formats.emplace_back(Shape{product_.outputs});
+    weights_.prepare(request, kernel_->weight_format(), own_bias, !product_.transpose, needs);
     needs.forward_scratch = kernel_->forward_scratch();
     needs.backward_scratch = kernel_->backward_scratch();
     needs.backward_reads_x = {wants_dw};
@@ -72,9 +83,10 @@ class InnerProductLayer : public Layer {
     return needs;
   }
 
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
   void forward(Context& context, const Operands& io) override {
-    kernel_->forward(context, io.x[0].f32(), io.w[0].f32(), product_.bias ? io.w[1].f32() : nullptr, io.y[0].f32(),
-                     io.scratch);
+    kernel_->forward(context, io.x[0].f32(), weights_.w(io), weights_.bias(io), io.y[0].f32(), io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -101,7 +113,8 @@ class InnerProductLayer : public Layer {
   }
 
   const caffe::InnerProductParameter& options_;
-  bool relu_;
+  bool relu_, outputs_are_channels_ = true;
+  LinearWeights weights_;
   kernels::InnerProductRequest product_;
   std::unique_ptr<kernels::InnerProduct> kernel_;
 };

@@ -3,10 +3,12 @@
 // The contract of a layer. A layer knows its options and its operands; it knows nothing of its neighbours, its file, the
 // layout pass, loss weights, iteration counts or devices. Its life:
 //   1. infer()    shapes in, shapes and weights out; every mistake in the options is found here
-//   2. absorb()   may take over a follower's work (Convolution takes a ReLU); hand_relu_mask() gives some of it to the reader
+//   2. absorb(), absorb_sum(), fold()  may take over a follower's work (Convolution takes a ReLU); hand_relu_mask() gives some
+//      of it to the reader
 //   3. layouts()  which storage it runs in
 //   4. prepare()  once everything is decided: makes its kernels, says what it must keep and how much scratch it wants
-//   5. forward(), backward()  any number of times; they allocate nothing and decide nothing
+//   5. derive()   where prepare() asked for it: after the weights were set, before the next forward()
+//   6. forward(), backward()  any number of times; they allocate nothing and decide nothing
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "core/context.h"
 #include "core/tensor.h"
 #include "kernels/weight_format.h"
+#include "layers/channel_affine.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {
@@ -57,6 +60,7 @@ struct PrepareRequest {
   std::vector<bool> wants_dw;       ///< per w
   std::vector<bool> has_dy;         ///< per y: false where nobody's gradient arrives (dy is null then)
   bool backward = false;            ///< whether backward() will be called at all
+  bool frozen = false;              ///< w never changes once it is set, so LayerNeeds::derived may be asked for
   bool adds_dw = false;             ///< whether Operands::adds() may be true of a weight
   bool fixed_weight_formats = false;         ///< w's storage is given: another net owns the memory
   std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
@@ -66,9 +70,11 @@ struct PrepareRequest {
 /// What a layer asks of the planner, told once. Sizes in bytes.
 struct LayerNeeds {
   std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
+  std::vector<kernels::WeightFormat> derived;    ///< what derive() makes of w for forward(); frozen layers only
   std::vector<bool> backward_reads_x;    ///< per x; empty: none
   std::vector<bool> backward_reads_y;    ///< per y; empty: none
-  bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[0]'s memory
+  bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[overwritten]'s memory
+  size_t overwritten = 0;                ///< not 0: that x alone has that memory then, and it is worth having
   bool dx_may_overwrite_dy = false;      ///< backward works with dx[0] in dy[0]'s memory
   bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
   bool y_persists = false;               ///< y keeps its content between calls: constants, inputs set from outside
@@ -86,6 +92,7 @@ struct Operands {
   std::vector<Tensor> x, y;        ///< y is written by forward; by backward only read, and only if it was asked for
   std::vector<Tensor> dx, dy;      ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
   std::vector<Tensor> w, dw;       ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
+  std::vector<void*> derived;      ///< one per LayerNeeds::derived, in those formats; forward only
   std::vector<bool> add_dw;        ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
   std::vector<void*> saved;        ///< one per LayerNeeds::saved
   void* scratch = nullptr;
@@ -116,11 +123,34 @@ class Layer {
   /// From then on dx[0] is 0 wherever x[0] is not positive, which backward finds out without reading x[0]. False: it cannot.
   virtual bool take_relu_mask() { return false; }
 
+  /// Takes over `next`, two operands added (adds_two), of which y[0] is one: the other becomes the last x. Like absorb().
+  virtual bool absorb_sum(const Layer& next) {
+    (void)next;
+    return false;
+  }
+  /// Whether y is x[0] + x[1] and nothing more.
+  virtual bool adds_two() const { return false; }
+
+  /// Takes over `next`, which has channel_affine() of y[0]'s channels, by weights that derive() makes: for layers that are
+  /// linear in their weights, in nets whose weights never change. Like absorb().
+  virtual bool fold(const Layer& next) {
+    (void)next;
+    return false;
+  }
+  /// What the layer does, where that is one factor and one term for each channel, out of its weights.
+  virtual std::optional<ChannelAffine> channel_affine() const { return std::nullopt; }
+
   virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
   virtual bool accepts_plain_x() const { return false; }
 
   /// Makes the kernels. Called once per plan, after layouts are fixed. `context` gives threads and handles.
   virtual LayerNeeds prepare(const PrepareRequest& request, Context& context) = 0;
+
+  /// Writes io.derived out of io.w; nothing else of `io` is looked at. May allocate.
+  virtual void derive(Context& context, const Operands& io) {
+    (void)context;
+    (void)io;
+  }
 
   virtual void forward(Context& context, const Operands& io) = 0;
   virtual void backward(Context& context, const Operands& io) {

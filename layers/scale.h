@@ -17,6 +17,10 @@ class ScaleLayer : public Layer {
   bool has_bias() const { return options_.bias_term(); }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
+  std::optional<ChannelAffine> channel_affine() const override {
+    if (!learns_per_channel()) return std::nullopt;
+    return ChannelAffine{.scales = true, .shifts = has_bias()};
+  }
   LayoutRule layouts() const override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;

@@ -1,5 +1,6 @@
 // Blobs and weights in the user's terms: names, shapes in N x C x H x W, row-major values, Caffe's messages.
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/log.h"
@@ -70,7 +71,7 @@ void Net::write_blob(const std::string& blob, const float* plain) {
   // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs makes.
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
-    if (value.name != blob || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
+    if (value.name != blob || value.producer < 0 || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
     std::memcpy(arena_.data() + plan_.values[id].offset, plain, size_t(value.spec().bytes()));
     return;
   }
@@ -113,7 +114,9 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
   for (const LayerWeights& from : file) {
     const int source = plan_.graph.source_named(from.name);
     if (source < 0) {
-      log_info() << "Ignoring source layer " << from.name;
+      const auto& dropped = plan_.graph.dropped;
+      if (std::find(dropped.begin(), dropped.end(), from.name) == dropped.end())
+        log_info() << "Ignoring source layer " << from.name;
       continue;
     }
     if (from.blobs.empty()) continue;
@@ -129,6 +132,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     }
     ++copied;
   }
+  memory_->derived->weights_changed();
   if (!mistakes.empty()) throw Error(ExitCode::kSnapshot, std::move(mistakes));
   if (copied == 0 && !plan_.graph.weights.empty())
     throw Error(ExitCode::kSnapshot, path + ": no layer of the file fits a layer of the net by name",

@@ -6,6 +6,7 @@
 
 #include "graph/passes/passes.h"
 #include "layers/filler.h"
+#include "net/derived_weights.h"
 #include "net/net.h"
 
 namespace cortado {
@@ -18,11 +19,13 @@ struct Net::BoundStep {
   const void* copy_from = nullptr;  ///< dy[0] is copied from here first
   size_t copy_bytes = 0;
   std::vector<size_t> complete;     ///< params whose gradient is whole after this step
+  std::shared_ptr<DerivedWeights::Entry> derived;  ///< null where the layer makes none
 };
 
 struct Net::WeightMemory {
   Arena w_arena, dw_arena;
   std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn, in the net's arena where it is transient
+  std::shared_ptr<DerivedWeights> derived;
 };
 
 }  // namespace cortado

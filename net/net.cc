@@ -41,6 +41,7 @@ Net::~Net() = default;
 
 void Net::place_weights(Net* weights_of) {
   const auto& weights = plan_.graph.weights;
+  memory_->derived = weights_of ? weights_of->memory_->derived : std::make_shared<DerivedWeights>();
   memory_->w.assign(weights.size(), nullptr);
   memory_->dw.assign(weights.size(), nullptr);
   std::vector<bool> own(weights.size());
@@ -118,6 +119,9 @@ void Net::bind() {
       bound.io.w.push_back({spec, context_.device, weight(node.w[k])});
       bound.io.dw.push_back({spec, context_.device, wanted ? weight_gradient(node.w[k]) : nullptr});
     }
+    const auto& derived = plan_.needs[size_t(step.node)].derived;
+    if (!derived.empty()) bound.derived = memory_->derived->entry(node.name, derived);
+    if (bound.derived) bound.io.derived = bound.derived->parts;
     if (step.copy_dy_from >= 0) bound.copy_from = arena_.data() + step.copy_dy_from;
     bound.copy_bytes = size_t(step.copy_dy_bytes);
     return bound;
@@ -139,7 +143,18 @@ void Net::bind_completions() {
     if (!completed[p]) without_gradient_.push_back(p);
 }
 
-void Net::run_forward_step(size_t i) { forward_[i].layer->forward(context_, forward_[i].io); }
+void Net::derive_weights() {
+  const uint64_t version = memory_->derived->version();
+  if (version == derived_version_) return;
+  for (BoundStep& step : forward_)
+    if (step.derived) memory_->derived->refresh(*step.derived, [&] { step.layer->derive(context_, step.io); });
+  derived_version_ = version;
+}
+
+void Net::run_forward_step(size_t i) {
+  derive_weights();
+  forward_[i].layer->forward(context_, forward_[i].io);
+}
 
 void Net::run_backward_step(size_t i) {
   if (i == 0) seed_losses();
@@ -196,7 +211,9 @@ float* Net::weight_gradient(graph::WeightId id) const { return memory_->dw[size_
 size_t Net::forward_steps() const { return forward_.size(); }
 size_t Net::backward_steps() const { return backward_.size(); }
 
-int64_t Net::memory_bytes() const { return plan_.arena_bytes + plan_.weight_bytes() + plan_.gradient_bytes(); }
+int64_t Net::memory_bytes() const {
+  return plan_.arena_bytes + plan_.weight_bytes() + plan_.derived_bytes() + plan_.gradient_bytes();
+}
 
 std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context,
                               Net* weights_of) {

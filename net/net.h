@@ -45,7 +45,8 @@ struct NetOutput {
 class Net {
  public:
   /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched by
-  /// layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats.
+  /// layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats. A frozen
+  /// net takes those of another frozen one, for nobody else would tell it that they changed.
   Net(graph::Plan plan, Context& context, Net* weights_of = nullptr);
   ~Net();
   Net(const Net&) = delete;
@@ -108,6 +109,7 @@ class Net {
   graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
   void bind_completions();
+  void derive_weights();
   void seed_losses();
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
@@ -116,6 +118,7 @@ class Net {
   Context& context_;
   Arena arena_;
   std::unique_ptr<WeightMemory> memory_;
+  uint64_t derived_version_ = 0;  ///< of the weights that all derived ones were last seen to be made of
   std::vector<BoundStep> forward_, backward_;
   std::vector<Param> params_;
   std::vector<size_t> without_gradient_;  ///< params that no backward step writes: their dw stays 0

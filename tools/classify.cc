@@ -10,8 +10,9 @@
 #include "data/image.h"
 #include "data/labels.h"
 #include "data/mean_file.h"
+#include "net/inputs.h"
+#include "net/predictor.h"
 #include "tools/command.h"
-#include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -104,60 +105,70 @@ std::vector<Guess> best(const std::vector<double>& probabilities, size_t top) {
 class Classifier {
  public:
   explicit Classifier(const Arguments& arguments)
-      : context_(make_context(arguments)), top_(size_t(arguments.integer("top"))) {
-    graph::BuildOptions options;
-    options.state = state_of(arguments, caffe::TEST);
-    if (arguments.has("output")) options.keep.push_back(arguments.text("output"));
-    const int64_t batch = std::min<int64_t>(kMostAtOnce, int64_t(arguments.operands().size()));
-    net_ = make_frozen_net(with_batch(open_net(arguments.text("model")), batch), options, arguments.texts("weights"),
-                           context_);
+      : top_(size_t(arguments.integer("top"))),
+        batch_(std::min<size_t>(kMostAtOnce, arguments.operands().size())),
+        predictor_(make_predictor(arguments, int64_t(batch_))) {
     find_input(arguments);
-    find_output(arguments.text("output"));
+    check_output();
     if (arguments.has("labels")) read_names(arguments.text("labels"));
   }
 
-  size_t batch() const { return size_t(net_->blob_shape(input_)[0]); }
+  size_t batch() const { return batch_; }
   std::string name_of(int label) const { return names_.empty() ? "" : names_[size_t(label)]; }
 
   void load(size_t slot, const std::string& path) {
-    if (pixels_.empty()) pixels_.resize(size_t(net_->blob_shape(input_).count()));
-    prepare_image(path, to_, pixels_.data() + slot * size_t(to_.channels) * size_t(to_.height) * size_t(to_.width));
+    const size_t size = size_t(to_.channels) * size_t(to_.height) * size_t(to_.width);
+    if (pixels_.values.empty()) pixels_.values.resize(batch_ * size);
+    prepare_image(path, to_, pixels_.values.data() + slot * size);
   }
 
+  /// Of the images in all slots, whether loaded for this call or left from the last: one batch, one plan.
   std::vector<std::vector<Guess>> run() {
-    net_->write_blob(input_, pixels_.data());
-    net_->forward();
-    const std::vector<float> values = net_->read_blob(output_);
+    const Arrays results = predictor_->predict({{input_, pixels_}});
+    const Array& output = results.at(predictor_->outputs()[0]);
     std::vector<std::vector<Guess>> out;
-    for (size_t n = 0; n < batch(); ++n) out.push_back(guess(values.data() + n * classes_));
+    for (size_t n = 0; n < batch_; ++n) out.push_back(guess(output.values.data() + n * classes_));
     return out;
   }
 
  private:
+  static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments, int64_t batch) {
+    PredictorOptions options;
+    options.state = state_of(arguments, caffe::TEST);
+    options.batch = batch;
+    options.threads = make_context(arguments).threads;
+    const auto file = open_net(arguments.text("model"));
+    if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
+      throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
+                        "give the net's deploy prototxt");
+    options.outputs = {find_output(arguments.text("output"), output_names(file, options.state))};
+    return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
+  }
+
+  /// The blob asked for, else the only output, else the one called 'prob'.
+  static std::string find_output(const std::string& wanted, const std::vector<std::string>& outputs) {
+    if (!wanted.empty()) return wanted;
+    if (outputs.size() == 1) return outputs[0];
+    if (std::find(outputs.begin(), outputs.end(), "prob") != outputs.end()) return "prob";
+    throw usage_error("the net has several outputs", "say which: --output=BLOB");
+  }
+
   void find_input(const Arguments& arguments) {
-    const std::vector<std::string> inputs = net_->input_names();
-    if (inputs.size() != 1)
-      throw usage_error(
-          "the net has " + std::to_string(inputs.size()) + " Input blobs, and one is wanted for the image",
-          "give the net's deploy prototxt");
-    input_ = inputs[0];
-    const Shape shape = net_->blob_shape(input_);
+    const auto& [name, shape] = *predictor_->inputs().begin();
+    input_ = name;
     if (shape.axes() != 4 || (shape[1] != 1 && shape[1] != 3))
       throw Error(ExitCode::kNet,
                   "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
     to_ = {int(shape[1]), int(shape[2]), int(shape[3]), channel_means(arguments.text("mean"), int(shape[1])),
            float(arguments.number("scale"))};
+    pixels_.shape = {int64_t(batch_), shape[1], shape[2], shape[3]};
   }
 
-  /// The blob asked for, else the only output, else the one called 'prob'.
-  void find_output(const std::string& wanted) {
-    output_ = wanted;
-    for (const NetOutput& output : net_->outputs())
-      if (wanted.empty() && (net_->outputs().size() == 1 || output.name == "prob")) output_ = output.name;
-    if (output_.empty()) throw usage_error("the net has several outputs", "say which: --output=BLOB");
-    const Shape shape = net_->blob_shape(output_);
-    if (shape.axes() < 1 || shape[0] != int64_t(batch()) || shape.count() == 0)
-      throw Error(ExitCode::kNet, "output '" + output_ + "' has shape " + shape.str() + ": not one row for each image");
+  void check_output() {
+    const std::string& output = predictor_->outputs()[0];
+    const Shape shape = predictor_->output_shape(output);
+    if (shape.axes() < 1 || shape[0] != int64_t(batch_) || shape.count() == 0)
+      throw Error(ExitCode::kNet, "output '" + output + "' has shape " + shape.str() + ": not one row for each image");
     classes_ = size_t(shape.count(1));
   }
 
@@ -170,19 +181,18 @@ class Classifier {
 
   std::vector<Guess> guess(const float* values) {
     if (is_distribution(values, classes_)) return best(std::vector<double>(values, values + classes_), top_);
-    if (!told_) log_warning() << "'" << output_ << "' holds no probabilities: showing its softmax";
+    if (!told_) log_warning() << "'" << predictor_->outputs()[0] << "' holds no probabilities: showing its softmax";
     told_ = true;
     return best(softmax(values, classes_), top_);
   }
 
-  Context context_;
-  size_t top_;
-  std::unique_ptr<Net> net_;
-  std::string input_, output_;
+  size_t top_, batch_;
+  std::unique_ptr<Predictor> predictor_;
+  std::string input_;
   Preparation to_;
   size_t classes_ = 0;
   std::vector<std::string> names_;
-  std::vector<float> pixels_;
+  Array pixels_;
   bool told_ = false;
 };
 

@@ -11,6 +11,7 @@ namespace cortado::tools {
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
                                      const std::vector<std::string>& weights, Context& context) {
   options.backward = false;
+  options.frozen = true;
   std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
   for (const std::string& path : weights) read.push_back(read_weights(path));
   auto net = make_net(std::move(file), options, context);

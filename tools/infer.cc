@@ -1,12 +1,12 @@
-// `cortado infer`: NumPy files through a net, once. Any blob may be an output; asked for ones are kept readable by the
-// plan.
+// `cortado infer`: NumPy files through a net, once. Any blob may be an output; what those asked for do not need is not run.
 #include <iostream>
 #include <map>
 
 #include "core/log.h"
 #include "data/npy.h"
+#include "net/inputs.h"
+#include "net/predictor.h"
 #include "tools/command.h"
-#include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 
@@ -32,35 +32,11 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// Shapes of the blobs that Input layers make, as the file says.
-std::map<std::string, Shape> declared_inputs(const NetFile& file, const caffe::NetState& state) {
-  std::map<std::string, Shape> shapes;
-  for (const caffe::LayerParameter& layer : file.net.layer()) {
-    if (layer.type() != "Input" || !graph::selected(layer, state)) continue;
-    const auto& given = layer.input_param().shape();
-    for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
-      const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
-      shapes[layer.top(i)] = Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
-    }
-  }
-  return shapes;
-}
-
 std::string listed(const std::map<std::string, Shape>& blobs) {
   std::string out;
   for (const auto& [name, shape] : blobs) out += (out.empty() ? "" : ", ") + ("'" + name + "'");
   return out.empty() ? "none" : out;
 }
-
-void check_fit(const std::string& path, const std::string& blob, const Shape& have, const Shape& wanted) {
-  bool fits = have.axes() == wanted.axes();
-  for (int axis = 1; fits && axis < have.axes(); ++axis) fits = have[axis] == wanted[axis];
-  if (fits && have.count() > 0) return;
-  throw Error(ExitCode::kData, path + " has shape " + have.str() + ", and '" + blob + "' takes " + wanted.str(),
-              "only the first extent, the batch, may differ");
-}
-
-using Arrays = std::map<std::string, data::NpyArray>;
 
 Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::string, Shape>& declared) {
   Arrays arrays;
@@ -71,8 +47,8 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
       throw usage_error("--input=" + file.path + ": '" + file.blob + "' is no input of the net",
                         "its inputs: " + listed(declared));
     data::NpyArray array = data::read_npy(file.path);
-    check_fit(file.path, file.blob, array.shape, found->second);
-    arrays[file.blob] = std::move(array);
+    check_input_shape(file.path, file.blob, array.shape, found->second);
+    arrays[file.blob] = {array.shape, std::move(array.values)};
   }
   for (const auto& [name, shape] : declared)
     if (!arrays.contains(name))
@@ -80,51 +56,36 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
   return arrays;
 }
 
-/// The net with its Input layers making what the arrays hold.
-std::shared_ptr<const NetFile> reshaped(std::shared_ptr<const NetFile> file, const Arrays& arrays) {
-  auto changed = std::make_shared<NetFile>(*file);
-  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
-    if (layer.type() != "Input") continue;
-    std::vector<caffe::BlobShape> shapes;
-    for (const std::string& top : layer.top()) {
-      const auto found = arrays.find(top);
-      if (found == arrays.end()) return file;
-      caffe::BlobShape shape;
-      for (const int64_t dim : found->second.shape.dims()) shape.add_dim(dim);
-      shapes.push_back(std::move(shape));
-    }
-    auto* list = layer.mutable_input_param()->mutable_shape();
-    list->Clear();
-    for (caffe::BlobShape& shape : shapes) list->Add(std::move(shape));
+/// The blobs to write, those without a name named.
+std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shared_ptr<const NetFile>& file,
+                                     const caffe::NetState& state) {
+  std::vector<NamedFile> outputs = named_files(arguments.each("output"));
+  if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is missing");
+  for (NamedFile& output : outputs) {
+    if (!output.blob.empty()) continue;
+    const std::vector<std::string> names = output_names(file, state);
+    if (names.size() != 1)
+      throw usage_error("--output=" + output.path + ": the net has several outputs", "say which: BLOB=FILE.npy");
+    output.blob = names[0];
   }
-  return changed;
+  return outputs;
 }
 
 int run_infer(const Arguments& arguments) {
-  graph::BuildOptions options;
+  PredictorOptions options;
   options.state = state_of(arguments, caffe::TEST);
   const auto file = open_net(arguments.text("model"));
-  const Arrays arrays = read_inputs(named_files(arguments.each("input")),
-                                    declared_inputs(*file, graph::merge_states(file->net.state(), options.state)));
-  std::vector<NamedFile> outputs = named_files(arguments.each("output"));
-  if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is missing");
-  for (const NamedFile& output : outputs)
-    if (!output.blob.empty()) options.keep.push_back(output.blob);
-
-  Context context = make_context(arguments);
-  const auto net = make_frozen_net(reshaped(file, arrays), options, arguments.texts("weights"), context);
-  for (NamedFile& output : outputs) {
-    if (!output.blob.empty()) continue;
-    if (net->outputs().size() != 1)
-      throw usage_error("--output=" + output.path + ": the net has several outputs", "say which: BLOB=FILE.npy");
-    output.blob = net->outputs()[0].name;
-  }
-  for (const auto& [blob, array] : arrays) net->write_blob(blob, array.values.data());
-  net->forward();
+  const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
+  const std::vector<NamedFile> outputs = named_outputs(arguments, file, options.state);
+  for (const NamedFile& output : outputs) options.outputs.push_back(output.blob);
+  if (!inputs.empty() && inputs.begin()->second.shape.axes() > 0) options.batch = inputs.begin()->second.shape[0];
+  options.threads = make_context(arguments).threads;
+  Predictor predictor(file, arguments.texts("weights"), options);
+  const Arrays results = predictor.predict(inputs);
   for (const NamedFile& output : outputs) {
-    const Shape shape = net->blob_shape(output.blob);
-    data::write_npy(output.path, shape, net->read_blob(output.blob).data());
-    log_info() << output.blob << " " << shape.str() << " -> " << output.path;
+    const Array& array = results.at(output.blob);
+    data::write_npy(output.path, array.shape, array.values.data());
+    log_info() << output.blob << " " << array.shape.str() << " -> " << output.path;
   }
   return 0;
 }

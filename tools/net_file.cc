@@ -60,6 +60,13 @@ std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, i
   return changed;
 }
 
+std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state) {
+  graph::BuildOptions options;
+  options.state = state;
+  options.open_data = false;
+  return graph::build(std::move(file), options).output_names();
+}
+
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
   graph::Graph graph = graph::build(std::move(file), options);
   graph::run_passes(graph, "infer_shapes");

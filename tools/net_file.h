@@ -17,6 +17,9 @@ std::shared_ptr<const NetFile> open_net(const std::string& path);
 /// The net with `batch` as the first extent of what its Input, DummyData and data layers make; 0 leaves it as it is.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);
 
+/// The blobs that no layer reads, in alphabetical order.
+std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state);
+
 /// The graph after infer_shapes: every layer and blob of the file is still there by its own name.
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options);
 

@@ -42,6 +42,9 @@ int run_plan(const Arguments& arguments) {
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
+  options.frozen = arguments.on("frozen");
+  if (options.frozen && options.backward)
+    throw usage_error("--frozen is for nets that do not train", "it goes with --phase=TEST");
   options.open_data = !arguments.on("no-data");
   options.transient_gradients = true;
   options.recompute = arguments.on("recompute");
@@ -91,6 +94,7 @@ Command plan_command() {
              .fallback = "0",
              .least = 0,
              .most = 1 << 24},
+            {.name = "frozen", .help = "as infer and classify run it: the weights never change"},
             {.name = "no-data", .help = "do not open datasets"},
             tune_flag(),
             recompute_flag()},
@@ -100,6 +104,8 @@ Command plan_command() {
       .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST",
                     "every step, its algorithm and its memory"},
                    {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
+                   {"cortado plan models/resnet50/deploy.prototxt --phase=TEST --frozen --after=fuse",
+                    "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
                    {"cortado plan --passes", "the passes in order"}},
       .run = run_plan};
 }

@@ -144,6 +144,7 @@ int run_time(const Arguments& arguments) {
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
   options.recompute = arguments.on("recompute");
+  options.frozen = phase_of(arguments) == caffe::TEST;
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   const auto net =
       make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);

@@ -6,10 +6,13 @@ namespace cortado::graph {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
+      {"drop_dead", "what no wanted blob needs goes", drop_dead},
       {"infer_shapes", "shapes of values and weights", infer_shapes},
       {"share_weights", "weights of one name become one", share_weights},
       {"mark_backward", "which gradients are wanted", mark_backward},
       {"sum_gradients", "values with several gradients are split", sum_gradients},
+      {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
+      {"fuse_sums", "frozen: a sum goes into the convolution before it", fuse_sums, true},
       {"fuse", "layers take over their followers", fuse, true},
       {"hand_masks", "max pooling does the mask of a ReLU before it", hand_masks, true},
       {"choose_layouts", "blocked or plain storage, reorders between", choose_layouts},

@@ -59,6 +59,7 @@ class Gemm final : public ConvKernel {
       : s_(request.shape),
         direction_(direction),
         relu_(request.relu),
+        sum_(request.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
         places_(s_.h.out() * s_.w.out()),
         rows_(s_.c / s_.groups * s_.h.kernel * s_.w.kernel),
@@ -89,9 +90,10 @@ class Gemm final : public ConvKernel {
     x = x_.load(context, x, scratch);
     w = load_w(context, w, scratch);
     float* out = y_.target(y, scratch);
+    if (sum_) y_.load(context, y, scratch);
     each_group([&](int64_t group, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
-      gemm(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at);
+      gemm(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at, sum_ ? 1.0f : 0.0f);
       finish(context, bias ? bias + group * filters_ : nullptr, out + y_at);
     });
     y_.store(context, y, scratch);
@@ -210,7 +212,7 @@ class Gemm final : public ConvKernel {
 
   ConvShape s_;
   ConvDirection direction_;
-  bool relu_;
+  bool relu_, sum_;
   WeightFormat format_;
   int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group
   PlainCopy x_, y_;

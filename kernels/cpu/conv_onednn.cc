@@ -57,13 +57,12 @@ struct Problem {
 /// oneDNN's own im2col counts as slow: ours is another candidate.
 bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find("gemm:jit") == std::string::npos; }
 
-dnnl::primitive_attr forward_attributes(bool relu) {
+dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
   dnnl::primitive_attr attributes = user_scratchpad();
-  if (relu) {
-    dnnl::post_ops after;
-    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attributes.set_post_ops(after);
-  }
+  dnnl::post_ops after;
+  if (request.sum) after.append_sum(1.0f);
+  if (request.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  attributes.set_post_ops(after);
   return attributes;
 }
 
@@ -143,8 +142,9 @@ class OneDnnForward final : public OneDnn {
 
   bool prepare(const Library& lib, std::string& why) {
     const Problem& p = problem_;
+    if (request_.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, [&](const Desc& w) {
-      return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_.relu));
+      return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
     });
     if (!pd) return false;
     const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();

@@ -112,6 +112,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       : Base(request),
         to_x_(to_x),
         relu_(request.relu && !to_x),
+        sum_(request.sum && !to_x),
         from_(to_x ? y_ : x_),
         to_(to_x ? x_ : y_),
         pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
@@ -228,6 +229,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       Lanes frequencies[kSize][kSize], y[kOutputs][kOutputs];
       out.load_at(row, block, frequencies);
       Transform::contract_output(frequencies, y);
+      const Plane<float> plane = to_.plane(to_x_ ? io.dx : io.y, grid_.image(tile), at);
+      if (sum_) add_tile(plane, grid_.h(tile), grid_.w(tile), y);
 #pragma GCC unroll 8
       for (auto& line : y)
 #pragma GCC unroll 8
@@ -235,11 +238,11 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
           value += bias;
           if (relu_) value = larger(value, Lanes{});
         }
-      store_tile(to_.plane(to_x_ ? io.dx : io.y, grid_.image(tile), at), grid_.h(tile), grid_.w(tile), y);
+      store_tile(plane, grid_.h(tile), grid_.w(tile), y);
     }
   }
 
-  bool to_x_, relu_;
+  bool to_x_, relu_, sum_;
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;

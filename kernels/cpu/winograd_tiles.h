@@ -34,6 +34,18 @@ template <int kSize>
     }
 }
 
+/// tile += what the plane holds there.
+template <int kSize>
+[[gnu::always_inline]] inline void add_tile(const Plane<float>& plane, int64_t h, int64_t w,
+                                            Lanes (&tile)[kSize][kSize]) {
+  Lanes old[kSize][kSize];
+  load_tile(Plane<const float>{plane.data, plane.height, plane.width}, h, w, old);
+#pragma GCC unroll 8
+  for (int i = 0; i < kSize; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < kSize; ++j) tile[i][j] += old[i][j];
+}
+
 template <int kSize>
 [[gnu::always_inline]] inline void store_tile(const Plane<float>& plane, int64_t h, int64_t w,
                                               const Lanes (&tile)[kSize][kSize]) {

@@ -1,0 +1,53 @@
+// Where the caller said which blobs it wants and no others (BuildOptions::only_kept), what does not lead to one of them goes:
+// nodes and the layers they stand for. Features out of the middle of a net cost what lies before them.
+
+#include "graph/passes/passes.h"
+
+namespace cortado::graph {
+
+namespace {
+
+std::vector<bool> nodes_that_matter(const Graph& graph) {
+  std::vector<bool> wanted(graph.values.size()), matters(graph.nodes.size());
+  for (size_t v = 0; v < wanted.size(); ++v) wanted[v] = graph.values[v].kept;
+  for (size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    for (const ValueId id : node.y) matters[n] = matters[n] || wanted[size_t(id)];
+    if (matters[n])
+      for (const ValueId id : node.x) wanted[size_t(id)] = true;
+  }
+  return matters;
+}
+
+/// Leaves the layers that a node stands for, under new numbers.
+void drop_layers(Graph& graph) {
+  std::vector<bool> lives(graph.layers.size());
+  for (const Node& node : graph.nodes)
+    for (const int source : node.sources) lives[size_t(source)] = true;
+  std::vector<SourceLayer> left;
+  std::vector<int> number;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    number.push_back(int(left.size()));
+    if (lives[i]) left.push_back(std::move(graph.layers[i]));
+    else graph.dropped.push_back(graph.layers[i].config->name());
+  }
+  graph.layers = std::move(left);
+  for (Node& node : graph.nodes)
+    for (int& source : node.sources) source = number[size_t(source)];
+}
+
+}  // namespace
+
+void drop_dead(Graph& graph) {
+  if (!graph.options.only_kept) return;
+  const std::vector<bool> matters = nodes_that_matter(graph);
+  std::vector<Node> nodes;
+  for (size_t n = 0; n < graph.nodes.size(); ++n)
+    if (matters[n]) nodes.push_back(std::move(graph.nodes[n]));
+  graph.nodes = std::move(nodes);
+  drop_layers(graph);
+  index_readers(graph);
+  std::erase_if(graph.names, [&](const auto& name) { return graph.values[size_t(name.second)].producer < 0; });
+}
+
+}  // namespace cortado::graph

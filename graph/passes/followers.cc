@@ -1,0 +1,29 @@
+#include "graph/passes/followers.h"
+
+namespace cortado::graph {
+
+NodeId only_follower(const Graph& graph, const Node& node) {
+  if (node.y.size() != 1) return -1;
+  const Value& value = graph.values[size_t(node.y[0])];
+  if (value.kept || !value.shape_known || value.readers.size() != 1) return -1;
+  const NodeId next = value.readers[0].node;
+  return graph.nodes[size_t(next)].y.size() == 1 ? next : -1;
+}
+
+void merge(Node& node, Node& next) {
+  node.name += "+" + next.name;
+  node.type += "+" + next.type;
+  node.sources.insert(node.sources.end(), next.sources.begin(), next.sources.end());
+  node.w.insert(node.w.end(), next.w.begin(), next.w.end());
+  node.wants_dw.insert(node.wants_dw.end(), next.wants_dw.begin(), next.wants_dw.end());
+  node.runs_backward = node.runs_backward || next.runs_backward;
+  node.y = next.y;
+  next.layer.reset();
+}
+
+void remove_merged(Graph& graph) {
+  std::erase_if(graph.nodes, [](const Node& node) { return node.layer == nullptr; });
+  index_readers(graph);
+}
+
+}  // namespace cortado::graph

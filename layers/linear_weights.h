@@ -1,0 +1,38 @@
+#pragma once
+
+// The weights of a layer that is linear in them (w and perhaps a bias) on their way to its kernel. Usually that is no way
+// at all: they are stored as the kernel wants them. In a frozen net there are two reasons to derive others and keep both:
+//   - followers were folded in: w' = scale w, b' = scale b + shift for each output channel
+//   - another net owns the weights and stores them otherwise than this kernel likes
+
+#include "layers/layer.h"
+
+namespace cortado {
+
+class LinearWeights {
+ public:
+  /// Takes over the follower behind what was folded before. Its weights come behind those that are there.
+  void fold(const ChannelAffine& follower) { folded_.push_back(follower); }
+  bool folds() const { return !folded_.empty(); }
+
+  /// The format that a kernel has to accept; nothing where it may choose. To be asked before the kernel is made.
+  static std::optional<kernels::WeightFormat> fixed_format(const PrepareRequest& request);
+
+  /// Settles the formats in `needs` for a kernel that wants `kernel`. `own_bias`: the layer's own w are two, not one.
+  /// `channels_first`: the output channels are the first axis of w, else the last.
+  void prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias, bool channels_first,
+               LayerNeeds& needs);
+
+  void derive(Context& context, const Operands& io) const;
+  const float* w(const Operands& io) const;     ///< in the kernel's format
+  const float* bias(const Operands& io) const;  ///< null where there is none
+
+ private:
+  void fold_into(float* w, float* bias, const Operands& io) const;
+
+  std::vector<ChannelAffine> folded_;
+  kernels::WeightFormat stored_, kernel_;
+  bool own_bias_ = false, channels_first_ = true, derives_ = false;
+};
+
+}  // namespace cortado

@@ -1,0 +1,39 @@
+#include "net/derived_weights.h"
+
+namespace cortado {
+
+namespace {
+
+size_t aligned(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
+
+}  // namespace
+
+std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(const std::string& node,
+                                                             const std::vector<kernels::WeightFormat>& formats) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const std::weak_ptr<Entry>& known) { return known.expired(); });
+  for (const std::weak_ptr<Entry>& known : entries_)
+    if (const auto entry = known.lock(); entry && entry->node == node && entry->formats == formats) return entry;
+  auto fresh = std::make_shared<Entry>();
+  fresh->node = node;
+  fresh->formats = formats;
+  size_t bytes = 0;
+  for (const kernels::WeightFormat& format : formats) bytes += aligned(format.bytes());
+  fresh->arena = Arena(bytes);
+  std::byte* part = fresh->arena.data();
+  for (const kernels::WeightFormat& format : formats) {
+    fresh->parts.push_back(part);
+    part += aligned(format.bytes());
+  }
+  entries_.push_back(fresh);
+  return fresh;
+}
+
+void DerivedWeights::refresh(Entry& entry, const std::function<void()>& make) {
+  const std::lock_guard lock(mutex_);
+  if (entry.version == version_) return;
+  make();
+  entry.version = version_;
+}
+
+}  // namespace cortado

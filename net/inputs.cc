@@ -1,0 +1,40 @@
+#include "net/inputs.h"
+
+#include <algorithm>
+
+#include "graph/graph.h"
+
+namespace cortado {
+
+std::map<std::string, Shape> declared_inputs(const NetFile& file, const caffe::NetState& state) {
+  const caffe::NetState merged = graph::merge_states(file.net.state(), state);
+  std::map<std::string, Shape> shapes;
+  for (const caffe::LayerParameter& layer : file.net.layer()) {
+    if (layer.type() != "Input" || !graph::selected(layer, merged)) continue;
+    const auto& given = layer.input_param().shape();
+    for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
+      const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
+      shapes[layer.top(i)] = Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
+    }
+  }
+  return shapes;
+}
+
+std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>& file,
+                                           const std::map<std::string, Shape>& shapes) {
+  auto changed = std::make_shared<NetFile>(*file);
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
+    if (layer.type() != "Input") continue;
+    google::protobuf::RepeatedPtrField<caffe::BlobShape> list;
+    for (const std::string& top : layer.top()) {
+      const auto found = shapes.find(top);
+      if (found == shapes.end()) break;
+      caffe::BlobShape& shape = *list.Add();
+      for (const int64_t dim : found->second.dims()) shape.add_dim(dim);
+    }
+    if (list.size() == layer.top_size()) layer.mutable_input_param()->mutable_shape()->Swap(&list);
+  }
+  return changed;
+}
+
+}  // namespace cortado

@@ -1,0 +1,166 @@
+#include "net/predictor.h"
+
+#include <algorithm>
+
+#include "core/threads.h"
+#include "net/inputs.h"
+
+namespace cortado {
+
+namespace {
+
+/// Nets waiting for requests, the weights' owner among them: more are given up, the longest unused first.
+constexpr size_t kMostIdle = 16;
+
+std::string listed(const std::map<std::string, Shape>& blobs) {
+  std::string out;
+  for (const auto& [name, shape] : blobs) out += (out.empty() ? "'" : ", '") + name + "' " + shape.str();
+  return out.empty() ? "it has none" : out;
+}
+
+std::vector<std::string> names_of(const std::map<std::string, Shape>& blobs) {
+  std::vector<std::string> names;
+  for (const auto& [name, shape] : blobs) names.push_back(name);
+  return names;
+}
+
+/// The blobs of Input layers that something reads or the user wants.
+std::vector<std::string> inputs_read(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::Node& node : graph.nodes)
+    for (const graph::ValueId id : node.y)
+      if (const graph::Value& value = graph.values[size_t(id)]; node.type == "Input" && (value.kept || !value.readers.empty()))
+        names.push_back(value.name);
+  return names;
+}
+
+}  // namespace
+
+void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted) {
+  bool fits = have.axes() == wanted.axes();
+  for (int axis = 1; fits && axis < have.axes(); ++axis) fits = have[axis] == wanted[axis];
+  if (fits && have.count() > 0) return;
+  throw Error(ExitCode::kData, what + " has shape " + have.str() + ", and '" + blob + "' takes " + wanted.str(),
+              "only the first extent, the batch, may differ");
+}
+
+/// All that one request at a time needs besides the weights.
+struct Predictor::Worker {
+  Shapes shapes;
+  Context context;
+  std::unique_ptr<Net> net;
+};
+
+Predictor::Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options)
+    : Predictor(std::make_shared<const NetFile>(read_net(model)), weights, std::move(options)) {}
+
+Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
+                     PredictorOptions options)
+    : file_(std::move(model)), options_(std::move(options)) {
+  if (options_.threads == 0) options_.threads = default_threads();
+  if (!options_.state.has_phase()) options_.state.set_phase(caffe::TEST);
+  inputs_ = declared_inputs(*file_, options_.state);
+  load(weights);
+  needed_ = inputs_read(owner_->net->plan().graph);
+  outputs_ = options_.outputs;
+  if (outputs_.empty())
+    for (const NetOutput& output : owner_->net->outputs()) outputs_.push_back(output.name);
+  idle_.push_back(owner_);
+}
+
+Predictor::~Predictor() = default;
+
+void Predictor::load(const std::vector<std::string>& weights) {
+  std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
+  for (const std::string& path : weights) read.push_back(read_weights(path));
+  Shapes shapes = inputs_;
+  for (auto& [name, shape] : shapes)
+    if (options_.batch > 0 && shape.axes() > 0) {
+      std::vector<int64_t> dims = shape.dims();
+      dims[0] = options_.batch;
+      shape = Shape(dims);
+    }
+  owner_ = make_worker(shapes);
+  if (weights.empty() && !owner_->net->plan().graph.weights.empty())
+    throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
+                "random ones tell nothing: name a .caffemodel (--weights=FILE)");
+  for (size_t i = 0; i < read.size(); ++i) owner_->net->load_weights(read[i], weights[i]);
+}
+
+Arrays Predictor::predict(const Arrays& inputs) {
+  const std::shared_ptr<Worker> worker = take(shapes_of(inputs));
+  const struct Lease {
+    Predictor& pool;
+    const std::shared_ptr<Worker>& worker;
+    ~Lease() { pool.give_back(worker); }
+  } lease{*this, worker};
+  Net& net = *worker->net;
+  use_threads(options_.threads);
+  for (const std::string& name : needed_) net.write_blob(name, inputs.at(name).values.data());
+  net.forward();
+  Arrays out;
+  for (const std::string& name : outputs_) out[name] = {net.blob_shape(name), net.read_blob(name)};
+  return out;
+}
+
+Shape Predictor::output_shape(const std::string& output) const { return owner_->net->blob_shape(output); }
+
+Predictor::Shapes Predictor::shapes_of(const Arrays& inputs) const {
+  Shapes shapes = inputs_;
+  for (const auto& [name, array] : inputs) {
+    const auto declared = inputs_.find(name);
+    if (declared == inputs_.end()) {
+      const std::string meant = did_you_mean(name, names_of(inputs_));
+      throw Error(ExitCode::kUsage, "'" + name + "' is no input of the net",
+                  meant.empty() ? "its inputs: " + listed(inputs_) : meant);
+    }
+    check_input_shape("the array", name, array.shape, declared->second);
+    if (int64_t(array.values.size()) != array.shape.count())
+      throw Error(ExitCode::kData, "the array for '" + name + "' has " + std::to_string(array.values.size()) +
+                                       " values, and its shape " + array.shape.str() + " takes " +
+                                       std::to_string(array.shape.count()));
+    shapes[name] = array.shape;
+  }
+  for (const std::string& name : needed_)
+    if (!inputs.contains(name))
+      throw Error(ExitCode::kUsage, "input '" + name + "' is missing", "the net's inputs: " + listed(inputs_));
+  return shapes;
+}
+
+std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) {
+  graph::BuildOptions build;
+  build.state = options_.state;
+  build.backward = false;
+  build.frozen = true;
+  build.keep = options_.outputs;
+  build.only_kept = !build.keep.empty();
+  auto worker = std::make_shared<Worker>();
+  worker->shapes = shapes;
+  worker->context = Context(options_.threads);
+  use_threads(options_.threads);
+  worker->net = make_net(with_inputs(file_, shapes), build, worker->context, owner_ ? owner_->net.get() : nullptr);
+  return worker;
+}
+
+std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
+                                    [&](const std::shared_ptr<Worker>& worker) { return worker->shapes == shapes; });
+    if (found != idle_.rend()) {
+      std::shared_ptr<Worker> worker = *found;
+      idle_.erase(std::next(found).base());
+      return worker;
+    }
+  }
+  return make_worker(shapes);
+}
+
+void Predictor::give_back(std::shared_ptr<Worker> worker) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(worker));
+  if (idle_.size() <= kMostIdle) return;
+  idle_.erase(idle_[0] == owner_ ? idle_.begin() + 1 : idle_.begin());
+}
+
+}  // namespace cortado

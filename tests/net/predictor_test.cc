@@ -1,0 +1,147 @@
+// Concurrent requests, other batches, and the mistakes that a caller can make.
+
+#include "net/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+
+namespace cortado {
+namespace {
+
+const char* const kNet = R"(
+  name: "small"
+  layer { name: "in" type: "Input" top: "data" top: "other" input_param { shape { dim: 1 dim: 16 dim: 6 dim: 6 } shape { dim: 1 dim: 3 } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
+  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
+  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+  layer { name: "both" type: "Eltwise" bottom: "fc" bottom: "other" top: "both" }
+  layer { name: "prob" type: "Softmax" bottom: "both" top: "prob" }
+)";
+
+std::shared_ptr<const NetFile> small_net() {
+  return std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt"));
+}
+
+/// The path of weights for the net.
+std::string weights_of(const std::shared_ptr<const NetFile>& file, const std::string& name) {
+  Context context(1);
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  const std::string path = testing::TempDir() + "/" + name + ".caffemodel";
+  write_weights(path, make_net(file, options, context)->to_proto());
+  return path;
+}
+
+Array drawn(const Shape& shape, uint64_t seed) {
+  RandomStream random(seed);
+  Array array{shape, std::vector<float>(size_t(shape.count()))};
+  for (float& v : array.values) v = float(random.normal());
+  return array;
+}
+
+Arrays request(int64_t batch, uint64_t seed) {
+  return {{"data", drawn({batch, 16, 6, 6}, seed)}, {"other", drawn({batch, 3}, seed + 100)}};
+}
+
+class PredictorTest : public testing::Test {
+ protected:
+  std::shared_ptr<const NetFile> file_ = small_net();
+  std::vector<std::string> weights_ = {weights_of(file_, "predictor_test")};
+};
+
+TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
+  Predictor alone(file_, weights_, {.threads = 2}), shared(file_, weights_, {.threads = 2});
+  std::vector<std::vector<float>> expected;
+  for (uint64_t seed = 0; seed < 8; ++seed)
+    expected.push_back(alone.predict(request(1 + int64_t(seed % 3), seed)).at("prob").values);
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < 40; ++i) {
+        const uint64_t seed = (i + t) % 8;
+        wrong[t] += shared.predict(request(1 + int64_t(seed % 3), seed)).at("prob").values != expected[seed];
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4));
+}
+
+TEST_F(PredictorTest, rows_of_a_batch_are_what_they_are_alone) {
+  Predictor predictor(file_, weights_);
+  const Arrays all = request(5, 1);
+  const std::vector<float> together = predictor.predict(all).at("prob").values;
+  ASSERT_EQ(together.size(), 15u);
+  for (size_t n = 0; n < 5; ++n) {
+    Arrays one = request(1, 0);
+    for (auto& [name, array] : one)
+      std::copy_n(all.at(name).values.begin() + int64_t(n * array.values.size()), array.values.size(), array.values.begin());
+    const std::vector<float> row = predictor.predict(one).at("prob").values;
+    for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(row[k], together[n * 3 + k], 1e-5);
+  }
+}
+
+TEST_F(PredictorTest, more_shapes_than_are_kept_still_work) {
+  Predictor predictor(file_, weights_, {.threads = 1});
+  const std::vector<float> first = predictor.predict(request(1, 7)).at("prob").values;
+  for (int64_t batch = 2; batch < 30; ++batch)
+    EXPECT_EQ(predictor.predict(request(batch, 7)).at("prob").shape, (Shape{batch, 3}));
+  EXPECT_EQ(predictor.predict(request(1, 7)).at("prob").values, first);
+}
+
+TEST_F(PredictorTest, any_blob_may_be_an_output_and_needs_its_own_inputs_only) {
+  Predictor all(file_, weights_), features(file_, weights_, {.outputs = {"fc", "c0"}});
+  const Arrays got = features.predict({{"data", request(2, 3).at("data")}});
+  ASSERT_EQ(got.size(), 2u);
+  EXPECT_EQ(got.at("fc").shape, (Shape{2, 3}));
+  EXPECT_EQ(got.at("c0").shape, (Shape{2, 32, 6, 6}));
+  EXPECT_EQ(all.outputs(), std::vector<std::string>{"prob"});
+}
+
+void expect_error(const std::function<void()>& call, ExitCode code, const std::string& words) {
+  try {
+    call();
+    ADD_FAILURE() << "no error: " << words;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(PredictorTest, mistakes_are_told_with_a_way_out) {
+  Predictor predictor(file_, weights_);
+  Arrays misnamed = request(1, 1), narrow = misnamed, short_of = misnamed, missing = misnamed;
+  misnamed["dat"] = misnamed["data"];
+  narrow["data"] = drawn({1, 16, 6, 5}, 1);
+  short_of["data"].values.pop_back();
+  missing.erase("other");
+  expect_error([&] { predictor.predict(misnamed); }, ExitCode::kUsage, "did you mean 'data'");
+  expect_error([&] { predictor.predict(narrow); }, ExitCode::kData, "only the first extent");
+  expect_error([&] { predictor.predict(short_of); }, ExitCode::kData, "575 values");
+  expect_error([&] { predictor.predict(missing); }, ExitCode::kUsage, "'other' is missing");
+  expect_error([&] { Predictor(file_, weights_, {.outputs = {"prb"}}); }, ExitCode::kUsage, "did you mean 'prob'");
+  expect_error([&] { Predictor(file_, {}); }, ExitCode::kUsage, "no weights are given");
+  EXPECT_EQ(predictor.predict(request(1, 1)).at("prob").shape, (Shape{1, 3}));  // none of it did harm
+}
+
+TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
+  const std::string model = CORTADO_SOURCE_DIR "/models/lenet/deploy.prototxt", out = testing::TempDir() + "/example.txt";
+  const std::string weights = weights_of(std::make_shared<const NetFile>(read_net(model)), "example");
+  const std::string line = "'" CORTADO_EXAMPLE "' '" + model + "' '" + weights + "' > '" + out + "'";
+  ASSERT_EQ(std::system(line.c_str()), 0);
+  EXPECT_EQ(read_file(out), "prob 1x10\n");
+}
+
+}  // namespace
+}  // namespace cortado
