@@ -123,7 +123,7 @@ TEST(FrozenNet, is_as_small_as_it_can_be) {
   options.frozen = true;
   const auto net = make(small_net(), context, options);
   std::string types;
-  for (size_t i = 0; i < net->forward_steps(); ++i) types += net->node_of(false, i).type + "\n";
+  for (const graph::Step& step : net->plan().forward) types += net->plan().graph.nodes[size_t(step.node)].type + "\n";
   for (const char* gone : {"\nBatchNorm", "\nScale", "\nBias", "\nEltwise", "\nReLU"})
     EXPECT_EQ(types.find(gone), std::string::npos) << types;
 }
