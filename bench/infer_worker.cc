@@ -9,56 +9,55 @@
 #include <chrono>
 
 #include "bench/worker.h"
-#include "core/threads.h"
-#include "net/net.h"
-#include "proto/weights_file.h"
+#include "graph/passes/passes.h"
+#include "net/predictor.h"
 
 namespace cortado::bench {
 
 namespace {
 
-/// The one place that knows how a net is made and asked for inference.
+/// A Predictor, and the one input and output that classifiers have.
 class Engine {
  public:
-  Engine(const std::string& net, const std::string& weights, int threads) : context_(threads) {
-    use_threads(threads);
-    graph::BuildOptions options;
-    options.state.set_phase(caffe::TEST);
-    options.backward = false;
-    net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
-    net_->load_weights(read_weights(weights), weights);
-    output_.resize(size_t(net_->outputs()[0].shape.count()));
+  Engine(const std::string& net, const std::string& weights, const std::vector<float>& data, int threads)
+      : predictor_(net, {weights}, {.threads = threads}) {
+    const auto& [name, shape] = *predictor_.inputs().begin();
+    inputs_[name] = {shape, data};
   }
 
-  const std::vector<float>& run(const std::vector<float>& data) {
-    net_->write_blob("data", data.data());
-    net_->forward();
-    net_->read_blob_to(net_->outputs()[0].value, output_.data());
-    return output_;
+  const std::vector<float>& run() {
+    outputs_ = predictor_.predict(inputs_);
+    return outputs_.begin()->second.values;
   }
-
-  double flops() const { return flops_of_pass(net_->plan().graph); }
 
  private:
-  Context context_;
-  std::unique_ptr<Net> net_;
-  std::vector<float> output_;
+  Predictor predictor_;
+  Arrays inputs_, outputs_;
 };
+
+/// Of one pass over the net as its file has it.
+double flops_of(const std::string& net) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net(net)), options);
+  graph::run_passes(graph, "infer_shapes");
+  return flops_of_pass(graph);
+}
 
 void run(const std::vector<std::string>& args) {
   const int threads = std::stoi(args[3]);
-  Engine engine(args[0], args[1], threads);
-  const std::vector<float> data = read_floats(args[2]);
+  Engine engine(args[0], args[1], read_floats(args[2]), threads);
   const auto request = [&] {
     const auto start = std::chrono::steady_clock::now();
-    engine.run(data);
+    engine.run();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   const auto write_output = [&](const std::string& path) {
-    write_floats(path, engine.run(data));
+    write_floats(path, engine.run());
     return std::string("0");
   };
-  serve("Cortado", engine.flops(), threads,
+  serve("Cortado", flops_of(args[0]), threads,
         {{"step", [&](const std::string& count) { return timed_runs(std::stoi(count), request); }},
          {"output", write_output}});
 }
