@@ -43,6 +43,7 @@ struct ConvRequest {
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
+  bool frozen = false;                                   ///< w is set once and never read back: any storage will do
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
   bool sum = false;                                      ///< forward adds to what y holds, before the ReLU
 };

@@ -58,6 +58,7 @@ std::string problem_of(const ConvRequest& request, ConvDirection direction, cons
   if (request.bias) out << " bias";
   if (request.relu) out << " relu";
   if (request.sum) out << " sum";
+  if (request.frozen) out << " frozen";
   if (request.w_format) out << " weights " << request.w_format->name();
   out << " threads " << context.threads;
   return out.str();

@@ -21,6 +21,8 @@ class WeightFormat {
     virtual int64_t bytes() const = 0;
     virtual bool equals(const Opaque& other) const = 0;
     virtual std::string name() const = 0;
+    /// Whether to_plain() gives back what from_plain() got. False: it must not be called.
+    virtual bool reversible() const { return true; }
     virtual void to_plain(Context& context, const void* stored, float* plain) const = 0;
     /// Writes every stored byte: padding becomes zero.
     virtual void from_plain(Context& context, const float* plain, void* stored) const = 0;
@@ -37,6 +39,7 @@ class WeightFormat {
   const Shape& shape() const { return shape_; }
   bool is_plain() const { return opaque_ == nullptr; }
   bool is_blocked16() const;
+  bool is_reversible() const { return !opaque_ || opaque_->reversible(); }
   const Opaque* opaque() const { return opaque_.get(); }
   int64_t bytes() const;  ///< stored, padding included; a multiple of 4
   std::string name() const { return opaque_ ? opaque_->name() : "plain"; }

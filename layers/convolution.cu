@@ -111,6 +111,7 @@ class ConvolutionLayer : public Layer {
                               .backward_data = false,
                               .backward_weights = wants_dw};
     conv.sum = sum_;
+    conv.frozen = request.frozen;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;

@@ -15,8 +15,8 @@ void LinearWeights::prepare(const PrepareRequest& request, const kernels::Weight
   channels_first_ = channels_first;
   kernel_ = kernel;
   stored_ = request.fixed_weight_formats ? request.w_formats[0]
-            : folds()                    ? kernels::WeightFormat(request.w[0].shape)
-                                         : kernel;
+            : folds() || !kernel.is_reversible() ? kernels::WeightFormat(request.w[0].shape)
+                                                 : kernel;
   derives_ = folds() || !(stored_ == kernel_);
   needs.w_formats = {stored_};
   for (size_t i = 1; i < request.w.size(); ++i) needs.w_formats.emplace_back(request.w[i].shape);

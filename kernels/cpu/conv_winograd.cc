@@ -13,6 +13,7 @@
 #include "core/threads.h"
 #include "kernels/conv.h"
 #include "kernels/cpu/winograd.h"
+#include "kernels/cpu/winograd_filters.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "kernels/scratch.h"
 
@@ -22,8 +23,6 @@ namespace {
 constexpr int64_t kCacheBytes = 1 << 20;   ///< of one core, for what a chunk works on
 constexpr int64_t kSharedBytes = 32 << 20;  ///< for spectra that all threads work on
 constexpr int64_t kLargeWeights = 12 << 20;   ///< spectra of more bytes are read once
-
-int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
 
 /// One side of the convolution: a blocked tensor's channels of each group.
 struct Side {
@@ -108,8 +107,10 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
 
  public:
-  WinogradForward(const ConvRequest& request, bool to_x, int threads)
+  /// `stored`: the weights are a SpectrumStorage.
+  WinogradForward(const ConvRequest& request, bool to_x, bool stored, int threads)
       : Base(request),
+        stored_(stored),
         to_x_(to_x),
         relu_(request.relu && !to_x),
         sum_(request.sum && !to_x),
@@ -117,23 +118,29 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
         to_(to_x ? x_ : y_),
         pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
         pad_w_(to_x ? kTaps - 1 - shape_.w.pad : shape_.w.pad),
-        grid_(shape_.n, to_.height, to_.width) {
+        grid_(shape_.n, to_.height, to_.width),
+        filters_(shape_.groups, from_.blocks(), to_.blocks(), to_x) {
     const int64_t row = kFrequencies * (from_.blocks() + to_.blocks()) * kLanes * int64_t(sizeof(float));
-    const int64_t weights = Spectra::bytes(from_.blocks() * kLanes, to_.blocks());
+    const int64_t weights = filters_.group_bytes();
     const bool shared = weights > kLargeWeights && threads > 1;
     teams_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
     // Weights that do not stay in the cache beside the chunk are read again for each one: few chunks then.
     const int64_t rows = shared ? kSharedBytes / row
                                 : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
     chunk_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, (grid_.tiles + teams_ - 1) / teams_));
-    weights_ = layout_.add(shape_.groups * weights);
+    if (!stored_) weights_ = layout_.add(filters_.bytes());
     for (int64_t i = 0; i < teams_; ++i)
       spectra_.push_back({layout_.add(Spectra::bytes(chunk_, from_.blocks())),
                           layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
   }
 
+  WeightFormat weight_format() const override {
+    if (!stored_) return Base::weight_format();
+    return WeightFormat(shape_.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(shape_));
+  }
+
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    transform_weights(context, io.w, scratch);
+    if (!stored_) filters_.run(context, io.w, part(scratch, weights_));
     if (teams_ == 1) return run_tiles(&context, 0, grid_.tiles, io, spectra_[0], scratch);
     parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
       for (int64_t team = first; team < last; ++team)
@@ -147,52 +154,13 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     int64_t from, to;
   };
 
-  /// The weights' spectrum of a group: rows are channels of `from`, columns those of `to`.
-  Spectra weights(void* scratch, int64_t group) const {
-    const int64_t rows = from_.blocks() * kLanes, bytes = Spectra::bytes(rows, to_.blocks());
-    return {part(scratch, weights_ + group * bytes), rows, to_.blocks()};
-  }
-
-  void transform_weights(Context& context, const float* w, void* scratch) {
-    const int64_t pairs = from_.blocks() * to_.blocks();
-    parallel_ranges(context, shape_.groups * pairs, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t group = i / pairs, to = i % pairs / from_.blocks(), from = i % from_.blocks();
-        const float* block = w + (to_x_ ? this->weight_block(group, from, to) : this->weight_block(group, to, from));
-        const Spectra spectrum = weights(scratch, group);
-        if (to_x_)
-          transform_turned(block, spectrum, from, to);
-        else
-          transform_block(block, spectrum, from, to);
-      }
-    });
-  }
-
-  static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
-    for (int64_t c = 0; c < kLanes; ++c) {
-      Lanes filter[kTaps][kTaps], tile[kSize][kSize];
-      for (int tap = 0; tap < kPlaces; ++tap) filter[tap / kTaps][tap % kTaps] = load(w + (tap * kLanes + c) * kLanes);
-      Transform::expand_weights(filter, tile);
-      spectrum.store_at(from * kLanes + c, to, tile);
-    }
-  }
-
-  /// The same with taps in reverse, and channels of y as rows.
-  static void transform_turned(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
-    alignas(64) float turned[kPlaces][kLanes][kLanes];
-    for (int tap = 0; tap < kPlaces; ++tap)
-      for (int c = 0; c < kLanes; ++c)
-        for (int k = 0; k < kLanes; ++k) turned[kPlaces - 1 - tap][k][c] = w[(tap * kLanes + c) * kLanes + k];
-    transform_block(&turned[0][0][0], spectrum, from, to);
-  }
-
   void run_tiles(Context* context, int64_t first, int64_t last, const ConvOperands& io, const Pair& spectra,
                  void* scratch) {
     in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
       const Spectra in{part(scratch, spectra.from), end - begin, from_.blocks()};
       const Spectra out{part(scratch, spectra.to), end - begin, to_.blocks()};
       for (int64_t group = 0; group < shape_.groups; ++group) {
-        const Spectra w = weights(scratch, group);
+        const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(io.w) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
           for (int64_t block = 0; block < from_.blocks(); ++block) read_block(group, block, begin, from, to, in, io);
         });
@@ -242,13 +210,14 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     }
   }
 
-  bool to_x_, relu_, sum_;
+  bool stored_, to_x_, relu_, sum_;
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;
   int64_t teams_ = 1;          ///< of threads with their own tiles; one: all work together
   int64_t chunk_ = 0;          ///< tiles at a time
-  int64_t weights_ = 0;        ///< in scratch, like these:
+  FilterTransform<kOutputs, kTaps> filters_;
+  int64_t weights_ = 0;        ///< their spectrum in scratch, like these:
   std::vector<Pair> spectra_;  ///< one for each team
 };
 
@@ -394,12 +363,15 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  const WeightFormat spectrum(s.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(s));
+  const bool stored = request.frozen && (!request.w_format || *request.w_format == spectrum);
+  if (request.w_format && !stored && !request.w_format->is_blocked16())
+    return why = "the weights lie otherwise", nullptr;
   switch (direction) {
     case ConvDirection::kForward:
-      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, false, context.threads);
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, false, stored, context.threads);
     case ConvDirection::kBackwardData:
-      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, true, context.threads);
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, true, false, context.threads);
     case ConvDirection::kBackwardWeights:
       return std::make_unique<WinogradBackwardWeights<kOutputs, kTaps>>(request, context.threads);
   }

@@ -8,6 +8,8 @@
 
 namespace cortado::kernels {
 
+inline int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
+
 /// One block of sixteen channels of one image.
 template <typename Float>
 struct Plane {
