@@ -1,5 +1,6 @@
-// `cortado time`: how long each layer takes. Every iteration is timed whole and then step by step, so that the totals
-// hold no clock calls. A fused layer is one row with the names of all that it stands for.
+// `cortado time`: how long each layer takes, and how near that is to what the machine allows (tools/roofline.h). Every
+// iteration is timed whole and then step by step, so that the totals hold no clock calls. A fused layer is one row with the
+// names of all that it stands for. With --phase=TEST it is the net as infer and classify run it.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
+#include "tools/roofline.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -51,10 +53,27 @@ double milliseconds(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// All runs of one layer's step in one direction.
+struct StepTiming {
+  Samples samples;
+  Work work;
+};
+
 struct Timing {
-  std::vector<Samples> forward_steps, backward_steps, rebuild_steps;  ///< per node
+  std::vector<StepTiming> forward_steps, backward_steps, rebuild_steps;  ///< per node
   Samples forward, backward, both;
 };
+
+Timing make_timing(const graph::Plan& plan) {
+  const std::vector<StepTiming> none(plan.graph.nodes.size());
+  return {none, none, none, {}, {}, {}};
+}
+
+StepTiming& timing_of(Timing& timing, const graph::Step& step) {
+  return (step.call == graph::Call::kForward   ? timing.forward_steps
+          : step.call == graph::Call::kRebuild ? timing.rebuild_steps
+                                               : timing.backward_steps)[size_t(step.node)];
+}
 
 void time_iteration(Net& net, bool backward, Timing& timing) {
   const double forward_ms = milliseconds([&] { net.forward(); });
@@ -64,11 +83,26 @@ void time_iteration(Net& net, bool backward, Timing& timing) {
   timing.both.add(forward_ms + backward_ms);
   const graph::Plan& plan = net.plan();
   for (size_t i = 0; i < net.forward_steps(); ++i)
-    timing.forward_steps[size_t(plan.forward[i].node)].add(milliseconds([&] { net.run_forward_step(i); }));
-  for (size_t i = 0; backward && i < net.backward_steps(); ++i) {
-    auto& steps = plan.backward[i].call == graph::Call::kRebuild ? timing.rebuild_steps : timing.backward_steps;
-    steps[size_t(plan.backward[i].node)].add(milliseconds([&] { net.run_backward_step(i); }));
-  }
+    timing_of(timing, plan.forward[i]).samples.add(milliseconds([&] { net.run_forward_step(i); }));
+  for (size_t i = 0; backward && i < net.backward_steps(); ++i)
+    timing_of(timing, plan.backward[i]).samples.add(milliseconds([&] { net.run_backward_step(i); }));
+}
+
+/// What the steps do, and the sum of it.
+Work find_work(const graph::Plan& plan, Timing& timing) {
+  Work sum;
+  for (const std::vector<graph::Step>* steps : {&plan.forward, &plan.backward})
+    for (const graph::Step& step : *steps) sum += timing_of(timing, step).work = work_of(plan, step);
+  return sum;
+}
+
+/// The least time that all steps together could take, one after another.
+double least_ms(const Timing& timing, const Roofline& roof) {
+  double sum = 0;
+  for (const auto* steps : {&timing.forward_steps, &timing.rebuild_steps, &timing.backward_steps})
+    for (const StepTiming& step : *steps)
+      if (!step.samples.empty()) sum += roof.least_ms(step.work);
+  return sum;
 }
 
 /// In Caffe's words, for those who read its logs.
@@ -78,9 +112,9 @@ void log_timing(const Net& net, const Timing& timing) {
   for (size_t n = 0; n < nodes.size(); ++n) {
     const std::string name =
         nodes[n].name + std::string(nodes[n].name.size() < 10 ? 10 - nodes[n].name.size() : 0, ' ');
-    log_info() << name << "\tforward: " << timing.forward_steps[n].mean() << " ms.";
-    if (!timing.backward_steps[n].empty())
-      log_info() << name << "\tbackward: " << timing.backward_steps[n].mean() << " ms.";
+    log_info() << name << "\tforward: " << timing.forward_steps[n].samples.mean() << " ms.";
+    if (!timing.backward_steps[n].samples.empty())
+      log_info() << name << "\tbackward: " << timing.backward_steps[n].samples.mean() << " ms.";
   }
   log_info() << "Average Forward pass: " << timing.forward.mean() << " ms.";
   log_info() << "Average Backward pass: " << timing.backward.mean() << " ms.";
@@ -93,21 +127,37 @@ double per_second(double amount, double ms) { return ms > 0 ? amount / (ms / 100
 
 std::string ms_text(double ms) { return number_text("%.3f", ms); }
 
-void show_table(const Net& net, const Timing& timing) {
+std::string share_text(double share) { return number_text("%.0f", 100 * share); }
+
+/// The step's share of the roofline; 0 where it was not run.
+double share_of_roof(const StepTiming& step, const Roofline& roof) {
+  const double ms = step.samples.quantile(0.5);
+  return ms > 0 ? roof.least_ms(step.work) / ms : 0;
+}
+
+/// "MEDIAN", "P90" and "SHARE %" of a step, empty where it was not run.
+std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) {
+  if (step.samples.empty()) return {"", "", ""};
+  return {ms_text(step.samples.quantile(0.5)), ms_text(step.samples.quantile(0.9)),
+          share_text(share_of_roof(step, roof))};
+}
+
+void show_table(const Net& net, const Timing& timing, const Roofline& roof, const Work& work) {
   const graph::Graph& graph = net.plan().graph;
-  const auto text = [](const Samples& samples, double share) {
-    return samples.empty() ? "" : ms_text(samples.quantile(share));
-  };
-  Table table({"layer", "type", "forward ms", "p90", "GFLOP/s", "backward ms", "p90", "rebuild ms", "algorithm"});
+  Table table({"layer", "type", "forward ms", "p90", "% roof", "GFLOP/s", "MB", "backward ms", "p90", "% roof",
+               "rebuild ms", "algorithm"});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Samples &forward = timing.forward_steps[n], &backward = timing.backward_steps[n];
-    const double gflops = double(flops_of(graph, graph.nodes[n])) / 1e9;
-    table.add({graph.nodes[n].name, graph.nodes[n].type, ms_text(forward.quantile(0.5)), ms_text(forward.quantile(0.9)),
-               number_text("%.1f", per_second(gflops, forward.quantile(0.5))),
-               text(backward, 0.5), text(backward, 0.9), text(timing.rebuild_steps[n], 0.5),
-               net.plan().needs[n].algorithm});
+    const StepTiming &forward = timing.forward_steps[n], &rebuild = timing.rebuild_steps[n];
+    std::vector<std::string> row = {graph.nodes[n].name, graph.nodes[n].type};
+    const auto add = [&](const std::vector<std::string>& cells) { row.insert(row.end(), cells.begin(), cells.end()); };
+    add(cells_of(forward, roof));
+    add({number_text("%.1f", per_second(forward.work.flops / 1e9, forward.samples.quantile(0.5))),
+         number_text("%.2f", forward.work.bytes / 1e6)});
+    add(cells_of(timing.backward_steps[n], roof));
+    add({rebuild.samples.empty() ? "" : ms_text(rebuild.samples.quantile(0.5)), net.plan().needs[n].algorithm});
+    table.add(row);
   }
-  std::cout << table.str({2, 3, 4, 5, 6, 7}) << "\n";
+  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}) << "\n";
   for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
                                       {"backward", timing.backward},
                                       {"both", timing.both}}) {
@@ -116,25 +166,49 @@ void show_table(const Net& net, const Timing& timing) {
     std::cout << name << ": median " << ms_text(samples.quantile(0.5)) << " ms, mean " << ms_text(samples.mean())
               << ", p90 " << ms_text(samples.quantile(0.9)) << ", " << number_text("%.0f", images) << " img/s\n";
   }
+  const double ms = timing.both.quantile(0.5), gflops = per_second(work.flops / 1e9, ms);
+  std::cout << "step: " << ms_text(ms) << " ms, " << number_text("%.1f", gflops) << " GFLOP/s, "
+            << share_text(gflops / roof.gflops) << " % of the peak of " << number_text("%.1f", roof.gflops) << "; "
+            << share_text(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory gives "
+            << number_text("%.1f", roof.gbytes) << " GB/s\n";
 }
 
-void show_json(const Net& net, const Timing& timing) {
+ordered_json step_json(const StepTiming& step, const Roofline& roof) {
+  ordered_json json = step.samples.json();
+  if (step.samples.empty()) return json;
+  json["flops"] = step.work.flops;
+  json["bytes"] = step.work.bytes;
+  json["roofline_share"] = share_of_roof(step, roof);
+  json["bound"] = roof.memory_bound(step.work) ? "memory" : "arithmetic";
+  return json;
+}
+
+ordered_json layer_json(const Net& net, const Timing& timing, const Roofline& roof, size_t n) {
   const graph::Graph& graph = net.plan().graph;
-  ordered_json json = {{"net", graph.name},
+  return {{"name", graph.nodes[n].name},
+          {"type", graph.nodes[n].type},
+          {"algorithm", net.plan().needs[n].algorithm},
+          {"flops", flops_of(graph, graph.nodes[n])},
+          {"forward", step_json(timing.forward_steps[n], roof)},
+          {"backward", step_json(timing.backward_steps[n], roof)},
+          {"rebuild", step_json(timing.rebuild_steps[n], roof)}};
+}
+
+void show_json(const Net& net, const Timing& timing, const Roofline& roof, const Work& work) {
+  const double ms = timing.both.quantile(0.5);
+  ordered_json json = {{"net", net.plan().graph.name},
                        {"batch", net.batch_size()},
+                       {"peak_gflops", roof.gflops},
+                       {"memory_gbytes_per_second", roof.gbytes},
                        {"layers", ordered_json::array()},
                        {"forward", timing.forward.json()},
                        {"backward", timing.backward.json()},
                        {"both", timing.both.json()},
-                       {"images_per_second", per_second(double(net.batch_size()), timing.both.quantile(0.5))}};
-  for (size_t n = 0; n < graph.nodes.size(); ++n)
-    json["layers"].push_back({{"name", graph.nodes[n].name},
-                              {"type", graph.nodes[n].type},
-                              {"algorithm", net.plan().needs[n].algorithm},
-                              {"flops", flops_of(graph, graph.nodes[n])},
-                              {"forward", timing.forward_steps[n].json()},
-                              {"backward", timing.backward_steps[n].json()},
-                              {"rebuild", timing.rebuild_steps[n].json()}});
+                       {"flops", work.flops},
+                       {"gflops_per_second", per_second(work.flops / 1e9, ms)},
+                       {"roofline_share", ms > 0 ? least_ms(timing, roof) / ms : 0},
+                       {"images_per_second", per_second(double(net.batch_size()), ms)}};
+  for (size_t n = 0; n < net.plan().graph.nodes.size(); ++n) json["layers"].push_back(layer_json(net, timing, roof, n));
   std::cout << json.dump(2) << "\n";
 }
 
@@ -149,9 +223,9 @@ int run_time(const Arguments& arguments) {
   const auto net =
       make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
 
-  const size_t nodes = net->plan().graph.nodes.size();
-  const std::vector<Samples> none(nodes);
-  Timing timing{none, none, none, {}, {}, {}}, warm_up = timing;
+  const Roofline roof(context.threads);
+  Timing timing = make_timing(net->plan()), warm_up = timing;
+  const Work work = find_work(net->plan(), timing);
   const int64_t iterations = arguments.integer("iterations");
   for (int64_t i = 0; i < std::min<int64_t>(3, iterations); ++i) time_iteration(*net, options.backward, warm_up);
   log_info() << "*** Benchmark begins ***";
@@ -159,9 +233,9 @@ int run_time(const Arguments& arguments) {
   for (int64_t i = 0; i < iterations; ++i, ++context.pass) time_iteration(*net, options.backward, timing);
   log_timing(*net, timing);
   if (arguments.on("json"))
-    show_json(*net, timing);
+    show_json(*net, timing, roof, work);
   else
-    show_table(*net, timing);
+    show_table(*net, timing, roof, work);
   return 0;
 }
 
