@@ -378,8 +378,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return nullptr;
 }
 
-/// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8, whose tiles
-/// do not stay in registers (measured from 32 to 512 channels).
+/// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8 where the
+/// weights' spectrum leaves the cache no room (measured from 32 to 512 channels).
 template <int kOutputs, int kTaps>
 double cost(const ConvRequest& request, ConvDirection direction) {
   const ConvShape& s = request.shape;
@@ -387,8 +387,9 @@ double cost(const ConvRequest& request, ConvDirection direction) {
   const Grid<kOutputs> grid(s.n, to_x ? s.h.in : s.h.out(), to_x ? s.w.in : s.w.out());
   constexpr int kSize = kOutputs + kTaps - 1;
   const double frequencies = kSize * kSize;
-  const double transform = kSize == 6 ? 2e-10 : direction == ConvDirection::kBackwardWeights ? 3.5e-10 : 4.5e-10;
   const double c = double(blocks_of(s.c)) * kLanes, k = double(blocks_of(s.k)) * kLanes, groups = double(s.groups);
+  const bool small = kSize == 6 || frequencies * c * k / groups / groups * sizeof(float) < double(kCacheBytes);
+  const double transform = small ? 2e-10 : direction == ConvDirection::kBackwardWeights ? 3.5e-10 : 4.5e-10;
   return frequencies * (double(grid.tiles) * (2 * c * k / groups / 1.8e11 + (c + k) * transform) + c * k / groups * 2e-10);
 }
 
