@@ -11,6 +11,7 @@
 #include "net/net.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
+#include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/roofline.h"
 #include "tools/run_options.h"
@@ -214,6 +215,10 @@ void show_json(const Net& net, const Timing& timing, const Roofline& roof, const
 
 int run_time(const Arguments& arguments) {
   Context context = make_context(arguments);
+  if (arguments.on("tune"))
+    measure_everything(context);
+  else
+    allow_measuring(arguments, context);
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
@@ -222,6 +227,7 @@ int run_time(const Arguments& arguments) {
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   const auto net =
       make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
+  save_choices(arguments, context);
 
   const Roofline roof(context.threads);
   Timing timing = make_timing(net->plan()), warm_up = timing;
@@ -262,7 +268,8 @@ Command time_command() {
                              .most = 1 << 24},
                             json_flag(),
                             data_threads_flag(),
-                            recompute_flag()},
+                            recompute_flag(),
+                            tune_flag()},
                            state_flags(),
                            device_flags()}),
           .operands = {},
