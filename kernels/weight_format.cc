@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/threads.h"
+
 namespace cortado::kernels {
 
 namespace {
@@ -23,26 +25,29 @@ struct Blocked16 final : WeightFormat::Opaque {
   }
   std::string name() const override { return "blocked16"; }
 
-  void to_plain(Context&, const void* source, float* plain) const override {
+  void to_plain(Context& context, const void* source, float* plain) const override {
     const float* stored = static_cast<const float*>(source);
-    each([&](int64_t from, int64_t to) { plain[to] = stored[from]; });
+    each(context, [&](int64_t from, int64_t to) { plain[to] = stored[from]; });
   }
-  void from_plain(Context&, const float* plain, void* target) const override {
+  void from_plain(Context& context, const float* plain, void* target) const override {
     float* stored = static_cast<float*>(target);
-    std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
-    each([&](int64_t to, int64_t from) { stored[to] = plain[from]; });
+    if (k % kBlock || c % kBlock) std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
+    each(context, [&](int64_t to, int64_t from) { stored[to] = plain[from]; });
   }
 
   /// body(index in storage, index in plain) for every element.
   template <typename Body>
-  void each(const Body& body) const {
-    for (int64_t row = 0; row < groups * k; ++row)
-      for (int64_t column = 0; column < c; ++column) {
-        const int64_t g = row / k, o = row % k;
-        const int64_t block = ((g * k_blocks() + o / kBlock) * c_blocks() + column / kBlock) * taps;
-        for (int64_t tap = 0; tap < taps; ++tap)
-          body(((block + tap) * kBlock + column % kBlock) * kBlock + o % kBlock, (row * c + column) * taps + tap);
+  void each(Context& context, const Body& body) const {
+    parallel_ranges(context, groups * k, kBlock, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t o = row % k, block_row = (row / k * k_blocks() + o / kBlock) * c_blocks();
+        for (int64_t column = 0; column < c; ++column) {
+          const int64_t block = (block_row + column / kBlock) * taps * kBlock;
+          const int64_t stored = (block + column % kBlock) * kBlock + o % kBlock, plain = (row * c + column) * taps;
+          for (int64_t tap = 0; tap < taps; ++tap) body(stored + tap * kBlock * kBlock, plain + tap);
+        }
       }
+    });
   }
 
   int64_t groups, k, c, taps;
