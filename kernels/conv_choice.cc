@@ -139,9 +139,9 @@ class Chooser {
   std::unique_ptr<ConvKernel> choose() {
     if (auto kernel = as_before()) return kernel;
     std::unique_ptr<ConvKernel> kernel;
-    const Ranked* best = next(kernel, 0);
-    Choices::Choice choice{best->candidate->name, "model", 0};
-    if (worth_measuring(*best)) measure(*best, kernel, choice);
+    const Ranked& best = first_that_accepts(kernel);
+    Choices::Choice choice{best.candidate->name, "model", 0};
+    if (worth_measuring(best)) measure(best, kernel, choice);
     choices_.take(problem_, choice);
     return kernel;
   }
@@ -174,10 +174,9 @@ class Chooser {
     return nullptr;
   }
 
-  /// The first from `at` on that accepts.
-  const Ranked* next(std::unique_ptr<ConvKernel>& kernel, size_t at) {
-    for (; at < order_.size(); ++at)
-      if ((kernel = make(*order_[at].candidate))) return &order_[at];
+  const Ranked& first_that_accepts(std::unique_ptr<ConvKernel>& kernel) {
+    for (const Ranked& ranked : order_)
+      if ((kernel = make(*ranked.candidate))) return ranked;
     throw_internal("no candidate accepts, not even the last");
   }
 

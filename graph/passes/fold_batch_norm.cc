@@ -8,17 +8,7 @@
 namespace cortado::graph {
 
 void fold_batch_norm(Graph& graph) {
-  if (!graph.options.frozen || !may_merge(graph)) return;
-  for (Node& node : graph.nodes) {
-    if (!node.layer) continue;
-    for (;;) {
-      const NodeId next = only_follower(graph, node);
-      if (next < 0 || graph.nodes[size_t(next)].x.size() != 1) break;
-      if (!node.layer->fold(*graph.nodes[size_t(next)].layer)) break;
-      merge(node, graph.nodes[size_t(next)]);
-    }
-  }
-  remove_merged(graph);
+  if (graph.options.frozen && may_merge(graph)) merge_followers(graph, &Layer::fold);
 }
 
 }  // namespace cortado::graph

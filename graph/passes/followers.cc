@@ -26,4 +26,17 @@ void remove_merged(Graph& graph) {
   index_readers(graph);
 }
 
+void merge_followers(Graph& graph, bool (Layer::*takes_over)(const Layer& next)) {
+  for (Node& node : graph.nodes) {
+    if (!node.layer) continue;
+    for (;;) {
+      const NodeId next = only_follower(graph, node);
+      if (next < 0 || graph.nodes[size_t(next)].x.size() != 1) break;
+      if (!((*node.layer).*takes_over)(*graph.nodes[size_t(next)].layer)) break;
+      merge(node, graph.nodes[size_t(next)]);
+    }
+  }
+  remove_merged(graph);
+}
+
 }  // namespace cortado::graph

@@ -17,6 +17,10 @@ void merge(Node& node, Node& next);
 /// Takes merged nodes out.
 void remove_merged(Graph& graph);
 
+/// Offers every layer its only follower of one operand, again and again, and merges where `takes_over` (absorb or fold)
+/// agrees.
+void merge_followers(Graph& graph, bool (Layer::*takes_over)(const Layer& next));
+
 /// Whether neighbours may be merged at all: not where the user wants to see every blob.
 inline bool may_merge(const Graph& graph) { return graph.options.fuse && !graph.options.keep_all; }
 

@@ -93,6 +93,20 @@ class WinogradConv : public ConvKernel {
   }
   static float* part(void* scratch, int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); }
 
+  /// Rows [from, to) of a block of `spectrum`, whose row 0 is tile `begin`: what the outputs of these tiles are computed from.
+  static void transform_tiles(const Side& side, const float* data, int64_t group, int64_t block,
+                              const Grid<kOutputs>& grid, int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from,
+                              int64_t to, const Spectra& spectrum) {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Lanes x[kSize][kSize], frequencies[kSize][kSize];
+      load_tile(side.plane(data, grid.image(tile), group * side.blocks() + block), grid.h(tile) - pad_h,
+                grid.w(tile) - pad_w, x);
+      Transform::transform_input(x, frequencies);
+      spectrum.store_at(row, block, frequencies);
+    }
+  }
+
   ConvShape shape_;
   Side x_, y_;
   ScratchLayout layout_;
@@ -104,7 +118,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   using Base = WinogradConv<kOutputs, kTaps>;
   using typename Base::Spectra;
   using typename Base::Transform;
-  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
+  using Base::kFrequencies, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
 
  public:
   /// `stored`: the weights are a SpectrumStorage.
@@ -162,7 +176,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       for (int64_t group = 0; group < shape_.groups; ++group) {
         const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(io.w) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
-          for (int64_t block = 0; block < from_.blocks(); ++block) read_block(group, block, begin, from, to, in, io);
+          for (int64_t block = 0; block < from_.blocks(); ++block)
+            Base::transform_tiles(from_, to_x_ ? io.dy : io.x, group, block, grid_, pad_h_, pad_w_, begin, from, to, in);
         });
         over(context, kFrequencies, [&](int64_t from, int64_t to) {
           for (int f = int(from); f < to; ++f)
@@ -173,18 +188,6 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
         });
       }
     });
-  }
-
-  void read_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& in,
-                  const ConvOperands& io) const {
-    for (int64_t row = from; row < to; ++row) {
-      const int64_t tile = begin + row;
-      Lanes x[kSize][kSize], frequencies[kSize][kSize];
-      load_tile(from_.plane(to_x_ ? io.dy : io.x, grid_.image(tile), group * from_.blocks() + block),
-                grid_.h(tile) - pad_h_, grid_.w(tile) - pad_w_, x);
-      Transform::transform_input(x, frequencies);
-      in.store_at(row, block, frequencies);
-    }
   }
 
   void write_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& out,
@@ -233,9 +236,9 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
       : Base(request), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
     const int64_t sum = Spectra::bytes(rows_, y_.blocks());
     const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
-    private_sums_ = sum <= kCacheBytes && threads > 1;
-    teams_ = private_sums_ ? std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / 16)) : 1;
-    const int64_t most = private_sums_ || threads == 1 ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
+    const bool private_sums = sum <= kCacheBytes && threads > 1;
+    teams_ = private_sums ? std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / 16)) : 1;
+    const int64_t most = private_sums || threads == 1 ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
     chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + teams_ - 1) / teams_);
     for (int64_t i = 0; i < teams_; ++i)
       parts_.push_back({layout_.add(sum), layout_.add(Spectra::bytes(chunk_, x_.blocks())),
@@ -271,7 +274,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
       const Spectra x{part(scratch, parts.x), end - begin, x_.blocks()},
           dy{part(scratch, parts.y), end - begin, y_.blocks()};
       over(context, end - begin, [&](int64_t from, int64_t to) {
-        for (int64_t block = 0; block < x_.blocks(); ++block) transform_x(group, block, begin, from, to, io.x, x);
+        for (int64_t block = 0; block < x_.blocks(); ++block)
+          Base::transform_tiles(x_, io.x, group, block, grid_, shape_.h.pad, shape_.w.pad, begin, from, to, x);
         for (int64_t block = 0; block < y_.blocks(); ++block) transform_dy(group, block, begin, from, to, io.dy, dy);
       });
       over(context, kFrequencies, [&](int64_t from, int64_t to) {
@@ -280,18 +284,6 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
                               begin != first);
       });
     });
-  }
-
-  void transform_x(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
-                   const Spectra& spectrum) const {
-    for (int64_t row = from; row < to; ++row) {
-      const int64_t tile = begin + row;
-      Lanes x[kSize][kSize], frequencies[kSize][kSize];
-      load_tile(x_.plane(data, grid_.image(tile), group * x_.blocks() + block), grid_.h(tile) - shape_.h.pad,
-                grid_.w(tile) - shape_.w.pad, x);
-      Transform::transform_input(x, frequencies);
-      spectrum.store_at(row, block, frequencies);
-    }
   }
 
   void transform_dy(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
@@ -344,7 +336,6 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
 
   Grid<kOutputs> grid_;
   int64_t rows_;  ///< channels of x, rounded up
-  bool private_sums_ = false;
   int64_t teams_ = 1;  ///< of threads that sum for themselves
   int64_t chunk_ = 0;
   std::vector<Parts> parts_;  ///< one for each team
