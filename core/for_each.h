@@ -10,6 +10,7 @@
 
 #include "core/context.h"
 #include "core/host_device.h"
+#include "core/simulated_device.h"
 #include "core/tensor.h"
 #include "core/threads.h"
 
@@ -24,8 +25,9 @@ namespace cortado {
 template <typename Functor>
 void for_each(Context& context, int64_t n, const Functor& functor) {
 #ifdef __CUDACC__
-  if (!context.device.is_cpu()) return for_each_on_cuda(context, n, functor);
+  if (context.device.is_cuda()) return for_each_on_cuda(context, n, functor);
 #endif
+  const DeviceAccess access(context);
   parallel_ranges(context, n, /*at_least=*/4096, [&](int64_t begin, int64_t end) {
     const Functor local = functor;  // a copy whose address does not escape: the loop vectorises
 #pragma GCC ivdep
@@ -50,8 +52,9 @@ inline ChannelView channel_view(const TensorSpec& spec, int axis = 1) {
 template <typename Functor>
 void for_each_channel(Context& context, const ChannelView& view, const Functor& functor) {
 #ifdef __CUDACC__
-  if (!context.device.is_cpu()) return for_each_channel_on_cuda(context, view, functor);
+  if (context.device.is_cuda()) return for_each_channel_on_cuda(context, view, functor);
 #endif
+  const DeviceAccess access(context);
   const int64_t inner = view.inner, channels = view.channels;
   if (view.layout == Layout::kChannelsLast) {
     parallel_ranges(context, view.outer * inner, 64, [&](int64_t begin, int64_t end) {
@@ -88,8 +91,9 @@ void for_each_channel(Context& context, const ChannelView& view, const Functor& 
 template <typename Functor>
 void reduce_rows(Context& context, int64_t rows, int64_t n, const Functor& functor, float* out, bool add = false) {
 #ifdef __CUDACC__
-  if (!context.device.is_cpu()) return reduce_rows_on_cuda(context, rows, n, functor, out, add);
+  if (context.device.is_cuda()) return reduce_rows_on_cuda(context, rows, n, functor, out, add);
 #endif
+  const DeviceAccess access(context);
   parallel_ranges(context, rows, 1, [&](int64_t begin, int64_t end) {
     const Functor local = functor;
     for (int64_t k = begin; k < end; ++k) {

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "core/context.h"
+#include "core/cuda_error.h"
 
 namespace cortado {
 
@@ -20,7 +21,9 @@ inline unsigned grid_for(int64_t n) {
 
 template <typename Functor>
 void for_each_on_cuda(Context& context, int64_t n, const Functor& functor) {
+  if (n <= 0) return;
   for_each_kernel<<<grid_for(n), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(n, functor);
+  check_launch("for_each");
 }
 
 template <typename Functor>
@@ -41,8 +44,11 @@ __global__ void for_each_channel_kernel(int64_t outer, int64_t channels, int64_t
 template <typename View, typename Functor>
 void for_each_channel_on_cuda(Context& context, const View& view, const Functor& functor) {
   const int layout = int(view.layout);
-  for_each_channel_kernel<<<grid_for(view.outer * view.channels * view.inner), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(
+  const int64_t n = view.outer * view.channels * view.inner;
+  if (n <= 0) return;
+  for_each_channel_kernel<<<grid_for(n), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(
       view.outer, view.channels, view.inner, layout, functor);
+  check_launch("for_each_channel");
 }
 
 template <typename Functor>
@@ -62,7 +68,9 @@ __global__ void reduce_rows_kernel(int64_t n, Functor functor, float* out, bool 
 
 template <typename Functor>
 void reduce_rows_on_cuda(Context& context, int64_t rows, int64_t n, const Functor& functor, float* out, bool add) {
-  if (rows > 0) reduce_rows_kernel<<<unsigned(rows), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(n, functor, out, add);
+  if (rows <= 0) return;
+  reduce_rows_kernel<<<unsigned(rows), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(n, functor, out, add);
+  check_launch("reduce_rows");
 }
 
 }  // namespace cortado

@@ -1,0 +1,29 @@
+#pragma once
+
+// The few calls of the CUDA runtime that core/ needs, behind functions that exist in every build: without CUDA they throw
+// Error(kDevice).
+
+#include <cstddef>
+
+namespace cortado {
+
+class Context;
+
+namespace cuda {
+
+void* allocate(int device, size_t bytes);  ///< throws Error(kDevice) with the bytes needed and free
+void free(int device, void* data) noexcept;
+bool lock_pages(void* host, size_t bytes) noexcept;  ///< false: it stays ordinary memory, which works too
+void unlock_pages(void* host) noexcept;
+
+enum class Way { kToDevice, kToHost, kOnDevice };
+void copy_async(Context& context, void* to, const void* from, size_t bytes, Way way);
+void clear_async(Context& context, void* to, size_t bytes);
+void synchronize(Context& context);
+
+/// A new stream of the device, which becomes the calling thread's current one. The stream lives as long as the process.
+void* make_stream(int device);
+
+}  // namespace cuda
+
+}  // namespace cortado

@@ -1,0 +1,110 @@
+#include "core/device_memory.h"
+
+#include <cstring>
+#include <utility>
+
+#include "core/cuda_runtime.h"
+#include "core/simulated_device.h"
+
+namespace cortado {
+
+DeviceMemory::DeviceMemory(Context& context, size_t bytes) : device_(context.device), bytes_(bytes) {
+  if (bytes == 0) return;
+  if (device_.is_cuda()) {
+    data_ = static_cast<std::byte*>(cuda::allocate(device_.index, bytes));
+  } else if (device_.is_simulated()) {
+    data_ = allocate_simulated(bytes);
+  } else {
+    host_ = Arena(bytes);
+    data_ = host_.data();
+  }
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (!data_) return;
+  if (device_.is_cuda()) cuda::free(device_.index, data_);
+  if (device_.is_simulated()) free_simulated(data_);
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
+    : device_(other.device_),
+      host_(std::move(other.host_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(host_, other.host_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedMemory::PinnedMemory(Context& context, size_t bytes) : host_(bytes), data_(host_.data()), bytes_(bytes) {
+  locked_ = bytes > 0 && context.device.is_cuda() && cuda::lock_pages(data_, bytes);
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (locked_) cuda::unlock_pages(data_);
+}
+
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
+    : host_(std::move(other.host_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      locked_(std::exchange(other.locked_, false)) {}
+
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(host_, other.host_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(locked_, other.locked_);
+  return *this;
+}
+
+namespace {
+
+void copy(Context& context, void* to, const void* from, size_t bytes, cuda::Way way) {
+  if (bytes == 0) return;
+  if (context.device.is_cuda()) return cuda::copy_async(context, to, from, bytes, way);
+  const DeviceAccess access(context);
+  std::memmove(to, from, bytes);
+}
+
+}  // namespace
+
+void copy_to_device(Context& context, void* to, const void* host, size_t bytes) {
+  copy(context, to, host, bytes, cuda::Way::kToDevice);
+  synchronize(context);
+}
+
+void copy_to_host(Context& context, void* host, const void* from, size_t bytes) {
+  copy(context, host, from, bytes, cuda::Way::kToHost);
+  synchronize(context);
+}
+
+void copy_on_device(Context& context, void* to, const void* from, size_t bytes) {
+  copy(context, to, from, bytes, cuda::Way::kOnDevice);
+}
+
+void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes) {
+  copy(context, to, pinned, bytes, cuda::Way::kToDevice);
+}
+
+void clear_on_device(Context& context, void* to, size_t bytes) {
+  if (bytes == 0) return;
+  if (context.device.is_cuda()) return cuda::clear_async(context, to, bytes);
+  const DeviceAccess access(context);
+  std::memset(to, 0, bytes);
+}
+
+void synchronize(Context& context) {
+  if (context.device.is_cuda()) cuda::synchronize(context);
+}
+
+void use_device(Context& context, Device device) {
+  context.stream = device.is_cuda() ? cuda::make_stream(device.index) : nullptr;
+  context.device = device;
+}
+
+}  // namespace cortado

@@ -1,0 +1,71 @@
+#pragma once
+
+// Memory where a Context computes, and the way there and back. On the CPU all of it is host memory and a copy is a copy.
+
+#include <cstddef>
+
+#include "core/arena.h"
+#include "core/context.h"
+
+namespace cortado {
+
+/// One block of the memory of a context's device, aligned to at least 64 bytes, zero at first.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  /// Throws Error(kDevice) with the bytes needed and free when there is not enough.
+  DeviceMemory(Context& context, size_t bytes);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Device device_;
+  Arena host_;  ///< the block itself on the CPU
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Host memory that copies to and from a CUDA device read directly (page-locked); elsewhere plain memory. Zero at first.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  PinnedMemory(Context& context, size_t bytes);
+  ~PinnedMemory();
+  PinnedMemory(PinnedMemory&& other) noexcept;
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Arena host_;  ///< the block itself, page-locked while it lives when `locked_`
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  bool locked_ = false;
+};
+
+/// Copies, in order with the context's other work. When copy_to_device returns, `host` may change; when copy_to_host
+/// returns, everything before it is done and `host` holds the bytes.
+void copy_to_device(Context& context, void* to, const void* host, size_t bytes);
+void copy_to_host(Context& context, void* host, const void* from, size_t bytes);
+void copy_on_device(Context& context, void* to, const void* from, size_t bytes);
+void clear_on_device(Context& context, void* to, size_t bytes);  ///< bytes of zero
+
+/// Like copy_to_device, but returns at once: `pinned` stays as it is until the context's work so far is done.
+void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes);
+
+/// Waits for all work of the context. Throws Error(kDevice) when some of it failed.
+void synchronize(Context& context);
+
+/// Makes `context` run on `device`: checks that it is there and makes a stream. Throws Error(kDevice).
+void use_device(Context& context, Device device);
+
+}  // namespace cortado

@@ -1,0 +1,47 @@
+#include "core/device_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/error.h"
+#include "core/simulated_device.h"
+
+namespace cortado {
+namespace {
+
+TEST(DeviceMemoryTest, CopiesThereAndBackOnEveryDeviceThatIsAlwaysThere) {
+  for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {
+    Context context;
+    use_device(context, {kind, 0});
+    DeviceMemory a(context, 64), b(context, 64);
+    std::vector<char> sent(64, 7), got(64, 1);
+    copy_to_host(context, got.data(), a.data(), 64);
+    EXPECT_EQ(got, std::vector<char>(64, 0)) << "not zero at first";
+    copy_to_device(context, a.data(), sent.data(), 64);
+    copy_on_device(context, b.data(), a.data(), 64);
+    clear_on_device(context, b.data(), 32);
+    copy_to_host(context, got.data(), b.data(), 64);
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(got[size_t(i)], i < 32 ? 0 : 7);
+  }
+}
+
+TEST(DeviceMemoryDeathTest, TheHostMayNotTouchASimulatedDevice) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  Context context;
+  use_device(context, {DeviceKind::kSimulated, 0});
+  DeviceMemory memory(context, 64);
+  volatile std::byte* data = memory.data();
+  EXPECT_DEATH({ data[0] = std::byte(1); }, "");
+  const DeviceAccess access(context);
+  data[0] = std::byte(1);  // here a kernel would run
+}
+
+TEST(DeviceMemoryTest, WithoutCudaThereIsNoCudaDevice) {
+  Context context;
+  EXPECT_THROW(use_device(context, {DeviceKind::kCuda, 99}), Error);
+  EXPECT_TRUE(context.device.is_cpu());
+}
+
+}  // namespace
+}  // namespace cortado
