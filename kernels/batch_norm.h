@@ -13,7 +13,7 @@
 namespace cortado::kernels {
 
 struct BatchNormRequest {
-  TensorSpec x;  ///< N x C, or N x C x anything; y, dx and dy are stored alike
+  TensorSpec x;  ///< N x C, or N x C x anything, of a float type; y, dx and dy are stored alike
   float eps = 1e-5f;
   bool given_statistics = false;  ///< mean and variance are inputs, not results
   bool affine = false;            ///< there are gamma and beta
@@ -23,16 +23,16 @@ struct BatchNormRequest {
   int64_t channels() const { return x.shape[1]; }
 };
 
-/// Memory of one call; C floats each for the statistics and the weights.
+/// Memory of one call: x, y, dy and dx are of the request's type, the statistics and the weights C floats each.
 struct BatchNormOperands {
-  const float* x = nullptr;
-  float* y = nullptr;            ///< forward only
+  const void* x = nullptr;
+  void* y = nullptr;             ///< forward only
   float* mean = nullptr;         ///< written by forward unless given; read by backward
   float* variance = nullptr;     ///< biased; likewise
   const float* gamma = nullptr;  ///< null unless affine
   const float* beta = nullptr;   ///< may be null when affine: zero
-  const float* dy = nullptr;
-  float* dx = nullptr;      ///< null: not wanted. May be dy's memory if dx_may_overwrite_dy()
+  const void* dy = nullptr;
+  void* dx = nullptr;       ///< null: not wanted. May be dy's memory if dx_may_overwrite_dy()
   float* dgamma = nullptr;  ///< null: not wanted
   float* dbeta = nullptr;   ///< null: not wanted
   bool add_dgamma = false, add_dbeta = false;

@@ -5,11 +5,11 @@
 namespace cortado::kernels {
 
 TensorSpec ConvShape::x() const {
-  return {spatial_axes == 1 ? Shape{n, c, w.in} : Shape{n, c, h.in, w.in}, DType::kF32, x_layout};
+  return {spatial_axes == 1 ? Shape{n, c, w.in} : Shape{n, c, h.in, w.in}, dtype, x_layout};
 }
 
 TensorSpec ConvShape::y() const {
-  return {spatial_axes == 1 ? Shape{n, k, w.out()} : Shape{n, k, h.out(), w.out()}, DType::kF32, y_layout};
+  return {spatial_axes == 1 ? Shape{n, k, w.out()} : Shape{n, k, h.out(), w.out()}, dtype, y_layout};
 }
 
 Shape ConvShape::weight() const {
@@ -42,15 +42,15 @@ int64_t Conv::backward_scratch() const {
   return std::max(backward_data_ ? backward_data_->scratch() : 0, backward_weights_ ? backward_weights_->scratch() : 0);
 }
 
-void Conv::forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) {
+void Conv::forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) {
   forward_->run(context, {.x = x, .w = w, .bias = bias, .y = y}, scratch);
 }
 
-void Conv::backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) {
-  backward_data_->run(context, {.w = w, .dy = dy, .dx = dx}, scratch);
+void Conv::backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) {
+  backward_data_->run(context, {.dy = dy, .w = w, .dx = dx}, scratch);
 }
 
-void Conv::backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) {
+void Conv::backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) {
   backward_weights_->run(context, {.x = x, .dy = dy, .d = d}, scratch);
 }
 

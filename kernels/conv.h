@@ -29,6 +29,7 @@ struct ConvShape {
   ConvAxis h = {}, w = {};      ///< every extent() is at most in + 2 pad
   int spatial_axes = 2;         ///< 1: the user's tensors have no h; h keeps its defaults and tensors are plain
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
+  DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; weights and sums are always 32-bit floats
 
   TensorSpec x() const;
   TensorSpec y() const;
@@ -57,8 +58,9 @@ struct ConvGradients {
 
 /// What one direction reads and writes: forward x, w, bias to y; backward_data dy, w to dx; backward_weights x, dy to d.
 struct ConvOperands {
-  const float *x = nullptr, *w = nullptr, *bias = nullptr, *dy = nullptr;
-  float *y = nullptr, *dx = nullptr;
+  const void *x = nullptr, *dy = nullptr;
+  const float *w = nullptr, *bias = nullptr;
+  void *y = nullptr, *dx = nullptr;
   ConvGradients d = {};
 };
 
@@ -72,8 +74,8 @@ class ConvKernel {
   virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
 };
 
-/// A prepared convolution. Operands are 32-bit floats in the layouts of the shape; w and dw in weight_format().
-/// Calls allocate nothing. One object serves one caller at a time.
+/// A prepared convolution. x and y are of the shape's type and layouts; weights and biases 32-bit
+/// floats, w and dw in weight_format(). Calls allocate nothing. One object serves one caller at a time.
 class Conv {
  public:
   using Gradients = ConvGradients;
@@ -88,10 +90,10 @@ class Conv {
   int64_t backward_scratch() const;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch);
+  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch);
   /// Overwrites dx.
-  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch);
-  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch);
+  void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch);
+  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch);
 
  private:
   std::unique_ptr<ConvKernel> forward_, backward_data_, backward_weights_;

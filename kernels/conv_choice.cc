@@ -109,7 +109,7 @@ class Rehearsal {
       case ConvDirection::kForward:
         return {.x = floats(x_), .w = floats(w), .bias = bias, .y = floats(y_)};
       case ConvDirection::kBackwardData:
-        return {.w = floats(w), .dy = floats(y_), .dx = floats(x_)};
+        return {.dy = floats(y_), .w = floats(w), .dx = floats(x_)};
       case ConvDirection::kBackwardWeights:
         return {.x = floats(x_), .dy = floats(y_), .d = {floats(w), request_.bias ? bias_.data() : nullptr}};
     }

@@ -1,10 +1,11 @@
 #pragma once
 
-// The product of two matrices of 32-bit floats.
+// The product of two matrices of floats, summed in 32 bits.
 
 #include <cstdint>
 
 #include "core/context.h"
+#include "core/tensor.h"
 
 namespace cortado::kernels {
 
@@ -12,10 +13,11 @@ namespace cortado::kernels {
 struct GemmShape {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
+  DType a = DType::kF32, b = DType::kF32, c = DType::kF32;  ///< float types; 32-bit ones on the CPU
 };
 
 /// c = op(a) op(b) + beta c, with c of m x n. With beta 0, c is not read. Extents may be zero: an empty sum is 0.
 /// The order of the sums depends on the shape and on the number of threads alone.
-void gemm(Context& context, const GemmShape& shape, const float* a, const float* b, float* c, float beta = 0);
+void gemm(Context& context, const GemmShape& shape, const void* a, const void* b, void* c, float beta = 0);
 
 }  // namespace cortado::kernels

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/context.h"
+#include "core/tensor.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels {
@@ -20,11 +21,12 @@ struct InnerProductRequest {
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
+  DType dtype = DType::kF32;                             ///< of x, y and their gradients, a float type
 
   Shape weight() const { return transpose ? Shape{inputs, outputs} : Shape{outputs, inputs}; }
 };
 
-/// A prepared product. x and y are plain 32-bit floats; w and dw lie in weight_format(). Calls allocate nothing. One
+/// A prepared product. x and y are plain; weights and biases 32-bit floats, w and dw in weight_format(). Calls allocate nothing. One
 /// object serves one caller at a time.
 class InnerProduct {
  public:
@@ -35,16 +37,16 @@ class InnerProduct {
   virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const float* x, const float* w, const float* bias, float* y,
+  virtual void forward(Context& context, const void* x, const float* w, const float* bias, void* y,
                        void* scratch) = 0;
   /// Overwrites dx.
-  virtual void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) = 0;
+  virtual void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) = 0;
 
   struct Gradients {
     float *w = nullptr, *bias = nullptr;   ///< null: not wanted
     bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
   };
-  virtual void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d,
+  virtual void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d,
                                 void* scratch) = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace cortado::kernels {
 
 struct LrnRequest {
-  TensorSpec x;  ///< N x C x H x W, plain or blocked16; y, dy and dx are stored alike
+  TensorSpec x;  ///< N x C x H x W of a float type, plain or blocked16; y, dy and dx are stored alike
   bool within_channel = false;
   int64_t size = 5;  ///< odd
   float alpha = 1, beta = 0.75f, k = 1;
@@ -27,9 +27,9 @@ class Lrn {
   virtual std::string name() const = 0;
   virtual int64_t forward_scratch() const { return 0; }
   virtual int64_t backward_scratch() const { return 0; }
-  virtual void forward(Context& context, const float* x, float* y, void* scratch) = 0;
+  virtual void forward(Context& context, const void* x, void* y, void* scratch) = 0;
   /// Overwrites dx.
-  virtual void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) = 0;
+  virtual void backward(Context& context, const void* x, const void* dy, void* dx, void* scratch) = 0;
 };
 
 /// The first candidate that accepts. On the CPU there is only our own: oneDNN 2.6 keeps twice the size of x for

@@ -13,7 +13,7 @@
 namespace cortado::kernels {
 
 struct PoolRequest {
-  TensorSpec x, y;            ///< the same layout
+  TensorSpec x, y;            ///< the same float type and layout
   bool average = false;       ///< else the largest value; of equal ones the first in scan order
   bool count_padding = true;  ///< padding counts in an average's divisor
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
@@ -29,9 +29,9 @@ class Pool {
   virtual int64_t forward_scratch() const { return 0; }
   virtual int64_t backward_scratch() const { return 0; }
   /// `argmax` (null unless requested) gets h * W + w of each largest value, as floats, -1 for a window without any.
-  virtual void forward(Context& context, const float* x, float* y, float* argmax, void* saved, void* scratch) = 0;
+  virtual void forward(Context& context, const void* x, void* y, float* argmax, void* saved, void* scratch) = 0;
   /// Overwrites dx. dy may be null if argmax was requested: no gradient arrives, dx becomes zero.
-  virtual void backward(Context& context, const float* dy, float* dx, const void* saved, void* scratch) = 0;
+  virtual void backward(Context& context, const void* dy, void* dx, const void* saved, void* scratch) = 0;
 };
 
 /// The first candidate that accepts: our own in blocks (maxima 1.3 to 7 times as fast as oneDNN 2.6, averages up to 5

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies a tensor from one layout into another. Padding lanes of blocked results become zero.
+// Copies a tensor from one layout and float type into another. Padding lanes of blocked results become zero.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 namespace cortado::kernels {
 
 struct ReorderRequest {
-  TensorSpec from, to;  ///< the same shape and type, 32-bit floats
+  TensorSpec from, to;  ///< the same shape, of float types
 };
 
 class Reorder {
@@ -19,7 +19,7 @@ class Reorder {
   virtual ~Reorder() = default;
   virtual std::string name() const = 0;
   virtual int64_t scratch() const { return 0; }
-  virtual void run(Context& context, const float* from, float* to, void* scratch) = 0;
+  virtual void run(Context& context, const void* from, void* to, void* scratch) = 0;
 };
 
 /// The first candidate that accepts. `refused` collects why others declined.

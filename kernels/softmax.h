@@ -7,12 +7,14 @@
 #include <string>
 
 #include "core/context.h"
+#include "core/tensor.h"
 
 namespace cortado::kernels {
 
 struct SoftmaxRequest {
   int64_t outer = 1, classes = 1, inner = 1;
   bool backward = false;  ///< backward() will be called
+  DType dtype = DType::kF32;  ///< of all operands, a float type; sums are 32-bit floats
 };
 
 class Softmax {
@@ -22,9 +24,9 @@ class Softmax {
   virtual int64_t forward_scratch() const { return 0; }
   virtual int64_t backward_scratch() const { return 0; }
   /// y may be x's memory.
-  virtual void forward(Context& context, const float* x, float* y, void* scratch) = 0;
+  virtual void forward(Context& context, const void* x, void* y, void* scratch) = 0;
   /// Overwrites dx, which may be dy's memory.
-  virtual void backward(Context& context, const float* y, const float* dy, float* dx, void* scratch) = 0;
+  virtual void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) = 0;
 };
 
 /// The first candidate that accepts. `refused` collects why others declined.

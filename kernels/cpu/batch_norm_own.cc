@@ -15,6 +15,7 @@
 
 #include "core/threads.h"
 #include "kernels/batch_norm.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 
 namespace cortado::kernels {
@@ -187,7 +188,7 @@ class Own final : public BatchNorm {
   int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
 
   /// Whether a result may be written around the caches: never over what was just read.
-  bool streams(const float* from, const float* to) const {
+  bool streams(const void* from, const void* to) const {
     return streaming_ && from != to && reinterpret_cast<uintptr_t>(to) % sizeof(Lanes) == 0;
   }
 
@@ -223,7 +224,7 @@ class Own final : public BatchNorm {
   }
 
   Lanes shift_of(const BatchNormOperands& io, int64_t g) const {
-    const float* first = io.x + runs_.offset(0, g);
+    const float* first = floats(io.x) + runs_.offset(0, g);
     return runs_.lanes_are_channels ? load_some(first, runs_.width(g)) : spread(first[0]);
   }
 
@@ -231,7 +232,7 @@ class Own final : public BatchNorm {
   void forward_as(Context& context, const BatchNormOperands& io) {
     const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
       if (request_.given_statistics) return;
-      const float* x = io.x + runs_.offset(n, g);
+      const float* x = floats(io.x) + runs_.offset(n, g);
       const Lanes first = shift_of(io, g);
       alignas(64) float shift[kLanes];
       store(shift, first);
@@ -249,8 +250,8 @@ class Own final : public BatchNorm {
     };
     const auto map = [&](int64_t g, int64_t n) {
       const Lanes mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
-      const float* x = io.x + runs_.offset(n, g);
-      map_run<streaming>(runs_.run(g), io.y + runs_.offset(n, g), [&](int64_t i, const auto& load) {
+      const float* x = floats(io.x) + runs_.offset(n, g);
+      map_run<streaming>(runs_.run(g), floats(io.y) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
         const Lanes v = (load(x + i) - mean) * a + beta;
         return relu ? (v < 0 ? Lanes{} : v) : v;
       });
@@ -277,7 +278,7 @@ class Own final : public BatchNorm {
     Lanes* rest = static_cast<Lanes*>(scratch_at(io.scratch, 1));
     const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
       if (!sums_wanted) return;
-      const float *x = io.x + runs_.offset(n, g), *dy = io.dy + runs_.offset(n, g);
+      const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
       alignas(64) float mean[kLanes];
       store(mean, runs_.of_group(io.mean, g));
       const Lanes a = slope(io, g), beta = runs_.of_group(io.beta, g);
@@ -306,10 +307,10 @@ class Own final : public BatchNorm {
     };
     const auto map = [&](int64_t g, int64_t n) {
       if (!io.dx) return;
-      const float *x = io.x + runs_.offset(n, g), *dy = io.dy + runs_.offset(n, g);
+      const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
       const Lanes a = slope(io, g), mean = runs_.of_group(io.mean, g), beta = runs_.of_group(io.beta, g);
       const Lanes slope_x = by_x[g], constant = rest[g];
-      map_run<streaming>(runs_.run(g), io.dx + runs_.offset(n, g), [&](int64_t i, const auto& load) {
+      map_run<streaming>(runs_.run(g), floats(io.dx) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
         const Lanes centred = load(x + i) - mean;
         return a * passed<relu>(load(dy + i), centred, a, beta) + slope_x * centred + constant;
       });
@@ -330,7 +331,8 @@ class Own final : public BatchNorm {
 
 }  // namespace
 
-std::unique_ptr<BatchNorm> make_batch_norm_own(const BatchNormRequest& request, Context& context, std::string&) {
+std::unique_ptr<BatchNorm> make_batch_norm_own(const BatchNormRequest& request, Context& context, std::string& why) {
+  if (!takes(request.x.dtype, why)) return nullptr;
   return std::make_unique<Own>(request, context.threads);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/threads.h"
 #include "kernels/conv.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/gemm.h"
 #include "kernels/reorder.h"
 #include "kernels/scratch.h"
@@ -77,11 +78,11 @@ class Gemm final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     switch (direction_) {
       case ConvDirection::kForward:
-        return forward(context, io.x, io.w, io.bias, io.y, scratch);
+        return forward(context, floats(io.x), io.w, io.bias, floats(io.y), scratch);
       case ConvDirection::kBackwardData:
-        return backward_data(context, io.dy, io.w, io.dx, scratch);
+        return backward_data(context, floats(io.dy), io.w, floats(io.dx), scratch);
       case ConvDirection::kBackwardWeights:
-        return backward_weights(context, io.x, io.dy, io.d, scratch);
+        return backward_weights(context, floats(io.x), floats(io.dy), io.d, scratch);
     }
   }
 
@@ -220,7 +221,8 @@ class Gemm final : public ConvKernel {
   int64_t w_ = 0, columns_ = 0;
 };
 
-std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context, std::string&) {
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context, std::string& why) {
+  if (!takes(request.shape.dtype, why)) return nullptr;
   return std::make_unique<Gemm>(request, direction, context);
 }
 

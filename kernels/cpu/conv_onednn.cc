@@ -4,6 +4,7 @@
 // wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
 
 #include "kernels/conv.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 
 namespace cortado::kernels {
@@ -262,6 +263,7 @@ bool too_large(const ConvShape& s) {
 /// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
 bool applies(const Problem& p, Variant variant, std::string& why) {
   const ConvShape& s = p.shape;
+  if (!takes(s.dtype, why)) return false;
   if (s.x().shape.count() == 0) return why = "no elements", false;
   if (too_large(s)) return why = "too large", false;
   if (variant == Variant::kOwn) return true;

@@ -12,6 +12,7 @@
 
 #include "core/threads.h"
 #include "kernels/conv.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_filters.h"
 #include "kernels/cpu/winograd_tiles.h"
@@ -177,7 +178,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
         const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(io.w) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
           for (int64_t block = 0; block < from_.blocks(); ++block)
-            Base::transform_tiles(from_, to_x_ ? io.dy : io.x, group, block, grid_, pad_h_, pad_w_, begin, from, to, in);
+            Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from, to, in);
         });
         over(context, kFrequencies, [&](int64_t from, int64_t to) {
           for (int f = int(from); f < to; ++f)
@@ -200,7 +201,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       Lanes frequencies[kSize][kSize], y[kOutputs][kOutputs];
       out.load_at(row, block, frequencies);
       Transform::contract_output(frequencies, y);
-      const Plane<float> plane = to_.plane(to_x_ ? io.dx : io.y, grid_.image(tile), at);
+      const Plane<float> plane = to_.plane(floats(to_x_ ? io.dx : io.y), grid_.image(tile), at);
       if (sum_) add_tile(plane, grid_.h(tile), grid_.w(tile), y);
 #pragma GCC unroll 8
       for (auto& line : y)
@@ -275,8 +276,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
           dy{part(scratch, parts.y), end - begin, y_.blocks()};
       over(context, end - begin, [&](int64_t from, int64_t to) {
         for (int64_t block = 0; block < x_.blocks(); ++block)
-          Base::transform_tiles(x_, io.x, group, block, grid_, shape_.h.pad, shape_.w.pad, begin, from, to, x);
-        for (int64_t block = 0; block < y_.blocks(); ++block) transform_dy(group, block, begin, from, to, io.dy, dy);
+          Base::transform_tiles(x_, floats(io.x), group, block, grid_, shape_.h.pad, shape_.w.pad, begin, from, to, x);
+        for (int64_t block = 0; block < y_.blocks(); ++block) transform_dy(group, block, begin, from, to, floats(io.dy), dy);
       });
       over(context, kFrequencies, [&](int64_t from, int64_t to) {
         for (int f = int(from); f < to; ++f)
@@ -323,7 +324,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
         Lanes sum{};
         for (int64_t image = 0; image < shape_.n; ++image) {
           Lanes of_image{};  // partial sums keep small terms
-          const float* data = y_.plane(io.dy, image, block).data;
+          const float* data = y_.plane(floats(io.dy), image, block).data;
           for (int64_t i = 0; i < y_.height * y_.width; ++i) of_image += load(data + i * kLanes);
           sum += of_image;
         }
@@ -349,6 +350,7 @@ template <int kOutputs, int kTaps>
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   const ConvShape& s = request.shape;
+  if (!takes(s.dtype, why)) return nullptr;
   if (!suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/gemm.h"
 #include "kernels/inner_product.h"
 
@@ -22,7 +23,8 @@ class Gemm final : public InnerProduct {
   }
   int64_t backward_scratch() const override { return forward_scratch(); }
 
-  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
+  void forward(Context& context, const void* x, const float* w, const float* bias, void* result, void* scratch) override {
+    float* y = floats(result);
     gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, w, scratch), y);
     if (!bias && !r_.relu) return;
     parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
@@ -34,12 +36,12 @@ class Gemm final : public InnerProduct {
     });
   }
 
-  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
+  void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
     gemm(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch), dx);
   }
 
-  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) override {
-    if (d.bias) sum_rows(context, dy, d.bias, d.add_bias);
+  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+    if (d.bias) sum_rows(context, floats(dy), d.bias, d.add_bias);
     if (!d.w) return;
     float* dw = format_.is_plain() ? d.w : static_cast<float*>(scratch);
     if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
@@ -72,7 +74,8 @@ class Gemm final : public InnerProduct {
 
 }  // namespace
 
-std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context&, std::string&) {
+std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context&, std::string& why) {
+  if (!takes(request.dtype, why)) return nullptr;
   return std::make_unique<Gemm>(request);
 }
 

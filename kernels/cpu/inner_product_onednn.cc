@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/inner_product.h"
 
@@ -40,7 +41,7 @@ class OneDnn final : public InnerProduct {
   int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
   int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
 
-  void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) override {
+  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) override {
     Library& lib = library(context);
     const void *w_in = forward_.w.load(lib, w, scratch), *pad = scratch_part(scratch, forward_.pad);
     if (bias)
@@ -49,12 +50,12 @@ class OneDnn final : public InnerProduct {
       forward_.primitive.run(lib, {x, w_in, y, pad});
   }
 
-  void backward_data(Context& context, const float* dy, const float* w, float* dx, void* scratch) override {
+  void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
     Library& lib = library(context);
     data_.primitive.run(lib, {dy, data_.w.load(lib, w, scratch), dx, scratch_part(scratch, data_.pad)});
   }
 
-  void backward_weights(Context& context, const float* x, const float* dy, const Gradients& d, void* scratch) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
     Library& lib = library(context);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
@@ -142,6 +143,7 @@ class OneDnn final : public InnerProduct {
 
 std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductRequest& request, Context& context,
                                                         std::string& why) {
+  if (!takes(request.dtype, why)) return nullptr;
   if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<InnerProduct> {
     auto product = std::make_unique<OneDnn>(request);

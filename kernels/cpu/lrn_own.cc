@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/lrn.h"
 #include "kernels/scratch.h"
@@ -96,7 +97,9 @@ class Across final : public Own {
   int64_t forward_scratch() const override { return threads_ * kBatch * line_floats() * int64_t(sizeof(float)); }
   int64_t backward_scratch() const override { return forward_scratch(); }
 
-  void forward(Context& context, const float* x, float* y, void* scratch) override {
+  void forward(Context& context, const void* from, void* to, void* scratch) override {
+    const float* x = floats(from);
+    float* y = floats(to);
     each_batch(context, scratch, [&](const Line* begin, const Line* end) {
       sum_squares(x, begin, end);
       for (const Line* line = begin; line < end; ++line)
@@ -106,7 +109,9 @@ class Across final : public Own {
     });
   }
 
-  void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) override {
+  void backward(Context& context, const void* from, const void* gradient, void* to, void* scratch) override {
+    const float *x = floats(from), *dy = floats(gradient);
+    float* dx = floats(to);
     each_batch(context, scratch, [&](const Line* begin, const Line* end) {
       sum_squares(x, begin, end);
       for (const Line* line = begin; line < end; ++line)
@@ -199,7 +204,9 @@ class Within final : public Own {
   int64_t forward_scratch() const override { return threads_ * row_floats() * int64_t(sizeof(float)); }
   int64_t backward_scratch() const override { return threads_ * part_floats() * int64_t(sizeof(float)); }
 
-  void forward(Context& context, const float* x, float* y, void* scratch) override {
+  void forward(Context& context, const void* from, void* to, void* scratch) override {
+    const float* x = floats(from);
+    float* y = floats(to);
     each_plane(context, scratch, row_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       for (int64_t h = 0; h < h_; ++h) {
@@ -214,7 +221,9 @@ class Within final : public Own {
     });
   }
 
-  void backward(Context& context, const float* x, const float* dy, float* dx, void* scratch) override {
+  void backward(Context& context, const void* from, const void* gradient, void* to, void* scratch) override {
+    const float *x = floats(from), *dy = floats(gradient);
+    float* dx = floats(to);
     each_plane(context, scratch, part_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       float *terms = part + row_floats(), *direct = terms + h_ * padded_row_;
@@ -274,7 +283,8 @@ class Within final : public Own {
 
 }  // namespace
 
-std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string&) {
+std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why) {
+  if (!takes(request.x.dtype, why)) return nullptr;
   if (request.within_channel) return std::make_unique<Within>(request, context.threads);
   return std::make_unique<Across>(request, context.threads);
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/pool.h"
 
@@ -38,13 +39,13 @@ class OneDnn final : public Pool {
   int64_t forward_scratch() const override { return forward_scratch_; }
   int64_t backward_scratch() const override { return backward_scratch_; }
 
-  void forward(Context& context, const float* x, float* y, float*, void* saved, void* scratch) override {
+  void forward(Context& context, const void* x, void* y, float*, void* saved, void* scratch) override {
     if (has_workspace_)
       forward_.run(library(context), {x, y, scratch, saved});
     else
       forward_.run(library(context), {x, y, scratch});
   }
-  void backward(Context& context, const float* dy, float* dx, const void* saved, void* scratch) override {
+  void backward(Context& context, const void* dy, void* dx, const void* saved, void* scratch) override {
     if (has_workspace_)
       backward_.run(library(context), {dy, dx, scratch, saved});
     else
@@ -74,6 +75,7 @@ std::optional<dnnl::algorithm> algorithm_of(const PoolRequest& r, int64_t over_h
 }  // namespace
 
 std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, std::string& why) {
+  if (!takes(r.x.dtype, why)) return nullptr;
   const Shape &x = r.x.shape, &y = r.y.shape;
   const int64_t over_h = overhang(x[2], y[2], r.kernel_h, r.stride_h, r.pad_h);
   const int64_t over_w = overhang(x[3], y[3], r.kernel_w, r.stride_w, r.pad_w);

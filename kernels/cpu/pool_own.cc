@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/pool.h"
 
@@ -101,17 +102,17 @@ class Own final : public Pool {
     return r_.average || !r_.backward ? 0 : r_.y.elements() * int64_t(small_ ? sizeof(uint8_t) : sizeof(int32_t));
   }
 
-  void forward(Context& context, const float* x, float* y, float* argmax, void* saved, void*) override {
+  void forward(Context& context, const void* x, void* y, float* argmax, void* saved, void*) override {
     if (width_ == kLanes)
-      forward_wide<kLanes>(context, x, y, argmax, saved);
+      forward_wide<kLanes>(context, floats(x), floats(y), argmax, saved);
     else
-      forward_wide<1>(context, x, y, argmax, saved);
+      forward_wide<1>(context, floats(x), floats(y), argmax, saved);
   }
-  void backward(Context& context, const float* dy, float* dx, const void* saved, void*) override {
+  void backward(Context& context, const void* dy, void* dx, const void* saved, void*) override {
     if (width_ == kLanes)
-      backward_wide<kLanes>(context, dy, dx, saved);
+      backward_wide<kLanes>(context, floats(dy), floats(dx), saved);
     else
-      backward_wide<1>(context, dy, dx, saved);
+      backward_wide<1>(context, floats(dy), floats(dx), saved);
   }
 
  private:
@@ -251,7 +252,8 @@ class Own final : public Pool {
 
 }  // namespace
 
-std::unique_ptr<Pool> make_pool_own(const PoolRequest& request, Context&, std::string&) {
+std::unique_ptr<Pool> make_pool_own(const PoolRequest& request, Context&, std::string& why) {
+  if (!takes(request.x.dtype, why)) return nullptr;
   return std::make_unique<Own>(request);
 }
 

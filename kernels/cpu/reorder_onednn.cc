@@ -1,5 +1,6 @@
 // Layouts changed by oneDNN, which writes zeros into padding lanes itself.
 
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/reorder.h"
 
@@ -13,7 +14,7 @@ class OneDnn final : public Reorder {
 
   std::string name() const override { return "onednn"; }
   int64_t scratch() const override { return layout_.bytes(); }
-  void run(Context& context, const float* from, float* to, void* scratch) override {
+  void run(Context& context, const void* from, void* to, void* scratch) override {
     reorder_.run(onednn::library(context), from, to, scratch);
   }
 
@@ -25,6 +26,7 @@ class OneDnn final : public Reorder {
 }  // namespace
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why) {
+  if (!takes(request.from.dtype, why) || !takes(request.to.dtype, why)) return nullptr;
   if (request.from.shape.count() == 0) return why = "no elements", nullptr;
   return onednn::attempt(
       why, [&]() -> std::unique_ptr<Reorder> { return std::make_unique<OneDnn>(context, request.from, request.to); });

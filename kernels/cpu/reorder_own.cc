@@ -1,6 +1,7 @@
 // Layouts changed by our own loops: for each pixel and channel block, whatever both layouts are.
 
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/reorder.h"
 
 namespace cortado::kernels {
@@ -36,13 +37,13 @@ class Own final : public Reorder {
 
   std::string name() const override { return "own"; }
 
-  void run(Context& context, const float* from, float* to, void*) override {
+  void run(Context& context, const void* from, void* to, void*) override {
     const int64_t blocks = (channels_ + 15) / 16;
     parallel_ranges(context, images_ * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / blocks, block = i % blocks, width = std::min<int64_t>(16, channels_ - block * 16);
-        const float* x = from + image * from_.image + block * from_.block;
-        float* y = to + image * to_.image + block * to_.block;
+        const float* x = floats(from) + image * from_.image + block * from_.block;
+        float* y = floats(to) + image * to_.image + block * to_.block;
         for (int64_t s = 0; s < pixels_; ++s) {
           for (int64_t c = 0; c < width; ++c)
             y[c * to_.channel + s * to_.pixel] = x[c * from_.channel + s * from_.pixel];
@@ -60,7 +61,8 @@ class Own final : public Reorder {
 
 }  // namespace
 
-std::unique_ptr<Reorder> make_reorder_own(const ReorderRequest& request, Context&, std::string&) {
+std::unique_ptr<Reorder> make_reorder_own(const ReorderRequest& request, Context&, std::string& why) {
+  if (!takes(request.from.dtype, why) || !takes(request.to.dtype, why)) return nullptr;
   return std::make_unique<Own>(request);
 }
 

@@ -1,5 +1,6 @@
 // Softmax by oneDNN, where the classes are neighbours in memory: for others it has only a reference implementation.
 
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/softmax.h"
 
@@ -29,10 +30,10 @@ class OneDnn final : public Softmax {
   std::string name() const override { return name_; }
   int64_t forward_scratch() const override { return forward_scratch_; }
   int64_t backward_scratch() const override { return backward_scratch_; }
-  void forward(Context& context, const float* x, float* y, void* scratch) override {
+  void forward(Context& context, const void* x, void* y, void* scratch) override {
     forward_.run(library(context), {x, y, scratch});
   }
-  void backward(Context& context, const float* y, const float* dy, float* dx, void* scratch) override {
+  void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) override {
     backward_.run(library(context), {y, dy, dx, scratch});
   }
 
@@ -45,6 +46,7 @@ class OneDnn final : public Softmax {
 }  // namespace
 
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& r, Context& context, std::string& why) {
+  if (!takes(r.dtype, why)) return nullptr;
   if (r.inner != 1) return why = "the classes are not neighbours in memory", nullptr;
   if (r.outer * r.classes == 0) return why = "no elements", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<Softmax> {

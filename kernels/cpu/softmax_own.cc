@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/softmax.h"
 
@@ -62,12 +63,16 @@ class Own final : public Softmax {
 
   std::string name() const override { return "own"; }
 
-  void forward(Context& context, const float* x, float* y, void*) override {
+  void forward(Context& context, const void* from, void* to, void*) override {
+    const float* x = floats(from);
+    float* y = floats(to);
     each(
         context, [=, n = r_.classes](int64_t at) { row_forward(x + at, y + at, n); },
         [=, n = r_.classes, step = r_.inner](int64_t at, int width) { strip_forward(x + at, y + at, n, step, width); });
   }
-  void backward(Context& context, const float* y, const float* dy, float* dx, void*) override {
+  void backward(Context& context, const void* result, const void* gradient, void* to, void*) override {
+    const float *y = floats(result), *dy = floats(gradient);
+    float* dx = floats(to);
     each(
         context, [=, n = r_.classes](int64_t at) { row_backward(y + at, dy + at, dx + at, n); },
         [=, n = r_.classes, step = r_.inner](int64_t at, int width) {
@@ -97,7 +102,8 @@ class Own final : public Softmax {
 
 }  // namespace
 
-std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context&, std::string&) {
+std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context&, std::string& why) {
+  if (!takes(request.dtype, why)) return nullptr;
   return std::make_unique<Own>(request);
 }
 
