@@ -6,6 +6,7 @@
 #include <typeindex>
 
 #include "core/device.h"
+#include "core/precision.h"
 
 namespace cortado {
 
@@ -18,6 +19,7 @@ class Context {
 
   Device device;
   void* stream = nullptr;  ///< a CUDA stream; null on the CPU
+  Precision precision = Precision::kFp32;  ///< of nets made for this context
   int threads = 1;         ///< compute threads; the only thread count that may change bits
   uint64_t seed = 1;       ///< of every draw made by layers
   uint64_t pass = 0;       ///< which forward pass this is, counted over the whole training: a draw is a function of

@@ -27,6 +27,14 @@ int Graph::source_named(const std::string& layer) const {
   return -1;
 }
 
+BuildOptions options_for(BuildOptions options, const Context& context) {
+  options.value_type = value_type(context.precision);
+  if (context.device.is_cpu()) return options;
+  options.preferred_layout = context.precision == Precision::kFp32 ? Layout::kPlain : Layout::kChannelsLast;
+  options.frozen = false;
+  return options;
+}
+
 void index_readers(Graph& graph) {
   for (Value& value : graph.values) {
     value.readers.clear();
@@ -51,6 +59,7 @@ void print_values(std::ostream& out, const Graph& graph, const std::vector<Value
     if (!value.shape_known) continue;
     out << " " << value.shape.str();
     if (value.layout != Layout::kPlain) out << " " << name_of(value.layout);
+    if (value.dtype != DType::kF32) out << " " << name_of(value.dtype);
   }
 }
 

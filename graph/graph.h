@@ -30,6 +30,7 @@ struct Value {
   Shape shape;
   bool shape_known = false;  ///< false behind a data layer whose dataset was not opened
   Layout layout = Layout::kPlain;
+  DType dtype = DType::kF32;
   NodeId producer = -1;
   int producer_output = 0;
   std::vector<Reader> readers;
@@ -37,7 +38,7 @@ struct Value {
   float loss_weight = 0;        ///< != 0: its elements are summed into the loss with this factor
   bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
 
-  TensorSpec spec() const { return {shape, DType::kF32, shape.axes() == 4 ? layout : Layout::kPlain}; }
+  TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain}; }
 };
 
 /// One weight blob. Layers that share it by name list the same id.
@@ -86,7 +87,13 @@ struct BuildOptions {
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
   bool only_kept = false;       ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run
+  Layout preferred_layout = Layout::kBlocked16;  ///< where LayoutRule::kBlocked leaves the choice to the device
+  DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
 };
+
+/// `options` as nets that run on `context` want them: the layout that its device's convolutions like best, and the type of
+/// values of its precision. Frozen nets are folded on the CPU only.
+BuildOptions options_for(BuildOptions options, const Context& context);
 
 /// Owns the file's message (layers refer to it), the nodes in execution order, and everything the passes found out.
 struct Graph {

@@ -1,8 +1,8 @@
 // Blobs and weights in the user's terms: names, shapes in N x C x H x W, row-major values, Caffe's messages.
 
 #include <algorithm>
-#include <cstring>
 
+#include "core/half.h"
 #include "core/log.h"
 #include "net/bound_step.h"
 
@@ -10,22 +10,24 @@ namespace cortado {
 
 namespace {
 
-/// Calls visit(plain index, stored index) for every element of a blocked tensor.
+/// Calls visit(plain index, stored index) for every element.
 template <typename Visit>
-void walk_blocked(const Shape& shape, const Visit& visit) {
+void walk(const TensorSpec& spec, const Visit& visit) {
+  const Shape& shape = spec.shape;
+  if (spec.layout == Layout::kPlain) {
+    for (int64_t i = 0; i < shape.count(); ++i) visit(i, i);
+    return;
+  }
   const int64_t channels = shape[1], blocks = (channels + 15) / 16, pixels = shape.count(2);
+  const bool blocked = spec.layout == Layout::kBlocked16;
   for (int64_t n = 0; n < shape[0]; ++n)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t s = 0; s < pixels; ++s)
-        visit((n * channels + c) * pixels + s, ((n * blocks + c / 16) * pixels + s) * 16 + c % 16);
+        visit((n * channels + c) * pixels + s,
+              blocked ? ((n * blocks + c / 16) * pixels + s) * 16 + c % 16 : (n * pixels + s) * channels + c);
 }
 
-void copy_to_plain(const TensorSpec& spec, const float* stored, float* plain) {
-  if (spec.layout == Layout::kBlocked16)
-    walk_blocked(spec.shape, [&](int64_t i, int64_t at) { plain[i] = stored[at]; });
-  else
-    std::memcpy(plain, stored, size_t(spec.bytes()));
-}
+bool is_plain_floats(const TensorSpec& spec) { return spec.layout == Layout::kPlain && spec.dtype == DType::kF32; }
 
 std::vector<std::string> blob_names(const graph::Graph& graph) {
   std::vector<std::string> names;
@@ -64,7 +66,14 @@ std::vector<float> Net::read_blob(const std::string& blob) const {
 
 void Net::read_blob_to(graph::ValueId value, float* plain) const {
   const graph::Slot& slot = plan_.values[size_t(value)];
-  copy_to_plain(slot.spec, reinterpret_cast<const float*>(arena_.data() + slot.offset), plain);
+  const size_t bytes = size_t(slot.spec.bytes());
+  if (is_plain_floats(slot.spec)) return copy_to_host(context_, plain, arena_.data() + slot.offset, bytes);
+  std::vector<std::byte> stored(bytes);
+  copy_to_host(context_, stored.data(), arena_.data() + slot.offset, bytes);
+  with_float_type(slot.spec.dtype, [&](auto zero) {
+    const auto* values = reinterpret_cast<const decltype(zero)*>(stored.data());
+    walk(slot.spec, [&](int64_t i, int64_t at) { plain[i] = values[at]; });
+  });
 }
 
 void Net::write_blob(const std::string& blob, const float* plain) {
@@ -72,7 +81,7 @@ void Net::write_blob(const std::string& blob, const float* plain) {
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
     if (value.name != blob || value.producer < 0 || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
-    std::memcpy(arena_.data() + plan_.values[id].offset, plain, size_t(value.spec().bytes()));
+    copy_to_device(context_, arena_.data() + plan_.values[id].offset, plain, size_t(value.spec().bytes()));
     return;
   }
   throw Error(ExitCode::kUsage, "the net has no input '" + blob + "'", did_you_mean(blob, input_names()));

@@ -23,7 +23,7 @@ struct Net::BoundStep {
 };
 
 struct Net::WeightMemory {
-  Arena w_arena, dw_arena;
+  DeviceMemory w_arena, dw_arena;
   std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn, in the net's arena where it is transient
   std::shared_ptr<DerivedWeights> derived;
 };

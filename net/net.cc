@@ -1,6 +1,7 @@
 #include "net/net.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cmath>
 
 #include "core/rng.h"
 #include "net/bound_step.h"
@@ -26,7 +27,8 @@ bool is_shared_with(const Net* other, const graph::Weight& weight, graph::Weight
 }  // namespace
 
 Net::Net(graph::Plan plan, Context& context, Net* weights_of)
-    : plan_(std::move(plan)), context_(context), arena_(size_t(plan_.arena_bytes)), memory_(std::make_unique<WeightMemory>()) {
+    : plan_(std::move(plan)), context_(context), memory_(std::make_unique<WeightMemory>()) {
+  take_memory();
   place_weights(weights_of);
   bind();
   bind_completions();
@@ -38,6 +40,26 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
 }
 
 Net::~Net() = default;
+
+/// What does not fit is told with what takes the most.
+void Net::take_memory() {
+  try {
+    arena_ = DeviceMemory(context_, size_t(plan_.arena_bytes));
+  } catch (const Error& error) {
+    Mistake mistake = error.mistakes()[0];
+    std::vector<graph::ValueId> largest;
+    for (size_t id = 0; id < plan_.values.size(); ++id) largest.push_back(graph::ValueId(id));
+    const auto bytes = [&](graph::ValueId id) { return plan_.graph.values[size_t(id)].spec().bytes(); };
+    std::sort(largest.begin(), largest.end(), [&](auto a, auto b) { return bytes(a) > bytes(b); });
+    for (size_t i = 0; i < std::min<size_t>(3, largest.size()); ++i) {
+      const graph::Value& value = plan_.graph.values[size_t(largest[i])];
+      mistake.notes.push_back({{}, "blob '" + value.name + "' " + value.shape.str() + " takes " +
+                                       std::to_string(bytes(largest[i]) >> 20) + " MiB"});
+    }
+    throw Error(error.code(), mistake);
+  }
+  losses_ = Losses(plan_, arena_.data(), context_);
+}
 
 void Net::place_weights(Net* weights_of) {
   const auto& weights = plan_.graph.weights;
@@ -56,8 +78,8 @@ void Net::place_weights(Net* weights_of) {
     else memory_->w[id] = weights_of->weight(theirs);
     if (has_own_gradient(id)) dw_bytes += aligned(plan_.w_formats[id].bytes());
   }
-  memory_->w_arena = Arena(w_bytes);
-  memory_->dw_arena = Arena(dw_bytes);
+  memory_->w_arena = DeviceMemory(context_, w_bytes);
+  memory_->dw_arena = DeviceMemory(context_, dw_bytes);
   std::byte* w = memory_->w_arena.data();
   std::byte* dw = memory_->dw_arena.data();
   for (size_t id = 0; id < weights.size(); ++id) {
@@ -157,9 +179,9 @@ void Net::run_forward_step(size_t i) {
 }
 
 void Net::run_backward_step(size_t i) {
-  if (i == 0) seed_losses();
+  if (i == 0) losses_.seed(context_, loss_scale_);
   BoundStep& step = backward_[i];
-  if (step.copy_from) std::memcpy(step.io.dy[0].data, step.copy_from, step.copy_bytes);
+  if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
   if (step.call == graph::Call::kRebuild) return step.layer->rebuild(context_, step.io);
   step.layer->backward(context_, step.io);
 }
@@ -178,33 +200,7 @@ void Net::backward(bool accumulate, GradientReader* reader) {
   for (size_t k = 0; reader && k < without_gradient_.size(); ++k) reader->on_complete(without_gradient_[k]);
 }
 
-/// Padding lanes of a blocked loss stay zero, as everywhere.
-void Net::seed_losses() {
-  for (const graph::LossSeed& seed : plan_.seeds) {
-    float* dy = reinterpret_cast<float*>(arena_.data() + seed.offset);
-    const TensorSpec spec = plan_.graph.values[size_t(seed.value)].spec();
-    if (spec.layout != Layout::kBlocked16) {
-      std::fill_n(dy, seed.elements, seed.weight);
-      continue;
-    }
-    const int64_t channels = spec.shape[1], blocks = (channels + 15) / 16, pixels = spec.shape.count(2);
-    for (int64_t i = 0; i < seed.elements; ++i)
-      dy[i] = i / (16 * pixels) % blocks * 16 + i % 16 < channels ? seed.weight : 0.0f;
-  }
-}
-
-double Net::loss() const {
-  double sum = 0;
-  for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
-    const graph::Value& value = plan_.graph.values[id];
-    if (value.loss_weight == 0 || plan_.values[id].offset < 0) continue;
-    const float* y = reinterpret_cast<const float*>(arena_.data() + plan_.values[id].offset);
-    double part = 0;  // padding lanes are zero
-    for (int64_t i = 0; i < value.spec().elements(); ++i) part += y[i];
-    sum += part * value.loss_weight;
-  }
-  return sum;
-}
+double Net::loss() const { return losses_.read(context_); }
 
 float* Net::weight(graph::WeightId id) const { return memory_->w[size_t(id)]; }
 float* Net::weight_gradient(graph::WeightId id) const { return memory_->dw[size_t(id)]; }
@@ -217,7 +213,7 @@ int64_t Net::memory_bytes() const {
 
 std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context,
                               Net* weights_of) {
-  graph::Graph graph = graph::build(std::move(file), options);
+  graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context));
   graph::run_passes(graph);
   graph::Plan plan = graph::make_plan(std::move(graph), context, weights_of ? &weights_of->plan() : nullptr);
   return std::make_unique<Net>(std::move(plan), context, weights_of);

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/arena.h"
+#include "core/device_memory.h"
 #include "graph/plan.h"
+#include "net/losses.h"
 #include "proto/weights_file.h"
 
 namespace cortado {
@@ -104,19 +105,21 @@ class Net {
  private:
   struct BoundStep;
   struct WeightMemory;
+  void take_memory();
   void place_weights(Net* weights_of);
   void fill_weight(graph::WeightId id);
   graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
   void bind_completions();
   void derive_weights();
-  void seed_losses();
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
 
   graph::Plan plan_;
   Context& context_;
-  Arena arena_;
+  DeviceMemory arena_;
+  Losses losses_;
+  const float* loss_scale_ = nullptr;
   std::unique_ptr<WeightMemory> memory_;
   uint64_t derived_version_ = 0;  ///< of the weights that all derived ones were last seen to be made of
   std::vector<BoundStep> forward_, backward_;

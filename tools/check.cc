@@ -119,7 +119,7 @@ class Checker {
     finding.layers = std::max(finding.layers, graph.nodes.size());
     finding.params = std::max(finding.params, count_weights(graph, true));
     if (!all_shapes_known(graph)) return;
-    graph = graph::build(std::move(file), options);
+    graph = graph::build(std::move(file), graph::options_for(options, context_));
     graph::run_passes(graph);
     const graph::Plan plan = graph::make_plan(std::move(graph), context_);
     if (options.backward)

@@ -52,7 +52,8 @@ int run_plan(const Arguments& arguments) {
   options.switch_off = arguments.texts("without");
   const std::string after = arguments.text("after");
 
-  graph::Graph graph = graph::build(file, options);
+  Context context = make_context(arguments);
+  graph::Graph graph = graph::build(file, graph::options_for(options, context));
   if (after != "build") graph::run_passes(graph, after);
   if (!after.empty()) {
     std::cout << graph::to_text(graph);
@@ -61,7 +62,6 @@ int run_plan(const Arguments& arguments) {
   if (!all_shapes_known(graph))
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
                 "--after=infer_shapes shows what is known without");
-  Context context = make_context(arguments);
   if (arguments.on("tune")) measure_everything(context);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
   show_choices(context);

@@ -33,7 +33,7 @@ struct Summary {
 };
 
 Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context) {
-  graph::Graph graph = graph::build(std::move(file), options);
+  graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context));
   graph::run_passes(graph);
   const graph::Plan plan = graph::make_plan(std::move(graph), context);
   return {plan.arena_bytes, plan.weight_bytes(), plan.gradient_bytes(), plan.learned_bytes(), true};

@@ -1,5 +1,7 @@
-// Which layout each four-axis value is stored in. Layers that a library runs fastest in blocks of 16 channels make blocked
-// values, layers that follow pass them on, and a Reorder stands only where a reader insists on something else.
+// How each value is stored: its layout, and its type where the plan has a 16-bit one. Layers that a device's libraries run
+// fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a GPU) make values of it,
+// layers that follow pass it on, and a Reorder stands only where a reader insists on something else. A layer that makes
+// values of any kind writes what its only reader wants.
 
 #include <map>
 
@@ -9,6 +11,12 @@
 namespace cortado::graph {
 
 namespace {
+
+struct Storage {
+  Layout layout = Layout::kPlain;
+  DType dtype = DType::kF32;
+  auto operator<=>(const Storage&) const = default;
+};
 
 const caffe::LayerParameter& reorder_config() {
   static const caffe::LayerParameter config = [] {
@@ -31,26 +39,33 @@ class Chooser {
       graph_.nodes.push_back(std::move(node));
     }
     index_readers(graph_);
+    if (graph_.options.preferred_layout != Layout::kBlocked16) write_what_readers_want();
   }
 
  private:
   Value& value(ValueId id) { return graph_.values[size_t(id)]; }
   bool has_layout(ValueId id) { return value(id).shape_known && value(id).shape.axes() == 4; }
+  Storage stored(ValueId id) { return {has_layout(id) ? value(id).layout : Layout::kPlain, value(id).dtype}; }
 
   void choose(Node& node) {
     const LayoutRule rule = node.layer->layouts();
-    const Layout layout = rule == LayoutRule::kBlocked ? Layout::kBlocked16
+    const Layout layout = rule == LayoutRule::kBlocked  ? graph_.options.preferred_layout
                           : rule == LayoutRule::kFollow ? followed(node)
                                                         : Layout::kPlain;
+    const bool blocked = layout == Layout::kBlocked16;
     for (size_t i = 0; i < node.x.size(); ++i) {
-      const bool stays = rule == LayoutRule::kBlocked && i == 0 && node.layer->accepts_plain_x();
-      if (has_layout(node.x[i]) && value(node.x[i]).layout != layout && !stays) read_reordered(node, i, layout);
+      const bool stays = rule == LayoutRule::kBlocked && blocked && i == 0 && node.layer->accepts_plain_x();
+      const Storage have = stored(node.x[i]);
+      const Storage wanted = {has_layout(node.x[i]) && !stays ? layout : have.layout, type_of_x(node, i)};
+      if (have != wanted) read_reordered(node, i, wanted);
     }
-    for (const ValueId id : node.y)
-      if (has_layout(id)) value(id).layout = layout;
+    for (size_t i = 0; i < node.y.size(); ++i) {
+      value(node.y[i]).dtype = type_of_y(node);
+      if (has_layout(node.y[i])) value(node.y[i]).layout = layout;
+    }
   }
 
-  /// Blocked if any operand is: then one reorder brings the others there.
+  /// Any operand's layout that is not plain: then one reorder brings the others there.
   Layout followed(const Node& node) {
     for (const ValueId id : node.x)
       if (!has_layout(id)) return Layout::kPlain;
@@ -59,19 +74,46 @@ class Chooser {
     return Layout::kPlain;
   }
 
-  void read_reordered(Node& node, size_t i, Layout layout) {
+  DType type_of_x(const Node& node, size_t i) {
+    switch (node.layer->types()) {
+      case TypeRule::kHalf:
+        return graph_.options.value_type;
+      case TypeRule::kFollow:
+        return value(node.x[0]).dtype;
+      case TypeRule::kReads:
+        return i == 0 ? value(node.x[0]).dtype : DType::kF32;
+      default:
+        return DType::kF32;
+    }
+  }
+
+  DType type_of_y(const Node& node) {
+    const TypeRule rule = node.layer->types();
+    if (rule == TypeRule::kHalf) return graph_.options.value_type;
+    return rule == TypeRule::kFollow && !node.x.empty() ? value(node.x[0]).dtype : DType::kF32;
+  }
+
+  static std::string name_of_copy(const Value& from, const Storage& wanted) {
+    std::string name = from.name + "_as";
+    if (wanted.layout != from.layout) name += "_" + name_of(wanted.layout);
+    if (wanted.dtype != from.dtype) name += "_" + name_of(wanted.dtype);
+    return name;
+  }
+
+  void read_reordered(Node& node, size_t i, Storage wanted) {
     const ValueId from = node.x[i];
-    const auto [found, is_new] = reordered_.emplace(std::make_pair(from, layout), ValueId(graph_.values.size()));
+    const auto [found, is_new] = reordered_.emplace(std::make_pair(from, wanted), ValueId(graph_.values.size()));
     if (is_new) {
       Value copy = value(from);
-      copy.layout = layout;
+      copy.layout = wanted.layout;
+      copy.dtype = wanted.dtype;
       copy.loss_weight = 0;
       copy.kept = false;
       copy.wants_gradient = false;
       graph_.values.push_back(std::move(copy));
       Node reorder;
       reorder.type = "Reorder";
-      reorder.name = value(from).name + "_as_" + name_of(layout);
+      reorder.name = name_of_copy(value(from), wanted);
       reorder.layer = find_layer_type("Reorder")->make({reorder_config(), graph_.phase(), 0, 1, false});
       reorder.layer->infer({value(from).shape});
       reorder.x = {from};
@@ -88,8 +130,29 @@ class Chooser {
     value(found->second).wants_gradient = true;
   }
 
+  void write_what_readers_want() {
+    std::vector<bool> gone(graph_.nodes.size(), false);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      Node& maker = graph_.nodes[n];
+      if (maker.layer->types() != TypeRule::kMakes || maker.y.empty()) continue;
+      const Value& made = value(maker.y[0]);
+      if (made.kept || made.readers.size() != 1) continue;
+      const size_t reader = size_t(made.readers[0].node);
+      if (graph_.nodes[reader].type != "Reorder") continue;
+      maker.y[0] = graph_.nodes[reader].y[0];
+      for (auto& [name, id] : graph_.names)
+        if (id == graph_.nodes[reader].x[0]) id = maker.y[0];
+      gone[reader] = true;
+    }
+    std::vector<Node> nodes;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      if (!gone[n]) nodes.push_back(std::move(graph_.nodes[n]));
+    graph_.nodes = std::move(nodes);
+    index_readers(graph_);
+  }
+
   Graph& graph_;
-  std::map<std::pair<ValueId, Layout>, ValueId> reordered_;
+  std::map<std::pair<ValueId, Storage>, ValueId> reordered_;
   std::map<ValueId, size_t> reorder_node_;
 };
 

@@ -15,7 +15,7 @@ const std::vector<Pass>& all_passes() {
       {"fuse_sums", "frozen: a sum goes into the convolution before it", fuse_sums, true},
       {"fuse", "layers take over their followers", fuse, true},
       {"hand_masks", "max pooling does the mask of a ReLU before it", hand_masks, true},
-      {"choose_layouts", "blocked or plain storage, reorders between", choose_layouts},
+      {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts},
   };
   return passes;
 }
