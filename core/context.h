@@ -20,10 +20,15 @@ class Context {
   Device device;
   void* stream = nullptr;  ///< a CUDA stream; null on the CPU
   Precision precision = Precision::kFp32;  ///< of nets made for this context
+  bool captures = true;    ///< whether CapturedWork may become CUDA graphs; false for looking for mistakes
   int threads = 1;         ///< compute threads; the only thread count that may change bits
   uint64_t seed = 1;       ///< of every draw made by layers
   uint64_t pass = 0;       ///< which forward pass this is, counted over the whole training: a draw is a function of
                            ///< (seed, pass, layer, element), so nothing random needs to be saved
+  uint64_t* device_pass = nullptr;  ///< the same number in the device's memory, where that is not the host's
+
+  /// Where kernels read `pass`, which may change while they are recorded once and run often.
+  const uint64_t* pass_word() const { return device_pass ? device_pass : &pass; }
 
   /// The handle of type T of a vendor library (an engine, a stream, a workspace), made at first use.
   template <typename T>

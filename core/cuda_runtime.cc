@@ -70,6 +70,33 @@ void* make_stream(int device) {
   return stream;
 }
 
+void begin_capture(Context& context) {
+  check_cuda(cudaStreamBeginCapture(stream_of(context), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+}
+
+void* end_capture(Context& context) {
+  cudaGraph_t graph = nullptr;
+  check_cuda(cudaStreamEndCapture(stream_of(context), &graph), "cudaStreamEndCapture");
+  cudaGraphExec_t exec = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&exec, graph, 0);
+  cudaGraphDestroy(graph);
+  check_cuda(status, "cudaGraphInstantiate");
+  return exec;
+}
+
+void abandon_capture(Context& context) noexcept {
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(stream_of(context), &graph);
+  if (graph) cudaGraphDestroy(graph);
+  cudaGetLastError();
+}
+
+void launch_graph(Context& context, void* graph) {
+  check_cuda(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(context)), "cudaGraphLaunch");
+}
+
+void destroy_graph(void* graph) noexcept { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
+
 #else
 
 namespace {
@@ -87,6 +114,11 @@ void unlock_pages(void*) noexcept {}
 void copy_async(Context&, void*, const void*, size_t, Way) { throw_without_cuda(); }
 void clear_async(Context&, void*, size_t) { throw_without_cuda(); }
 void synchronize(Context&) { throw_without_cuda(); }
+void begin_capture(Context&) { throw_without_cuda(); }
+void* end_capture(Context&) { throw_without_cuda(); }
+void abandon_capture(Context&) noexcept {}
+void launch_graph(Context&, void*) { throw_without_cuda(); }
+void destroy_graph(void*) noexcept {}
 void* make_stream(int) { throw_without_cuda(); }
 
 #endif

@@ -21,6 +21,13 @@ void copy_async(Context& context, void* to, const void* from, size_t bytes, Way 
 void clear_async(Context& context, void* to, size_t bytes);
 void synchronize(Context& context);
 
+/// What is enqueued on the context's stream between these two by this thread is recorded, not done.
+void begin_capture(Context& context);
+void* end_capture(Context& context);  ///< the graph, for launch_graph
+void abandon_capture(Context& context) noexcept;
+void launch_graph(Context& context, void* graph);
+void destroy_graph(void* graph) noexcept;
+
 /// A new stream of the device, which becomes the calling thread's current one. The stream lives as long as the process.
 void* make_stream(int device);
 

@@ -86,6 +86,25 @@ void for_each_channel(Context& context, const ChannelView& view, const Functor& 
   }
 }
 
+/// Elements [begin, end) of the array number `part` of several.
+struct Piece {
+  int64_t part, begin, end;
+};
+
+/// functor(part, i) for every element of n pieces, which lie in the memory of the context's device: one call for many arrays.
+template <typename Functor>
+void for_each_piece(Context& context, const Piece* pieces, int64_t n, const Functor& functor) {
+#ifdef __CUDACC__
+  if (context.device.is_cuda()) return for_each_piece_on_cuda(context, pieces, n, functor);
+#endif
+  const DeviceAccess access(context);
+  parallel_ranges(context, n, 1, [&](int64_t begin, int64_t end) {
+    const Functor local = functor;
+    for (int64_t k = begin; k < end; ++k)
+      for (int64_t i = pieces[k].begin; i < pieces[k].end; ++i) local(pieces[k].part, i);
+  });
+}
+
 /// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). The sum runs in double in a fixed order per row, so the
 /// result does not depend on the number of threads. `out` is written, or added to when `add`.
 template <typename Functor>

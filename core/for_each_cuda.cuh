@@ -51,6 +51,19 @@ void for_each_channel_on_cuda(Context& context, const View& view, const Functor&
   check_launch("for_each_channel");
 }
 
+template <typename Piece, typename Functor>
+__global__ void for_each_piece_kernel(const Piece* pieces, Functor functor) {
+  const Piece piece = pieces[blockIdx.x];
+  for (int64_t i = piece.begin + threadIdx.x; i < piece.end; i += blockDim.x) functor(piece.part, i);
+}
+
+template <typename Piece, typename Functor>
+void for_each_piece_on_cuda(Context& context, const Piece* pieces, int64_t n, const Functor& functor) {
+  if (n <= 0) return;
+  for_each_piece_kernel<<<unsigned(n), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(pieces, functor);
+  check_launch("for_each_piece");
+}
+
 template <typename Functor>
 __global__ void reduce_rows_kernel(int64_t n, Functor functor, float* out, bool add) {
   __shared__ double parts[256];

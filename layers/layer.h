@@ -182,6 +182,9 @@ class Layer {
   }
   virtual int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const;  ///< of one forward; 1 MAC = 2
 
+  /// Whether forward() waits for the host (data, files), so that it cannot be a part of work that a device is told once.
+  virtual bool forward_needs_host() const { return position().has_value(); }
+
   /// Data layers: records consumed since training began; seek() continues there. Others have no position.
   virtual std::optional<uint64_t> position() const { return std::nullopt; }
   virtual void seek(uint64_t position) { (void)position; }

@@ -1,7 +1,7 @@
 #include "net/net.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
 #include "core/rng.h"
 #include "net/bound_step.h"
@@ -32,6 +32,7 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
   place_weights(weights_of);
   bind();
   bind_completions();
+  find_stage();
   for (const std::string& blob : plan_.graph.output_names()) {
     const graph::ValueId id = plan_.graph.names.at(blob);
     const graph::Value& value = plan_.graph.values[size_t(id)];
@@ -186,8 +187,32 @@ void Net::run_backward_step(size_t i) {
   step.layer->backward(context_, step.io);
 }
 
+/// The host's part comes first where the file has it first, as nearly all do.
+void Net::find_stage() {
+  const auto on_host = [&](const BoundStep& step) { return step.layer->forward_needs_host(); };
+  while (staged_ < forward_.size() && on_host(forward_[staged_])) ++staged_;
+  stages_all_host_work_ = std::none_of(forward_.begin() + long(staged_), forward_.end(), on_host);
+  if (context_.device.is_cpu()) return;
+  pass_ = DeviceMemory(context_, sizeof(uint64_t));
+  staged_pass_ = PinnedMemory(context_, sizeof(uint64_t));
+}
+
+void Net::stage() {
+  if (pass_.data()) {
+    context_.device_pass = reinterpret_cast<uint64_t*>(pass_.data());
+    std::memcpy(staged_pass_.data(), &context_.pass, sizeof(uint64_t));
+    copy_to_device_later(context_, pass_.data(), staged_pass_.data(), sizeof(uint64_t));
+  }
+  for (size_t i = 0; i < staged_; ++i) run_forward_step(i);
+}
+
+void Net::forward_staged() {
+  for (size_t i = staged_; i < forward_.size(); ++i) run_forward_step(i);
+}
+
 void Net::forward() {
-  for (size_t i = 0; i < forward_.size(); ++i) run_forward_step(i);
+  stage();
+  forward_staged();
 }
 
 void Net::backward(bool accumulate, GradientReader* reader) {

@@ -55,6 +55,16 @@ class Net {
 
   /// One forward pass: draws of this pass are keyed by context.pass. Throws Error(kData) for bad data or labels.
   void forward();
+  /// The two halves of forward() on a device. stage() does what the host takes part in (data layers, the number of the pass)
+  /// and waits for nothing else; what forward_staged() enqueues is the same each time, if stages_all_host_work().
+  void stage();
+  void forward_staged();
+  bool stages_all_host_work() const { return stages_all_host_work_; }
+  /// Computes loss() on the device; a place in its memory.
+  const float* loss_word() { return losses_.add_up(context_); }
+  /// From now on backward() begins with all gradients times *scale, which lies in device memory; null: as they are.
+  void scale_losses(const float* scale) { loss_scale_ = scale; }
+
   /// Sum over blobs of loss_weight times the sum of their elements, after forward().
   double loss() const;
   /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1); the net
@@ -111,6 +121,7 @@ class Net {
   graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
   void bind_completions();
+  void find_stage();
   void derive_weights();
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
@@ -120,6 +131,10 @@ class Net {
   DeviceMemory arena_;
   Losses losses_;
   const float* loss_scale_ = nullptr;
+  DeviceMemory pass_;          ///< Context::device_pass; empty on the CPU
+  PinnedMemory staged_pass_;
+  size_t staged_ = 0;          ///< forward steps that stage() runs: the first ones
+  bool stages_all_host_work_ = true;
   std::unique_ptr<WeightMemory> memory_;
   uint64_t derived_version_ = 0;  ///< of the weights that all derived ones were last seen to be made of
   std::vector<BoundStep> forward_, backward_;

@@ -46,6 +46,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   for (size_t i = 0; i < nets_.tests.size(); ++i)
     testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
   update_.emplace(config(), net());
+  if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->history());
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
   if (snapshot) restore(*snapshot);
@@ -115,23 +116,42 @@ bool Solver::is_test_due() const {
          (iter() > 0 || config().test_initialization());
 }
 
-/// Gradients have memory of their own only where somebody wants to see them together; else the update is a part of
-/// backward, and all that is logged of this iteration comes after it.
 void Solver::iterate() {
   const double begin = clock_seconds(), waited = net().wait_seconds();
   const bool display = config().display() > 0 && iter() % config().display() == 0;
-  const bool within_backward = updates_within_backward(config());
-  progress_.loss = within_backward ? forward_finite(0) : forward_backward(display && config().debug_info());
-  progress_.rate = rate_.next(iter());
-  if (within_backward) update_->backward_and_apply(iter(), progress_.rate);
-  window_.add(float(progress_.loss));
-  progress_.smoothed_loss = window_.smoothed();
-  if (display) log_display();
-  if (!within_backward) update_->apply(iter(), progress_.rate, display);
+  device_ ? iterate_on_device(display) : iterate_on_cpu(display);
   ++progress_.iter;
   progress_.seconds += clock_seconds() - begin;
   progress_.wait_seconds += net().wait_seconds() - waited;
   tell([&](TrainObserver& observer) { observer.on_iteration(progress_); });
+}
+
+void Solver::take_loss(double loss) {
+  progress_.loss = loss;
+  window_.add(float(loss));
+  progress_.smoothed_loss = window_.smoothed();
+}
+
+/// Gradients have memory of their own only where somebody wants to see them together; else the update is a part of
+/// backward, and all that is logged of this iteration comes after it.
+void Solver::iterate_on_cpu(bool display) {
+  const bool within_backward = updates_within_backward(config(), context_.device);
+  const double loss = within_backward ? forward_finite(0) : forward_backward(display && config().debug_info());
+  progress_.rate = rate_.next(iter());
+  if (within_backward) update_->backward_and_apply(iter(), progress_.rate);
+  take_loss(loss);
+  if (display) log_display();
+  if (!within_backward) update_->apply(iter(), progress_.rate, display);
+}
+
+/// The device does not wait for the host to look at the loss: where it is not finite, it has updated nothing.
+void Solver::iterate_on_device(bool display) {
+  progress_.rate = rate_.next(iter());
+  const StepState state = device_->iterate(iter(), progress_.rate, display && config().debug_info());
+  require_finite(state.loss);
+  if (state.loss_scale <= kLeastLossScale) throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
+  take_loss(state.loss);
+  if (display) log_display();
 }
 
 void Solver::forward(uint64_t pass) {
@@ -143,7 +163,12 @@ void Solver::forward(uint64_t pass) {
 double Solver::forward_finite(int k) {
   forward(uint64_t(iter()) * uint64_t(config().iter_size()) + uint64_t(k));
   const double loss = net().loss();
-  if (std::isfinite(loss)) return loss;
+  require_finite(loss);
+  return loss;
+}
+
+void Solver::require_finite(double loss) {
+  if (std::isfinite(loss)) return;
   progress_.loss = loss;
   throw_diverged("the loss is " + std::string(std::isnan(loss) ? "nan" : "inf"),
                  "a smaller base_lr or clip_gradients may help");

@@ -21,6 +21,7 @@
 #include "solvers/snapshot.h"
 #include "solvers/solver_nets.h"
 #include "solvers/tester.h"
+#include "solvers/device_training.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {
@@ -73,12 +74,16 @@ class Solver {
   void restore_training(const caffe::TrainingState& training);
   void remember_kernels(const caffe::TrainingState& training);
   void compare_choices(const caffe::TrainingState& training);
-  caffe::SolverState state() const;
-  void save_training(caffe::TrainingState& training) const;
+  caffe::SolverState state();
+  void save_training(caffe::TrainingState& training);
 
   void iterate();
+  void iterate_on_cpu(bool display);
+  void iterate_on_device(bool display);
   double forward_backward(bool verbose);
   double forward_finite(int k);
+  void require_finite(double loss);
+  void take_loss(double loss);
   void forward(uint64_t pass);
   void log_display();
   void finish();
@@ -107,6 +112,7 @@ class Solver {
   LearningRate rate_;
   LossWindow window_;
   std::optional<WeightUpdate> update_;
+  std::optional<DeviceTraining> device_;  ///< where the net does not run on the CPU
   std::vector<TrainObserver*> observers_;
   std::vector<std::string> early_warnings_;  ///< from before there were observers
   std::vector<BestTestScore> best_;

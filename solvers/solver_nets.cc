@@ -126,7 +126,7 @@ std::unique_ptr<Net> NetMaker::make_train() {
   build.state = train_state();
   build.accumulates = file_.solver.iter_size() > 1;
   build.keep_all = file_.solver.debug_info();
-  build.transient_gradients = updates_within_backward(file_.solver);
+  build.transient_gradients = updates_within_backward(file_.solver, context_.device);
   build.recompute = options_.recompute;
   return make_net(read(source), build, context_);
 }

@@ -58,7 +58,7 @@ void Solver::choose_seed(const std::optional<Snapshot>& snapshot) {
   context_.seed = before;
 }
 
-caffe::SolverState Solver::state() const {
+caffe::SolverState Solver::state() {
   caffe::SolverState state;
   state.set_iter(int(iter()));
   state.set_current_step(rate_.current_step());
@@ -73,7 +73,7 @@ void Solver::save_tests(caffe::TrainingState& training) const {
   }
 }
 
-void Solver::save_training(caffe::TrainingState& training) const {
+void Solver::save_training(caffe::TrainingState& training) {
   if (before_test_)
     training = *before_test_;
   else
@@ -91,6 +91,12 @@ void Solver::save_training(caffe::TrainingState& training) const {
     caffe::KernelChoice& kernel = *training.add_kernel();
     kernel.set_problem(problem);
     kernel.set_candidate(choice.candidate);
+  }
+  if (device_ && context_.precision == Precision::kFp16) {
+    const StepState step = device_->state();
+    training.set_loss_scale(step.loss_scale);
+    training.set_good_steps(step.good_steps);
+    training.set_skipped_steps(step.skipped);
   }
   for (const BestTestScore& best : best_) {
     caffe::BestScore& score = *training.add_best();
@@ -129,6 +135,13 @@ void Solver::restore_training(const caffe::TrainingState& training) {
   };
   seek(net(), "train");
   for (size_t i = 0; i < nets_.tests.size(); ++i) seek(*nets_.tests[i], net_name(i));
+  if (device_ && training.has_loss_scale()) {
+    StepState step;
+    step.loss_scale = training.loss_scale();
+    step.good_steps = training.good_steps();
+    step.skipped = training.skipped_steps();
+    device_->set_state(step);
+  }
   for (const caffe::BestScore& score : training.best()) best_.push_back({score.name(), score.value(), score.iter()});
   compare_choices(training);
 }

@@ -16,8 +16,8 @@ size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(fl
 
 }  // namespace
 
-bool updates_within_backward(const caffe::SolverParameter& config) {
-  return config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff() && !config.debug_info();
+bool updates_within_backward(const caffe::SolverParameter& config, const Device& device) {
+  return device.is_cpu() && config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff() && !config.debug_info();
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
@@ -28,7 +28,7 @@ WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
     bytes += aligned_bytes(param.count) * size_t(rule_.histories);
     scratch = std::max(scratch, sum_of_squares_scratch(param.count));
   }
-  arena_ = Arena(bytes);
+  arena_ = DeviceMemory(net.context(), bytes);
   scratch_.resize(size_t(scratch));
   std::byte* at = arena_.data();
   for (const Param& param : net.params()) {
@@ -85,9 +85,15 @@ void WeightUpdate::backward_and_apply(int64_t iter, float rate) {
 void WeightUpdate::apply_to(size_t which, int64_t iter, float rate, float scale) {
   const Param& param = net_.params()[which];
   const float decay = config_.weight_decay() * param.decay_mult;
-  const bool l1 = config_.regularization_type() == "L1";
-  const UpdateStep step{iter, rate * param.lr_mult, scale, l1 ? 0 : decay, l1 ? decay : 0, config_};
-  rule_.update(net_.context(), step, {param.w, param.dw, history_[which], param.count});
+  const IterationStep step{rule_.correction(config_, iter), rate};
+  WeightStep on{.w = param.w,
+                .dw = param.dw,
+                .count = param.count,
+                .rate = step.rate_of(param.lr_mult),
+                .gradient_scale = scale};
+  (config_.regularization_type() == "L1" ? on.l1 : on.l2) = decay;
+  std::copy(history_[which].begin(), history_[which].end(), on.history);
+  rule_.update(net_.context(), config_, on);
 }
 
 void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {

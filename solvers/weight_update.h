@@ -1,20 +1,20 @@
 #pragma once
 
-// From gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by
+// The history of a net's weights, and on the CPU the way from gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by
 // iter_size, add weight decay, apply the rule. Only the norm takes a pass of its own; the rest is one loop inside the
 // rule.
 
 #include <vector>
 
-#include "core/arena.h"
+#include "core/device_memory.h"
 #include "net/net.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
 
-/// Whether a solver can update each weight within backward, as soon as its gradient is complete, so that gradients need
-/// no memory of their own: nobody wants to see all of them together.
-bool updates_within_backward(const caffe::SolverParameter& config);
+/// Whether a solver updates each weight within backward, as soon as its gradient is complete, so that gradients need no
+/// memory of their own: nobody wants to see all of them together. On a device one pass over all weights is faster.
+bool updates_within_backward(const caffe::SolverParameter& config, const Device& device);
 
 class WeightUpdate {
  public:
@@ -29,6 +29,9 @@ class WeightUpdate {
   /// updates_within_backward() must hold.
   void backward_and_apply(int64_t iter, float rate);
 
+  const UpdateRule& rule() const { return rule_; }
+  /// Per param of the net and history of the rule, in the memory of the net's device.
+  const std::vector<std::vector<float*>>& history() const { return history_; }
   int64_t history_bytes() const { return int64_t(arena_.bytes()); }
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
@@ -50,7 +53,7 @@ class WeightUpdate {
   const caffe::SolverParameter& config_;
   const UpdateRule& rule_;
   Net& net_;
-  Arena arena_;
+  DeviceMemory arena_;
   std::vector<std::vector<float*>> history_;  ///< per param, per history
   std::vector<Slot> slots_;
   std::vector<float> scratch_;

@@ -103,7 +103,7 @@ class Checker {
     options.state = state_;
     collect(finding, [&] {
       for (const SolverNetFile& net : read_solver_nets(file, options, context_))
-        collect(finding, [&] { check_net(net.file, net.state, updates_within_backward(file.solver), finding); });
+        collect(finding, [&] { check_net(net.file, net.state, updates_within_backward(file.solver, context_.device), finding); });
     });
   }
 

@@ -5,25 +5,22 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
-#include "solvers/update_rule.h"
+#include "solvers/rule_of.h"
 
 namespace cortado {
 
 namespace {
 
-struct Update {
-  Gradient gradient;
-  float* w;
-  float* a;
-  float* b;
-  float momentum, rate, delta;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float g = gradient(i, w[i]), mean = momentum * a[i] + (1 - momentum) * (g * g);
+struct AdaDelta {
+  float momentum, delta;
+  explicit AdaDelta(const caffe::SolverParameter& config) : momentum(config.momentum()), delta(config.delta()) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    float *a = on.history[0], *b = on.history[1];
+    const float g = on.gradient(i), mean = momentum * a[i] + (1 - momentum) * (g * g);
     const float d = g * sqrtf((b[i] + delta) / (mean + delta));
     a[i] = mean;
     b[i] = momentum * b[i] + (1 - momentum) * (d * d);
-    w[i] -= rate * d;
+    on.w[i] -= on.rate * d;
   }
 };
 
@@ -32,20 +29,12 @@ void check(const caffe::SolverParameter& config) {
   check_fraction("momentum", config.momentum());
 }
 
-void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  const caffe::SolverParameter& config = step.config;
-  for_each(
-      context, on.count,
-      Update{Gradient(step, on), on.w, on.history[0], on.history[1], config.momentum(), step.rate, config.delta()});
-}
-
-const RegisterUpdateRule registered({
+const RegisterUpdateRule registered(rule_of<AdaDelta>({
     .name = "AdaDelta",
     .help = "steps in the weights' own units, from running means of gradients and steps",
     .histories = 2,
     .check = check,
-    .update = update,
-});
+}));
 
 }  // namespace
 

@@ -2,22 +2,19 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
-#include "solvers/update_rule.h"
+#include "solvers/rule_of.h"
 
 namespace cortado {
 
 namespace {
 
-struct Update {
-  Gradient gradient;
-  float* w;
-  float* h;
-  float rate, delta;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float g = gradient(i, w[i]), sum = h[i] + g * g;
-    h[i] = sum;
-    w[i] -= rate * g / (sqrtf(sum) + delta);
+struct AdaGrad {
+  float delta;
+  explicit AdaGrad(const caffe::SolverParameter& config) : delta(config.delta()) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float g = on.gradient(i), sum = on.history[0][i] + g * g;
+    on.history[0][i] = sum;
+    on.w[i] -= on.rate * g / (sqrtf(sum) + delta);
   }
 };
 
@@ -26,17 +23,12 @@ void check(const caffe::SolverParameter& config) {
   check_delta(config);
 }
 
-void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  for_each(context, on.count, Update{Gradient(step, on), on.w, on.history[0], step.rate, step.config.delta()});
-}
-
-const RegisterUpdateRule registered({
+const RegisterUpdateRule registered(rule_of<AdaGrad>({
     .name = "AdaGrad",
     .help = "each weight's rate falls with the gradients it has seen",
     .histories = 1,
     .check = check,
-    .update = update,
-});
+}));
 
 }  // namespace
 

@@ -6,25 +6,22 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
-#include "solvers/update_rule.h"
+#include "solvers/rule_of.h"
 
 namespace cortado {
 
 namespace {
 
-struct Update {
-  Gradient gradient;
-  float* w;
-  float* m;
-  float* v;
-  float beta1, beta2, rate, delta;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float g = gradient(i, w[i]);
+struct Adam {
+  float beta1, beta2, delta;
+  explicit Adam(const caffe::SolverParameter& config) : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    float *m = on.history[0], *v = on.history[1];
+    const float g = on.gradient(i);
     const float mean = beta1 * m[i] + (1 - beta1) * g, square = beta2 * v[i] + (1 - beta2) * (g * g);
     m[i] = mean;
     v[i] = square;
-    w[i] -= rate * mean / (sqrtf(square) + delta);
+    on.w[i] -= on.rate * mean / (sqrtf(square) + delta);
   }
 };
 
@@ -34,22 +31,18 @@ void check(const caffe::SolverParameter& config) {
   check_fraction("momentum2", config.momentum2());
 }
 
-void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  const caffe::SolverParameter& config = step.config;
-  const double t = double(step.iter + 1), beta1 = config.momentum(), beta2 = config.momentum2();
-  const float rate = float(step.rate * std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t)));
-  for_each(context, on.count,
-           Update{Gradient(step, on), on.w, on.history[0], on.history[1], config.momentum(), config.momentum2(), rate,
-                  config.delta()});
+double correction(const caffe::SolverParameter& config, int64_t iter) {
+  const double t = double(iter + 1), beta1 = config.momentum(), beta2 = config.momentum2();
+  return std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
 }
 
-const RegisterUpdateRule registered({
+const RegisterUpdateRule registered(rule_of<Adam>({
     .name = "Adam",
     .help = "momentum divided by a running mean of the gradients' size",
     .histories = 2,
     .check = check,
-    .update = update,
-});
+    .correction = correction,
+}));
 
 }  // namespace
 

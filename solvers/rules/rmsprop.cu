@@ -3,22 +3,19 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
-#include "solvers/update_rule.h"
+#include "solvers/rule_of.h"
 
 namespace cortado {
 
 namespace {
 
-struct Update {
-  Gradient gradient;
-  float* w;
-  float* h;
-  float decay, rate, delta;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float g = gradient(i, w[i]), mean = decay * h[i] + (1 - decay) * (g * g);
-    h[i] = mean;
-    w[i] -= rate * g / (sqrtf(mean) + delta);
+struct RmsProp {
+  float decay, delta;
+  explicit RmsProp(const caffe::SolverParameter& config) : decay(config.rms_decay()), delta(config.delta()) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float g = on.gradient(i), mean = decay * on.history[0][i] + (1 - decay) * (g * g);
+    on.history[0][i] = mean;
+    on.w[i] -= on.rate * g / (sqrtf(mean) + delta);
   }
 };
 
@@ -28,19 +25,12 @@ void check(const caffe::SolverParameter& config) {
   check_fraction("rms_decay", config.rms_decay());
 }
 
-void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  const caffe::SolverParameter& config = step.config;
-  for_each(context, on.count,
-           Update{Gradient(step, on), on.w, on.history[0], config.rms_decay(), step.rate, config.delta()});
-}
-
-const RegisterUpdateRule registered({
+const RegisterUpdateRule registered(rule_of<RmsProp>({
     .name = "RMSProp",
     .help = "gradients divided by a running mean of their size",
     .histories = 1,
     .check = check,
-    .update = update,
-});
+}));
 
 }  // namespace
 

@@ -2,38 +2,30 @@
 //
 // The rate is inside the velocity h, as in Caffe: when the rate drops, the velocity gathered at the old rate goes on.
 
-#include "core/for_each.h"
-#include "solvers/update_rule.h"
+#include "solvers/rule_of.h"
 
 namespace cortado {
 
 namespace {
 
-struct Update {
-  Gradient gradient;
-  float* w;
-  float* h;
-  float momentum, rate;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float velocity = momentum * h[i] + rate * gradient(i, w[i]);
-    h[i] = velocity;
-    w[i] -= velocity;
+struct Sgd {
+  float momentum;
+  explicit Sgd(const caffe::SolverParameter& config) : momentum(config.momentum()) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float velocity = momentum * on.history[0][i] + on.rate * on.gradient(i);
+    on.history[0][i] = velocity;
+    on.w[i] -= velocity;
   }
 };
 
 void check(const caffe::SolverParameter&) {}
 
-void update(Context& context, const UpdateStep& step, const UpdateOperands& on) {
-  for_each(context, on.count, Update{Gradient(step, on), on.w, on.history[0], step.config.momentum(), step.rate});
-}
-
-const RegisterUpdateRule registered({
+const RegisterUpdateRule registered(rule_of<Sgd>({
     .name = "SGD",
     .help = "gradient descent with momentum",
     .histories = 1,
     .check = check,
-    .update = update,
-});
+}));
 
 }  // namespace
 

@@ -18,8 +18,8 @@ struct Reference {
   std::string type;
   double w, h0 = 0, h1 = 0;
 
-  void step(const UpdateStep& at, double dw) {
-    const double m = at.config.momentum(), delta = at.config.delta(), rate = at.rate;
+  void step(const caffe::SolverParameter& config, int64_t iter, const WeightStep& at, double base_rate, double dw) {
+    const double m = config.momentum(), delta = config.delta(), rate = base_rate;
     double g = dw * at.gradient_scale;
     g += at.l2 * w;
     g += w > 0 ? at.l1 : w < 0 ? -at.l1 : 0;
@@ -34,7 +34,7 @@ struct Reference {
       h0 += g * g;
       w -= rate * g / (std::sqrt(h0) + delta);
     } else if (type == "RMSProp") {
-      h0 = at.config.rms_decay() * h0 + (1 - at.config.rms_decay()) * g * g;
+      h0 = config.rms_decay() * h0 + (1 - config.rms_decay()) * g * g;
       w -= rate * g / (std::sqrt(h0) + delta);
     } else if (type == "AdaDelta") {
       h0 = m * h0 + (1 - m) * g * g;
@@ -42,7 +42,7 @@ struct Reference {
       h1 = m * h1 + (1 - m) * d * d;
       w -= rate * d;
     } else if (type == "Adam") {
-      const double b2 = at.config.momentum2(), t = double(at.iter) + 1;
+      const double b2 = config.momentum2(), t = double(iter) + 1;
       h0 = m * h0 + (1 - m) * g;
       h1 = b2 * h1 + (1 - b2) * g * g;
       w -= rate * std::sqrt(1 - std::pow(b2, t)) / (1 - std::pow(m, t)) * h0 / (std::sqrt(h1) + delta);
@@ -60,6 +60,16 @@ caffe::SolverParameter config_of(const std::string& type) {
   config.set_momentum2(0.97f);
   config.set_rms_decay(0.95f);
   return config;
+}
+
+WeightStep step_of(const UpdateRule& rule, const caffe::SolverParameter& config, int64_t iter, float rate, std::vector<float>& w,
+                   const std::vector<float>& dw, float* const (&history)[2]) {
+  const IterationStep iteration{rule.correction(config, iter), rate};
+  return {.w = w.data(),
+          .dw = dw.data(),
+          .history = {history[0], history[1]},
+          .count = int64_t(w.size()),
+          .rate = iteration.rate_of(1)};
 }
 
 struct Decay {
@@ -80,11 +90,13 @@ void compare(const UpdateRule& rule, const Decay& decay, int threads) {
   float* const history[] = {h0.data(), h1.data()};
   for (int64_t iter = 0; iter < 6; ++iter) {
     for (float& v : dw) v = float(random.normal());
-    const UpdateStep step{iter, 0.05f / float(iter + 1), decay.scale, decay.l2, decay.l1, config};
-    rule.update(context, step, {w.data(), dw.data(), {history, size_t(rule.histories)}, kCount});
+    const float rate = 0.05f / float(iter + 1);
+    WeightStep step = step_of(rule, config, iter, rate, w, dw, history);
+    step.gradient_scale = decay.scale, step.l2 = decay.l2, step.l1 = decay.l1;
+    rule.update(context, config, step);
     for (int64_t i = 0; i < kCount; ++i) {
       Reference& reference = references[size_t(i)];
-      reference.step(step, dw[size_t(i)]);
+      reference.step(config, iter, step, rate, dw[size_t(i)]);
       const double near = 2e-6 * double(iter + 1) * (1 + std::abs(reference.w));
       ASSERT_NEAR(w[size_t(i)], reference.w, near) << "element " << i << ", iteration " << iter;
       ASSERT_NEAR(h0[size_t(i)], reference.h0, 1e-5 * (1 + std::abs(reference.h0)));
@@ -118,8 +130,9 @@ TEST(UpdateRule, ThreadsDoNotChangeBits) {
       float* const history[] = {h0.data(), h1.data()};
       for (int64_t iter = 0; iter < 3; ++iter) {
         for (float& v : dw) v = float(random.normal());
-        rule->update(context, {iter, 0.1f, 1, 0.01f, 0, config},
-                     {w.data(), dw.data(), {history, size_t(rule->histories)}, int64_t(w.size())});
+        WeightStep step = step_of(*rule, config, iter, 0.1f, w, dw, history);
+        step.l2 = 0.01f;
+        rule->update(context, config, step);
       }
       results.push_back(w);
     }
@@ -135,9 +148,11 @@ TEST(UpdateRule, PaddingStaysZero) {
     caffe::SolverParameter config = config_of(rule->name);
     std::vector<float> w(64), dw(64), h0(64), h1(64);
     float* const history[] = {h0.data(), h1.data()};
-    for (int64_t iter = 0; iter < 3; ++iter)
-      rule->update(context, {iter, 0.1f, 0.5f, 0.01f, 0.01f, config},
-                   {w.data(), dw.data(), {history, size_t(rule->histories)}, 64});
+    for (int64_t iter = 0; iter < 3; ++iter) {
+      WeightStep step = step_of(*rule, config, iter, 0.1f, w, dw, history);
+      step.gradient_scale = 0.5f, step.l2 = 0.01f, step.l1 = 0.01f;
+      rule->update(context, config, step);
+    }
     for (float v : w) ASSERT_EQ(v, 0) << rule->name;
   }
 }

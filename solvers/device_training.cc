@@ -1,0 +1,34 @@
+#include "solvers/device_training.h"
+
+namespace cortado {
+
+DeviceTraining::DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
+                               const std::vector<std::vector<float*>>& history)
+    : config_(config), net_(net), update_(config, rule, net, history) {
+  net.scale_losses(update_.loss_scale());
+}
+
+void DeviceTraining::run_pass(int k, bool verbose) {
+  net_.stage();
+  const auto pass = [&] {
+    net_.forward_staged();
+    update_.add_loss(net_.loss_word(), k == 0);
+    if (verbose) net_.log_debug_info(false);
+    net_.backward(k > 0);
+    if (verbose) net_.log_debug_info(true);
+  };
+  if (verbose || !net_.stages_all_host_work()) return pass();
+  (k == 0 ? first_pass_ : more_passes_).run(net_.context(), pass);
+}
+
+StepState DeviceTraining::iterate(int64_t iter, float rate, bool verbose) {
+  update_.begin(iter, rate);
+  for (int k = 0; k < config_.iter_size(); ++k) {
+    net_.context().pass = uint64_t(iter) * uint64_t(config_.iter_size()) + uint64_t(k);
+    run_pass(k, verbose);
+  }
+  update_work_.run(net_.context(), [&] { update_.apply(); });
+  return update_.read();
+}
+
+}  // namespace cortado

@@ -1,0 +1,34 @@
+#pragma once
+
+// One iteration of training on a device: data are brought there, then everything from forward to the update runs without the
+// host, recorded as CUDA graphs where it can be. The host waits once, for the loss.
+
+#include "core/captured_work.h"
+#include "net/net.h"
+#include "solvers/device_update.h"
+
+namespace cortado {
+
+class DeviceTraining {
+ public:
+  /// As DeviceUpdate.
+  DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
+                 const std::vector<std::vector<float*>>& history);
+
+  /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated. `verbose`: with debug_info's
+  /// lines.
+  StepState iterate(int64_t iter, float rate, bool verbose);
+
+  StepState state() { return update_.read(); }
+  void set_state(const StepState& state) { update_.write(state); }
+
+ private:
+  void run_pass(int k, bool verbose);
+
+  const caffe::SolverParameter& config_;
+  Net& net_;
+  DeviceUpdate update_;
+  CapturedWork first_pass_, more_passes_, update_work_;
+};
+
+}  // namespace cortado

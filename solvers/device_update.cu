@@ -1,0 +1,152 @@
+#include "solvers/device_update.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/for_each.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int64_t kPiece = 16384;
+
+CORTADO_HD bool is_finite(float value) { return value - value == 0; }
+
+struct AddLoss {
+  StepState* state;
+  const float* loss;
+  float share;
+  bool first;
+  CORTADO_HD void operator()(int64_t) const { state->loss = (first ? 0 : state->loss) + *loss * share; }
+};
+
+struct Square {
+  const WeightStep* weights;
+  const Piece* pieces;
+  CORTADO_HD double operator()(int64_t k, int64_t i) const {
+    const Piece piece = pieces[k];
+    if (piece.begin + i >= piece.end) return 0;
+    const double g = weights[piece.part].dw[piece.begin + i];
+    return g * g;
+  }
+};
+
+struct Itself {
+  const float* values;
+  CORTADO_HD double operator()(int64_t, int64_t i) const { return values[i]; }
+};
+
+template <typename Input>
+struct Control {
+  StepState* state;
+  const Input* input;
+  const float* squares;  ///< of all gradients; null: nobody asked
+  float share;           ///< 1 / iter_size
+  float most;            ///< clip_gradients; negative: none
+  bool scales;
+
+  CORTADO_HD void operator()(int64_t) const {
+    const float scale = scales ? state->loss_scale : 1.0f;
+    const bool finite = !squares || is_finite(*squares);
+    state->norm = squares ? sqrt(double(*squares)) / scale : 0.0;
+    const double clip = most >= 0 && state->norm > most ? most / state->norm : 1.0;
+    state->step.correction = input->correction;
+    state->step.rate = input->rate;
+    state->step.gradient_scale = float(clip * share / scale);
+    state->step.skip = !(finite && is_finite(state->loss));
+    if (scales) adapt(finite);
+  }
+
+  CORTADO_HD void adapt(bool finite) const {
+    if (!finite) {
+      ++state->skipped;
+      state->good_steps = 0;
+      if (state->loss_scale > kLeastLossScale) state->loss_scale /= 2;
+    } else if (++state->good_steps == kGoodSteps) {
+      state->good_steps = 0;
+      if (state->loss_scale < kMostLossScale) state->loss_scale *= 2;
+    }
+  }
+};
+
+}  // namespace
+
+DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
+                           const std::vector<std::vector<float*>>& history)
+    : config_(config),
+      rule_(rule),
+      net_(net),
+      context_(net.context()),
+      scales_(context_.precision == Precision::kFp16),
+      wants_norm_(scales_ || config.clip_gradients() >= 0),
+      memory_(context_, sizeof(StepState)),
+      input_(context_, sizeof(Input)),
+      staged_(context_, sizeof(Input)) {
+  make_tables(history);
+  StepState first;
+  first.loss_scale = scales_ ? kFirstLossScale : 1;
+  write(first);
+}
+
+void DeviceUpdate::make_tables(const std::vector<std::vector<float*>>& history) {
+  std::vector<WeightStep> weights;
+  std::vector<Piece> pieces;
+  for (const Param& param : net_.params()) {
+    WeightStep on{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
+    const float decay = config_.weight_decay() * param.decay_mult;
+    (config_.regularization_type() == "L1" ? on.l1 : on.l2) = decay;
+    const auto& own = history[weights.size()];
+    std::copy(own.begin(), own.end(), on.history);
+    for (int64_t at = 0; at < param.count; at += kPiece)
+      pieces.push_back({int64_t(weights.size()), at, std::min(param.count, at + kPiece)});
+    weights.push_back(on);
+  }
+  weights_ = DeviceMemory(context_, weights.size() * sizeof(WeightStep));
+  pieces_ = DeviceMemory(context_, pieces.size() * sizeof(Piece));
+  squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(float));
+  copy_to_device(context_, weights_.data(), weights.data(), weights_.bytes());
+  copy_to_device(context_, pieces_.data(), pieces.data(), pieces_.bytes());
+  table_ = {reinterpret_cast<const WeightStep*>(weights_.data()), reinterpret_cast<const Piece*>(pieces_.data()),
+            int64_t(pieces.size())};
+}
+
+void DeviceUpdate::begin(int64_t iter, float rate) {
+  const Input input{rule_.correction(config_, iter), rate};
+  std::memcpy(staged_.data(), &input, sizeof(input));
+  copy_to_device_later(context_, input_.data(), staged_.data(), sizeof(input));
+}
+
+void DeviceUpdate::add_loss(const float* loss, bool first) {
+  for_each(context_, 1, AddLoss{state(), loss, 1.0f / float(config_.iter_size()), first});
+}
+
+const float* DeviceUpdate::sum_squares() {
+  float* sums = reinterpret_cast<float*>(squares_.data());
+  reduce_rows(context_, table_.count, kPiece, Square{table_.weights, table_.pieces}, sums);
+  reduce_rows(context_, 1, table_.count, Itself{sums}, sums + table_.count);
+  return sums + table_.count;
+}
+
+void DeviceUpdate::apply() {
+  const Control<Input> control{.state = state(),
+                               .input = reinterpret_cast<const Input*>(input_.data()),
+                               .squares = wants_norm_ ? sum_squares() : nullptr,
+                               .share = 1.0f / float(config_.iter_size()),
+                               .most = config_.clip_gradients(),
+                               .scales = scales_};
+  for_each(context_, 1, control);
+  rule_.update_all(context_, config_, table_, &state()->step);
+}
+
+StepState DeviceUpdate::read() {
+  StepState state;
+  copy_to_host(context_, &state, memory_.data(), sizeof(state));
+  return state;
+}
+
+void DeviceUpdate::write(const StepState& state) { copy_to_device(context_, memory_.data(), &state, sizeof(state)); }
+
+const float* DeviceUpdate::loss_scale() const { return scales_ ? &state()->loss_scale : nullptr; }
+
+}  // namespace cortado

@@ -1,0 +1,70 @@
+#pragma once
+
+// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients (where they
+// are scaled or clipped), how much is clipped, how the loss is scaled next time, and one pass over all weights. What it
+// depends on lies in device memory, so that it can be recorded once and run often.
+//
+// Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are divided by it
+// in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps updates it is doubled.
+
+#include <vector>
+
+#include "core/device_memory.h"
+#include "net/net.h"
+#include "solvers/update_rule.h"
+
+namespace cortado {
+
+constexpr int kGoodSteps = 2000;
+constexpr float kFirstLossScale = 65536, kLeastLossScale = 1.0f / 1024, kMostLossScale = 16777216;
+
+/// What an iteration leaves behind, in the device's memory and, read(), on the host.
+struct StepState {
+  IterationStep step;
+  float loss = 0;        ///< the mean of the iteration's passes
+  float loss_scale = 1;  ///< of the next iteration
+  double norm = 0;       ///< of the accumulated gradients, where it was wanted
+  int32_t good_steps = 0;
+  int64_t skipped = 0;   ///< updates left out so far because of the gradients
+};
+
+class DeviceUpdate {
+ public:
+  /// `history` per param and history, in device memory; all references outlive this.
+  DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
+               const std::vector<std::vector<float*>>& history);
+
+  /// Tells the device this iteration's rate. Not to be recorded.
+  void begin(int64_t iter, float rate);
+
+  // To be recorded, in this order:
+  void add_loss(const float* loss, bool first);  ///< of each pass
+  void apply();
+
+  /// Waits for the iteration.
+  StepState read();
+  void write(const StepState& state);
+
+  /// In device memory; null where the loss is not scaled.
+  const float* loss_scale() const;
+
+ private:
+  struct Input {
+    double correction;
+    float rate;
+  };
+  StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
+  void make_tables(const std::vector<std::vector<float*>>& history);
+  const float* sum_squares();
+
+  const caffe::SolverParameter& config_;
+  const UpdateRule& rule_;
+  Net& net_;
+  Context& context_;
+  bool scales_, wants_norm_;
+  DeviceMemory memory_, input_, weights_, pieces_, squares_;
+  PinnedMemory staged_;
+  WeightTable table_;
+};
+
+}  // namespace cortado
