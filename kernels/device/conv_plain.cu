@@ -108,17 +108,23 @@ struct BackwardData {
   }
 };
 
-/// The part of one weight's gradient that an output place gives.
+/// The part of one weight's gradient that a line of output places gives.
 template <typename T>
 struct WeightTerm {
   Geometry g;
   const T *x, *dy;
-  CORTADO_HD float operator()(int64_t weight, int64_t place) const {
+  CORTADO_HD float operator()(int64_t weight, int64_t line) const {
     const int64_t tap = weight % g.taps(), c = weight / g.taps() % g.c, filter = weight / g.taps() / g.c;
-    const PlaneIndex o{place / (g.y.w * g.y.h), filter, place / g.y.w % g.y.h, place % g.y.w};
-    const int64_t h = g.h.input(o.h, tap / g.w.kernel), v = g.w.input(o.w, tap % g.w.kernel);
-    if (!g.h.inside(h) || !g.w.inside(v)) return 0;
-    return float(x[g.x.at({o.n, filter / g.k * g.c + c, h, v})]) * float(dy[g.y.at(o)]);
+    const int64_t n = line / g.y.h, oh = line % g.y.h, h = g.h.input(oh, tap / g.w.kernel), j = tap % g.w.kernel;
+    if (!g.h.inside(h)) return 0;
+    const T *from = x + g.x.at({n, filter / g.k * g.c + c, h, 0}), *gradient = dy + g.y.at({n, filter, oh, 0});
+    const int64_t x_step = g.x.last ? g.x.c : 1, dy_step = g.y.last ? g.y.c : 1;
+    float sum = 0;
+    for (int64_t ow = 0; ow < g.y.w; ++ow) {
+      const int64_t w = g.w.input(ow, j);
+      if (g.w.inside(w)) sum += float(from[w * x_step]) * float(gradient[ow * dy_step]);
+    }
+    return sum;
   }
 };
 
@@ -126,8 +132,11 @@ template <typename T>
 struct BiasTerm {
   Planes y;
   const T* dy;
-  CORTADO_HD float operator()(int64_t filter, int64_t place) const {
-    return dy[y.at({place / (y.w * y.h), filter, place / y.w % y.h, place % y.w})];
+  CORTADO_HD float operator()(int64_t filter, int64_t line) const {
+    const T* gradient = dy + y.at({line / y.h, filter, line % y.h, 0});
+    float sum = 0;
+    for (int64_t w = 0; w < y.w; ++w) sum += float(gradient[w * (y.last ? y.c : 1)]);
+    return sum;
   }
 };
 
@@ -157,10 +166,9 @@ class Plain final : public ConvKernel {
  private:
   template <typename T>
   void backward_weights(Context& context, const T* x, const T* dy, const ConvGradients& d) const {
-    const int64_t places = g_.y.n * g_.y.h * g_.y.w;
-    if (d.w)
-      reduce_rows(context, request_.shape.weight().count(), places, WeightTerm<T>{g_, x, dy}, d.w, d.add_w);
-    if (d.bias) reduce_rows(context, request_.shape.k, places, BiasTerm<T>{g_.y, dy}, d.bias, d.add_bias);
+    const int64_t lines = g_.y.n * g_.y.h;
+    if (d.w) reduce_rows(context, request_.shape.weight().count(), lines, WeightTerm<T>{g_, x, dy}, d.w, d.add_w);
+    if (d.bias) reduce_rows(context, request_.shape.k, lines, BiasTerm<T>{g_.y, dy}, d.bias, d.add_bias);
   }
 
   ConvRequest request_;
