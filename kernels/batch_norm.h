@@ -57,5 +57,6 @@ std::unique_ptr<BatchNorm> plan_batch_norm(const BatchNormRequest& request, Cont
                                            std::string* refused = nullptr);
 
 std::unique_ptr<BatchNorm> make_batch_norm_own(const BatchNormRequest& request, Context& context, std::string& why);
+std::unique_ptr<BatchNorm> make_batch_norm_plain(const BatchNormRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

@@ -1,8 +1,9 @@
 #pragma once
 
 // How a face of this folder chooses its implementation: an ordered list of candidates, best first. Each makes a
-// prepared kernel or says why it cannot; the last one accepts everything. The choice depends on the request alone,
-// never on timing, so it is the same in every run.
+// prepared kernel or says why it cannot; the last one accepts everything. The choice depends on the device and the
+// request alone, never on timing, so it is the same in every run. There are two lists: one for 32-bit floats on the CPU,
+// and one for devices, whose last candidate (kernels/device/) takes every float type and runs anywhere.
 
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "core/context.h"
 #include "core/error.h"
+#include "core/tensor.h"
 
 namespace cortado::kernels {
 
@@ -19,6 +21,11 @@ struct Candidate {
   /// A prepared kernel; or null, with the reason in `why`.
   std::unique_ptr<Kernel> (*make)(const Request& request, Context& context, std::string& why);
 };
+
+/// Which list: whether the candidates for the CPU take values of `dtype` in this context.
+inline bool wants_cpu_candidates(const Context& context, DType dtype) {
+  return context.device.is_cpu() && dtype == DType::kF32;
+}
 
 /// The kernel of the first candidate that accepts. `refused`, when given, collects "name: reason; " of those before it.
 template <typename Kernel, typename Request>

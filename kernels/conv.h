@@ -105,13 +105,14 @@ struct ConvCandidate {
   /// A prepared kernel; or null, with the reason in `why`.
   std::unique_ptr<ConvKernel> (*make)(const ConvRequest& request, ConvDirection direction, Context& context,
                                       std::string& why);
-  /// A guess, in seconds of one core of a CPU with AVX-512: what orders candidates that are not measured. Called for
-  /// requests that make() may refuse.
+  /// A guess, in seconds of one core of a CPU with AVX-512, or of a device: what orders candidates that are not measured.
+  /// Called for requests that make() may refuse.
   double (*cost)(const ConvRequest& request, ConvDirection direction);
 };
 
-/// All candidates; the last one accepts everything.
+/// All candidates for 32-bit floats on the CPU, and all for devices; the last one of each accepts everything.
 const std::vector<ConvCandidate>& conv_candidates();
+const std::vector<ConvCandidate>& device_conv_candidates();
 
 /// Each direction by the candidate that was chosen for it, now or earlier (kernels/choices.h in the context). `refused`
 /// collects why candidates with a lower cost declined.
@@ -130,5 +131,7 @@ bool conv_suits_plain_x(int64_t c, int64_t groups);
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
 ConvCandidate gemm_conv_candidate();
+/// On devices, and for 16-bit floats.
+ConvCandidate plain_conv_candidate();
 
 }  // namespace cortado::kernels

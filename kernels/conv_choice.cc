@@ -5,10 +5,11 @@
 #include <chrono>
 #include <sstream>
 
-#include "core/arena.h"
 #include "core/error.h"
+#include "kernels/candidates.h"
 #include "kernels/choices.h"
 #include "kernels/conv.h"
+#include "kernels/conv_rehearsal.h"
 
 namespace cortado::kernels {
 
@@ -19,6 +20,11 @@ const std::vector<ConvCandidate>& conv_candidates() {
     list.push_back(gemm_conv_candidate());
     return list;
   }();
+  return all;
+}
+
+const std::vector<ConvCandidate>& device_conv_candidates() {
+  static const std::vector<ConvCandidate> all = {plain_conv_candidate()};
   return all;
 }
 
@@ -60,67 +66,10 @@ std::string problem_of(const ConvRequest& request, ConvDirection direction, cons
   if (request.sum) out << " sum";
   if (request.frozen) out << " frozen";
   if (request.w_format) out << " weights " << request.w_format->name();
-  out << " threads " << context.threads;
+  if (s.dtype != DType::kF32) out << " " << name_of(s.dtype);
+  if (context.device.is_cpu()) out << " threads " << context.threads;
   return out.str();
 }
-
-/// Operands of the real sizes to run candidates on.
-class Rehearsal {
- public:
-  Rehearsal(const ConvRequest& request, ConvDirection direction)
-      : request_(request),
-        direction_(direction),
-        x_(size_t(request.shape.x().bytes())),
-        y_(size_t(request.shape.y().bytes())),
-        bias_(size_t(request.shape.k), 0.1f) {
-    fill(x_);
-    fill(y_);
-  }
-
-  /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count.
-  double time(ConvKernel& kernel, Context& context, double most) {
-    Arena w(size_t(kernel.weight_format().bytes())), scratch(size_t(kernel.scratch()));
-    fill(w);
-    double best = Choices::kNoBound, spent = 0;
-    for (int run = 0; run < 2 || (run < kMostRuns && spent < most); ++run) {
-      const auto start = std::chrono::steady_clock::now();
-      kernel.run(context, operands(w), scratch.data());
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      spent += seconds;
-      if (run > 0) best = std::min(best, seconds);
-    }
-    return best;
-  }
-
- private:
-  static constexpr int kMostRuns = 5;
-
-  static float* floats(Arena& arena) { return reinterpret_cast<float*>(arena.data()); }
-
-  /// Small numbers of both signs.
-  static void fill(Arena& arena) {
-    float* values = floats(arena);
-    for (size_t i = 0; i < arena.bytes() / sizeof(float); ++i) values[i] = float(int(i * 7 % 31) - 15) / 64;
-  }
-
-  ConvOperands operands(Arena& w) {
-    const float* bias = request_.bias ? bias_.data() : nullptr;
-    switch (direction_) {
-      case ConvDirection::kForward:
-        return {.x = floats(x_), .w = floats(w), .bias = bias, .y = floats(y_)};
-      case ConvDirection::kBackwardData:
-        return {.dy = floats(y_), .w = floats(w), .dx = floats(x_)};
-      case ConvDirection::kBackwardWeights:
-        return {.x = floats(x_), .dy = floats(y_), .d = {floats(w), request_.bias ? bias_.data() : nullptr}};
-    }
-    return {};
-  }
-
-  const ConvRequest& request_;
-  ConvDirection direction_;
-  Arena x_, y_;
-  std::vector<float> bias_;
-};
 
 class Chooser {
  public:
@@ -130,8 +79,10 @@ class Chooser {
         context_(context),
         choices_(context.handle<Choices>()),
         refused_(refused),
+        candidates_(wants_cpu_candidates(context, request.shape.dtype) ? conv_candidates() : device_conv_candidates()),
+        workers_(context.device.is_cpu() ? context.threads : 1),
         problem_(problem_of(request, direction, context)) {
-    for (const ConvCandidate& candidate : conv_candidates())
+    for (const ConvCandidate& candidate : candidates_)
       order_.push_back({&candidate, candidate.cost(request, direction)});
     std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
   }
@@ -165,7 +116,7 @@ class Chooser {
   std::unique_ptr<ConvKernel> as_before() {
     const Choices::Choice* before = choices_.find(problem_);
     if (!before) return nullptr;
-    for (const ConvCandidate& candidate : conv_candidates()) {
+    for (const ConvCandidate& candidate : candidates_) {
       if (candidate.name != before->candidate) continue;
       auto kernel = make(candidate);
       if (kernel) choices_.take(problem_, Choices::Choice(*before));
@@ -182,7 +133,7 @@ class Chooser {
 
   /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time.
   bool worth_measuring(const Ranked& best) const {
-    const double seconds = best.cost / context_.threads;
+    const double seconds = best.cost / workers_;
     return choices_.granted() == Choices::kNoBound || (seconds > kSmall && choices_.granted() > 4 * seconds);
   }
 
@@ -190,15 +141,15 @@ class Chooser {
     const auto start = std::chrono::steady_clock::now();
     const double granted = choices_.granted();
     const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::optional<Rehearsal> rehearsal;  // taking memory takes time: only where there is a second candidate
+    std::optional<ConvRehearsal> rehearsal;  // taking memory takes time: only where there is a second candidate
     double best = 0;
     for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
       const bool all = granted == Choices::kNoBound;
-      if (!all && (rival->cost > kHopeless * first.cost || spent() + 2 * rival->cost / context_.threads > granted)) break;
+      if (!all && (rival->cost > kHopeless * first.cost || spent() + 2 * rival->cost / workers_ > granted)) break;
       auto other = make(*rival->candidate);
       if (!other) continue;
       if (!rehearsal) {
-        rehearsal.emplace(request_, direction_);
+        rehearsal.emplace(request_, direction_, context_);
         best = rehearsal->time(*kernel, context_, granted / 8);
         choice = {choice.candidate, "measured", best};
       }
@@ -216,6 +167,8 @@ class Chooser {
   Context& context_;
   Choices& choices_;
   std::string* refused_;
+  const std::vector<ConvCandidate>& candidates_;
+  int workers_;  ///< that share a candidate's cost
   std::string problem_;
   std::vector<Ranked> order_;  ///< the least estimated cost first
 };

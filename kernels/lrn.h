@@ -38,5 +38,6 @@ class Lrn {
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why);
+std::unique_ptr<Lrn> make_lrn_plain(const LrnRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

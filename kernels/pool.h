@@ -41,5 +41,6 @@ std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, st
 
 std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& request, Context& context, std::string& why);
 std::unique_ptr<Pool> make_pool_own(const PoolRequest& request, Context& context, std::string& why);
+std::unique_ptr<Pool> make_pool_plain(const PoolRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

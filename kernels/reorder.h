@@ -27,5 +27,6 @@ std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& co
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why);
 std::unique_ptr<Reorder> make_reorder_own(const ReorderRequest& request, Context& context, std::string& why);
+std::unique_ptr<Reorder> make_reorder_plain(const ReorderRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

@@ -34,5 +34,6 @@ std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& co
 
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context& context, std::string& why);
+std::unique_ptr<Softmax> make_softmax_plain(const SoftmaxRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/device_memory.h"
 #include "core/threads.h"
 
 namespace cortado::kernels {
@@ -71,12 +72,12 @@ bool WeightFormat::operator==(const WeightFormat& other) const {
 
 void WeightFormat::to_plain(Context& context, const void* stored, float* plain) const {
   if (opaque_) return opaque_->to_plain(context, stored, plain);
-  std::copy_n(static_cast<const float*>(stored), shape_.count(), plain);
+  copy_to_host(context, plain, stored, size_t(bytes()));
 }
 
 void WeightFormat::from_plain(Context& context, const float* plain, void* stored) const {
   if (opaque_) return opaque_->from_plain(context, plain, stored);
-  std::copy_n(plain, shape_.count(), static_cast<float*>(stored));
+  copy_to_device(context, stored, plain, size_t(bytes()));
 }
 
 }  // namespace cortado::kernels

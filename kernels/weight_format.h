@@ -45,6 +45,7 @@ class WeightFormat {
   std::string name() const { return opaque_ ? opaque_->name() : "plain"; }
   bool operator==(const WeightFormat& other) const;
 
+  /// `stored` lies where the context computes, `plain` in the host's memory. On devices every format is plain so far.
   void to_plain(Context& context, const void* stored, float* plain) const;
   void from_plain(Context& context, const float* plain, void* stored) const;
 

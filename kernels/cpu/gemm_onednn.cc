@@ -4,15 +4,12 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/gemm.h"
 
 namespace cortado::kernels {
 
-void gemm(Context& context, const GemmShape& s, const void* a, const void* b, void* result, float beta) {
-  if (s.a != DType::kF32 || s.b != DType::kF32 || s.c != DType::kF32) throw_internal("products of 32-bit floats only");
-  float* c = floats(result);
+void gemm_onednn(Context& context, const GemmShape& s, const float* a, const float* b, float* c, float beta) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     std::transform(c, c + s.m * s.n, c, [beta](float v) { return beta == 0 ? 0 : beta * v; });
@@ -20,7 +17,7 @@ void gemm(Context& context, const GemmShape& s, const void* a, const void* b, vo
   }
   onednn::library(context);
   const int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
-  const auto status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0f, floats(a), lda, floats(b),
+  const auto status = dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', s.m, s.n, s.k, 1.0f, a, lda, b,
                                  ldb, beta, c, s.n);
   if (status != dnnl_success) throw_internal("oneDNN refuses a matrix product");
 }

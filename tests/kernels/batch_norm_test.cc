@@ -50,43 +50,43 @@ struct Result {
 };
 
 Result run(const BatchNormRequest& r, int threads, const Values& x, const Values& gamma, const Values& beta,
-           const Values& dy, const Values& mean, const Values& variance, bool in_place) {
-  Context context(threads);
+           const Values& dy, const Values& mean, const Values& variance, bool in_place, DeviceKind kind) {
+  Context context = context_on(kind, threads);
   const auto norm = plan_batch_norm(r, context);
-  const Operand x_in(r.x, x), dy_in(r.x, dy), y(r.x), dx(r.x);
-  const Fenced scratch(std::max(norm->forward_scratch(), norm->backward_scratch()));
-  Result result;
-  result.mean = mean, result.variance = variance;
-  result.dgamma.assign(gamma.size(), NAN), result.dbeta.assign(gamma.size(), 0.5f);
+  const Operand x_in(context, r.x, x), dy_in(context, r.x, dy), y(context, r.x), dx(context, r.x);
+  const Operand mean_io = floats_of(context, mean), variance_io = floats_of(context, variance),
+                gamma_in = floats_of(context, gamma), beta_in = floats_of(context, beta),
+                dgamma = floats_of(context, Values(gamma.size(), NAN)), dbeta = floats_of(context, Values(gamma.size(), 0.5f));
+  const Fenced scratch(context, std::max(norm->forward_scratch(), norm->backward_scratch()));
   BatchNormOperands io;
   io.x = x_in.data(), io.y = y.data();
-  io.mean = result.mean.data(), io.variance = result.variance.data();
-  if (r.affine) io.gamma = gamma.data(), io.beta = beta.data();
+  io.mean = mean_io.data(), io.variance = variance_io.data();
+  if (r.affine) io.gamma = gamma_in.data(), io.beta = beta_in.data();
   io.scratch = scratch.data();
   norm->forward(context, io);
   io.dy = dy_in.data(), io.dx = in_place && norm->dx_may_overwrite_dy() ? dy_in.data() : dx.data();
-  io.dgamma = result.dgamma.data(), io.dbeta = result.dbeta.data(), io.add_dbeta = true;
+  io.dgamma = dgamma.data(), io.dbeta = dbeta.data(), io.add_dbeta = true;
   norm->backward(context, io);
-  result.y = y.values();
-  result.dx = in_place ? dy_in.values() : dx.values();
   EXPECT_EQ(x_in.values(), x) << "x was changed";
   scratch.expect_intact();
-  return result;
+  return {y.values(),       in_place ? dy_in.values() : dx.values(), mean_io.values(), variance_io.values(),
+          dgamma.values(), dbeta.values()};
 }
 
-void check(BatchNormRequest r) {
+void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
   r.backward = true;
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") + (r.relu ? " relu" : "") +
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") + (r.relu ? " relu" : "") +
                (r.given_statistics ? " given" : ""));
   const int64_t channels = r.channels();
   Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.x.shape.count(), 2);
   for (float& v : x) v = v * 3 + 1;
+  x = rounded(x, r.x.dtype), dy = rounded(dy, r.x.dtype);
   Values variance = random_values(channels, 5);
   for (float& v : variance) v += 1;
   const Values gamma = random_values(channels, 3), beta = random_values(channels, 4), mean = random_values(channels, 6);
   const Reference e = reference(r, x, gamma, beta, dy, mean, variance);
-  const Result got = run(r, 1, x, gamma, beta, dy, mean, variance, false);
-  expect_near(got.y, e.y, 2e-5, "y");
+  const Result got = run(r, 1, x, gamma, beta, dy, mean, variance, false, kind);
+  expect_near(got.y, e.y, 2e-5 + rounding(r.x.dtype), "y");
   expect_near(got.mean, e.mean, 1e-5, "mean");
   expect_near(got.variance, e.variance, 1e-5, "variance");
   const double sums = 1e-5 * std::sqrt(double(x.size()));
@@ -94,19 +94,19 @@ void check(BatchNormRequest r) {
   std::vector<double> added = e.dbeta;
   for (double& v : added) v += 0.5;
   expect_near(got.dbeta, added, sums, "dbeta");
-  expect_near(got.dx, e.dx, 1e-4, "dx");
+  expect_near(got.dx, e.dx, 1e-4 + rounding(r.x.dtype), "dx");
   for (const int threads : {2, 5})
-    EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false) == got) << threads << " threads";
-  EXPECT_TRUE(run(r, 2, x, gamma, beta, dy, mean, variance, true) == got) << "in place";
+    EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false, kind) == got) << threads << " threads";
+  EXPECT_TRUE(run(r, 2, x, gamma, beta, dy, mean, variance, true, kind) == got) << "in place";
 }
 
-void check_extras(const TensorSpec& x) {
+void check_extras(const TensorSpec& x, DeviceKind kind = DeviceKind::kCpu) {
   for (const bool given : {false, true})
     for (const bool affine : {false, true})
       for (const bool relu : {false, true}) {
         BatchNormRequest r;
         r.x = x, r.given_statistics = given, r.affine = affine, r.relu = relu;
-        check(r);
+        check(r, kind);
       }
 }
 
@@ -114,6 +114,16 @@ TEST(BatchNorm, FollowsTheFormulas) {
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
     for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 48, 8, 8}, Shape{4, 3, 1, 1}, Shape{5, 16, 3, 3}})
       check_extras({shape, DType::kF32, layout});
+}
+
+TEST(BatchNorm, FollowsTheFormulasInEveryTypeOnADevice) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+      for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 48, 8, 8}, Shape{4, 3, 1, 1}})
+        check_extras({shape, dtype, layout}, DeviceKind::kSimulated);
+    for (const Shape& shape : {Shape{9, 35}, Shape{3, 5, 21}})
+      check_extras({shape, dtype, Layout::kPlain}, DeviceKind::kSimulated);
+  }
 }
 
 TEST(BatchNorm, TakesOtherNumbersOfAxes) {
@@ -135,16 +145,19 @@ TEST(BatchNorm, PassesNanOn) {
   BatchNormRequest r;
   r.x.shape = {2, 1, 2, 2};
   r.relu = true;
-  const auto norm = plan_batch_norm(r, context);
-  const Values x = {1, 2, NAN, 4, 5, 6, 7, 8};
-  Values y(8), mean(1), variance(1);
-  BatchNormOperands io;
-  io.x = x.data(), io.y = y.data(), io.mean = mean.data(), io.variance = variance.data();
-  const Fenced scratch(norm->forward_scratch());
-  io.scratch = scratch.data();
-  norm->forward(context, io);
-  EXPECT_TRUE(std::isnan(y[0]));
-  EXPECT_TRUE(std::isnan(variance[0]));
+  for (const auto make : {make_batch_norm_own, make_batch_norm_plain}) {
+    std::string why;
+    const auto norm = make(r, context, why);
+    const Values x = {1, 2, NAN, 4, 5, 6, 7, 8};
+    Values y(8), mean(1), variance(1);
+    BatchNormOperands io;
+    io.x = x.data(), io.y = y.data(), io.mean = mean.data(), io.variance = variance.data();
+    const Fenced scratch(context, norm->forward_scratch());
+    io.scratch = scratch.data();
+    norm->forward(context, io);
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_TRUE(std::isnan(variance[0]));
+  }
 }
 
 }  // namespace

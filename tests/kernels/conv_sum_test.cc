@@ -11,14 +11,14 @@ using namespace testing;
 
 Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& y_before) {
   const ConvShape& s = request.shape;
-  Context context(2);
+  Context context = context_on(candidate.name == "plain" ? DeviceKind::kSimulated : DeviceKind::kCpu);
   std::string why;
   const auto conv = make_conv(candidate, request, context, why);
   if (!conv) return {};
-  const Operand x(s.x(), random_values(s.x().shape.count(), 1)), y(s.y(), y_before);
+  const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)), y(context, s.y(), y_before),
+      bias = floats_of(context, random_values(s.k, 3));
   const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 2));
-  const Values bias = random_values(s.k, 3);
-  const Fenced scratch(conv->forward_scratch());
+  const Fenced scratch(context, conv->forward_scratch());
   conv->forward(context, x.data(), w.data(), request.bias ? bias.data() : nullptr, y.data(), scratch.data());
   scratch.expect_intact();
   return y.values();
@@ -58,10 +58,19 @@ TEST(ConvSum, IsAddedBeforeTheRelu) {
   int accepted = 0;
   for (const ConvShape& s : {square(32, 48, 1, 1, 1), square(20, 20, 3, 2, 1), square(32, 32, 3, 1, 32), square(32, 20, 3, 1, 1),
                              square(6, 4, 3, 1, 2), square(3, 16, 3, 1, 1)}) {
-    for (const ConvCandidate& candidate : conv_candidates()) {
+    std::vector<ConvCandidate> candidates = conv_candidates();
+    candidates.push_back(plain_conv_candidate());
+    for (const ConvCandidate& candidate : candidates) {
       const int of_one = check(candidate, s);
-      if (candidate.name == "gemm") EXPECT_EQ(of_one, 12);
-      if (candidate.name == "winograd4x3" && s.h.kernel == 3 && s.h.stride == 1 && s.c == 32 && s.groups == 1) EXPECT_EQ(of_one, 4);
+      if (candidate.name == "gemm") {
+        EXPECT_EQ(of_one, 12);
+      }
+      if (candidate.name == "plain") {
+        EXPECT_EQ(of_one, 8);
+      }
+      if (candidate.name == "winograd4x3" && s.h.kernel == 3 && s.h.stride == 1 && s.c == 32 && s.groups == 1) {
+        EXPECT_EQ(of_one, 4);
+      }
       accepted += of_one;
     }
   }

@@ -62,55 +62,57 @@ std::vector<ConvCandidate> named(const std::string& prefix) {
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
-bool check(const ConvCandidate& candidate, const ConvRequest& request) {
+bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKind kind = DeviceKind::kCpu) {
   const ConvShape& s = request.shape;
   SCOPED_TRACE(candidate.name + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " +
-               s.x().shape.str() + " " + name_of(s.x_layout) + " -> " + s.y().shape.str() + " " + name_of(s.y_layout) +
+               s.x().shape.str() + " " + name_of(s.dtype) + " " + name_of(s.x_layout) + " -> " + s.y().shape.str() + " " + name_of(s.y_layout) +
                " by " + s.weight().str());
-  Context context(2);
+  Context context = context_on(kind);
   std::string why;
   auto conv = make_conv(candidate, request, context, why);
   if (!conv) {
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const Values x = random_values(s.x().shape.count(), 1), w = random_values(s.weight().count(), 2),
-               bias = random_values(request.bias ? s.k : 0, 3), dy = random_values(s.y().shape.count(), 4);
+  const Values x = rounded(random_values(s.x().shape.count(), 1), s.dtype), w = random_values(s.weight().count(), 2),
+               bias = random_values(request.bias ? s.k : 0, 3), dy = rounded(random_values(s.y().shape.count(), 4), s.dtype);
+  const double sums = kind == DeviceKind::kCpu ? 1e-4 : 1e-5, values = sums + rounding(s.dtype);
   const Reference expected = reference(s, request.relu, x, w, bias, dy);
-  const Operand x_in(s.x(), x), dy_in(s.y(), dy), y(s.y()), dx(s.x());
+  const Operand x_in(context, s.x(), x), dy_in(context, s.y(), dy), y(context, s.y()), dx(context, s.x()),
+      bias_memory = floats_of(context, bias);
   const StoredWeight w_in(context, conv->weight_format(), w);
-  const Fenced scratch(std::max(conv->forward_scratch(), conv->backward_scratch()));
-  const float* bias_in = request.bias ? bias.data() : nullptr;
+  const Fenced scratch(context, std::max(conv->forward_scratch(), conv->backward_scratch()));
+  const float* bias_in = request.bias ? bias_memory.data() : nullptr;
 
   for (int pass = 0; pass < 2; ++pass)
     conv->forward(context, x_in.data(), w_in.data(), bias_in, y.data(), scratch.data());
-  expect_near(y.values(), expected.y, 1e-4, "y");
+  expect_near(y.values(), expected.y, values, "y");
 
   if (request.backward_data) {
     conv->backward_data(context, dy_in.data(), w_in.data(), dx.data(), scratch.data());
-    expect_near(dx.values(), expected.dx, 1e-4, "dx");
+    expect_near(dx.values(), expected.dx, values, "dx");
   }
   if (request.backward_weights) {
     StoredWeight dw(context, conv->weight_format()), dw_once(context, conv->weight_format());
-    Values dbias(bias.size(), NAN);
+    const Operand dbias(context, {{int64_t(bias.size())}});
     Conv::Gradients g{dw.data(), request.bias ? dbias.data() : nullptr, false, false};
     conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
-    expect_near(dw.plain(context), expected.dw, 1e-4, "dw");
-    expect_near(dbias, expected.dbias, 1e-4, "dbias");
+    expect_near(dw.plain(context), expected.dw, sums, "dw");
+    expect_near(dbias.values(), expected.dbias, sums, "dbias");
 
     g.add_w = g.add_bias = true;
     conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
     std::vector<double> twice = expected.dw, twice_bias = expected.dbias;
     for (double& v : twice) v *= 2;
     for (double& v : twice_bias) v *= 2;
-    expect_near(dw.plain(context), twice, 1e-4, "dw added to");
-    expect_near(dbias, twice_bias, 1e-4, "dbias added to");
+    expect_near(dw.plain(context), twice, sums, "dw added to");
+    expect_near(dbias.values(), twice_bias, sums, "dbias added to");
 
     if (request.bias) {  // each may be unwanted
       conv->backward_weights(context, x_in.data(), dy_in.data(), {dw_once.data(), nullptr}, scratch.data());
       conv->backward_weights(context, x_in.data(), dy_in.data(), {nullptr, dbias.data()}, scratch.data());
-      expect_near(dw_once.plain(context), expected.dw, 1e-4, "dw alone");
-      expect_near(dbias, expected.dbias, 1e-4, "dbias alone");
+      expect_near(dw_once.plain(context), expected.dw, sums, "dw alone");
+      expect_near(dbias.values(), expected.dbias, sums, "dbias alone");
     }
   }
   EXPECT_EQ(w_in.plain(context), w) << "the weights were changed";
@@ -162,6 +164,28 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
 
 TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) { EXPECT_EQ(check_shapes(gemm_conv_candidate(), shapes()), 23 * 9 + 1); }
 
+TEST(ConvPlain, AgreesWithTheDefinitionInEveryTypeOnADevice) {
+  int accepted = 0;
+  for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated})
+    for (ConvShape s : shapes())
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+        for (Layout x : {Layout::kPlain, Layout::kChannelsLast})
+          for (Layout y : {Layout::kPlain, Layout::kChannelsLast}) {
+            if (s.spatial_axes == 1 && (x != Layout::kPlain || y != Layout::kPlain)) continue;
+            s.dtype = dtype, s.x_layout = x, s.y_layout = y;
+            accepted += check(plain_conv_candidate(), {s, /*bias=*/true, /*relu=*/accepted % 2 == 1, true, true}, kind);
+          }
+  EXPECT_EQ(accepted, 2 * (23 * 12 + 3));
+}
+
+TEST(ConvPlain, IsWhatDevicesAnd16BitTypesGet) {
+  Context device = context_on(DeviceKind::kSimulated), host(2);
+  ConvShape s = square(2, 16, 6, 16, 3, 1, 1);
+  EXPECT_EQ(plan_conv({s, true, true, true, true}, device)->name(), "plain");
+  s.dtype = DType::kBF16;
+  EXPECT_EQ(plan_conv({s, true, true, true, true}, host)->name(), "plain");
+}
+
 TEST(ConvOneDnn, AgreesWithTheDefinition) {
   int accepted = 0;
   for (const ConvCandidate& candidate : named("onednn")) accepted += check_shapes(candidate, shapes());
@@ -198,11 +222,11 @@ std::vector<std::vector<float>> results(const ConvCandidate& candidate, const Co
   std::string why;
   const auto conv = make_conv(candidate, {s, false, false, true, true}, context, why);
   if (!conv) throw std::runtime_error(candidate.name + ": " + why);
-  const Operand x(s.x(), random_values(s.x().shape.count(), 1)), dy(s.y(), random_values(s.y().shape.count(), 2)),
-      y(s.y()), dx(s.x());
+  const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)),
+      dy(context, s.y(), random_values(s.y().shape.count(), 2)), y(context, s.y()), dx(context, s.x());
   const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 3)),
       dw(context, conv->weight_format());
-  const Fenced scratch(std::max(conv->forward_scratch(), conv->backward_scratch()));
+  const Fenced scratch(context, std::max(conv->forward_scratch(), conv->backward_scratch()));
   conv->forward(context, x.data(), w.data(), nullptr, y.data(), scratch.data());
   conv->backward_data(context, dy.data(), w.data(), dx.data(), scratch.data());
   conv->backward_weights(context, x.data(), dy.data(), {dw.data()}, scratch.data());

@@ -13,21 +13,22 @@ using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Conte
 
 std::string name_of(const InnerProductRequest& r) {
   return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) +
-         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "");
+         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") + " " + name_of(r.dtype);
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
-bool check(Make make, const InnerProductRequest& r) {
+bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind::kCpu) {
   SCOPED_TRACE(name_of(r));
-  Context context(2);
+  Context context = context_on(kind);
   std::string why;
   const auto product = make(r, context, why);
   if (!product) {
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const Values x = random_values(r.rows * r.inputs, 1), w = random_values(r.weight().count(), 2),
-               bias = random_values(r.bias ? r.outputs : 0, 3), dy = random_values(r.rows * r.outputs, 4);
+  const Values x = rounded(random_values(r.rows * r.inputs, 1), r.dtype), w = random_values(r.weight().count(), 2),
+               bias = random_values(r.bias ? r.outputs : 0, 3),
+               dy = rounded(random_values(r.rows * r.outputs, 4), r.dtype);
   std::vector<double> y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
   for (int64_t i = 0; i < r.rows; ++i)
     for (int64_t o = 0; o < r.outputs; ++o) {
@@ -43,32 +44,34 @@ bool check(Make make, const InnerProductRequest& r) {
     }
 
   const WeightFormat format = product->weight_format();
-  const TensorSpec x_spec{{r.rows, r.inputs}}, y_spec{{r.rows, r.outputs}};
-  const Operand x_in(x_spec, x), dy_in(y_spec, dy), y_out(y_spec), dx_out(x_spec);
+  const double sums = kind == DeviceKind::kCpu ? 1e-4 : 1e-5, values = sums + rounding(r.dtype);
+  const TensorSpec x_spec{{r.rows, r.inputs}, r.dtype}, y_spec{{r.rows, r.outputs}, r.dtype};
+  const Operand x_in(context, x_spec, x), dy_in(context, y_spec, dy), y_out(context, y_spec), dx_out(context, x_spec),
+      bias_in = floats_of(context, bias);
   const StoredWeight w_in(context, format, w);
   StoredWeight dw_out(context, format), dw_alone(context, format);
-  const Fenced scratch(std::max(product->forward_scratch(), product->backward_scratch()));
+  const Fenced scratch(context, std::max(product->forward_scratch(), product->backward_scratch()));
 
-  product->forward(context, x_in.data(), w_in.data(), r.bias ? bias.data() : nullptr, y_out.data(), scratch.data());
-  expect_near(y_out.values(), y, 1e-4, "y");
+  product->forward(context, x_in.data(), w_in.data(), r.bias ? bias_in.data() : nullptr, y_out.data(), scratch.data());
+  expect_near(y_out.values(), y, values, "y");
   if (r.backward_data) {
     product->backward_data(context, dy_in.data(), w_in.data(), dx_out.data(), scratch.data());
-    expect_near(dx_out.values(), dx, 1e-4, "dx");
+    expect_near(dx_out.values(), dx, values, "dx");
   }
   if (r.backward_weights) {
-    Values dbias_out(bias.size(), NAN);
+    const Operand dbias_out(context, {{int64_t(bias.size())}});
     InnerProduct::Gradients d{dw_out.data(), r.bias ? dbias_out.data() : nullptr};
     product->backward_weights(context, x_in.data(), dy_in.data(), d, scratch.data());
-    expect_near(dw_out.plain(context), dw, 1e-4, "dw");
-    expect_near(dbias_out, dbias, 1e-4, "dbias");
+    expect_near(dw_out.plain(context), dw, sums, "dw");
+    expect_near(dbias_out.values(), dbias, sums, "dbias");
     d.add_w = d.add_bias = true;
     product->backward_weights(context, x_in.data(), dy_in.data(), d, scratch.data());
     product->backward_weights(context, x_in.data(), dy_in.data(), {dw_alone.data(), nullptr}, scratch.data());
-    expect_near(dw_alone.plain(context), dw, 1e-4, "dw alone");
+    expect_near(dw_alone.plain(context), dw, sums, "dw alone");
     for (double& v : dw) v *= 2;
     for (double& v : dbias) v *= 2;
-    expect_near(dw_out.plain(context), dw, 1e-4, "dw added to");
-    expect_near(dbias_out, dbias, 1e-4, "dbias added to");
+    expect_near(dw_out.plain(context), dw, sums, "dw added to");
+    expect_near(dbias_out.values(), dbias, sums, "dbias added to");
   }
   EXPECT_EQ(w_in.plain(context), w) << "the weights were changed";
   scratch.expect_intact();
@@ -87,6 +90,14 @@ std::vector<InnerProductRequest> requests() {
 
 TEST(InnerProduct, GemmAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_gemm, request));
+}
+
+TEST(InnerProduct, PlainAgreesWithTheDefinitionInEveryTypeOnADevice) {
+  for (InnerProductRequest request : requests())
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      request.dtype = dtype;
+      EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
+    }
 }
 
 TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
@@ -115,6 +126,7 @@ TEST(InnerProduct, EmptySumsAreZero) {
     InnerProductRequest request{rows, inputs, outputs, false, true, false, true, true};
     EXPECT_FALSE(check(make_inner_product_onednn, request));
     EXPECT_TRUE(check(make_inner_product_gemm, request));
+    EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
   }
 }
 

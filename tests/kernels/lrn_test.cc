@@ -28,11 +28,11 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-Result run(const LrnRequest& r, int threads, const Values& x, const Values& dy) {
-  Context context(threads);
+Result run(const LrnRequest& r, int threads, const Values& x, const Values& dy, DeviceKind kind) {
+  Context context = context_on(kind, threads);
   const auto lrn = plan_lrn(r, context);
-  const Operand x_in(r.x, x), dy_in(r.x, dy), y(r.x), dx(r.x);
-  const Fenced scratch(std::max(lrn->forward_scratch(), lrn->backward_scratch()));
+  const Operand x_in(context, r.x, x), dy_in(context, r.x, dy), y(context, r.x), dx(context, r.x);
+  const Fenced scratch(context, std::max(lrn->forward_scratch(), lrn->backward_scratch()));
   for (int pass = 0; pass < 2; ++pass) {
     lrn->forward(context, x_in.data(), y.data(), scratch.data());
     lrn->backward(context, x_in.data(), dy_in.data(), dx.data(), scratch.data());
@@ -41,22 +41,23 @@ Result run(const LrnRequest& r, int threads, const Values& x, const Values& dy) 
   return {y.values(), dx.values()};
 }
 
-void check(const LrnRequest& r) {
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.layout) + (r.within_channel ? " within " : " across ") +
+void check(const LrnRequest& r, DeviceKind kind = DeviceKind::kCpu) {
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.within_channel ? " within " : " across ") +
                std::to_string(r.size) + " beta " + std::to_string(r.beta));
   Values x = random_values(r.x.shape.count(), 1);
-  const Values dy = random_values(r.x.shape.count(), 2);
+  const Values dy = rounded(random_values(r.x.shape.count(), 2), r.x.dtype);
   for (float& v : x) v *= 4;
+  x = rounded(x, r.x.dtype);
   const double alpha = double(r.alpha) / double(r.size * (r.within_channel ? r.size : 1));
   std::vector<double> s(x.size(), r.within_channel ? 1 : r.k), y(x.size()), dx(x.size());
   each_neighbour(r, [&](size_t i, size_t j) { s[i] += alpha * x[j] * x[j]; });
   for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * std::pow(s[i], -double(r.beta));
   for (size_t i = 0; i < x.size(); ++i) dx[i] = dy[i] * std::pow(s[i], -double(r.beta));
   each_neighbour(r, [&](size_t i, size_t j) { dx[i] -= 2 * alpha * r.beta * x[i] * dy[j] * y[j] / s[j]; });
-  const Result got = run(r, 1, x, dy);
-  expect_near(got.y, y, 2e-6, "y");
-  expect_near(got.dx, dx, 1e-5, "dx");
-  EXPECT_TRUE(run(r, 3, x, dy) == got) << "three threads";
+  const Result got = run(r, 1, x, dy, kind);
+  expect_near(got.y, y, 2e-6 + rounding(r.x.dtype), "y");
+  expect_near(got.dx, dx, 1e-5 + rounding(r.x.dtype), "dx");
+  EXPECT_TRUE(run(r, 3, x, dy, kind) == got) << "three threads";
 }
 
 TEST(Lrn, FollowsTheFormulas) {
@@ -72,11 +73,23 @@ TEST(Lrn, FollowsTheFormulas) {
           }
 }
 
+TEST(Lrn, FollowsTheFormulasInEveryTypeOnADevice) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+      for (const bool within : {false, true})
+        for (const int64_t size : {1, 3, 5, 41}) {
+          LrnRequest r;
+          r.x = {{2, 20, 5, 7}, dtype, layout};
+          r.within_channel = within, r.size = size, r.alpha = 0.8f, r.k = 1.5f, r.backward = true;
+          check(r, DeviceKind::kSimulated);
+        }
+}
+
 TEST(Lrn, KeepsPaddingAtZeroWithoutK) {
   LrnRequest r;
   r.x = {Shape{1, 20, 2, 2}, DType::kF32, Layout::kBlocked16};
   r.k = 0;
-  run(r, 1, random_values(80, 1), random_values(80, 2));  // Operand::values() looks at the padding
+  run(r, 1, random_values(80, 1), random_values(80, 2), DeviceKind::kCpu);  // Operand::values() looks at the padding
 }
 
 }  // namespace

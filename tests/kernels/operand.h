@@ -1,7 +1,7 @@
 #pragma once
 
-// Operands of kernel tests: values in the user's order on one side, memory in any layout with a fence around it on the
-// other.
+// Operands of kernel tests: values in the user's order on one side, memory of a context's device in any layout and float
+// type, with a fence around it, on the other.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/arena.h"
+#include "core/device_memory.h"
+#include "core/half.h"
 #include "core/rng.h"
 #include "core/tensor.h"
 #include "kernels/weight_format.h"
@@ -25,45 +26,79 @@ inline Values random_values(int64_t n, uint64_t key) {
   return values;
 }
 
-/// Memory for some floats, all NaN at first, between two fences that must stay as they are.
+/// Contexts of every kind of device that is always there.
+inline Context context_on(DeviceKind kind, int threads = 2) {
+  Context context(threads);
+  use_device(context, {kind, 0});
+  return context;
+}
+
+/// What is left of the values in a type.
+inline Values rounded(Values values, DType dtype) {
+  with_float_type(dtype, [&](auto type) {
+    for (float& v : values) v = decltype(type)(v);
+  });
+  return values;
+}
+
+/// By how much rounding to a type may move a value of up to 1, or a part of a larger one.
+inline double rounding(DType dtype) { return dtype == DType::kF16 ? 0x1p-11 : dtype == DType::kBF16 ? 0x1p-8 : 0; }
+
+/// Memory of a context's device, all NaN at first, between two fences that must stay as they are.
 class Fenced {
  public:
-  explicit Fenced(int64_t bytes) : floats_((bytes + 3) / 4), arena_(size_t(floats_ + 2 * kFence) * sizeof(float)) {
-    float* all = reinterpret_cast<float*>(arena_.data());
-    for (int64_t i = 0; i < floats_ + 2 * kFence; ++i) all[i] = i < kFence || i >= floats_ + kFence ? kMark : NAN;
+  Fenced(Context& context, int64_t bytes)
+      : context_(context), floats_((bytes + 3) / 4), memory_(context, size_t(floats_ + 2 * kFence) * sizeof(float)) {
+    std::vector<float> all(size_t(floats_ + 2 * kFence), kMark);
+    std::memset(all.data() + kFence, 0xff, size_t(floats_) * sizeof(float));  // NaN in every type
+    copy_to_device(context, memory_.data(), all.data(), memory_.bytes());
   }
-  float* data() const { return reinterpret_cast<float*>(arena_.data()) + kFence; }
-  void expect_intact() const {
-    for (int64_t i = 1; i <= kFence; ++i) {
-      ASSERT_EQ(data()[-i], kMark) << "written before the operand";
-      ASSERT_EQ(data()[floats_ + i - 1], kMark) << "written past the operand";
+  float* data() const { return reinterpret_cast<float*>(memory_.data()) + kFence; }
+  void set(const void* host, int64_t bytes) { copy_to_device(context_, data(), host, size_t(bytes)); }
+  /// What is there now; the fence is intact.
+  std::vector<float> floats() const {
+    std::vector<float> all(size_t(floats_ + 2 * kFence));
+    copy_to_host(context_, all.data(), memory_.data(), memory_.bytes());
+    for (int64_t i = 0; i < kFence; ++i) {
+      if (all[size_t(i)] != kMark) ADD_FAILURE() << "written before the operand";
+      if (all[size_t(kFence + floats_ + i)] != kMark) ADD_FAILURE() << "written past the operand";
     }
+    return {all.begin() + kFence, all.end() - kFence};
   }
+  void expect_intact() const { floats(); }
 
  private:
   static constexpr int64_t kFence = 256;
   static constexpr float kMark = 12345.0f;
+  Context& context_;
   int64_t floats_;
-  Arena arena_;
+  DeviceMemory memory_;
 };
 
-/// A tensor in its layout.
+/// A tensor in its layout and type.
 class Operand {
  public:
-  explicit Operand(const TensorSpec& spec) : spec_(spec), memory_(spec.bytes()) {}
-  Operand(const TensorSpec& spec, const Values& values) : Operand(spec) {
-    std::memset(memory_.data(), 0, size_t(spec.bytes()));  // padding lanes are zero
-    for (size_t i = 0; i < values.size(); ++i) memory_.data()[place(int64_t(i))] = values[i];
+  Operand(Context& context, const TensorSpec& spec) : spec_(spec), memory_(context, spec.bytes()) {}
+  Operand(Context& context, const TensorSpec& spec, const Values& values) : Operand(context, spec) {
+    with_float_type(spec.dtype, [&](auto type) {
+      std::vector<decltype(type)> stored(size_t(spec.elements()), 0.0f);  // padding lanes are zero
+      for (size_t i = 0; i < values.size(); ++i) stored[size_t(place(int64_t(i)))] = values[i];
+      memory_.set(stored.data(), spec.bytes());
+    });
   }
+  /// Of whatever type.
   float* data() const { return memory_.data(); }
 
   /// In the user's order; the fence is intact and the padding lanes are zero.
   Values values() const {
-    memory_.expect_intact();
+    const std::vector<float> raw = memory_.floats();
     Values values(size_t(spec_.shape.count()));
     double all = 0, used = 0;
-    for (size_t i = 0; i < values.size(); ++i) used += std::abs(values[i] = memory_.data()[place(int64_t(i))]);
-    for (int64_t i = 0; i < spec_.elements(); ++i) all += std::abs(memory_.data()[i]);
+    with_float_type(spec_.dtype, [&](auto type) {
+      const auto* stored = reinterpret_cast<const decltype(type)*>(raw.data());
+      for (size_t i = 0; i < values.size(); ++i) used += std::abs(values[i] = stored[place(int64_t(i))]);
+      for (int64_t i = 0; i < spec_.elements(); ++i) all += std::abs(float(stored[i]));
+    });
     EXPECT_NEAR(all, used, 1e-9 * used) << "padding lanes are not zero";
     return values;
   }
@@ -82,10 +117,15 @@ class Operand {
   Fenced memory_;
 };
 
+/// Some 32-bit floats: statistics, biases.
+inline Operand floats_of(Context& context, const Values& values) {
+  return Operand(context, {{int64_t(values.size())}}, values);
+}
+
 /// A weight as a kernel stores it; all NaN when it is not given.
 class StoredWeight {
  public:
-  StoredWeight(Context&, const WeightFormat& format) : format_(format), memory_(format.bytes()) {}
+  StoredWeight(Context& context, const WeightFormat& format) : format_(format), memory_(context, format.bytes()) {}
   StoredWeight(Context& context, const WeightFormat& format, const Values& plain) : StoredWeight(context, format) {
     format_.from_plain(context, plain.data(), memory_.data());
   }
@@ -93,13 +133,14 @@ class StoredWeight {
 
   /// In the user's order; the fence is intact and what the storage pads with is zero: solvers work on it, too.
   Values plain(Context& context) const {
-    memory_.expect_intact();
+    const std::vector<float> stored = memory_.floats();
     Values values(size_t(format_.shape().count()));
     format_.to_plain(context, memory_.data(), values.data());
-    const Fenced again(format_.bytes());
+    const Fenced again(context, format_.bytes());
     format_.from_plain(context, values.data(), again.data());
-    for (int64_t i = 0; i < format_.bytes() / 4; ++i)
-      if (again.data()[i] != data()[i]) ADD_FAILURE() << "padding of a weight is " << data()[i];
+    const std::vector<float> expected = again.floats();
+    for (size_t i = 0; i < stored.size(); ++i)
+      if (expected[i] != stored[i]) ADD_FAILURE() << "padding of a weight is " << stored[i];
     return values;
   }
 

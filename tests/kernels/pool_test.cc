@@ -47,31 +47,32 @@ Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
 }
 
 std::string name_of(const PoolRequest& r) {
-  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.layout) + " " + r.x.shape.str() + " by " +
+  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.dtype) + " " + name_of(r.x.layout) + " " + r.x.shape.str() + " by " +
          std::to_string(r.kernel_h) + "x" + std::to_string(r.kernel_w) + " stride " + std::to_string(r.stride_h) + "," +
          std::to_string(r.stride_w) + " pad " + std::to_string(r.pad_h) + "," + std::to_string(r.pad_w);
 }
 
 /// Returns whether the candidate accepted; then both directions were compared, run twice in the same memory.
-bool check(Make make, const PoolRequest& r, int threads) {
+bool check(Make make, const PoolRequest& r, int threads, DeviceKind kind = DeviceKind::kCpu) {
   SCOPED_TRACE(name_of(r));
-  Context context(threads);
+  Context context = context_on(kind, threads);
   std::string why;
   const auto pool = make(r, context, why);
   if (!pool) {
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.y.shape.count(), 2);
+  const Values x = rounded(random_values(r.x.shape.count(), 1), r.x.dtype),
+               dy = rounded(random_values(r.y.shape.count(), 2), r.x.dtype);
   const Reference expected = reference(r, x, dy);
-  const Operand x_in(r.x, x), dy_in(r.y, dy), y(r.y), dx(r.x);
-  const Fenced saved(pool->saved_bytes()), scratch(std::max(pool->forward_scratch(), pool->backward_scratch()));
+  const Operand x_in(context, r.x, x), dy_in(context, r.y, dy), y(context, r.y), dx(context, r.x);
+  const Fenced saved(context, pool->saved_bytes()), scratch(context, std::max(pool->forward_scratch(), pool->backward_scratch()));
   for (int pass = 0; pass < 2; ++pass) {
     pool->forward(context, x_in.data(), y.data(), nullptr, saved.data(), scratch.data());
     pool->backward(context, dy_in.data(), dx.data(), saved.data(), scratch.data());
   }
-  expect_near(y.values(), expected.y, 1e-6, "y");
-  expect_near(dx.values(), expected.dx, 1e-5, "dx");
+  expect_near(y.values(), expected.y, 1e-6 + rounding(r.x.dtype), "y");
+  expect_near(dx.values(), expected.dx, 1e-5 + rounding(r.x.dtype), "dx");
   EXPECT_EQ(x_in.values(), x) << "x was changed";
   EXPECT_EQ(dy_in.values(), dy) << "dy was changed";
   saved.expect_intact();
@@ -121,6 +122,16 @@ TEST(Pool, OursDoesWhatTheDefinitionSays) {
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_own, r, threads));
 }
 
+TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnADevice) {
+  for (PoolRequest r : requests()) {
+    if (r.x.layout == Layout::kBlocked16) r.x.layout = r.y.layout = Layout::kChannelsLast;
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      r.x.dtype = r.y.dtype = dtype;
+      EXPECT_TRUE(check(make_pool_plain, r, 2, DeviceKind::kSimulated));
+    }
+  }
+}
+
 TEST(Pool, OneDnnDoesWhatTheDefinitionSays) {
   int accepted = 0;
   for (const PoolRequest& r : requests()) accepted += check(make_pool_onednn, r, 2);
@@ -139,15 +150,30 @@ TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {
 TEST(Pool, TellsPlaces) {
   PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
   r.argmax = true;
-  Context context(1);
-  std::string why;
-  const auto pool = make_pool_own(r, context, why);
-  const Values x = {1, 5, 2, 2, 3, 4, 2, 2, 9, 9, 9, 8};
-  Values y(4), places(4);
-  std::vector<uint8_t> saved(size_t(pool->saved_bytes()));
-  pool->forward(context, x.data(), y.data(), places.data(), saved.data(), nullptr);
-  EXPECT_EQ(y, (Values{5, 2, 9, 9}));
-  EXPECT_EQ(places, (Values{1, 2, 8, 10}));
+  using Case = std::pair<Make, DeviceKind>;
+  for (const auto& [make, kind] : {Case{make_pool_own, DeviceKind::kCpu}, Case{make_pool_plain, DeviceKind::kSimulated}}) {
+    Context context = context_on(kind);
+    std::string why;
+    const auto pool = make(r, context, why);
+    const Operand x(context, r.x, {1, 5, 2, 2, 3, 4, 2, 2, 9, 9, 9, 8}), y(context, r.y), places(context, r.y);
+    const Fenced saved(context, pool->saved_bytes());
+    pool->forward(context, x.data(), y.data(), places.data(), saved.data(), nullptr);
+    EXPECT_EQ(y.values(), (Values{5, 2, 9, 9}));
+    EXPECT_EQ(places.values(), (Values{1, 2, 8, 10}));
+  }
+}
+
+TEST(Pool, NoGradientIsZero) {
+  PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
+  r.argmax = true;
+  for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {
+    Context context = context_on(kind);
+    const auto pool = plan_pool(r, context);
+    const Operand dx(context, r.x);
+    const Fenced saved(context, pool->saved_bytes());
+    pool->backward(context, nullptr, dx.data(), saved.data(), nullptr);
+    EXPECT_EQ(dx.values(), Values(12, 0.0f));
+  }
 }
 
 }  // namespace

@@ -13,25 +13,44 @@ using Make = std::unique_ptr<Reorder> (*)(const ReorderRequest&, Context&, std::
 
 constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
 
-void check(Make make, const Shape& shape, Layout from, Layout to) {
-  SCOPED_TRACE(shape.str() + " " + name_of(from) + " -> " + name_of(to));
-  Context context(2);
+void check(Make make, const TensorSpec& from, const TensorSpec& to, DeviceKind kind = DeviceKind::kCpu) {
+  SCOPED_TRACE(from.shape.str() + " " + name_of(from.dtype) + " " + name_of(from.layout) + " -> " + name_of(to.dtype) +
+               " " + name_of(to.layout));
+  Context context = context_on(kind);
   std::string why;
-  const ReorderRequest request{{shape, DType::kF32, from}, {shape, DType::kF32, to}};
+  const ReorderRequest request{from, to};
   const auto reorder = make(request, context, why);
   ASSERT_TRUE(reorder) << why;
-  const Values values = random_values(shape.count(), 1);
-  const Operand x(request.from, values), y(request.to);
-  const Fenced scratch(reorder->scratch());
+  const Values values = rounded(random_values(from.shape.count(), 1), from.dtype);
+  const Operand x(context, from, values), y(context, to);
+  const Fenced scratch(context, reorder->scratch());
   reorder->run(context, x.data(), y.data(), scratch.data());
-  EXPECT_EQ(y.values(), values);
+  EXPECT_EQ(y.values(), rounded(values, to.dtype));
   scratch.expect_intact();
 }
 
 void check_all(Make make) {
   for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}, Shape{2, 32, 1, 1}, Shape{1, 3, 9, 2}})
     for (const Layout from : kLayouts)
-      for (const Layout to : kLayouts) check(make, shape, from, to);
+      for (const Layout to : kLayouts) check(make, {shape, DType::kF32, from}, {shape, DType::kF32, to});
+}
+
+TEST(Reorder, PlainChangesLayoutsAndTypesOnADevice) {
+  const Layout layouts[] = {Layout::kPlain, Layout::kChannelsLast};
+  const DType types[] = {DType::kF32, DType::kF16, DType::kBF16};
+  for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}})
+    for (const Layout from : layouts)
+      for (const Layout to : layouts)
+        for (const DType from_type : types)
+          for (const DType to_type : types)
+            check(make_reorder_plain, {shape, from_type, from}, {shape, to_type, to}, DeviceKind::kSimulated);
+  check(make_reorder_plain, {{5, 6, 7}, DType::kF32}, {{5, 6, 7}, DType::kBF16}, DeviceKind::kSimulated);
+  check(make_reorder_plain, {{}, DType::kF16}, {{}, DType::kF32}, DeviceKind::kSimulated);
+}
+
+TEST(Reorder, SixteenBitsOnTheCpuAreLeftToPlain) {
+  Context context(1);
+  EXPECT_EQ(plan_reorder({{{4, 4}, DType::kF32}, {{4, 4}, DType::kF16}}, context)->name(), "plain");
 }
 
 TEST(Reorder, OursMovesEveryValue) { check_all(make_reorder_own); }

@@ -28,26 +28,28 @@ Reference reference(const SoftmaxRequest& r, const Values& x, const Values& dy) 
   return e;
 }
 
-bool check(Make make, const SoftmaxRequest& r, int threads) {
-  SCOPED_TRACE(std::to_string(r.outer) + " x " + std::to_string(r.classes) + " x " + std::to_string(r.inner));
-  Context context(threads);
+bool check(Make make, const SoftmaxRequest& r, int threads, DeviceKind kind = DeviceKind::kCpu) {
+  SCOPED_TRACE(std::to_string(r.outer) + " x " + std::to_string(r.classes) + " x " + std::to_string(r.inner) +
+               " " + name_of(r.dtype));
+  Context context = context_on(kind, threads);
   std::string why;
   const auto softmax = make(r, context, why);
   if (!softmax) {
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const TensorSpec spec{{r.outer, r.classes, r.inner}};
+  const TensorSpec spec{{r.outer, r.classes, r.inner}, r.dtype};
   Values x = random_values(spec.shape.count(), 1);
-  const Values dy = random_values(spec.shape.count(), 2);
+  const Values dy = rounded(random_values(spec.shape.count(), 2), r.dtype);
   for (float& v : x) v *= 20;
+  x = rounded(x, r.dtype);
   const Reference e = reference(r, x, dy);
-  const Operand in_place(spec, x), dx(spec, dy);  // both directions in place
-  const Fenced scratch(std::max(softmax->forward_scratch(), softmax->backward_scratch()));
+  const Operand in_place(context, spec, x), dx(context, spec, dy);  // both directions in place
+  const Fenced scratch(context, std::max(softmax->forward_scratch(), softmax->backward_scratch()));
   softmax->forward(context, in_place.data(), in_place.data(), scratch.data());
   softmax->backward(context, in_place.data(), dx.data(), dx.data(), scratch.data());
-  expect_near(in_place.values(), e.y, 2e-6, "y");
-  expect_near(dx.values(), e.dx, 2e-6, "dx");
+  expect_near(in_place.values(), e.y, 2e-6 + rounding(r.dtype), "y");
+  expect_near(dx.values(), e.dx, 2e-6 + 3 * rounding(r.dtype), "dx");  // it reads the rounded y
   scratch.expect_intact();
   return true;
 }
@@ -61,6 +63,14 @@ TEST(Softmax, OursFollowsTheDefinition) {
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_own, r, threads));
 }
 
+TEST(Softmax, PlainFollowsTheDefinitionInEveryTypeOnADevice) {
+  for (SoftmaxRequest r : kRequests)
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      r.dtype = dtype;
+      EXPECT_TRUE(check(make_softmax_plain, r, 2, DeviceKind::kSimulated));
+    }
+}
+
 TEST(Softmax, OneDnnFollowsTheDefinition) {
   for (const SoftmaxRequest& r : kRequests) EXPECT_EQ(check(make_softmax_onednn, r, 2), r.inner == 1);
 }
@@ -68,8 +78,9 @@ TEST(Softmax, OneDnnFollowsTheDefinition) {
 TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
   Context context(1);
   std::string why;
-  for (const int64_t inner : {1, 2}) {
-    const auto softmax = make_softmax_own({1, 3, inner}, context, why);
+  using Case = std::pair<Make, int64_t>;
+  for (const auto& [make, inner] : {Case{make_softmax_own, 1}, Case{make_softmax_own, 2}, Case{make_softmax_plain, 2}}) {
+    const auto softmax = make({1, 3, inner}, context, why);
     Values y(size_t(3 * inner));
     const Values with_nan(y.size(), NAN);
     softmax->forward(context, with_nan.data(), y.data(), nullptr);

@@ -1,0 +1,25 @@
+#pragma once
+
+// Times candidates of a convolution on memory of the real sizes, on the context's device.
+
+#include "core/device_memory.h"
+#include "kernels/conv.h"
+
+namespace cortado::kernels {
+
+class ConvRehearsal {
+ public:
+  ConvRehearsal(const ConvRequest& request, ConvDirection direction, Context& context);
+
+  /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count.
+  double time(ConvKernel& kernel, Context& context, double most);
+
+ private:
+  ConvOperands operands(float* w) const;
+
+  const ConvRequest& request_;
+  ConvDirection direction_;
+  DeviceMemory x_, y_, bias_;
+};
+
+}  // namespace cortado::kernels

@@ -1,0 +1,184 @@
+// Convolution by its definition: one sum for each value of the result, over the input places (or the output places, going
+// back) that meet it. No columns, no scratch, every operand read as often as it is used. Takes every request that is not
+// in blocks; for where no library runs, or takes a request.
+
+#include "core/for_each.h"
+#include "core/half.h"
+#include "kernels/conv.h"
+#include "kernels/device/planes.h"
+#include "kernels/device/products.h"
+
+namespace cortado::kernels {
+namespace {
+
+struct Axis {
+  int64_t in, out, kernel, stride, pad, dilation;
+
+  /// The input under kernel place k of output o; it lies outside the image unless inside(it).
+  CORTADO_HD int64_t input(int64_t o, int64_t k) const { return o * stride - pad + k * dilation; }
+  CORTADO_HD bool inside(int64_t i) const { return i >= 0 && i < in; }
+  /// The output that meets input i at kernel place k; -1 for none.
+  CORTADO_HD int64_t output(int64_t i, int64_t k) const {
+    const int64_t from = i + pad - k * dilation;
+    return from >= 0 && from % stride == 0 && from / stride < out ? from / stride : -1;
+  }
+};
+
+Axis axis_of(const ConvAxis& a) { return {a.in, a.out(), a.kernel, a.stride, a.pad, a.dilation}; }
+
+/// Filters are K x C/groups x h x w.
+struct Geometry {
+  Planes x, y;
+  Axis h, w;
+  int64_t c, k;  ///< channels of one group
+
+  CORTADO_HD int64_t taps() const { return h.kernel * w.kernel; }
+  CORTADO_HD int64_t weight(int64_t filter, int64_t channel, int64_t tap) const {
+    return (filter * c + channel) * taps() + tap;
+  }
+};
+
+Geometry geometry_of(const ConvShape& s) {
+  return {{s.n, s.c, s.h.in, s.w.in, s.x_layout == Layout::kChannelsLast},
+          {s.n, s.k, s.h.out(), s.w.out(), s.y_layout == Layout::kChannelsLast},
+          axis_of(s.h),
+          axis_of(s.w),
+          s.c / s.groups,
+          s.k / s.groups};
+}
+
+template <typename T>
+struct Forward {
+  /// The products of one tap.
+  struct Term {
+    const T* x;
+    const float* w;
+    int64_t x_step, w_step;
+    CORTADO_HD float operator()(int64_t c) const { return float(x[c * x_step]) * w[c * w_step]; }
+  };
+
+  Geometry g;
+  const T* x;
+  const float *w, *bias;
+  T* y;
+  bool relu, sum;
+
+  CORTADO_HD void operator()(int64_t at) const {
+    const PlaneIndex o = g.y.stored(at);
+    const int64_t first = o.c / g.k * g.c, step = g.x.last ? 1 : g.x.h * g.x.w;
+    float total = sum ? float(y[at]) : 0.0f;
+    for (int64_t i = 0; i < g.h.kernel; ++i)
+      for (int64_t j = 0; j < g.w.kernel; ++j) {
+        const int64_t h = g.h.input(o.h, i), v = g.w.input(o.w, j);
+        if (!g.h.inside(h) || !g.w.inside(v)) continue;
+        const Term term{x + g.x.at({o.n, first, h, v}), w + g.weight(o.c, 0, i * g.w.kernel + j), step, g.taps()};
+        total += sum_of(g.c, term);
+      }
+    y[at] = T(finished(total, bias, o.c, relu));
+  }
+};
+
+template <typename T>
+struct BackwardData {
+  struct Term {
+    const T* dy;
+    const float* w;
+    int64_t dy_step, w_step;
+    CORTADO_HD float operator()(int64_t k) const { return float(dy[k * dy_step]) * w[k * w_step]; }
+  };
+
+  Geometry g;
+  const T* dy;
+  const float* w;
+  T* dx;
+
+  CORTADO_HD void operator()(int64_t at) const {
+    const PlaneIndex p = g.x.stored(at);
+    const int64_t first = p.c / g.c * g.k, step = g.y.last ? 1 : g.y.h * g.y.w;
+    float total = 0;
+    for (int64_t i = 0; i < g.h.kernel; ++i)
+      for (int64_t j = 0; j < g.w.kernel; ++j) {
+        const int64_t h = g.h.output(p.h, i), v = g.w.output(p.w, j);
+        if (h < 0 || v < 0) continue;
+        const Term term{dy + g.y.at({p.n, first, h, v}), w + g.weight(first, p.c % g.c, i * g.w.kernel + j), step,
+                        g.c * g.taps()};
+        total += sum_of(g.k, term);
+      }
+    dx[at] = T(total);
+  }
+};
+
+/// The part of one weight's gradient that an output place gives.
+template <typename T>
+struct WeightTerm {
+  Geometry g;
+  const T *x, *dy;
+  CORTADO_HD float operator()(int64_t weight, int64_t place) const {
+    const int64_t tap = weight % g.taps(), c = weight / g.taps() % g.c, filter = weight / g.taps() / g.c;
+    const PlaneIndex o{place / (g.y.w * g.y.h), filter, place / g.y.w % g.y.h, place % g.y.w};
+    const int64_t h = g.h.input(o.h, tap / g.w.kernel), v = g.w.input(o.w, tap % g.w.kernel);
+    if (!g.h.inside(h) || !g.w.inside(v)) return 0;
+    return float(x[g.x.at({o.n, filter / g.k * g.c + c, h, v})]) * float(dy[g.y.at(o)]);
+  }
+};
+
+template <typename T>
+struct BiasTerm {
+  Planes y;
+  const T* dy;
+  CORTADO_HD float operator()(int64_t filter, int64_t place) const {
+    return dy[y.at({place / (y.w * y.h), filter, place / y.w % y.h, place % y.w})];
+  }
+};
+
+class Plain final : public ConvKernel {
+ public:
+  Plain(const ConvRequest& request, ConvDirection direction)
+      : request_(request), direction_(direction), g_(geometry_of(request.shape)) {}
+
+  std::string name() const override { return "plain"; }
+  WeightFormat weight_format() const override { return WeightFormat(request_.shape.weight()); }
+  int64_t scratch() const override { return 0; }
+
+  void run(Context& context, const ConvOperands& io, void*) override {
+    with_float_type(request_.shape.dtype, [&](auto type) {
+      using T = decltype(type);
+      const T *x = static_cast<const T*>(io.x), *dy = static_cast<const T*>(io.dy);
+      if (direction_ == ConvDirection::kForward)
+        for_each(context, g_.y.count(),
+                 Forward<T>{g_, x, io.w, io.bias, static_cast<T*>(io.y), request_.relu, request_.sum});
+      else if (direction_ == ConvDirection::kBackwardData)
+        for_each(context, g_.x.count(), BackwardData<T>{g_, dy, io.w, static_cast<T*>(io.dx)});
+      else
+        backward_weights<T>(context, x, dy, io.d);
+    });
+  }
+
+ private:
+  template <typename T>
+  void backward_weights(Context& context, const T* x, const T* dy, const ConvGradients& d) const {
+    const int64_t places = g_.y.n * g_.y.h * g_.y.w;
+    if (d.w)
+      reduce_rows(context, request_.shape.weight().count(), places, WeightTerm<T>{g_, x, dy}, d.w, d.add_w);
+    if (d.bias) reduce_rows(context, request_.shape.k, places, BiasTerm<T>{g_.y, dy}, d.bias, d.add_bias);
+  }
+
+  ConvRequest request_;
+  ConvDirection direction_;
+  Geometry g_;
+};
+
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context&, std::string& why) {
+  if (!is_plane_layout(request.shape.x_layout, why) || !is_plane_layout(request.shape.y_layout, why)) return nullptr;
+  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
+  return std::make_unique<Plain>(request, direction);
+}
+
+/// Of a device that multiplies 1e12 times a second so.
+double cost(const ConvRequest& request, ConvDirection) { return double(request.shape.macs()) / 1e12; }
+
+}  // namespace
+
+ConvCandidate plain_conv_candidate() { return {"plain", make, cost}; }
+
+}  // namespace cortado::kernels

@@ -1,0 +1,28 @@
+#pragma once
+
+// What the plain candidates of matrix products and convolutions share.
+
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace cortado::kernels {
+
+/// The sum of term(i) for i in [0, n): eight partial sums, so that long ones keep their low bits.
+template <typename Term>
+CORTADO_HD float sum_of(int64_t n, const Term& term) {
+  float lanes[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int lane = 0; lane < 8; ++lane) lanes[lane] += term(i + lane);
+  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += term(i);
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+/// What follows a product: a bias and a ReLU.
+CORTADO_HD inline float finished(float value, const float* bias, int64_t i, bool relu) {
+  const float sum = bias ? value + bias[i] : value;
+  return relu && sum < 0 ? 0.0f : sum;
+}
+
+}  // namespace cortado::kernels
