@@ -5,7 +5,7 @@
 //   1. infer()    shapes in, shapes and weights out; every mistake in the options is found here
 //   2. absorb(), absorb_sum(), fold()  may take over a follower's work (Convolution takes a ReLU); hand_relu_mask() gives some
 //      of it to the reader
-//   3. layouts()  which storage it runs in
+//   3. layouts(), types()  which storage it runs in
 //   4. prepare()  once everything is decided: makes its kernels, says what it must keep and how much scratch it wants
 //   5. derive()   where prepare() asked for it: after the weights were set, before the next forward()
 //   6. forward(), backward()  any number of times; they allocate nothing and decide nothing
@@ -51,6 +51,16 @@ enum class LayoutRule {
   kPlain,    ///< x and y are plain
   kFollow,   ///< whatever x[0] has; all other x and all y the same. Runs blocked only where padding lanes stay zero
   kBlocked,  ///< x and y in blocks of 16 channels; x[0] may stay plain if the layer accepts_plain_x()
+};
+
+/// Which types of floating-point values (32-bit floats or 16-bit ones) a layer's operands may have. dx has the type of x,
+/// dy that of y. Weights, their gradients and statistics are 32-bit floats whatever this says.
+enum class TypeRule {
+  kFloat,   ///< 32-bit floats alone
+  kFollow,  ///< whatever x[0] has; all other x and all y the same
+  kHalf,    ///< the plan's 16-bit type for all x and y, where it has one
+  kReads,   ///< x[0] may have any type; all else is 32-bit floats
+  kMakes,   ///< y[0] may have any type; all else is 32-bit floats
 };
 
 /// What the planner has decided for one layer, told once.
@@ -142,6 +152,7 @@ class Layer {
 
   virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
   virtual bool accepts_plain_x() const { return false; }
+  virtual TypeRule types() const { return TypeRule::kFloat; }
 
   /// Makes the kernels. Called once per plan, after layouts are fixed. `context` gives threads and handles.
   virtual LayerNeeds prepare(const PrepareRequest& request, Context& context) = 0;
