@@ -42,6 +42,10 @@ struct Tensor {
   const Shape& shape() const { return spec.shape; }
   int64_t count() const { return spec.shape.count(); }
   float* f32() const { return static_cast<float*>(data); }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
   explicit operator bool() const { return data != nullptr; }
 };
 

@@ -2,23 +2,28 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
 #include "layers/registry.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct Forward {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   CORTADO_HD void operator()(int64_t i) const { y[i] = fabsf(x[i]); }
 };
 
+template <typename T>
 struct Backward {
-  const float *x, *dy;
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = x[i] > 0 ? dy[i] : x[i] < 0 ? -dy[i] : 0; }
+  const T *x, *dy;
+  T* dx;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i], d = dy[i];
+    dx[i] = v > 0 ? d : v < 0 ? -d : 0;
+  }
 };
 
 class AbsValLayer : public Layer {
@@ -28,6 +33,7 @@ class AbsValLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
@@ -38,11 +44,11 @@ class AbsValLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each(context, io.x[0].spec.elements(), Forward{io.x[0].f32(), io.y[0].f32()});
+    for_each_typed<Forward>(context, io.x[0], io.y[0]);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each(context, io.x[0].spec.elements(), Backward{io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32()});
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0]);
   }
 };
 

@@ -2,6 +2,7 @@
 // dx = dy, db = sum of dy over what b is repeated for.
 
 #include "layers/channel_sums.h"
+#include "layers/copies.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
@@ -10,20 +11,22 @@ namespace cortado {
 
 namespace {
 
+template <typename T, typename B>
 struct Plus {
-  const float *x, *b;
-  float* y;
+  const T* x;
+  T* y;
+  const B* b;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] + b[c]; }
 };
 
-struct Copy {
-  const float* from;
-  float* to;
-  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
-};
+template <typename T>
+using PlusWeight = Plus<T, float>;
+template <typename T>
+using PlusBottom = Plus<T, T>;
 
+template <typename T>
 struct Itself {
-  const float* a;
+  const T* a;
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
 
@@ -46,6 +49,7 @@ class BiasLayer : public Layer {
   }
 
   LayoutRule layouts() const override { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
@@ -57,18 +61,17 @@ class BiasLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    const float* b = learned_ ? io.w[0].f32() : io.x[1].f32();
-    for_each_channel(context, view_of(io.x[0].spec, broadcast_), Plus{io.x[0].f32(), b, io.y[0].f32()});
+    const ChannelView view = view_of(io.x[0].spec, broadcast_);
+    if (learned_)
+      for_each_channel_typed<PlusWeight>(context, view, io.x[0], io.y[0], io.w[0].f32());
+    else
+      for_each_channel_typed<PlusBottom>(context, view, io.x[0], io.y[0], io.x[1]);
   }
 
   void backward(Context& context, const Operands& io) override {
-    const float* dy = io.dy[0].f32();
-    const Tensor& db = learned_ ? io.dw[0] : io.dx[1];
-    if (db)
-      sum_channels(context, view_of(io.x[0].spec, broadcast_), Itself{dy}, io.scratch, db.f32(),
-                   learned_ && io.adds(0));
-    if (io.dx[0] && io.dx[0].data != io.dy[0].data)
-      for_each(context, io.dx[0].spec.elements(), Copy{dy, io.dx[0].f32()});
+    const ChannelSums db{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
+    if (db.out) sum_channels<Itself>(context, view_of(io.x[0].spec, broadcast_), db, io.dy[0]);
+    if (io.dx[0] && io.dx[0].data != io.dy[0].data) copy_values(context, io.dy[0], io.dx[0]);
   }
 
  private:

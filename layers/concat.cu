@@ -21,6 +21,7 @@ class ConcatLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
@@ -57,23 +58,21 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
 
 void ConcatLayer::forward(Context& context, const Operands& io) {
   if (io.x.size() == 1) return;
-  const int64_t pitch = strips_of(io.y[0].spec, axis_).width;
-  float* y = io.y[0].f32();
+  StripsIn whole{io.y[0], 0, strips_of(io.y[0].spec, axis_).width};
   for (const Tensor& x : io.x) {
     const Strips part = strips_of(x.spec, axis_);
-    copy_strips(context, part, x.f32(), part.width, y, pitch);
-    y += part.width;
+    copy_strips(context, part, {x, 0, part.width}, whole);
+    whole.start += part.width;
   }
 }
 
 void ConcatLayer::backward(Context& context, const Operands& io) {
   if (io.x.size() == 1) return;
-  const int64_t pitch = strips_of(io.dy[0].spec, axis_).width;
-  const float* dy = io.dy[0].f32();
+  StripsIn whole{io.dy[0], 0, strips_of(io.dy[0].spec, axis_).width};
   for (const Tensor& dx : io.dx) {
     const Strips part = strips_of(dx.spec, axis_);
-    if (dx) copy_strips(context, part, dy, pitch, dx.f32(), part.width);
-    dy += part.width;
+    if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
+    whole.start += part.width;
   }
 }
 

@@ -11,9 +11,9 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "kernels/conv.h"
 #include "layers/conv_window.h"
+#include "layers/copies.h"
 #include "layers/filler.h"
 #include "layers/linear_weights.h"
 #include "layers/registry.h"
@@ -24,17 +24,6 @@
 namespace cortado {
 
 namespace {
-
-struct Clear {
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = 0; }
-};
-
-struct Copy {
-  const float* from;
-  float* to;
-  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
-};
 
 class ConvolutionLayer : public Layer {
  public:
@@ -99,6 +88,7 @@ class ConvolutionLayer : public Layer {
     const bool blocked = shape_.spatial_axes == 2 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
     return blocked ? LayoutRule::kBlocked : LayoutRule::kPlain;
   }
+  TypeRule types() const override { return TypeRule::kHalf; }
   bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
@@ -116,6 +106,7 @@ class ConvolutionLayer : public Layer {
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
     conv.w_format = LinearWeights::fixed_format(request);
+    conv.shape.dtype = request.x[0].dtype;
     convs_.clear();
     for (size_t i = 0; i < tops_; ++i) {
       conv.shape.x_layout = request.x[i].layout;
@@ -140,11 +131,10 @@ class ConvolutionLayer : public Layer {
   void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
-    if (sum_ && io.y[0].data != io.x[1].data)
-      for_each(context, io.y[0].spec.elements(), Copy{io.x[1].f32(), io.y[0].f32()});
+    if (sum_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
     const float *w = weights_.w(io), *bias = weights_.bias(io);
     for (size_t i = 0; i < tops_; ++i)
-      convs_[i]->forward(context, io.x[i].f32(), w, bias, io.y[i].f32(), io.scratch);
+      convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -152,13 +142,13 @@ class ConvolutionLayer : public Layer {
                                has_bias() && io.adds(1)};
     for (size_t i = 0; i < io.x.size(); ++i) {
       if (!io.dy[i]) {
-        if (io.dx[i]) for_each(context, io.dx[i].spec.elements(), Clear{io.dx[i].f32()});
+        if (io.dx[i]) clear_values(context, io.dx[i]);
         continue;
       }
       if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i]);
-      if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].f32(), io.dy[i].f32(), d, io.scratch);
+      if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].data, io.dy[i].data, d, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
-      if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].f32(), io.w[0].f32(), io.dx[i].f32(), io.scratch);
+      if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].data, io.w[0].f32(), io.dx[i].data, io.scratch);
     }
   }
 

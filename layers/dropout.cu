@@ -6,9 +6,9 @@
 // fixes: another layout of the same tensor has another mask. Caffe refuses p = 0; here it means "nothing is dropped".
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "core/rng.h"
 #include "layers/registry.h"
+#include "layers/typed.h"
 #include "layers/words.h"
 
 namespace cortado {
@@ -16,9 +16,10 @@ namespace cortado {
 namespace {
 
 /// Four elements at a time, as many as one draw gives words.
+template <typename T>
 struct Mask {
-  const float* from;
-  float* to;
+  const T* from;
+  T* to;
   int64_t n;
   uint64_t key, pass;
   uint32_t threshold;  ///< words below it drop
@@ -27,7 +28,7 @@ struct Mask {
     const Philox::Words words = Philox(key)(pass, uint64_t(group));
     const int64_t first = group * 4, lanes = n - first < 4 ? n - first : 4;
     for (int64_t lane = 0; lane < lanes; ++lane)
-      to[first + lane] = words.v[lane] < threshold ? 0 : from[first + lane] * scale;
+      to[first + lane] = words.v[lane] < threshold ? 0.0f : from[first + lane] * scale;
   }
 };
 
@@ -45,6 +46,7 @@ class DropoutLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
@@ -66,7 +68,8 @@ class DropoutLayer : public Layer {
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
-    for_each(context, (n + 3) / 4, Mask{from.f32(), to.f32(), n, key, context.pass, threshold, 1 / (1 - ratio_)});
+    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key, context.pass,
+                       threshold, 1 / (1 - ratio_));
   }
 
   float ratio_;

@@ -12,10 +12,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
 #include "layers/shape_rules.h"
+#include "layers/typed.h"
 #include "layers/words.h"
 
 namespace cortado {
@@ -26,31 +26,36 @@ using caffe::EltwiseParameter;
 
 CORTADO_HD inline float rectified(float value, bool relu) { return relu && value < 0 ? 0 : value; }
 
+template <typename T>
 struct Sum {
-  const float *a, *b;
-  float* y;
+  const T *a, *b;
+  T* y;
   float scale_a, scale_b;
   bool relu;
   CORTADO_HD void operator()(int64_t i) const { y[i] = rectified(scale_a * a[i] + scale_b * b[i], relu); }
 };
 
 /// to = scale * from where the ReLU let the sum through (y > 0), else 0. Without a ReLU y is null.
+template <typename T>
 struct SumBackward {
-  const float *y, *from;
-  float* to;
+  const T* from;
+  T* to;
+  const T* y;
   float scale;
   CORTADO_HD void operator()(int64_t i) const { to[i] = y == nullptr || y[i] > 0 ? scale * from[i] : 0; }
 };
 
+template <typename T>
 struct Product {
-  const float *a, *b;
-  float* y;
+  const T *a, *b;
+  T* y;
   CORTADO_HD void operator()(int64_t i) const { y[i] = a[i] * b[i]; }
 };
 
+template <typename T>
 struct FirstMax {
-  const float *a, *b;
-  float* y;
+  const T *a, *b;
+  T* y;
   uint8_t* winner;  ///< null when nobody will ask
   CORTADO_HD void operator()(int64_t i) const {
     const bool first = a[i] > b[i];
@@ -59,9 +64,10 @@ struct FirstMax {
   }
 };
 
+template <typename T>
 struct LaterMax {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   uint8_t* winner;
   uint8_t number;
   CORTADO_HD void operator()(int64_t i) const {
@@ -71,12 +77,13 @@ struct LaterMax {
   }
 };
 
+template <typename T>
 struct MaxBackward {
+  const T* dy;
+  T* dx;
   const uint8_t* winner;
-  const float* dy;
-  float* dx;
   uint8_t number;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = winner[i] == number ? dy[i] : 0; }
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = winner[i] == number ? float(dy[i]) : 0; }
 };
 
 class EltwiseLayer : public Layer {
@@ -92,6 +99,7 @@ class EltwiseLayer : public Layer {
   bool absorb(const Layer& next) override;
   bool adds_two() const override { return plain_sum() && coeff_.size() == 2 && !relu_; }
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
@@ -173,55 +181,50 @@ void EltwiseLayer::backward(Context& context, const Operands& io) {
 }
 
 void EltwiseLayer::sum(Context& context, const Operands& io) const {
-  const int64_t n = io.y[0].spec.elements();
   const size_t last = io.x.size() - 1;
-  float* y = io.y[0].f32();
-  for_each(context, n, Sum{io.x[0].f32(), io.x[1].f32(), y, coeff_[0], coeff_[1], relu_ && last == 1});
-  for (size_t k = 2; k <= last; ++k) for_each(context, n, Sum{y, io.x[k].f32(), y, 1, coeff_[k], relu_ && k == last});
+  const Tensor& y = io.y[0];
+  for_each_typed<Sum>(context, io.x[0], io.x[1], y, coeff_[0], coeff_[1], relu_ && last == 1);
+  for (size_t k = 2; k <= last; ++k) for_each_typed<Sum>(context, y, io.x[k], y, 1.0f, coeff_[k], relu_ && k == last);
 }
 
 void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
   if (plain_sum() && !relu_) return;  // dx is dy
-  const float* y = relu_ ? io.y[0].f32() : nullptr;
+  const Tensor y = relu_ ? io.y[0] : Tensor();
   for (size_t k = io.dx.size(); k-- > 0;) {
     if (!io.dx[k]) continue;
-    for_each(context, io.dy[0].spec.elements(), SumBackward{y, io.dy[0].f32(), io.dx[k].f32(), coeff_[k]});
+    for_each_typed<SumBackward>(context, io.dy[0], io.dx[k], y, coeff_[k]);
     if (dx_are_one_) return;
   }
 }
 
 void EltwiseLayer::multiply(Context& context, const Operands& io) const {
-  const int64_t n = io.y[0].spec.elements();
-  float* y = io.y[0].f32();
-  for_each(context, n, Product{io.x[0].f32(), io.x[1].f32(), y});
-  for (size_t k = 2; k < io.x.size(); ++k) for_each(context, n, Product{y, io.x[k].f32(), y});
+  for_each_typed<Product>(context, io.x[0], io.x[1], io.y[0]);
+  for (size_t k = 2; k < io.x.size(); ++k) for_each_typed<Product>(context, io.y[0], io.x[k], io.y[0]);
 }
 
 void EltwiseLayer::multiply_backward(Context& context, const Operands& io) const {
   for (size_t k = io.dx.size(); k-- > 0;) {
     if (!io.dx[k]) continue;
-    const float* product = io.dy[0].f32();
+    Tensor product = io.dy[0];
     for (size_t other = 0; other < io.x.size(); ++other) {
       if (other == k) continue;
-      for_each(context, io.dy[0].spec.elements(), Product{product, io.x[other].f32(), io.dx[k].f32()});
-      product = io.dx[k].f32();
+      for_each_typed<Product>(context, product, io.x[other], io.dx[k]);
+      product = io.dx[k];
     }
   }
 }
 
 void EltwiseLayer::maximum(Context& context, const Operands& io) const {
-  const int64_t n = io.y[0].spec.elements();
   auto* winner = io.saved.empty() ? nullptr : static_cast<uint8_t*>(io.saved[0]);
-  float* y = io.y[0].f32();
-  for_each(context, n, FirstMax{io.x[0].f32(), io.x[1].f32(), y, winner});
-  for (size_t k = 2; k < io.x.size(); ++k) for_each(context, n, LaterMax{io.x[k].f32(), y, winner, uint8_t(k)});
+  for_each_typed<FirstMax>(context, io.x[0], io.x[1], io.y[0], winner);
+  for (size_t k = 2; k < io.x.size(); ++k) for_each_typed<LaterMax>(context, io.x[k], io.y[0], winner, uint8_t(k));
 }
 
 void EltwiseLayer::maximum_backward(Context& context, const Operands& io) const {
   const auto* winner = static_cast<const uint8_t*>(io.saved[0]);
   for (size_t k = io.dx.size(); k-- > 0;) {
     if (!io.dx[k]) continue;
-    for_each(context, io.dy[0].spec.elements(), MaxBackward{winner, io.dy[0].f32(), io.dx[k].f32(), uint8_t(k)});
+    for_each_typed<MaxBackward>(context, io.dy[0], io.dx[k], winner, uint8_t(k));
   }
 }
 

@@ -5,16 +5,17 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
 #include "layers/registry.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct Forward {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   float alpha, lambda;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
@@ -22,20 +23,28 @@ struct Forward {
   }
 };
 
+template <typename T>
 struct BackwardFromY {
-  const float* y;
-  const float* dy;
-  float* dx;
+  const T* y;
+  const T* dy;
+  T* dx;
   float alpha, lambda;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (y[i] > 0 ? lambda : y[i] + lambda * alpha); }
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = y[i];
+    dx[i] = dy[i] * (v > 0 ? lambda : v + lambda * alpha);
+  }
 };
 
+template <typename T>
 struct BackwardFromX {
-  const float* x;
-  const float* dy;
-  float* dx;
+  const T* x;
+  const T* dy;
+  T* dx;
   float alpha, lambda;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * lambda * (x[i] > 0 ? 1 : alpha * expf(x[i])); }
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i];
+    dx[i] = dy[i] * lambda * (v > 0 ? 1 : alpha * expf(v));
+  }
 };
 
 class EluLayer : public Layer {
@@ -46,6 +55,7 @@ class EluLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
@@ -57,15 +67,14 @@ class EluLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each(context, io.x[0].spec.elements(), Forward{io.x[0].f32(), io.y[0].f32(), alpha_, lambda_});
+    for_each_typed<Forward>(context, io.x[0], io.y[0], alpha_, lambda_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    const int64_t n = io.dy[0].spec.elements();
     if (backward_from_y())
-      for_each(context, n, BackwardFromY{io.y[0].f32(), io.dy[0].f32(), io.dx[0].f32(), alpha_, lambda_});
+      for_each_typed<BackwardFromY>(context, io.y[0], io.dy[0], io.dx[0], alpha_, lambda_);
     else
-      for_each(context, n, BackwardFromX{io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32(), alpha_, lambda_});
+      for_each_typed<BackwardFromX>(context, io.x[0], io.dy[0], io.dx[0], alpha_, lambda_);
   }
 
  private:

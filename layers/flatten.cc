@@ -26,6 +26,8 @@ class FlattenLayer : public Layer {
     return {.y = {Shape(flat)}, .w = {}};
   }
 
+  TypeRule types() const override { return TypeRule::kFollow; }
+
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
     needs.y_is_x = needs.dx_is_dy = true;

@@ -61,6 +61,8 @@ class InnerProductLayer : public Layer {
     return true;
   }
 
+  TypeRule types() const override { return TypeRule::kHalf; }
+
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool own_bias = options_.bias_term();
     const bool wants_dw = request.backward && (request.wants_dw[0] || (own_bias && request.wants_dw[1]));
@@ -69,6 +71,7 @@ class InnerProductLayer : public Layer {
     product_.backward_data = request.backward && request.wants_dx[0];
     product_.backward_weights = wants_dw;
     product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
+    product_.dtype = request.x[0].dtype;
     product_.w_format = LinearWeights::fixed_format(request);
     std::string refused;
     kernel_ = kernels::plan_inner_product(product_, context, &refused);
@@ -86,19 +89,19 @@ class InnerProductLayer : public Layer {
   void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
-    kernel_->forward(context, io.x[0].f32(), weights_.w(io), weights_.bias(io), io.y[0].f32(), io.scratch);
+    kernel_->forward(context, io.x[0].data, weights_.w(io), weights_.bias(io), io.y[0].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
-    const float* dy = io.dy[0].f32();
+    const void* dy = io.dy[0].data;
     if (relu_) mask_by_relu(context, io.y[0], io.dy[0]);
     kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
     if (product_.bias) {
       d.bias = io.dw[1].f32();
       d.add_bias = io.adds(1);
     }
-    if (d.w || d.bias) kernel_->backward_weights(context, io.x[0].f32(), dy, d, io.scratch);
-    if (io.dx[0]) kernel_->backward_data(context, dy, io.w[0].f32(), io.dx[0].f32(), io.scratch);
+    if (d.w || d.bias) kernel_->backward_weights(context, io.x[0].data, dy, d, io.scratch);
+    if (io.dx[0]) kernel_->backward_data(context, dy, io.w[0].f32(), io.dx[0].data, io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {

@@ -29,6 +29,7 @@ class LrnLayer : public Layer {
   }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::LrnRequest lrn{.x = request.x[0]};
@@ -46,11 +47,11 @@ class LrnLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    lrn_->forward(context, io.x[0].f32(), io.y[0].f32(), io.scratch);
+    lrn_->forward(context, io.x[0].data, io.y[0].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) lrn_->backward(context, io.x[0].f32(), io.dy[0].f32(), io.dx[0].f32(), io.scratch);
+    if (io.dx[0]) lrn_->backward(context, io.x[0].data, io.dy[0].data, io.dx[0].data, io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {

@@ -122,8 +122,9 @@ class PoolingLayer : public Layer {
 
   bool take_relu_mask() override { return masks_dy_ = options_.pool() == Options::MAX; }
 
-  /// Places are told in plain layout only.
+  /// Places are told in plain layout only, and as floats: 16 bits do not count far.
   LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
+  TypeRule types() const override { return argmax_ ? TypeRule::kFloat : TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::PoolRequest pool{.x = request.x[0], .y = request.y[0]};
@@ -146,12 +147,12 @@ class PoolingLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    pool_->forward(context, io.x[0].f32(), io.y[0].f32(), argmax_ ? io.y[1].f32() : nullptr, saved(io), io.scratch);
+    pool_->forward(context, io.x[0].data, io.y[0].data, argmax_ ? io.y[1].f32() : nullptr, saved(io), io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (masks_dy_ && io.dy[0]) mask_by_relu(context, io.y[0], io.dy[0]);
-    if (io.dx[0]) pool_->backward(context, io.dy[0].f32(), io.dx[0].f32(), saved(io), io.scratch);
+    if (io.dx[0]) pool_->backward(context, io.dy[0].data, io.dx[0].data, saved(io), io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override {

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
@@ -22,32 +22,36 @@ CORTADO_HD inline float raise(float base, float power) {
   return powf(base, power);
 }
 
+template <typename T>
 struct Constant {
-  float* y;
+  T* y;
   float value;
   CORTADO_HD void operator()(int64_t i) const { y[i] = value; }
 };
 
+template <typename T>
 struct Forward {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   float power, scale, shift;
   CORTADO_HD void operator()(int64_t i) const { y[i] = raise(shift + scale * x[i], power); }
 };
 
+template <typename T>
 struct Backward {
-  const float* x;
-  const float* dy;
-  float* dx;
+  const T* x;
+  const T* dy;
+  T* dx;
   float power, scale, shift;
   CORTADO_HD void operator()(int64_t i) const {
     dx[i] = dy[i] * (power * scale * raise(shift + scale * x[i], power - 1));
   }
 };
 
+template <typename T>
 struct BackwardLinear {
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
   float scale;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * scale; }
 };
@@ -68,6 +72,7 @@ class PowerLayer : public Layer {
     const bool keeps_zero = shift_ == 0 && power_ >= 1;
     return keeps_zero || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
   }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
@@ -78,17 +83,14 @@ class PowerLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    const int64_t n = io.y[0].spec.elements();
-    if (constant()) return for_each(context, n, Constant{io.y[0].f32(), raise(shift_, power_)});
-    for_each(context, n, Forward{io.x[0].f32(), io.y[0].f32(), power_, scale_, shift_});
+    if (constant()) return for_each_typed<Constant>(context, io.y[0], raise(shift_, power_));
+    for_each_typed<Forward>(context, io.x[0], io.y[0], power_, scale_, shift_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    const int64_t n = io.dy[0].spec.elements();
-    float* dx = io.dx[0].f32();
-    if (constant()) return for_each(context, n, Constant{dx, 0});
-    if (linear()) return for_each(context, n, BackwardLinear{io.dy[0].f32(), dx, scale_});
-    for_each(context, n, Backward{io.x[0].f32(), io.dy[0].f32(), dx, power_, scale_, shift_});
+    if (constant()) return for_each_typed<Constant>(context, io.dx[0], 0.0f);
+    if (linear()) return for_each_typed<BackwardLinear>(context, io.dy[0], io.dx[0], scale_);
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], power_, scale_, shift_);
   }
 
  private:

@@ -4,17 +4,18 @@
 // write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
 // which diverges says so. Negative inputs give +0, never -0.
 
-#include "core/for_each.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct Forward {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   float slope;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
@@ -22,10 +23,11 @@ struct Forward {
   }
 };
 
+template <typename T>
 struct Backward {
-  const float* side;  ///< x, or the y that has its sign
-  const float* dy;
-  float* dx;
+  const T* side;  ///< x, or the y that has its sign
+  const T* dy;
+  T* dx;
   float slope;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (side[i] > 0 ? 1 : slope); }
 };
@@ -57,12 +59,11 @@ LayerNeeds ReluLayer::prepare(const PrepareRequest& request, Context&) {
 }
 
 void ReluLayer::forward(Context& context, const Operands& io) {
-  for_each(context, io.x[0].spec.elements(), Forward{io.x[0].f32(), io.y[0].f32(), negative_slope_});
+  for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_);
 }
 
 void ReluLayer::backward(Context& context, const Operands& io) {
-  const Tensor& side = backward_from_y() ? io.y[0] : io.x[0];
-  for_each(context, side.spec.elements(), Backward{side.f32(), io.dy[0].f32(), io.dx[0].f32(), negative_slope_});
+  for_each_typed<Backward>(context, backward_from_y() ? io.y[0] : io.x[0], io.dy[0], io.dx[0], negative_slope_);
 }
 
 }  // namespace cortado

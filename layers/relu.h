@@ -14,6 +14,7 @@ class ReluLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

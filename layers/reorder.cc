@@ -1,4 +1,5 @@
-// Reorder: copies a value into another layout. No prototxt names it; the layout pass puts it where a reader insists.
+// Reorder: copies a value into another layout and type. No prototxt names it; passes put it where a reader insists, and
+// say themselves what both sides are: its rules for layouts and types are not asked for.
 
 #include "kernels/reorder.h"
 
@@ -27,11 +28,11 @@ class ReorderLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    forward_->run(context, io.x[0].f32(), io.y[0].f32(), io.scratch);
+    forward_->run(context, io.x[0].data, io.y[0].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) backward_->run(context, io.dy[0].f32(), io.dx[0].f32(), io.scratch);
+    if (io.dx[0]) backward_->run(context, io.dy[0].data, io.dx[0].data, io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
@@ -42,7 +43,7 @@ class ReorderLayer : public Layer {
 
 const RegisterLayer registered({
     .name = "Reorder",
-    .help = "the same value in another memory layout; placed by the layout pass",
+    .help = "the same value in another memory layout or type; placed where a layer needs it",
     .options = "",
     .least_x = 1,
     .most_x = 1,

@@ -17,6 +17,8 @@ class ReshapeLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
 
+  TypeRule types() const override { return TypeRule::kFollow; }
+
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
     needs.y_is_x = needs.dx_is_dy = true;

@@ -12,25 +12,42 @@ namespace cortado {
 
 namespace {
 
+/// y = x g, or x g + b; g is a weight, or a bottom of x's type.
+template <typename T, typename G>
 struct Times {
-  const float *x, *g;
-  float* y;
+  const T* x;
+  T* y;
+  const G* g;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c]; }
 };
 
+template <typename T, typename G>
 struct TimesPlus {
-  const float *x, *g, *b;
-  float* y;
+  const T* x;
+  T* y;
+  const G* g;
+  const float* b;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c] + b[c]; }
 };
 
+template <typename T>
+using TimesWeight = Times<T, float>;
+template <typename T>
+using TimesBottom = Times<T, T>;
+template <typename T>
+using TimesWeightPlus = TimesPlus<T, float>;
+template <typename T>
+using TimesBottomPlus = TimesPlus<T, T>;
+
+template <typename T>
 struct Product {
-  const float *a, *b;
+  const T *a, *b;
   CORTADO_HD float operator()(int64_t i) const { return a[i] * b[i]; }
 };
 
+template <typename T>
 struct Itself {
-  const float* a;
+  const T* a;
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
 
@@ -83,22 +100,31 @@ LayerNeeds ScaleLayer::prepare(const PrepareRequest& request, Context&) {
 
 void ScaleLayer::forward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
-  const float *x = io.x[0].f32(), *g = learned_ ? io.w[0].f32() : io.x[1].f32();
-  if (has_bias())
-    for_each_channel(context, view, TimesPlus{x, g, io.w.back().f32(), io.y[0].f32()});
+  if (!has_bias()) return multiply(context, io, io.x[0], io.y[0]);
+  const float* b = io.w.back().f32();
+  if (learned_)
+    for_each_channel_typed<TimesWeightPlus>(context, view, io.x[0], io.y[0], io.w[0].f32(), b);
   else
-    for_each_channel(context, view, Times{x, g, io.y[0].f32()});
+    for_each_channel_typed<TimesBottomPlus>(context, view, io.x[0], io.y[0], io.x[1], b);
+}
+
+void ScaleLayer::multiply(Context& context, const Operands& io, const Tensor& from, const Tensor& to) const {
+  const ChannelView view = view_of(io.x[0].spec, broadcast_);
+  if (learned_)
+    for_each_channel_typed<TimesWeight>(context, view, from, to, io.w[0].f32());
+  else
+    for_each_channel_typed<TimesBottom>(context, view, from, to, io.x[1]);
 }
 
 void ScaleLayer::backward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
-  const float* dy = io.dy[0].f32();
-  const Tensor& dg = learned_ ? io.dw[0] : io.dx[1];
+  const ChannelSums dg{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
   // The sums first: dx may lie in dy's memory.
-  if (dg) sum_channels(context, view, Product{dy, io.x[0].f32()}, io.scratch, dg.f32(), learned_ && io.adds(0));
+  if (dg.out) sum_channels<Product>(context, view, dg, io.dy[0], io.x[0]);
   const size_t b = io.w.size() - 1;
-  if (has_bias() && io.dw[b]) sum_channels(context, view, Itself{dy}, io.scratch, io.dw[b].f32(), io.adds(b));
-  if (io.dx[0]) for_each_channel(context, view, Times{dy, learned_ ? io.w[0].f32() : io.x[1].f32(), io.dx[0].f32()});
+  if (has_bias() && io.dw[b])
+    sum_channels<Itself>(context, view, ChannelSums{io.scratch, io.dw[b], io.adds(b)}, io.dy[0]);
+  if (io.dx[0]) multiply(context, io, io.dy[0], io.dx[0]);
 }
 
 int64_t ScaleLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&) const {

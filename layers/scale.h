@@ -22,12 +22,16 @@ class ScaleLayer : public Layer {
     return ChannelAffine{.scales = true, .shifts = has_bias()};
   }
   LayoutRule layouts() const override;
+  TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
 
  private:
+  /// to = from times the factors
+  void multiply(Context& context, const Operands& io, const Tensor& from, const Tensor& to) const;
+
   const caffe::ScaleParameter& options_;
   caffe::FillerParameter filler_;
   bool learned_ = true;

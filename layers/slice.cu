@@ -30,6 +30,7 @@ class SliceLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
@@ -89,26 +90,24 @@ LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
 
 void SliceLayer::forward(Context& context, const Operands& io) {
   if (tops_ == 1) return;
-  const int64_t pitch = strips_of(io.x[0].spec, axis_).width;
-  const float* x = io.x[0].f32();
+  StripsIn whole{io.x[0], 0, strips_of(io.x[0].spec, axis_).width};
   for (const Tensor& y : io.y) {
     const Strips part = strips_of(y.spec, axis_);
-    copy_strips(context, part, x, pitch, y.f32(), part.width);
-    x += part.width;
+    copy_strips(context, part, whole, {y, 0, part.width});
+    whole.start += part.width;
   }
 }
 
 void SliceLayer::backward(Context& context, const Operands& io) {
   if (tops_ == 1) return;
-  const int64_t pitch = strips_of(io.dx[0].spec, axis_).width;
-  float* dx = io.dx[0].f32();
+  StripsIn whole{io.dx[0], 0, strips_of(io.dx[0].spec, axis_).width};
   for (const Tensor& dy : io.dy) {
     const Strips part = strips_of(dy.spec, axis_);
     if (dy)
-      copy_strips(context, part, dy.f32(), part.width, dx, pitch);
+      copy_strips(context, part, {dy, 0, part.width}, whole);
     else
-      clear_strips(context, part, dx, pitch);
-    dx += part.width;
+      clear_strips(context, part, whole);
+    whole.start += part.width;
   }
 }
 

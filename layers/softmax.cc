@@ -18,9 +18,12 @@ class SoftmaxLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
+  TypeRule types() const override { return TypeRule::kFollow; }
+
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const Shape& x = request.x[0].shape;
-    softmax_ = kernels::plan_softmax({x.count(0, axis_), x[axis_], x.count(axis_ + 1), request.backward}, context);
+    softmax_ = kernels::plan_softmax(
+        {x.count(0, axis_), x[axis_], x.count(axis_ + 1), request.backward, request.x[0].dtype}, context);
     LayerNeeds needs;
     needs.backward_reads_y = {true};
     needs.y_may_overwrite_x = true;
@@ -32,11 +35,11 @@ class SoftmaxLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    softmax_->forward(context, io.x[0].f32(), io.y[0].f32(), io.scratch);
+    softmax_->forward(context, io.x[0].data, io.y[0].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) softmax_->backward(context, io.y[0].f32(), io.dy[0].f32(), io.dx[0].f32(), io.scratch);
+    if (io.dx[0]) softmax_->backward(context, io.y[0].data, io.dy[0].data, io.dx[0].data, io.scratch);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }

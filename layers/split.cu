@@ -1,9 +1,7 @@
 // Split: every top is the bottom's own memory; backward sums the tops' gradients, as many as arrive, in their order.
 // A pass puts one behind every value with several readers.
 
-#include <algorithm>
-
-#include "core/for_each.h"
+#include "layers/copies.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -13,42 +11,40 @@ namespace {
 constexpr int kMostTerms = 4;
 
 /// to = the sum of `Terms` tensors in one pass over memory.
-template <int Terms>
+template <typename T, int Terms>
 struct SumOf {
-  const float* from[Terms];
-  float* to;
+  const T* from[Terms];
+  T* to;
   CORTADO_HD void operator()(int64_t i) const {
     float sum = from[0][i];
-    for (int k = 1; k < Terms; ++k) sum += from[k][i];
+    for (int k = 1; k < Terms; ++k) sum += float(from[k][i]);
     to[i] = sum;
   }
 };
 
 template <int Terms>
-void sum_of(Context& context, int64_t n, const float* const* from, float* to) {
-  SumOf<Terms> functor{{}, to};
-  std::copy(from, from + Terms, functor.from);
-  for_each(context, n, functor);
+void sum_of(Context& context, const void* const* from, const Tensor& to) {
+  with_float_type(to.spec.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    SumOf<T, Terms> functor{{}, to.as<T>()};
+    for (int k = 0; k < Terms; ++k) functor.from[k] = static_cast<const T*>(from[k]);
+    for_each(context, to.spec.elements(), functor);
+  });
 }
 
-/// The sum of one to kMostTerms tensors.
-void sum_group(Context& context, int64_t n, const float* const* from, int terms, float* to) {
+/// The sum of one to kMostTerms tensors of to's type.
+void sum_group(Context& context, const void* const* from, int terms, const Tensor& to) {
   switch (terms) {
     case 1:
-      return sum_of<1>(context, n, from, to);
+      return sum_of<1>(context, from, to);
     case 2:
-      return sum_of<2>(context, n, from, to);
+      return sum_of<2>(context, from, to);
     case 3:
-      return sum_of<3>(context, n, from, to);
+      return sum_of<3>(context, from, to);
     default:
-      return sum_of<kMostTerms>(context, n, from, to);
+      return sum_of<kMostTerms>(context, from, to);
   }
 }
-
-struct Clear {
-  float* to;
-  CORTADO_HD void operator()(int64_t i) const { to[i] = 0; }
-};
 
 class SplitLayer : public Layer {
  public:
@@ -57,6 +53,7 @@ class SplitLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = std::vector<Shape>(tops_, x[0]), .w = {}}; }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
@@ -68,21 +65,19 @@ class SplitLayer : public Layer {
   void forward(Context&, const Operands&) override {}
 
   void backward(Context& context, const Operands& io) override {
-    const int64_t n = io.dx[0].spec.elements();
-    float* dx = io.dx[0].f32();
-    const float* from[kMostTerms];
+    const void* from[kMostTerms];
     int terms = 0;
     for (const Tensor& dy : io.dy) {
       if (!dy) continue;
       if (terms == kMostTerms) {
-        sum_group(context, n, from, terms, dx);
-        from[0] = dx;
+        sum_group(context, from, terms, io.dx[0]);
+        from[0] = io.dx[0].data;
         terms = 1;
       }
-      from[terms++] = dy.f32();
+      from[terms++] = dy.data;
     }
-    if (terms == 0) return for_each(context, n, Clear{dx});
-    sum_group(context, n, from, terms, dx);
+    if (terms == 0) return clear_values(context, io.dx[0]);
+    sum_group(context, from, terms, io.dx[0]);
   }
 
  private:

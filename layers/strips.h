@@ -3,23 +3,28 @@
 // Concat and Slice move strips: `rows` pieces of `width` elements each, which lie together in the part and a `pitch`
 // apart in the whole. For .cu files, as core/for_each.h is.
 
-#include "core/for_each.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct CopyStrips {
-  const float* from;
-  float* to;
-  int64_t gap_from, gap_to;  ///< elements between the end of a strip and the start of the next
-  CORTADO_HD void operator()(int64_t i, int64_t row) const { to[i + row * gap_to] = from[i + row * gap_from]; }
+  const T* from;
+  T* to;
+  int64_t start_from, start_to;  ///< of the first strip
+  int64_t gap_from, gap_to;      ///< elements between the end of a strip and the start of the next
+  CORTADO_HD void operator()(int64_t i, int64_t row) const {
+    to[start_to + i + row * gap_to] = from[start_from + i + row * gap_from];
+  }
 };
 
+template <typename T>
 struct ClearStrips {
-  float* to;
-  int64_t gap;
-  CORTADO_HD void operator()(int64_t i, int64_t row) const { to[i + row * gap] = 0; }
+  T* to;
+  int64_t start, gap;
+  CORTADO_HD void operator()(int64_t i, int64_t row) const { to[start + i + row * gap] = 0; }
 };
 
 }  // namespace
@@ -35,14 +40,20 @@ inline Strips strips_of(const TensorSpec& spec, int axis) {
   return {spec.shape.count(0, axis), spec.shape.count(axis)};
 }
 
-inline void copy_strips(Context& context, const Strips& part, const float* from, int64_t pitch_from, float* to,
-                        int64_t pitch_to) {
-  for_each_channel(context, ChannelView{1, part.rows, part.width, Layout::kPlain},
-                   CopyStrips{from, to, pitch_from - part.width, pitch_to - part.width});
+/// Where strips lie in a tensor: the first from `start` on, the others `pitch` apart, in elements.
+struct StripsIn {
+  Tensor tensor;
+  int64_t start, pitch;
+};
+
+inline void copy_strips(Context& context, const Strips& part, const StripsIn& from, const StripsIn& to) {
+  for_each_channel_typed<CopyStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, from.tensor,
+                                     to.tensor, from.start, to.start, from.pitch - part.width, to.pitch - part.width);
 }
 
-inline void clear_strips(Context& context, const Strips& part, float* to, int64_t pitch) {
-  for_each_channel(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, ClearStrips{to, pitch - part.width});
+inline void clear_strips(Context& context, const Strips& part, const StripsIn& to) {
+  for_each_channel_typed<ClearStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, to.tensor,
+                                      to.start, to.pitch - part.width);
 }
 
 /// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole

@@ -2,24 +2,29 @@
 
 #include <cmath>
 
-#include "core/for_each.h"
 #include "layers/registry.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct Forward {
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   CORTADO_HD void operator()(int64_t i) const { y[i] = tanhf(x[i]); }
 };
 
+template <typename T>
 struct Backward {
-  const float* y;
-  const float* dy;
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (1 - y[i] * y[i]); }
+  const T* y;
+  const T* dy;
+  T* dx;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = y[i];
+    dx[i] = dy[i] * (1 - v * v);
+  }
 };
 
 class TanhLayer : public Layer {
@@ -29,6 +34,7 @@ class TanhLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
@@ -39,11 +45,11 @@ class TanhLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each(context, io.x[0].spec.elements(), Forward{io.x[0].f32(), io.y[0].f32()});
+    for_each_typed<Forward>(context, io.x[0], io.y[0]);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each(context, io.y[0].spec.elements(), Backward{io.y[0].f32(), io.dy[0].f32(), io.dx[0].f32()});
+    for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0]);
   }
 };
 
