@@ -19,19 +19,41 @@ endif()
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
+# The toolkit, its compiler and cuDNN, or none of them: what one half of them could run is not worth a third kind of build.
 set(CORTADO_WITH_CUDA OFF)
 if(CORTADO_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 90)
-    endif()
-    enable_language(CUDA)
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
     find_package(CUDAToolkit REQUIRED)
-    set(CORTADO_WITH_CUDA ON)
+    find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_DIR}/../lib)
+    if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
+      set(CORTADO_WITH_CUDA ON)
+    else()
+      message(WARNING "nvcc is here but cuDNN is not: building for the CPU alone. Install cuDNN 9 (cudnn.h, libcudnn.so) "
+                      "beside the toolkit, or say -DCORTADO_CUDA=OFF.")
+    endif()
   endif()
+endif()
+
+# The GPU that is here, or those of compute capability 8.0 and 9.0. CMake's "native" fails where there is none.
+function(cortado_choose_architectures)
+  if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
+    return()
+  endif()
+  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE failed OUTPUT_VARIABLE gpus ERROR_QUIET)
+  set(architectures 80 90)
+  if(NOT failed AND gpus MATCHES "GPU 0")
+    set(architectures native)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "compute capabilities that CUDA code is compiled for")
+endfunction()
+
+if(CORTADO_WITH_CUDA)
+  cortado_choose_architectures()
+  enable_language(CUDA)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
 endif()
 message(STATUS "CUDA code: ${CORTADO_WITH_CUDA}")
 
@@ -66,10 +88,14 @@ function(cortado_target name)
   endif()
 endfunction()
 
-# cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder.
+# cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/ where
+# CUDA is on.
 function(cortado_folder kind)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc *.cu)
+  if(NOT CORTADO_WITH_CUDA)
+    list(FILTER sources EXCLUDE REGEX "/cuda/")
+  endif()
   add_library(cortado_${folder} ${kind} ${sources} ${ARGN})
   cortado_target(cortado_${folder})
 endfunction()

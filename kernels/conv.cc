@@ -1,6 +1,7 @@
 #include "kernels/conv.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace cortado::kernels {
 
@@ -24,6 +25,32 @@ bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups) {
 }
 
 bool conv_suits_plain_x(int64_t c, int64_t groups) { return groups == 1 && c <= 3; }
+
+namespace {
+
+void describe_axis(std::ostream& out, const ConvAxis& a) {
+  out << a.in << "k" << a.kernel << "s" << a.stride << "p" << a.pad << "d" << a.dilation;
+}
+
+}  // namespace
+
+std::string describe(const ConvRequest& request, ConvDirection direction) {
+  const ConvShape& s = request.shape;
+  const char* const directions[] = {"forward", "backward_data", "backward_weights"};
+  std::ostringstream out;
+  out << "conv " << directions[int(direction)] << " n" << s.n << " c" << s.c << " ";
+  describe_axis(out, s.h);
+  out << " ";
+  describe_axis(out, s.w);
+  out << " to " << s.k << " in " << s.groups << " " << name_of(s.x_layout) << "-" << name_of(s.y_layout);
+  if (s.dtype != DType::kF32) out << " " << name_of(s.dtype);
+  if (request.bias) out << " bias";
+  if (request.relu) out << " relu";
+  if (request.sum) out << " sum";
+  if (request.frozen) out << " frozen";
+  if (request.w_format) out << " weights " << request.w_format->name();
+  return out.str();
+}
 
 Conv::Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
            std::unique_ptr<ConvKernel> backward_weights)

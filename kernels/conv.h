@@ -51,6 +51,9 @@ struct ConvRequest {
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
 
+/// "conv forward n32 c3 224k7s2p3d1 224k7s2p3d1 to 64 in 1 plain-plain bias": a request, in words that files keep.
+std::string describe(const ConvRequest& request, ConvDirection direction);
+
 struct ConvGradients {
   float *w = nullptr, *bias = nullptr;   ///< null: not wanted
   bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
@@ -131,7 +134,8 @@ bool conv_suits_plain_x(int64_t c, int64_t groups);
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
 ConvCandidate gemm_conv_candidate();
-/// On devices, and for 16-bit floats.
+/// On devices and for 16-bit floats: one for each of the first engines in cuDNN's order, and ours.
+std::vector<ConvCandidate> cudnn_conv_candidates();
 ConvCandidate plain_conv_candidate();
 
 }  // namespace cortado::kernels

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <sstream>
 
 #include "core/error.h"
 #include "kernels/candidates.h"
 #include "kernels/choices.h"
 #include "kernels/conv.h"
 #include "kernels/conv_rehearsal.h"
+#include "kernels/cuda_options.h"
+#include "kernels/devices.h"
 
 namespace cortado::kernels {
 
@@ -24,7 +25,11 @@ const std::vector<ConvCandidate>& conv_candidates() {
 }
 
 const std::vector<ConvCandidate>& device_conv_candidates() {
-  static const std::vector<ConvCandidate> all = {plain_conv_candidate()};
+  static const std::vector<ConvCandidate> all = [] {
+    std::vector<ConvCandidate> list = cudnn_conv_candidates();
+    list.push_back(plain_conv_candidate());
+    return list;
+  }();
   return all;
 }
 
@@ -47,28 +52,14 @@ namespace {
 constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
 constexpr double kSmall = 1e-4;    ///< seconds of a run: what differs there does not matter
 
-void describe_axis(std::ostream& out, const ConvAxis& a) {
-  out << a.in << "k" << a.kernel << "s" << a.stride << "p" << a.pad << "d" << a.dilation;
-}
-
-/// All that the speed of a direction depends on, but the machine.
-std::string problem_of(const ConvRequest& request, ConvDirection direction, const Context& context) {
-  const ConvShape& s = request.shape;
-  const char* const directions[] = {"forward", "backward_data", "backward_weights"};
-  std::ostringstream out;
-  out << "conv " << directions[int(direction)] << " n" << s.n << " c" << s.c << " ";
-  describe_axis(out, s.h);
-  out << " ";
-  describe_axis(out, s.w);
-  out << " to " << s.k << " in " << s.groups << " " << name_of(s.x_layout) << "-" << name_of(s.y_layout);
-  if (request.bias) out << " bias";
-  if (request.relu) out << " relu";
-  if (request.sum) out << " sum";
-  if (request.frozen) out << " frozen";
-  if (request.w_format) out << " weights " << request.w_format->name();
-  if (s.dtype != DType::kF32) out << " " << name_of(s.dtype);
-  if (context.device.is_cpu()) out << " threads " << context.threads;
-  return out.str();
+/// All that the speed of a direction depends on.
+std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
+  std::string text = describe(request, direction);
+  if (context.device.is_cpu()) return text + " threads " + std::to_string(context.threads);
+  const CudaOptions& options = context.handle<CudaOptions>();
+  if (options.tf32) text += " tf32";
+  if (options.fast) text += " fast";
+  return text + " on " + device_description(context);
 }
 
 class Chooser {

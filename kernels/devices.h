@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/context.h"
+
 namespace cortado::kernels {
 
 /// "oneDNN 2.6.3 (avx512_core_bf16)": the version that is loaded and the instructions it uses.
@@ -17,10 +19,18 @@ int64_t onednn_primitives_made();
 struct CudaDevice {
   int index = 0;
   std::string name;
-  int64_t memory_bytes = 0;
+  std::string compute_capability;  ///< "9.0"
+  int multiprocessors = 0;
+  int64_t memory_bytes = 0, free_bytes = 0;
 };
 
 /// The CUDA devices of this machine; `why_none` says why there are none. Never throws: no driver is no device.
 std::vector<CudaDevice> cuda_devices(std::string& why_none);
+
+/// The driver and CUDA's libraries with their versions, each as a phrase; empty in a build without CUDA.
+std::vector<std::string> cuda_libraries();
+
+/// What the speed of kernels on a context's device depends on: "NVIDIA H100, cuDNN 9.19.0"; elsewhere Device::str().
+std::string device_description(const Context& context);
 
 }  // namespace cortado::kernels

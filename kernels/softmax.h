@@ -34,6 +34,7 @@ std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& co
 
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context& context, std::string& why);
+std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_plain(const SoftmaxRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

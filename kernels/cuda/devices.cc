@@ -1,12 +1,28 @@
 #include "kernels/devices.h"
 
-#ifdef CORTADO_WITH_CUDA
 #include <cuda_runtime_api.h>
-#endif
+
+#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cudnn.h"
 
 namespace cortado::kernels {
 
-#ifdef CORTADO_WITH_CUDA
+namespace {
+
+/// "13.0" of 13000.
+std::string dotted(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+/// What is free on a device; asking makes the process known to it, which takes a moment and some of that memory.
+int64_t free_bytes(int index) {
+  int before = 0;
+  size_t free = 0, total = 0;
+  if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(index) != cudaSuccess) return 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) free = 0;
+  cudaSetDevice(before);
+  return int64_t(free);
+}
+
+}  // namespace
 
 std::vector<CudaDevice> cuda_devices(std::string& why_none) {
   int count = 0;
@@ -17,20 +33,31 @@ std::vector<CudaDevice> cuda_devices(std::string& why_none) {
   }
   std::vector<CudaDevice> devices;
   for (int index = 0; index < count; ++index) {
-    cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) continue;
-    devices.push_back({index, properties.name, int64_t(properties.totalGlobalMem)});
+    cudaDeviceProp p{};
+    if (cudaGetDeviceProperties(&p, index) != cudaSuccess) continue;
+    devices.push_back({.index = index,
+                       .name = p.name,
+                       .compute_capability = std::to_string(p.major) + "." + std::to_string(p.minor),
+                       .multiprocessors = p.multiProcessorCount,
+                       .memory_bytes = int64_t(p.totalGlobalMem),
+                       .free_bytes = free_bytes(index)});
   }
   return devices;
 }
 
-#else
-
-std::vector<CudaDevice> cuda_devices(std::string& why_none) {
-  why_none = "built without CUDA";
-  return {};
+std::vector<std::string> cuda_libraries() {
+  int driver = 0, runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
+  return {driver > 0 ? "driver for CUDA " + dotted(driver) : "no driver", "CUDA runtime " + dotted(runtime),
+          cudnn::version(), cublaslt::version()};
 }
 
-#endif
+std::string device_description(const Context& context) {
+  if (!context.device.is_cuda()) return context.device.str();
+  cudaDeviceProp p{};
+  const bool known = cudaGetDeviceProperties(&p, context.device.index) == cudaSuccess;
+  return std::string(known ? p.name : "unknown GPU") + ", " + cudnn::version();
+}
 
 }  // namespace cortado::kernels

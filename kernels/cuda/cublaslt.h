@@ -1,0 +1,40 @@
+#pragma once
+
+// Matrix products by cuBLASLt: an algorithm is chosen once, by the library's heuristics, and runs in memory of the caller's.
+
+#include <cublasLt.h>
+
+#include <memory>
+#include <string>
+
+#include "core/context.h"
+#include "kernels/cuda_options.h"
+#include "kernels/gemm.h"
+
+namespace cortado::kernels::cublaslt {
+
+/// "cuBLASLt 13.0.2"; of the library that is loaded.
+std::string version();
+
+/// op(a) op(b) as gemm() has it, with what may follow each element. a and b are of one type. Extents are positive.
+class Product {
+ public:
+  struct After {
+    bool bias = false;  ///< one value of c's type for each column
+    bool relu = false;
+  };
+
+  /// Throws Error(kDevice) where the library has no algorithm.
+  Product(Context& context, const GemmShape& shape, const After& after);
+
+  int64_t workspace() const { return workspace_; }
+  void run(Context& context, const void* a, const void* b, void* c, float beta, const void* bias, void* workspace);
+
+ private:
+  std::shared_ptr<void> operation_, a_, b_, c_;  ///< the library's descriptors
+  cublasLtMatmulAlgo_t algorithm_{};
+  int64_t workspace_ = 0;
+  bool bias_ = false;
+};
+
+}  // namespace cortado::kernels::cublaslt

@@ -1,0 +1,44 @@
+#pragma once
+
+// What all uses of cuDNN share. Included by files of this folder alone.
+
+#include <cudnn.h>
+
+#include <string>
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/tensor.h"
+
+namespace cortado::kernels::cudnn {
+
+/// The library's handle of `context`, bound to its stream; made at first use.
+cudnnHandle_t handle(Context& context);
+
+/// Throws Error(kDevice) with the call and cuDNN's own words.
+void check(cudnnStatus_t status, const char* call);
+
+cudnnDataType_t type_of(DType dtype);  ///< of a float type
+
+/// "cuDNN 9.19.0"; of the library that is loaded.
+std::string version();
+
+/// make(), or nothing where the library refuses; then `why` says so. For use inside candidates.
+template <typename Make>
+auto attempt(std::string& why, const Make& make) -> decltype(make()) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    why = error.mistakes().front().message;
+    return {};
+  }
+}
+
+/// Whether `context` runs on a CUDA device; else `why` not.
+inline bool runs_here(const Context& context, std::string& why) {
+  if (context.device.is_cuda()) return true;
+  why = "not on a CUDA device";
+  return false;
+}
+
+}  // namespace cortado::kernels::cudnn

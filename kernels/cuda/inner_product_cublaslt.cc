@@ -1,0 +1,96 @@
+// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights, made in
+// scratch at each call; gradients of weights come out as 32-bit floats.
+
+#include <optional>
+
+#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/cudnn.h"
+#include "kernels/device/filters.h"
+#include "kernels/inner_product.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+using cublaslt::Product;
+
+class CublasLt final : public InnerProduct {
+ public:
+  CublasLt(const InnerProductRequest& request, Context& context)
+      : r_(request),
+        w_{1, r_.inputs, r_.outputs, false, r_.dtype},
+        b_{1, 1, r_.outputs, false, r_.dtype},
+        y_{{r_.rows, r_.outputs}, r_.dtype} {
+    const DType t = r_.dtype;
+    forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias, r_.relu});
+    if (w_.differs()) w_at_ = forward_.scratch.add(w_.bytes());
+    if (r_.bias && b_.differs()) bias_at_ = forward_.scratch.add(b_.bytes());
+    if (r_.backward_data) {
+      data_.prepare(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose, t, t, t}, {});
+      if (w_.differs()) data_w_at_ = data_.scratch.add(w_.bytes());
+    }
+    const Shape w = r_.weight();
+    if (r_.backward_weights) weights_.prepare(context, {w[0], w[1], r_.rows, true, false, t, t, DType::kF32}, {});
+  }
+
+  std::string name() const override { return "cublaslt"; }
+  WeightFormat weight_format() const override { return WeightFormat(r_.weight()); }
+  int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
+  int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
+
+  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) override {
+    const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
+    forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
+  }
+
+  void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
+    data_.run(context, dy, copied(context, w_, w, scratch, data_w_at_), dx, 0, nullptr, scratch);
+  }
+
+  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+    if (d.bias) sum_channels(context, y_, dy, d.bias, d.add_bias);
+    if (d.w) weights_.run(context, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, d.add_w ? 1.0f : 0.0f, nullptr, scratch);
+  }
+
+ private:
+  /// A product and its workspace, which begins the direction's scratch.
+  struct Direction {
+    std::optional<Product> product;
+    ScratchLayout scratch;
+
+    void prepare(Context& context, const GemmShape& shape, const Product::After& after) {
+      product.emplace(context, shape, after);
+      scratch.add(product->workspace());
+    }
+    void run(Context& context, const void* a, const void* b, void* c, float beta, const void* bias, void* workspace) {
+      product->run(context, a, b, c, beta, bias, workspace);
+    }
+  };
+
+  static const void* copied(Context& context, const FilterCopy& spec, const float* w, void* scratch, int64_t at) {
+    if (!spec.differs()) return w;
+    void* copy = scratch_part(scratch, at);
+    fill_filters(context, spec, w, copy);
+    return copy;
+  }
+
+  InnerProductRequest r_;
+  FilterCopy w_, b_;  ///< the weights and the bias in the type of x
+  TensorSpec y_;
+  Direction forward_, data_, weights_;
+  int64_t w_at_ = 0, bias_at_ = 0, data_w_at_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequest& request, Context& context,
+                                                          std::string& why) {
+  if (!cudnn::runs_here(context, why)) return nullptr;
+  if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
+  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
+  return cudnn::attempt(why, [&]() -> std::unique_ptr<InnerProduct> {
+    return std::make_unique<CublasLt>(request, context);
+  });
+}
+
+}  // namespace cortado::kernels
