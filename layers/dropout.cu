@@ -21,11 +21,12 @@ struct Mask {
   const T* from;
   T* to;
   int64_t n;
-  uint64_t key, pass;
+  uint64_t key;
+  const uint64_t* pass;
   uint32_t threshold;  ///< words below it drop
   float scale;
   CORTADO_HD void operator()(int64_t group) const {
-    const Philox::Words words = Philox(key)(pass, uint64_t(group));
+    const Philox::Words words = Philox(key)(*pass, uint64_t(group));
     const int64_t first = group * 4, lanes = n - first < 4 ? n - first : 4;
     for (int64_t lane = 0; lane < lanes; ++lane)
       to[first + lane] = words.v[lane] < threshold ? 0.0f : from[first + lane] * scale;
@@ -68,7 +69,7 @@ class DropoutLayer : public Layer {
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
-    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key, context.pass,
+    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key, context.pass_word(),
                        threshold, 1 / (1 - ratio_));
   }
 

@@ -137,6 +137,8 @@ std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) 
   auto worker = std::make_shared<Worker>();
   worker->shapes = shapes;
   worker->context = Context(options_.threads);
+  worker->context.precision = options_.precision;
+  use_device(worker->context, options_.device);
   use_threads(options_.threads);
   worker->net = make_net(with_inputs(file_, shapes), build, worker->context, owner_ ? owner_->net.get() : nullptr);
   return worker;

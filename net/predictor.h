@@ -26,6 +26,8 @@ struct PredictorOptions {
   int threads = 0;                        ///< compute threads of one request; 0: as many as there are cores
   int64_t batch = 0;                      ///< images in most requests, 0: as the file says. Others work, too
   caffe::NetState state = {};             ///< phase TEST unless it says otherwise
+  Device device = {};
+  Precision precision = Precision::kFp32;  ///< of values on a GPU
 };
 
 class Predictor {

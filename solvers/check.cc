@@ -49,6 +49,11 @@ void check_finite(const Config& config) {
       throw FieldError(field->name(), field->name() + " is not a finite number");
 }
 
+void check_precision(const Config& config) {
+  if (!precision_named(config.precision()))
+    throw FieldError("precision", "there is no precision \"" + config.precision() + "\"", "it is fp32, tf32, bf16 or fp16");
+}
+
 void check_one_train_net(const Config& config) {
   const std::pair<const char*, bool> sources[] = {{"train_net_param", config.has_train_net_param()},
                                                   {"train_net", config.has_train_net()},
@@ -157,6 +162,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   const Config& config = file.solver;
   Checker checker(file, mistakes);
   checker.run(check_finite);
+  checker.run(check_precision);
   checker.run(check_one_train_net);
   checker.run(check_required);
   checker.run(check_base_lr);

@@ -13,6 +13,7 @@
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/command.h"
+#include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -133,10 +134,8 @@ class Classifier {
 
  private:
   static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments, int64_t batch) {
-    PredictorOptions options;
-    options.state = state_of(arguments, caffe::TEST);
+    PredictorOptions options = predictor_options(arguments);
     options.batch = batch;
-    options.threads = make_context(arguments).threads;
     const auto file = open_net(arguments.text("model"));
     if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
       throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "proto/weights_file.h"
-#include "tools/flags.h"
+#include "tools/run_options.h"
 
 namespace cortado::tools {
 
@@ -19,6 +19,16 @@ std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph:
     throw usage_error("--weights=FILE is missing", "the net has weights, and random ones tell nothing");
   for (size_t i = 0; i < read.size(); ++i) net->load_weights(read[i], weights[i]);
   return net;
+}
+
+PredictorOptions predictor_options(const Arguments& arguments) {
+  const Context context = make_context(arguments);
+  PredictorOptions options;
+  options.state = state_of(arguments, caffe::TEST);
+  options.threads = context.threads;
+  options.device = context.device;
+  options.precision = context.precision;
+  return options;
 }
 
 std::string score_text(double value) {

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "net/net.h"
+#include "net/predictor.h"
+#include "tools/flags.h"
 
 namespace cortado::tools {
 
@@ -12,6 +13,9 @@ namespace cortado::tools {
 /// in order. No files is allowed only where the net has no weights; throws Error(kUsage) otherwise.
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
                                      const std::vector<std::string>& weights, Context& context);
+
+/// Where, how and in which state the flags want a net to predict; phase TEST.
+PredictorOptions predictor_options(const Arguments& arguments);
 
 /// A score as logs show it: "%g" with six digits, and "nan" without a sign.
 std::string score_text(double value);

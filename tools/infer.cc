@@ -5,8 +5,8 @@
 #include "core/log.h"
 #include "data/npy.h"
 #include "net/inputs.h"
-#include "net/predictor.h"
 #include "tools/command.h"
+#include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 
@@ -72,14 +72,12 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
 }
 
 int run_infer(const Arguments& arguments) {
-  PredictorOptions options;
-  options.state = state_of(arguments, caffe::TEST);
+  PredictorOptions options = predictor_options(arguments);
   const auto file = open_net(arguments.text("model"));
   const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
   const std::vector<NamedFile> outputs = named_outputs(arguments, file, options.state);
   for (const NamedFile& output : outputs) options.outputs.push_back(output.blob);
   if (!inputs.empty() && inputs.begin()->second.shape.axes() > 0) options.batch = inputs.begin()->second.shape[0];
-  options.threads = make_context(arguments).threads;
   Predictor predictor(file, arguments.texts("weights"), options);
   const Arrays results = predictor.predict(inputs);
   for (const NamedFile& output : outputs) {

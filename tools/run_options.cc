@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/device_memory.h"
 #include "core/log.h"
 #include "core/threads.h"
 #include "kernels/devices.h"
@@ -12,7 +13,8 @@ namespace cortado::tools {
 namespace {
 
 /// The one device that --gpu names. Several are refused, never cut down to the first.
-void refuse_gpu(const std::string& text) {
+Device named_gpu(const std::string& text) {
+  if (text == "simulated") return {DeviceKind::kSimulated, 0};
   if (text == "all" || text.find(',') != std::string::npos)
     throw usage_error("--gpu=" + text + ": one device at a time", "give one number, as in --gpu=0");
   if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
@@ -24,7 +26,28 @@ void refuse_gpu(const std::string& text) {
   if (std::stoul(text) >= devices.size())
     throw Error(ExitCode::kDevice, "--gpu=" + text + ": there are only " + std::to_string(devices.size()) + " devices",
                 "'cortado devices' lists them");
-  throw Error(ExitCode::kDevice, "--gpu=" + text + ": this build runs nets on the CPU only", "--cpu runs on the CPU");
+  return {DeviceKind::kCuda, std::stoi(text)};
+}
+
+Device wished_gpu(int index) {
+  std::string why;
+  const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
+  if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
+  if (!devices.empty()) why = "there is no device " + std::to_string(index);
+  log_info() << "solver_mode is GPU, but " << why << ": running on the CPU";
+  return {};
+}
+
+Precision choose_precision(const Arguments& arguments, const std::string& wish, const Device& device) {
+  const bool ordered = arguments.has("precision");
+  const std::string name = ordered ? arguments.text("precision") : wish;
+  const auto precision = precision_named(name);
+  if (!precision)
+    throw Error(ExitCode::kNet, "precision: \"" + name + "\" is not one of fp32, tf32, bf16 and fp16");
+  if (!device.is_cpu() || *precision == Precision::kFp32) return *precision;
+  if (ordered) throw usage_error("--precision=" + name + ": only fp32 runs on the CPU", "--gpu=0 runs on a GPU");
+  log_warning() << "precision " << name << " is for GPUs: running in fp32 on the CPU";
+  return Precision::kFp32;
 }
 
 }  // namespace
@@ -32,7 +55,16 @@ void refuse_gpu(const std::string& text) {
 std::vector<Flag> device_flags() {
   std::vector<Flag> flags = {
       {.name = "cpu", .help = "run on the CPU, whatever the solver says"},
-      {.name = "gpu", .kind = FlagKind::kText, .value = "N", .help = "run on this GPU or fail"},
+      {.name = "gpu",
+       .kind = FlagKind::kText,
+       .value = "N",
+       .help = "run on this GPU or fail; 'simulated': the CPU in its place, slowly, to try a net without one"},
+      {.name = "precision",
+       .kind = FlagKind::kText,
+       .value = "P",
+       .help = "of values on a GPU: fp32, tf32, bf16 or fp16; weights stay fp32",
+       .choices = {"fp32", "tf32", "bf16", "fp16"}},
+      {.name = "eager", .help = "on a GPU: no CUDA graphs, each kernel is launched by itself"},
       {.name = "threads",
        .kind = FlagKind::kInteger,
        .value = "N",
@@ -98,25 +130,22 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
   return out;
 }
 
-Device choose_device(const Arguments& arguments, bool gpu_wanted) {
+Device choose_device(const Arguments& arguments, const DeviceWishes& wishes) {
   if (arguments.has("gpu")) {
     if (arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
-    if (!arguments.text("gpu").empty()) refuse_gpu(arguments.text("gpu"));
+    if (!arguments.text("gpu").empty()) return named_gpu(arguments.text("gpu"));
   }
-  if (gpu_wanted && !arguments.on("cpu")) {
-    std::string why;
-    if (!kernels::cuda_devices(why).empty()) why = "this build runs nets on the CPU only";
-    log_info() << "solver_mode is GPU, but " << why << ": running on the CPU";
-  }
-  return {};
+  return wishes.gpu && !arguments.on("cpu") ? wished_gpu(wishes.gpu_index) : Device{};
 }
 
-Context make_context(const Arguments& arguments, bool gpu_wanted, uint64_t seed) {
-  const Device device = choose_device(arguments, gpu_wanted);
+Context make_context(const Arguments& arguments, const DeviceWishes& wishes) {
+  const Device device = choose_device(arguments, wishes);
   const int threads = arguments.has("threads") ? int(arguments.integer("threads")) : default_threads();
   use_threads(threads);
-  Context context(threads, seed);
-  context.device = device;
+  Context context(threads);
+  context.precision = choose_precision(arguments, wishes.precision, device);
+  context.captures = !arguments.on("eager");
+  use_device(context, device);
   remember_choices(arguments, context);
   return context;
 }

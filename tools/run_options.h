@@ -8,7 +8,7 @@
 
 namespace cortado::tools {
 
-std::vector<Flag> device_flags();  ///< --cpu, --gpu, --threads, --deterministic, --no-winograd
+std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --threads, --eager and kernel_flags()
 std::vector<Flag> state_flags();   ///< --level, --stage
 Flag phase_flag(const std::string& fallback);
 Flag model_flag();
@@ -19,13 +19,21 @@ Flag recompute_flag();
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
-/// Where to run. `gpu_wanted`: the solver asks for a GPU, which is a wish (one notice where it cannot be had), while
-/// --gpu is an order (Error(kDevice)). Throws Error(kUsage) for several devices.
-Device choose_device(const Arguments& arguments, bool gpu_wanted);
+/// What a solver's file says of where and how to run, which flags overrule.
+struct DeviceWishes {
+  bool gpu = false;  ///< solver_mode
+  int gpu_index = 0;
+  std::string precision = "fp32";
+};
 
-/// A context on the chosen device with the threads asked for and the choices of kernels that the cache file holds; also
-/// sets the vendor libraries' pool.
-Context make_context(const Arguments& arguments, bool gpu_wanted = false, uint64_t seed = 1);
+/// Where to run. A wish for a GPU gives one notice where it cannot be had, while --gpu is an order (Error(kDevice)). Throws
+/// Error(kUsage) for several devices.
+Device choose_device(const Arguments& arguments, const DeviceWishes& wishes);
+
+/// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the cache
+/// file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a wish
+/// become fp32 with a warning.
+Context make_context(const Arguments& arguments, const DeviceWishes& wishes = {});
 
 caffe::Phase phase_of(const Arguments& arguments);
 

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/device_memory.h"
 #include "core/log.h"
 #include "net/net.h"
 #include "tools/command.h"
@@ -76,17 +77,26 @@ StepTiming& timing_of(Timing& timing, const graph::Step& step) {
                                                : timing.backward_steps)[size_t(step.node)];
 }
 
+/// Of work on the net's device, from its beginning to its end.
+template <typename Call>
+double device_ms(Net& net, const Call& call) {
+  return milliseconds([&] {
+    call();
+    synchronize(net.context());
+  });
+}
+
 void time_iteration(Net& net, bool backward, Timing& timing) {
-  const double forward_ms = milliseconds([&] { net.forward(); });
-  const double backward_ms = backward ? milliseconds([&] { net.backward(); }) : 0;
+  const double forward_ms = device_ms(net, [&] { net.forward(); });
+  const double backward_ms = backward ? device_ms(net, [&] { net.backward(); }) : 0;
   timing.forward.add(forward_ms);
   if (backward) timing.backward.add(backward_ms);
   timing.both.add(forward_ms + backward_ms);
   const graph::Plan& plan = net.plan();
   for (size_t i = 0; i < net.forward_steps(); ++i)
-    timing_of(timing, plan.forward[i]).samples.add(milliseconds([&] { net.run_forward_step(i); }));
+    timing_of(timing, plan.forward[i]).samples.add(device_ms(net, [&] { net.run_forward_step(i); }));
   for (size_t i = 0; backward && i < net.backward_steps(); ++i)
-    timing_of(timing, plan.backward[i]).samples.add(milliseconds([&] { net.run_backward_step(i); }));
+    timing_of(timing, plan.backward[i]).samples.add(device_ms(net, [&] { net.run_backward_step(i); }));
 }
 
 /// What the steps do, and the sum of it.

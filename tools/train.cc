@@ -47,7 +47,9 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
   // On a terminal the progress line stands for the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  Context context = make_context(arguments, file.solver.solver_mode() == caffe::SolverParameter::GPU);
+  Context context = make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
+                                             .gpu_index = file.solver.device_id(),
+                                             .precision = file.solver.precision()});
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
 

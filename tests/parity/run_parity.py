@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Trains small nets from given weights and compares with what BVLC Caffe 1.0 learned from the same start.
 
-    run_parity.py PROGRAM [CASE...]     all cases unless some are named
+    run_parity.py PROGRAM [CASE...] [--FLAG...]     all cases unless some are named; the flags go to the program
+
 
 A case is a folder: net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. Compared are, for
 each weight blob, the change that training made, |ours - expected| / |expected - initial|; every printed train and test
@@ -19,6 +20,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOLERANCE = 2e-3
+FLAGS = [argument for argument in sys.argv[2:] if argument.startswith('--')]
 
 
 def fields(message):
@@ -85,7 +87,7 @@ def compare_outputs(what, got, expected):
 
 
 def run(program, folder, *arguments):
-    done = subprocess.run([program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run([program, *arguments, *FLAGS], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=120)
     return done.returncode, done.stdout
 
@@ -124,7 +126,8 @@ def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     lines = (HERE / 'later.txt').read_text().splitlines()
     later = dict(line.split() for line in lines if not line.startswith('#'))
-    cases = sys.argv[2:] or sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
+    named = [argument for argument in sys.argv[2:] if argument not in FLAGS]
+    cases = named or sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
     failed = 0
     for name in cases:
         with tempfile.TemporaryDirectory() as folder:
