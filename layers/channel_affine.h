@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/host_device.h"
+
 namespace cortado {
 
 /// One such layer, told by the weights that it lists, in this order: mean, variance and their factor if it normalises,
@@ -20,7 +22,7 @@ struct ChannelAffine {
 };
 
 /// What BatchNorm's sums of means and of variances are multiplied by to get averages; `factor` 0: there are none yet.
-inline float average_scale(float factor) { return factor == 0 ? 0 : 1 / factor; }
+CORTADO_HD inline float average_scale(float factor) { return factor == 0 ? 0 : 1 / factor; }
 
 /// A row of such layers for `channels` channels. `w` are the weights of all of them, layer after layer, plain floats.
 struct ChannelFactors {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "tests/harness/storage.h"
 
 namespace cortado::harness {
 
@@ -148,6 +149,19 @@ std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made
   return list;
 }
 
+/// The same on a device, whose packed storage is channels-last.
+std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLayer& made, const Device& device) {
+  RunOptions options;
+  options.phase = layer_case.phase;
+  options.device = device;
+  std::vector<Variant> list = {{"plain, " + device.str(), options}};
+  const bool four_axes = !layer_case.x.empty() && layer_case.x[0].shape.axes() == 4;
+  if (made.layer->layouts() == LayoutRule::kPlain || !four_axes) return list;
+  options.layout = Layout::kChannelsLast;
+  list.push_back({"channels last, " + device.str(), options});
+  return list;
+}
+
 /// Everything but missing dy, for one layout.
 void check_variant(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   {
@@ -189,6 +203,43 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
   }
 }
 
+/// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands that are
+/// rounded alike. The difference quotients are of no use here: rounding makes equal what was not.
+void check_rounded(const LayerCase& layer_case, const Arrays& w, const RunOptions& options, const RunOptions& floats) {
+  const double tolerance = std::max(layer_case.tolerance, options.dtype == DType::kF16 ? 0.003 : 0.02);
+  LayerRun run = start(layer_case, options);
+  LayerCase given = layer_case;
+  for (size_t i = 0; i < given.x.size(); ++i) given.x[i] = rounded(given.x[i], run.x_type(i));
+  run.forward();
+  const Arrays y = layer_case.reference(given.x, w);
+  for (size_t i = 0; i < y.size(); ++i) expect_near(run.y()[i], y[i], tolerance, "y" + std::to_string(i));
+  LayerRun other = start(given, floats);
+  other.forward();
+  Arrays dy;
+  for (size_t i = 0; i < y.size(); ++i) dy.push_back(rounded(random(y[i].shape, 600 + i), run.y_type(i)));
+  run.backward(dy);
+  other.backward(dy);
+  for (size_t i = 0; i < given.x.size(); ++i)
+    if (run.has_dx(i)) expect_near(run.dx(i), other.dx(i), tolerance, "dx" + std::to_string(i));
+  for (size_t i = 0; i < w.size(); ++i)
+    if (run.has_dw(i)) expect_near(run.dw(i), other.dw(i), tolerance, "dw" + std::to_string(i));
+}
+
+void check_on_device(const LayerCase& layer_case, const MadeLayer& made, const Expected& expected, const Device& device,
+                     const RunOptions& on_cpu) {
+  for (const Variant& variant : device_variants(layer_case, made, device)) {
+    SCOPED_TRACE(variant.name);
+    check_variant(layer_case, expected, variant.options);
+    if (made.layer->types() == TypeRule::kFloat) continue;
+    for (const DType dtype : {DType::kBF16, DType::kF16}) {
+      SCOPED_TRACE(name_of(dtype));
+      RunOptions options = variant.options;
+      options.dtype = dtype;
+      check_rounded(layer_case, expected.w, options, on_cpu);
+    }
+  }
+}
+
 }  // namespace
 
 void expect_near(const Array& got, const Array& expected, double tolerance, const std::string& what) {
@@ -219,6 +270,8 @@ void check_layer(const LayerCase& layer_case) {
       check_run(layer_case, expect(layer_case, w, *made.layer, made.shapes.w, options.has_dy), options);
     }
   }
+  for (const Device& device : tested_devices())
+    check_on_device(layer_case, made, expected, device, list[0].options);
 }
 
 void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field,

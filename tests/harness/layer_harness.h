@@ -7,6 +7,7 @@
 //   - dw is written or added to as told, an unwanted dx is left alone, a dy that does not arrive counts as zero
 //   - in place gives the bits of out of place, and eight threads the bits of one
 //   - nothing is read or written that layers/layer.h forbids (layer_run.h)
+//   - all of this holds on devices, and with values of 16 bits where the layer takes them
 
 #include <functional>
 #include <string>

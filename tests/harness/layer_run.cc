@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <cstdlib>
 #include <set>
 #include <stdexcept>
 
@@ -29,11 +29,19 @@ std::unique_ptr<Layer> make(const caffe::LayerParameter& config, caffe::Phase ph
   return type->make(LayerOptions{.config = config, .phase = phase});
 }
 
+bool all_typed(TypeRule rule) { return rule == TypeRule::kFollow || rule == TypeRule::kHalf; }
+
 void fill_up(std::vector<bool>& list, size_t n, bool value) {
   if (list.empty()) list.assign(n, value);
 }
 
 }  // namespace
+
+std::vector<Device> tested_devices() {
+  std::vector<Device> list = {{DeviceKind::kSimulated, 0}};
+  if (const char* gpu = std::getenv("CORTADO_TEST_GPU")) list.push_back({DeviceKind::kCuda, std::atoi(gpu)});
+  return list;
+}
 
 MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
                      caffe::Phase phase)
@@ -57,8 +65,11 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
                    const std::string& follower)
     : made_(text, follower, shapes_of(x), options.phase), options_(options), context_(options.threads, options.seed) {
   use_threads(options.threads);
+  use_device(context_, options.device);
   context_.pass = options.pass;
-  for (size_t i = 0; i < x.size(); ++i) request_.x.push_back(spec_of(x[i].shape, i == 0 && options.plain_x));
+  const TypeRule rule = made_.layer->types();
+  for (size_t i = 0; i < x.size(); ++i)
+    request_.x.push_back(spec_of(x[i].shape, i == 0 && options.plain_x, all_typed(rule) || (rule == TypeRule::kReads && i == 0)));
   prepare();
   bind_forward(x);
   bind_weights(w);
@@ -67,17 +78,20 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
 }
 
 GuardedMemory& LayerRun::memory(int64_t bytes) {
-  return *memories_.emplace_back(std::make_unique<GuardedMemory>(bytes));
+  return *memories_.emplace_back(std::make_unique<GuardedMemory>(context_, bytes));
 }
 
-TensorSpec LayerRun::spec_of(const Shape& shape, bool plain) const {
-  return {shape, DType::kF32, shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
+TensorSpec LayerRun::spec_of(const Shape& shape, bool plain, bool typed) const {
+  return {shape, typed ? options_.dtype : DType::kF32,
+          shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
 }
 
 bool LayerRun::differentiable(size_t i) const { return made_.layer->differentiable(int(i)); }
 
 void LayerRun::prepare() {
-  for (const Shape& shape : made_.shapes.y) request_.y.push_back(spec_of(shape, false));
+  const TypeRule rule = made_.layer->types();
+  for (const Shape& shape : made_.shapes.y)
+    request_.y.push_back(spec_of(shape, false, all_typed(rule) || (rule == TypeRule::kMakes && request_.y.empty())));
   for (const WeightSpec& w : made_.shapes.w) request_.w.push_back({w.shape, DType::kF32, Layout::kPlain});
   request_.backward = options_.backward;
   request_.wants_dx = options_.wants_dx;
@@ -98,15 +112,15 @@ void LayerRun::prepare() {
 
 void LayerRun::bind_forward(const Arrays& x) {
   for (size_t i = 0; i < x.size(); ++i) {
-    io_.x.push_back({request_.x[i], {}, memory(request_.x[i].bytes()).data()});
-    store(x[i], io_.x[i]);
+    io_.x.push_back({request_.x[i], context_.device, memory(request_.x[i].bytes()).data()});
+    store(context_, x[i], io_.x[i]);
   }
   for (size_t i = 0; i < request_.y.size(); ++i) {
     const bool shares = needs_.y_is_x || (i == 0 && options_.in_place && needs_.y_may_overwrite_x);
     if (shares) {
       EXPECT_EQ(request_.y[i].bytes(), request_.x[0].bytes()) << "y cannot lie in x's memory";
     }
-    io_.y.push_back({request_.y[i], {}, shares ? io_.x[0].data : memory(request_.y[i].bytes()).data()});
+    io_.y.push_back({request_.y[i], context_.device, shares ? io_.x[0].data : memory(request_.y[i].bytes()).data()});
   }
 }
 
@@ -115,11 +129,11 @@ void LayerRun::bind_weights(const Arrays& w) {
     const Shape& shape = request_.w[i].shape;
     const kernels::WeightFormat& format = needs_.w_formats[i];
     w_.push_back(i < w.size() && w[i].size() > 0 ? w[i] : random(shape, 1000 + i));
-    io_.w.push_back({request_.w[i], {}, memory(format.bytes()).data()});
+    io_.w.push_back({request_.w[i], context_.device, memory(format.bytes()).data()});
     const std::vector<float> plain(w_[i].values.begin(), w_[i].values.end());
     format.from_plain(context_, plain.data(), io_.w[i].data);
     io_.add_dw.push_back(options_.add_dw);
-    Tensor dw{request_.w[i], {}, nullptr};
+    Tensor dw{request_.w[i], context_.device, nullptr};
     if (request_.wants_dw[i]) {
       dw.data = memory(format.bytes()).data();
       const std::vector<float> old(plain.size(), float(kOldGradient));
@@ -132,13 +146,14 @@ void LayerRun::bind_weights(const Arrays& w) {
 
 void LayerRun::bind_backward() {
   for (size_t i = 0; i < request_.y.size(); ++i)
-    io_.dy.push_back({request_.y[i], {}, request_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
+    io_.dy.push_back(
+        {request_.y[i], context_.device, request_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
   void* shared = nullptr;
   if (needs_.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
   if (needs_.dx_are_one) shared = memory(request_.x[0].bytes()).data();
   for (size_t i = 0; i < request_.x.size(); ++i) {
     const bool over_dy = i == 0 && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
-    Tensor dx{request_.x[i], {}, nullptr};
+    Tensor dx{request_.x[i], context_.device, nullptr};
     if (request_.wants_dx[i])
       dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
     if (over_dy && shared) shared = io_.dy[0].data;
@@ -148,17 +163,17 @@ void LayerRun::bind_backward() {
 
 void LayerRun::forward() {
   Arrays before;
-  for (const Tensor& x : io_.x) before.push_back(load(x));
+  for (const Tensor& x : io_.x) before.push_back(load(context_, x));
   io_.scratch = memory(needs_.forward_scratch).data();
   made_.layer->forward(context_, io_);
   y_.clear();
   for (const Tensor& y : io_.y) {
-    y_.push_back(load(y));
-    EXPECT_TRUE(padding_is_zero(y)) << "forward left something in y's padding lanes";
+    y_.push_back(load(context_, y));
+    EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left something in y's padding lanes";
   }
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
   for (size_t i = over_x ? 1 : 0; i < io_.x.size(); ++i)
-    EXPECT_TRUE(same_bits(load(io_.x[i]), before[i])) << "forward changed x[" << i << "]";
+    EXPECT_TRUE(same_bits(load(context_, io_.x[i]), before[i])) << "forward changed x[" << i << "]";
   check_guards();
 }
 
@@ -168,11 +183,11 @@ void LayerRun::spoil_what_backward_may_not_read() {
     if (needs_.backward_reads_x[i]) readable.insert(io_.x[i].data);
   for (size_t i = 0; i < io_.y.size(); ++i)
     if (needs_.backward_reads_y[i]) readable.insert(io_.y[i].data);
-  const auto spoil = [&](const Tensor& tensor) {
-    if (!readable.count(tensor.data)) std::memset(tensor.data, 0xFF, size_t(tensor.spec.bytes()));
+  const auto spoil_unreadable = [&](const Tensor& tensor) {
+    if (!readable.count(tensor.data)) spoil(context_, tensor.data, tensor.spec.bytes());
   };
-  for (const Tensor& x : io_.x) spoil(x);
-  for (const Tensor& y : io_.y) spoil(y);
+  for (const Tensor& x : io_.x) spoil_unreadable(x);
+  for (const Tensor& y : io_.y) spoil_unreadable(y);
 }
 
 void LayerRun::backward(const Arrays& dy) {
@@ -181,18 +196,18 @@ void LayerRun::backward(const Arrays& dy) {
   if (needs_.can_rebuild_y && io_.y[0].data != io_.x[0].data) expect_rebuild();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)
-    if (io_.dy[i]) store(dy[i], io_.dy[i]);
+    if (io_.dy[i]) store(context_, dy[i], io_.dy[i]);
   io_.scratch = memory(needs_.backward_scratch).data();
   made_.layer->backward(context_, io_);
   for (const Tensor& dx : io_.dx)
     if (dx) {
-      EXPECT_TRUE(padding_is_zero(dx)) << "backward left something in dx's padding lanes";
+      EXPECT_TRUE(padding_is_zero(context_, dx)) << "backward left something in dx's padding lanes";
     }
   for (size_t i = 0; i < io_.dy.size(); ++i) {
     bool spoilt = !io_.dy[i] || (i == 0 && needs_.overwrites_dy);
     for (const Tensor& dx : io_.dx) spoilt = spoilt || dx.data == io_.dy[i].data;
     if (!spoilt) {
-      EXPECT_TRUE(same_bits(load(io_.dy[i]), dy[i])) << "backward changed dy[" << i << "]";
+      EXPECT_TRUE(same_bits(load(context_, io_.dy[i]), rounded(dy[i], io_.dy[i].spec.dtype))) << "backward changed dy[" << i << "]";
     }
   }
   check_padding_of_dw();
@@ -200,14 +215,14 @@ void LayerRun::backward(const Arrays& dy) {
 }
 
 void LayerRun::expect_rebuild() {
-  const Array y = load(io_.y[0]);
+  const Array y = load(context_, io_.y[0]);
   Arrays w;
   for (size_t i = 0; i < io_.w.size(); ++i) w.push_back(stored_w(i));
-  std::memset(io_.y[0].data, 0xFF, size_t(io_.y[0].spec.bytes()));
+  spoil(context_, io_.y[0].data, io_.y[0].spec.bytes());
   io_.scratch = memory(needs_.rebuild_scratch).data();
   made_.layer->rebuild(context_, io_);
-  EXPECT_TRUE(same_bits(load(io_.y[0]), y)) << "rebuild made another y";
-  EXPECT_TRUE(padding_is_zero(io_.y[0])) << "rebuild left something in y's padding lanes";
+  EXPECT_TRUE(same_bits(load(context_, io_.y[0]), y)) << "rebuild made another y";
+  EXPECT_TRUE(padding_is_zero(context_, io_.y[0])) << "rebuild left something in y's padding lanes";
   for (size_t i = 0; i < w.size(); ++i) EXPECT_TRUE(same_bits(stored_w(i), w[i])) << "rebuild changed w[" << i << "]";
 }
 
@@ -216,28 +231,30 @@ void LayerRun::check_padding_of_dw() {
   for (size_t i = 0; i < io_.dw.size(); ++i) {
     if (!io_.dw[i]) continue;
     const kernels::WeightFormat& format = needs_.w_formats[i];
-    std::vector<float> plain(w_[i].size()), stored(size_t(format.bytes()) / sizeof(float));
+    std::vector<float> plain(w_[i].size());
+    const GuardedMemory& stored = memory(format.bytes());
     format.to_plain(context_, io_.dw[i].data, plain.data());
     format.from_plain(context_, plain.data(), stored.data());
-    EXPECT_TRUE(std::equal(stored.begin(), stored.end(), io_.dw[i].f32())) << "padding of dw[" << i << "] is not zero";
+    const TensorSpec floats{Shape{format.bytes() / int64_t(sizeof(float))}, DType::kF32, Layout::kPlain};
+    EXPECT_EQ(load(context_, {floats, context_.device, stored.data()}).values,
+              load(context_, {floats, context_.device, io_.dw[i].data}).values)
+        << "padding of dw[" << i << "] is not zero";
   }
 }
 
-void LayerRun::check_guards() const {
-  for (const auto& memory : memories_) EXPECT_TRUE(memory->guards_intact()) << "a write outside an operand";
+void LayerRun::check_guards() {
+  for (const auto& memory : memories_) EXPECT_TRUE(memory->guards_intact(context_)) << "a write outside an operand";
 }
 
-Array LayerRun::stored_w(size_t i) {
+Array LayerRun::plain_weight(size_t i, const Tensor& stored) {
   std::vector<float> plain(w_[i].size());
-  needs_.w_formats[i].to_plain(context_, io_.w[i].data, plain.data());
+  needs_.w_formats[i].to_plain(context_, stored.data, plain.data());
   return {w_[i].shape, {plain.begin(), plain.end()}};
 }
 
-Array LayerRun::dw(size_t i) {
-  std::vector<float> plain(w_[i].size());
-  needs_.w_formats[i].to_plain(context_, io_.dw[i].data, plain.data());
-  return {w_[i].shape, {plain.begin(), plain.end()}};
-}
+Array LayerRun::stored_w(size_t i) { return plain_weight(i, io_.w[i]); }
+
+Array LayerRun::dw(size_t i) { return plain_weight(i, io_.dw[i]); }
 
 bool same_bits(const Array& a, const Array& b) {
   const auto same = [](double v, double w) { return std::bit_cast<uint64_t>(v) == std::bit_cast<uint64_t>(w); };

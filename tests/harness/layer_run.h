@@ -2,7 +2,8 @@
 
 // One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded
 // memory of its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand,
-// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
+// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero. On
+// the simulated device, looking at an operand from the host ends the test at once.
 
 #include <memory>
 #include <string>
@@ -32,6 +33,8 @@ struct MadeLayer {
 struct RunOptions {
   Layout layout = Layout::kPlain;  ///< of all operands with four axes
   bool plain_x = false;            ///< x[0] is plain whatever `layout` says
+  DType dtype = DType::kF32;       ///< of the values that the layer's TypeRule lets have it
+  Device device = {};
   int threads = 1;
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
@@ -44,6 +47,9 @@ struct RunOptions {
 };
 
 constexpr double kOldGradient = 0.5;
+
+/// The simulated device and, where CORTADO_TEST_GPU is a CUDA device's number, that one.
+std::vector<Device> tested_devices();
 
 class LayerRun {
  public:
@@ -59,15 +65,19 @@ class LayerRun {
   const LayerNeeds& needs() const { return needs_; }
   Context& context() { return context_; }
   const Arrays& y() const { return y_; }  ///< as forward() left it
-  Array dx(size_t i) const { return load(io_.dx[i]); }
+  Array dx(size_t i) { return load(context_, io_.dx[i]); }
   bool has_dx(size_t i) const { return bool(io_.dx[i]); }
+  bool has_dw(size_t i) const { return bool(io_.dw[i]); }
   const Arrays& w() const { return w_; }  ///< as given at first
   Array stored_w(size_t i);               ///< as it is now
   Array dw(size_t i);
+  DType x_type(size_t i) const { return request_.x[i].dtype; }
+  DType y_type(size_t i) const { return request_.y[i].dtype; }
 
  private:
   GuardedMemory& memory(int64_t bytes);
-  TensorSpec spec_of(const Shape& shape, bool plain) const;
+  TensorSpec spec_of(const Shape& shape, bool plain, bool typed) const;
+  Array plain_weight(size_t i, const Tensor& stored);
   void prepare();
   void bind_forward(const Arrays& x);
   void bind_backward();
@@ -76,7 +86,7 @@ class LayerRun {
   void spoil_what_backward_may_not_read();
   void expect_rebuild();
   void check_padding_of_dw();
-  void check_guards() const;
+  void check_guards();
 
   MadeLayer made_;
   RunOptions options_;

@@ -1,10 +1,12 @@
 #pragma once
 
-// Memory for a layer under test: aligned as an arena's, full of NaN, between guards that show a write outside.
+// Memory for a layer under test, where its context computes: aligned as an arena's, full of NaN, between guards that show
+// a write outside. Looks at it are copies to the host, so they work on every device.
 
 #include <cstddef>
 #include <vector>
 
+#include "core/device_memory.h"
 #include "core/tensor.h"
 #include "tests/harness/array.h"
 
@@ -12,32 +14,34 @@ namespace cortado::harness {
 
 class GuardedMemory {
  public:
-  explicit GuardedMemory(int64_t bytes);
-  ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  GuardedMemory(Context& context, int64_t bytes);
 
-  void* data() const { return block_ + kGuard; }
-  int64_t bytes() const { return bytes_; }
-  void spoil();  ///< every byte 0xFF: NaN as a float
-  bool guards_intact() const;
-  std::vector<std::byte> copy() const;
+  void* data() const { return block_.data() + kGuard; }
+  bool guards_intact(Context& context) const;
 
  private:
   static constexpr int64_t kGuard = 256;
 
   int64_t bytes_;
-  std::byte* block_;
+  DeviceMemory block_;
 };
+
+/// Every byte 0xFF: NaN in each float type.
+void spoil(Context& context, void* data, int64_t bytes);
+
+std::vector<std::byte> bytes_at(Context& context, const void* data, int64_t bytes);
 
 /// The index in storage of the element with this row-major index.
 int64_t index_in_storage(const TensorSpec& spec, int64_t i);
 
-/// Writes an array into a tensor's layout; padding lanes become zero.
-void store(const Array& array, const Tensor& tensor);
-Array load(const Tensor& tensor);
+/// Writes an array into a tensor's layout and type; padding lanes become zero.
+void store(Context& context, const Array& array, const Tensor& tensor);
+Array load(Context& context, const Tensor& tensor);
+
+/// The values that are left of an array when it is stored in `dtype`.
+Array rounded(Array array, DType dtype);
 
 /// Whether every padding lane holds +0 or -0.
-bool padding_is_zero(const Tensor& tensor);
+bool padding_is_zero(Context& context, const Tensor& tensor);
 
 }  // namespace cortado::harness

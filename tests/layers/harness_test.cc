@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/simulated_device.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
@@ -26,6 +27,7 @@ class Faulty : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
+    const DeviceAccess access(context);
     const int64_t n = io.x[0].spec.elements();
     float *x = io.x[0].f32(), *y = io.y[0].f32();
     if (fault_ == "in place") std::fill(y, y + n, 0.0f);
@@ -37,7 +39,8 @@ class Faulty : public Layer {
     if (fault_ == "padding" && io.y[0].spec.layout == Layout::kBlocked16) y[n - 1] = 1;
   }
 
-  void backward(Context&, const Operands& io) override {
+  void backward(Context& context, const Operands& io) override {
+    const DeviceAccess access(context);
     const int64_t n = io.dx[0].spec.elements();
     float *dx = io.dx[0].f32(), *dy = io.dy[0].f32();
     for (int64_t i = 0; i < n; ++i) dx[i] = 2 * dy[i];

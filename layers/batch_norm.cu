@@ -9,9 +9,8 @@
 
 #include "kernels/batch_norm.h"
 
-#include <cmath>
-
 #include "core/error.h"
+#include "core/for_each.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
@@ -23,6 +22,36 @@ namespace cortado {
 namespace {
 
 constexpr size_t kGamma = 3, kBeta = 4;  ///< the weights behind BatchNorm's own three
+
+/// Means and variances, and the sums of them that make the running average.
+struct Statistics {
+  float *mean, *variance;
+  float *means, *variances, *factor;
+};
+
+struct TakeAverage {
+  Statistics s;
+  CORTADO_HD void operator()(int64_t c) const {
+    const float scale = average_scale(*s.factor);
+    s.mean[c] = s.means[c] * scale;
+    s.variance[c] = s.variances[c] * scale;
+  }
+};
+
+/// For each channel, and once more for the factor, behind the last.
+struct AddToAverage {
+  Statistics s;
+  int64_t channels;
+  float kept, unbiased;  ///< the old average's share, and m / (m - 1)
+  CORTADO_HD void operator()(int64_t c) const {
+    if (c == channels) {
+      *s.factor = kept * *s.factor + 1;
+      return;
+    }
+    s.means[c] = kept * s.means[c] + s.mean[c];
+    s.variances[c] = kept * s.variances[c] + unbiased * s.variance[c];
+  }
+};
 
 class BatchNormLayer : public Layer {
  public:
@@ -78,6 +107,7 @@ class BatchNormLayer : public Layer {
   }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::BatchNormRequest norm{.x = request.x[0]};
@@ -106,24 +136,24 @@ class BatchNormLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    if (given_statistics_) take_average(io);
+    if (given_statistics_) for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io)});
     kernels::BatchNormOperands call = operands(io);
-    call.y = io.y[0].f32();
+    call.y = io.y[0].data;
     norm_->forward(context, call);
-    if (!given_statistics_ && io.x[0].count() > 0) add_to_average(io);
+    if (!given_statistics_ && io.x[0].count() > 0) add_to_average(context, io);
   }
 
   /// With the statistics that forward saved, whoever made them.
   void rebuild(Context& context, const Operands& io) override {
     kernels::BatchNormOperands call = operands(io);
-    call.y = io.y[0].f32();
+    call.y = io.y[0].data;
     again_->forward(context, call);
   }
 
   void backward(Context& context, const Operands& io) override {
     kernels::BatchNormOperands call = operands(io);
-    call.dy = io.dy[0].f32();
-    call.dx = io.dx[0].f32();
+    call.dy = io.dy[0].data;
+    call.dx = io.dx[0].data;
     if (affine_) {
       call.dgamma = io.dw[kGamma].f32();
       call.add_dgamma = io.adds(kGamma);
@@ -147,7 +177,7 @@ class BatchNormLayer : public Layer {
 
   kernels::BatchNormOperands operands(const Operands& io) const {
     kernels::BatchNormOperands call;
-    call.x = io.x[0].f32();
+    call.x = io.x[0].data;
     call.mean = mean(io);
     call.variance = variance(io);
     if (affine_) call.gamma = io.w[kGamma].f32();
@@ -156,25 +186,15 @@ class BatchNormLayer : public Layer {
     return call;
   }
 
-  void take_average(const Operands& io) const {
-    const float scale = average_scale(io.w[2].f32()[0]);
-    const int64_t channels = channels_of(io.x[0].shape());
-    for (int64_t c = 0; c < channels; ++c) {
-      mean(io)[c] = io.w[0].f32()[c] * scale;
-      variance(io)[c] = io.w[1].f32()[c] * scale;
-    }
+  Statistics statistics(const Operands& io) const {
+    return {mean(io), variance(io), io.w[0].f32(), io.w[1].f32(), io.w[2].f32()};
   }
 
-  void add_to_average(const Operands& io) const {
+  void add_to_average(Context& context, const Operands& io) const {
     const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
     const float kept = options_.moving_average_fraction();
     const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
-    float *means = io.w[0].f32(), *variances = io.w[1].f32(), *factor = io.w[2].f32();
-    for (int64_t c = 0; c < channels; ++c) {
-      means[c] = kept * means[c] + mean(io)[c];
-      variances[c] = kept * variances[c] + unbiased * variance(io)[c];
-    }
-    factor[0] = kept * factor[0] + 1;
+    for_each(context, channels + 1, AddToAverage{statistics(io), channels, kept, unbiased});
   }
 
   const caffe::BatchNormParameter& options_;
