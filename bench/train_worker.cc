@@ -1,46 +1,84 @@
 // Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
 // (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
 //
-//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute]
+//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute] [gpu=N] [precision=P]
 //
 // DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
 // file INIT for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the
 // weights ("0").
 
+#include <algorithm>
 #include <optional>
 
 #include "bench/worker.h"
+#include "core/device_memory.h"
 #include "core/threads.h"
 #include "net/net.h"
 #include "proto/weights_file.h"
+#include "solvers/device_training.h"
 #include "solvers/weight_update.h"
 
 namespace cortado::bench {
 
 namespace {
 
+/// What may stand behind the six arguments.
+struct Settings {
+  Device device;
+  Precision precision = Precision::kFp32;
+  bool recompute = false;
+};
+
+Settings settings_of(const std::vector<std::string>& words) {
+  Settings settings;
+  for (const std::string& word : words) {
+    const std::string value = word.substr(word.find('=') + 1);
+    if (word == "recompute") {
+      settings.recompute = true;
+    } else if (word == "gpu=simulated") {
+      settings.device = {DeviceKind::kSimulated, 0};
+    } else if (word.starts_with("gpu=")) {
+      settings.device = {DeviceKind::kCuda, std::stoi(value)};
+    } else if (const auto precision = precision_named(value); word.starts_with("precision=") && precision) {
+      settings.precision = *precision;
+    } else {
+      throw Error(ExitCode::kUsage, "no such setting: " + word);
+    }
+  }
+  return settings;
+}
+
 class Trainer {
  public:
-  Trainer(const std::string& net, int threads, float rate, bool recompute) : context_(threads), rate_(rate) {
+  Trainer(const std::string& net, int threads, float rate, const Settings& settings) : context_(threads), rate_(rate) {
     use_threads(threads);
+    context_.precision = settings.precision;
+    use_device(context_, settings.device);
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
-    options.transient_gradients = updates_within_backward(config_);
-    options.recompute = recompute;
+    options.transient_gradients = updates_within_backward(config_, context_.device);
+    options.recompute = settings.recompute;
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
     for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
     update_.emplace(config_, *net_);
+    if (!context_.device.is_cpu()) device_.emplace(config_, update_->rule(), *net_, update_->history());
   }
 
   Net& net() { return *net_; }
 
   double step() {
+    const auto iter = int64_t(context_.pass);
+    if (device_) {
+      const double loss = device_->iterate(iter, rate_, false).loss;
+      ++context_.pass;
+      return loss;
+    }
     net_->forward();
     const double loss = net_->loss();
-    update_->backward_and_apply(int64_t(context_.pass), rate_);
+    update_->backward_and_apply(iter, rate_);
     ++context_.pass;
     return loss;
   }
@@ -55,12 +93,16 @@ class Trainer {
     writer.commit();
   }
 
+  /// Of the device's memory, what nets and histories take.
+  double device_megabytes() const { return double(net_->memory_bytes() + update_->history_bytes()) / (1 << 20); }
+
  private:
   Context context_;
   float rate_;
   caffe::SolverParameter config_;
   std::unique_ptr<Net> net_;
   std::optional<WeightUpdate> update_;
+  std::optional<DeviceTraining> device_;
 };
 
 /// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it neither
@@ -88,7 +130,7 @@ class Feed {
 
 void run(const std::vector<std::string>& args) {
   const int threads = std::stoi(args[4]);
-  Trainer trainer(args[0], threads, std::stof(args[5]), args.size() > 6 && args[6] == "recompute");
+  Trainer trainer(args[0], threads, std::stof(args[5]), settings_of({args.begin() + 6, args.end()}));
   Feed data(trainer.net(), "data", args[2]), label(trainer.net(), "label", args[3]);
   const auto save = [&](const std::string& path) {
     trainer.save(path);
@@ -101,7 +143,8 @@ void run(const std::vector<std::string>& args) {
   };
   if (args[1] != "-") save(args[1]);
   serve("Cortado", flops_of_pass(trainer.net().plan().graph), threads,
-        {{"step", [&](const std::string& count) { return timed_runs(std::stoi(count), step); }}, {"save", save}});
+        {{"step", [&](const std::string& count) { return timed_runs(std::stoi(count), step); }}, {"save", save},
+         {"device-memory", [&](const std::string&) { return std::to_string(trainer.device_megabytes()); }}});
 }
 
 }  // namespace
@@ -109,7 +152,7 @@ void run(const std::vector<std::string>& args) {
 }  // namespace cortado::bench
 
 int main(int argc, char** argv) {
-  return cortado::bench::worker_main(argc, argv, argc == 8 ? 7 : 6,
-                                     "cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute]",
+  return cortado::bench::worker_main(argc, argv, std::max(6, argc - 1),
+                                     "cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute] [gpu=N] [precision=P]",
                                      cortado::bench::run);
 }

@@ -37,10 +37,9 @@ struct Itself {
   CORTADO_HD double operator()(int64_t, int64_t i) const { return values[i]; }
 };
 
-template <typename Input>
 struct Control {
   StepState* state;
-  const Input* input;
+  const StepInput* input;
   const float* squares;  ///< of all gradients; null: nobody asked
   float share;           ///< 1 / iter_size
   float most;            ///< clip_gradients; negative: none
@@ -81,8 +80,8 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
       scales_(context_.precision == Precision::kFp16),
       wants_norm_(scales_ || config.clip_gradients() >= 0),
       memory_(context_, sizeof(StepState)),
-      input_(context_, sizeof(Input)),
-      staged_(context_, sizeof(Input)) {
+      input_(context_, sizeof(StepInput)),
+      staged_(context_, sizeof(StepInput)) {
   make_tables(history);
   StepState first;
   first.loss_scale = scales_ ? kFirstLossScale : 1;
@@ -112,7 +111,7 @@ void DeviceUpdate::make_tables(const std::vector<std::vector<float*>>& history) 
 }
 
 void DeviceUpdate::begin(int64_t iter, float rate) {
-  const Input input{rule_.correction(config_, iter), rate};
+  const StepInput input{rule_.correction(config_, iter), rate};
   std::memcpy(staged_.data(), &input, sizeof(input));
   copy_to_device_later(context_, input_.data(), staged_.data(), sizeof(input));
 }
@@ -129,8 +128,8 @@ const float* DeviceUpdate::sum_squares() {
 }
 
 void DeviceUpdate::apply() {
-  const Control<Input> control{.state = state(),
-                               .input = reinterpret_cast<const Input*>(input_.data()),
+  const Control control{.state = state(),
+                               .input = reinterpret_cast<const StepInput*>(input_.data()),
                                .squares = wants_norm_ ? sum_squares() : nullptr,
                                .share = 1.0f / float(config_.iter_size()),
                                .most = config_.clip_gradients(),

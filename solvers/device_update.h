@@ -28,6 +28,12 @@ struct StepState {
   int64_t skipped = 0;   ///< updates left out so far because of the gradients
 };
 
+/// What the host tells the device before an iteration.
+struct StepInput {
+  double correction;
+  float rate;
+};
+
 class DeviceUpdate {
  public:
   /// `history` per param and history, in device memory; all references outlive this.
@@ -49,10 +55,6 @@ class DeviceUpdate {
   const float* loss_scale() const;
 
  private:
-  struct Input {
-    double correction;
-    float rate;
-  };
   StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
   void make_tables(const std::vector<std::vector<float*>>& history);
   const float* sum_squares();

@@ -19,6 +19,9 @@ def timing_line(r):
         r['least_ratio'], r['cpu_ratio'], 100 * r['share_of_peak'], r['peak_gflops'], r['rounds_used'],
         len(r['rounds']), r['rounds'][-1]['load'], 100 * max(round['steal'] for round in r['rounds'])),
         'tried, ms: ' + tried]
+    if 'images' in r:
+        lines.append('%s: %.0f img/s; device memory: ours %.0f MB, peer %.0f MB' % (
+            r['precision'], r['images'], *r['device_mb']))
     if 'alone_ms' in r:
         lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
     if 'differences' in r:

@@ -13,6 +13,7 @@ def peak_resident_mb():
 def timed_runs(count, once):
     start = time.perf_counter()
     values = [once() for _ in range(count)]
+    values = [float(value) for value in values]  # waits for a device
     return [time.perf_counter() - start] + values
 
 
@@ -25,7 +26,7 @@ def timed(request):
     return once
 
 
-def serve(name, once, output=None):
+def serve(name, once, output=None, device_memory=None):
     """`once`: one step, returns a number. `output`: the result of a request as an array, for those who infer."""
     print('ready', name, flush=True)
     for line in sys.stdin:
@@ -34,6 +35,8 @@ def serve(name, once, output=None):
             answer = timed_runs(int(rest[0]), once)
         elif word == 'memory':
             answer = [peak_resident_mb()]
+        elif word == 'device-memory':
+            answer = [device_memory()]
         elif word == 'output':
             output().tofile(rest[0])
             answer = [0]

@@ -4,8 +4,10 @@
     torch_train.py NET INIT DATA LABEL THREADS RATE SETTING
 
 DATA and LABEL hold one batch or several, taken in turn. SETTING: `contiguous` or `channels_last`, after `compiled ` for
-torch.compile. Answers `step K` with `SECONDS LOSS...`.
+torch.compile, and before `cuda:N fp32|tf32|bf16|fp16` for a GPU, whose batches lie there. Answers `step K` with
+`SECONDS LOSS...`.
 """
+import contextlib
 import sys
 
 import numpy
@@ -32,26 +34,60 @@ def sgd(parameters, rate):
         return torch.optim.SGD(parameters, foreach=True, **options)
 
 
+class Place:
+    """Where and in which precision a setting trains; the CPU in fp32 unless it says so."""
+
+    def __init__(self, setting):
+        words = setting.split()
+        self.device = next((word for word in words if word.startswith('cuda')), 'cpu')
+        precision = words[-1] if self.device != 'cpu' else 'fp32'
+        self.type = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(precision)
+        self.scaler = torch.amp.GradScaler('cuda') if precision == 'fp16' else None
+        if self.device != 'cpu':
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+            torch.backends.cudnn.benchmark = True
+
+    def mixed(self):
+        return torch.autocast('cuda', self.type) if self.type else contextlib.nullcontext()
+
+    def train(self, optimizer, loss):
+        if self.scaler is None:
+            loss.backward()
+            return optimizer.step()
+        self.scaler.scale(loss).backward()
+        self.scaler.step(optimizer)
+        self.scaler.update()
+
+
+def compiled(net, setting):
+    if 'compiled' not in setting:
+        return net
+    return torch.compile(net, mode='max-autotune' if 'autotuned' in setting else None)
+
+
 def main():
     net_file, init, data_file, label_file, threads, rate, setting = sys.argv[1:]
     torch_net.prepare(int(threads))
-    net = torch_net.in_format(torch_net.Net(net_file, Weights(init)), setting)
-    feed = batches(net_file, data_file, label_file, setting)
+    place = Place(setting)
+    net = torch_net.in_format(torch_net.Net(net_file, Weights(init)), setting).to(place.device)
+    feed = [(x.to(place.device), y.to(place.device)) for x, y in batches(net_file, data_file, label_file, setting)]
     optimizer = sgd(net.parameters(), float(rate))
-    run = torch.compile(net) if 'compiled' in setting else net
+    run = compiled(net, setting)
     taken = 0
 
     def step():
+        """The loss stays where it is: on a GPU nobody waits for it before the block's end."""
         nonlocal taken
         data, label = feed[taken % len(feed)]
         taken += 1
         optimizer.zero_grad(set_to_none=True)
-        loss = run(data, label)
-        loss.backward()
-        optimizer.step()
-        return float(loss.detach())
+        with place.mixed():
+            loss = run(data, label)
+        place.train(optimizer, loss)
+        return loss.detach()
 
-    serve('PyTorch ' + torch.__version__.split('+')[0], step)
+    serve('PyTorch ' + torch.__version__.split('+')[0], step,
+          device_memory=lambda: torch.cuda.max_memory_allocated() / 2 ** 20)
 
 
 main()

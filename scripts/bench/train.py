@@ -15,13 +15,15 @@ def commands(options, folder, name, batch, **form):
     data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
     common = [data, label, str(options.threads), RATE]
     init = folder + '/init.caffemodel'
-    ours = lambda path: [options.bin + '/cortado_bench_train', net, path] + common
-    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [setting]
+    place = ['gpu=' + options.gpu, 'precision=' + options.precision] if options.gpu else []
+    there = ' cuda:%s %s' % (options.gpu, options.precision) if options.gpu else ''
+    ours = lambda path: [options.bin + '/cortado_bench_train', net, path] + common + place
+    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [setting + there]
     return ours, peer, init
 
 
 def measure(options, folder, name, tell):
-    batch = nets.training_batch(name)
+    batch = options.batch or nets.training_batch(name)
     ours_command, peer_command, init = commands(options, folder, name, batch)
     with Worker('', ours_command(init), options.threads) as ours:
         ours.greet().step(3)
@@ -35,6 +37,9 @@ def measure(options, folder, name, tell):
         result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
                       tried_ms=tried,
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
+            if options.gpu:
+                result.update(precision=options.precision, images=batch / result['ours_ms'] * 1e3,
+                              device_mb=[worker.ask('device-memory')[0] for worker in (ours, peer)])
     if options.alone:
         result['alone_ms'] = [alone(options, c) for c in (ours_command('-'), peer_command(best.setting))]
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
