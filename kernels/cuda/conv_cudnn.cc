@@ -161,17 +161,22 @@ class BackwardWeights final : public Cudnn {
   bool prepare(Context& context, int rank, std::string& why) override {
     Graph graph;
     graph.convolve(Graph::Conv::kWeights, window_, x_, w_, y_);
+    if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
     return adopt(context, graph, rank, filters_.differs() || request_.adds, why);
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const ConvGradients& d = io.d;
-    if (d.bias) sum_channels(context, request_.shape.y(), io.dy, d.bias, d.add_bias);
+    if (d.bias)
+      bias_gradient(context, request_.shape.y(), io.dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
     if (!d.w) return;
     const bool direct = !filters_.differs() && !d.add_w;
     void* dw = direct ? static_cast<void*>(d.w) : scratch_part(scratch, filters_at_);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), dw, memory_of(io.dy)}, scratch);
     if (!direct) read_filters(context, filters_, dw, d.w, d.add_w);
   }
+
+ private:
+  int64_t sums_at_ = 0;
 };
 
 template <typename Kernel>

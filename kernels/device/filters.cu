@@ -1,8 +1,7 @@
 #include "kernels/device/filters.h"
 
-#include "core/for_each.h"
 #include "core/half.h"
-#include "kernels/device/planes.h"
+#include "kernels/device/channel_sums.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
@@ -49,12 +48,9 @@ struct FinishConvolution {
 };
 
 template <typename T>
-struct ChannelTerm {
-  Planes planes;
+struct ValueTerm {
   const T* dy;
-  CORTADO_HD float operator()(int64_t c, int64_t place) const {
-    return dy[planes.at({place / (planes.h * planes.w), c, place / planes.w % planes.h, place % planes.w})];
-  }
+  CORTADO_HD TwoSums operator()(int64_t i, int64_t) const { return {float(dy[i]), 0}; }
 };
 
 }  // namespace
@@ -82,12 +78,12 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
   });
 }
 
-void sum_channels(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add) {
-  const Planes planes = planes_of(dy_spec);
+int64_t bias_gradient_scratch(const TensorSpec& dy_spec) { return channel_parts(dy_spec).bytes(); }
+
+void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch) {
   with_float_type(dy_spec.dtype, [&](auto type) {
     using T = decltype(type);
-    reduce_rows(context, planes.c, planes.n * planes.h * planes.w, ChannelTerm<T>{planes, static_cast<const T*>(dy)}, dbias,
-                add);
+    sum_channels(context, channel_parts(dy_spec), ValueTerm<T>{static_cast<const T*>(dy)}, dbias, nullptr, scratch, add);
   });
 }
 

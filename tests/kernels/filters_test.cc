@@ -58,17 +58,19 @@ TEST(Filters, GradientsOfBiasesAreSumsOfChannels) {
   Context context = context_on(DeviceKind::kSimulated);
   for (const DType dtype : kTypes)
     for (const TensorSpec& spec : {TensorSpec{{3, 5, 4, 7}, dtype}, TensorSpec{{3, 5, 4, 7}, dtype, Layout::kChannelsLast},
-                                   TensorSpec{{9, 13}, dtype}, TensorSpec{{0, 4}, dtype}}) {
+                                   TensorSpec{{9, 13}, dtype}, TensorSpec{{2, 3, 20, 30}, dtype}, TensorSpec{{40, 5000}, dtype}, TensorSpec{{0, 4}, dtype}}) {
       const int64_t channels = spec.shape[1], inner = spec.shape.count(2);
       const Values dy = rounded(random_values(spec.shape.count(), 1), dtype);
       std::vector<double> expected(size_t(channels), 0.0);
       for (size_t i = 0; i < dy.size(); ++i) expected[i / size_t(inner) % size_t(channels)] += dy[i];
       const Operand operand(context, spec, dy), sums(context, {{channels}});
-      sum_channels(context, spec, operand.data(), sums.data(), false);
+      const Fenced scratch(context, bias_gradient_scratch(spec));
+      bias_gradient(context, spec, operand.data(), sums.data(), false, scratch.data());
       expect_near(sums.values(), expected, 1e-5, "dbias");
-      sum_channels(context, spec, operand.data(), sums.data(), true);
+      bias_gradient(context, spec, operand.data(), sums.data(), true, scratch.data());
       for (double& v : expected) v *= 2;
       expect_near(sums.values(), expected, 1e-5, "dbias added to");
+      scratch.expect_intact();
     }
 }
 
