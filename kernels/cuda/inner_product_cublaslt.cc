@@ -1,5 +1,5 @@
-// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights, made in
-// scratch at each call; gradients of weights come out as 32-bit floats.
+// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights,
+// made in scratch at each call; gradients of weights come out as 32-bit floats.
 
 #include <optional>
 
@@ -92,9 +92,8 @@ std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequ
   if (!cudnn::runs_here(context, why)) return nullptr;
   if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
   if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
-  return cudnn::attempt(why, [&]() -> std::unique_ptr<InnerProduct> {
-    return std::make_unique<CublasLt>(request, context);
-  });
+  return cudnn::attempt(
+      why, [&]() -> std::unique_ptr<InnerProduct> { return std::make_unique<CublasLt>(request, context); });
 }
 
 }  // namespace cortado::kernels

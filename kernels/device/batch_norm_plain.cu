@@ -1,8 +1,9 @@
-// Batch normalisation from the loops of core/for_each.h alone: one pass over x for its statistics, one for the result; back,
-// one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift, the
-// channel's first value, keeps the sums small. As in kernels/cpu/batch_norm_own.cc the ReLU needs no mask: backward repeats
-// forward's arithmetic on x and looks at the sign, and with g = dy where it is positive
-//     dbeta = sum g,  dgamma = sum g (x - mean) / std,  dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m).
+// Batch normalisation from the loops of core/for_each.h alone: one pass over x for its statistics, one for the result;
+// back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift,
+// the channel's first value, keeps the sums small. As in kernels/cpu/batch_norm_own.cc the ReLU needs no mask: backward
+// repeats forward's arithmetic on x and looks at the sign, and with g = dy where it is positive
+//     dbeta = sum g,  dgamma = sum g (x - mean) / std,  dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma /
+//     m).
 
 #include <cmath>
 
@@ -185,8 +186,9 @@ class Plain final : public BatchNorm {
     const Passed<T> passed{normal<T>(context, io, k), static_cast<const T*>(io.dy), r_.relu};
     if (io.dgamma || io.dbeta || !r_.given_statistics)
       sum_channels(context, parts_, GradientTerm<T>{passed}, k.a, k.b, scratch_part(io.scratch, sums_));
-    for_each(context, r_.channels(),
-             Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
+    for_each(
+        context, r_.channels(),
+        Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
     if (io.dx) for_each_channel(context, view_, Backward<T>{passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
   }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Two sums over each channel of a tensor at once, for .cu files. Every channel is split into parts, one functor call each,
-// such that neighbouring calls read neighbouring values; then the parts are added up. How it is split depends on the tensor
-// alone, so the sums are the same on every device. Short runs are added in 32 bits, runs in 64.
+// Two sums over each channel of a tensor at once, for .cu files. Every channel is split into parts, one functor call
+// each, such that neighbouring calls read neighbouring values; then the parts are added up. How it is split depends on
+// the tensor alone, so the sums are the same on every device. Short runs are added in 32 bits, runs in 64.
 
 #include <algorithm>
 
@@ -43,8 +43,8 @@ struct PartOfChannel {
     double a = 0, b = 0;
     const int64_t c = p.last ? call % p.channels : call / p.parts, part = p.last ? call / p.channels : call % p.parts;
     if (p.last)
-      run(part * p.n * p.inner / p.parts * p.channels + c, (part + 1) * p.n * p.inner / p.parts * p.channels, p.channels, c,
-          a, b);
+      run(part * p.n * p.inner / p.parts * p.channels + c, (part + 1) * p.n * p.inner / p.parts * p.channels,
+          p.channels, c, a, b);
     else
       for (int64_t image = 0; image < p.n; ++image) {
         const int64_t plane = (image * p.channels + c) * p.inner;

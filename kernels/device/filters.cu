@@ -1,7 +1,6 @@
-#include "kernels/device/filters.h"
-
 #include "core/half.h"
 #include "kernels/device/channel_sums.h"
+#include "kernels/device/filters.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
@@ -11,9 +10,7 @@ namespace {
 struct Order {
   int64_t c, taps;
   bool last;
-  CORTADO_HD int64_t of(int64_t i) const {
-    return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i;
-  }
+  CORTADO_HD int64_t of(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
 };
 
 template <typename T>
@@ -65,7 +62,8 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(), ReadFilters<T>{{spec.c, spec.taps, spec.last}, static_cast<const T*>(copy), dw, add});
+    for_each(context, spec.count(),
+             ReadFilters<T>{{spec.c, spec.taps, spec.last}, static_cast<const T*>(copy), dw, add});
   });
 }
 
@@ -83,7 +81,8 @@ int64_t bias_gradient_scratch(const TensorSpec& dy_spec) { return channel_parts(
 void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch) {
   with_float_type(dy_spec.dtype, [&](auto type) {
     using T = decltype(type);
-    sum_channels(context, channel_parts(dy_spec), ValueTerm<T>{static_cast<const T*>(dy)}, dbias, nullptr, scratch, add);
+    sum_channels(context, channel_parts(dy_spec), ValueTerm<T>{static_cast<const T*>(dy)}, dbias, nullptr, scratch,
+                 add);
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What libraries' convolutions need around them on a device: filters in the type and order that they want, and back; and
-// what follows a convolution that could not do it itself.
+// What libraries' convolutions need around them on a device: filters in the type and order that they want, and back;
+// and what follows a convolution that could not do it itself.
 
 #include "core/context.h"
 #include "core/tensor.h"
