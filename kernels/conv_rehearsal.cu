@@ -1,11 +1,10 @@
-#include "kernels/conv_rehearsal.h"
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
 
 #include "core/for_each.h"
 #include "core/half.h"
+#include "kernels/conv_rehearsal.h"
 
 namespace cortado::kernels {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What CUDA's libraries may do, beside the request. Lives in a Context: context.handle<CudaOptions>(); set before kernels
-// are planned.
+// What CUDA's libraries may do, beside the request. Lives in a Context: context.handle<CudaOptions>(); set before
+// kernels are planned.
 
 #include <cstdint>
 

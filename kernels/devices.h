@@ -31,6 +31,6 @@ std::vector<CudaDevice> cuda_devices(std::string& why_none);
 std::vector<std::string> cuda_libraries();
 
 /// What the speed of kernels on a context's device depends on: "NVIDIA H100, cuDNN 9.19.0"; elsewhere Device::str().
-std::string device_description(const Context& context);
+std::string device_description(Context& context);
 
 }  // namespace cortado::kernels

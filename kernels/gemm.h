@@ -17,8 +17,8 @@ struct GemmShape {
 };
 
 /// c = op(a) op(b) + beta c, with c of m x n. With beta 0, c is not read. Extents may be zero: an empty sum is 0.
-/// The order of the sums depends on the shape and, on the CPU, on the number of threads alone. Runs where the context does,
-/// and types other than 32-bit floats on the CPU, too.
+/// The order of the sums depends on the shape and, on the CPU, on the number of threads alone. Runs where the context
+/// does, and types other than 32-bit floats on the CPU, too.
 void gemm(Context& context, const GemmShape& shape, const void* a, const void* b, void* c, float beta = 0);
 
 /// The same on the CPU, for 32-bit floats.

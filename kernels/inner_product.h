@@ -26,8 +26,8 @@ struct InnerProductRequest {
   Shape weight() const { return transpose ? Shape{inputs, outputs} : Shape{outputs, inputs}; }
 };
 
-/// A prepared product. x and y are plain; weights and biases 32-bit floats, w and dw in weight_format(). Calls allocate nothing. One
-/// object serves one caller at a time.
+/// A prepared product. x and y are plain; weights and biases 32-bit floats, w and dw in weight_format(). Calls allocate
+/// nothing. One object serves one caller at a time.
 class InnerProduct {
  public:
   virtual ~InnerProduct() = default;
@@ -37,8 +37,7 @@ class InnerProduct {
   virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const void* x, const float* w, const float* bias, void* y,
-                       void* scratch) = 0;
+  virtual void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) = 0;
   /// Overwrites dx.
   virtual void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) = 0;
 
@@ -46,8 +45,7 @@ class InnerProduct {
     float *w = nullptr, *bias = nullptr;   ///< null: not wanted
     bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
   };
-  virtual void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d,
-                                void* scratch) = 0;
+  virtual void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) = 0;
 };
 
 /// The first candidate that accepts. `refused` collects why others declined.

@@ -14,7 +14,8 @@
 namespace cortado::kernels {
 
 struct LrnRequest {
-  TensorSpec x;  ///< N x C x H x W of a float type, plain or blocked16; y, dy and dx are stored alike
+  /// N x C x H x W of a float type, plain, blocked16 (CPU) or channels-last (devices), as y, dy and dx are.
+  TensorSpec x;
   bool within_channel = false;
   int64_t size = 5;  ///< odd
   float alpha = 1, beta = 0.75f, k = 1;
@@ -34,7 +35,7 @@ class Lrn {
 
 /// The first candidate that accepts. On the CPU there is only our own: oneDNN 2.6 keeps twice the size of x for
 /// backward, took 1.1 to 1.6 times as long for both directions together in blocks, and has no compiled backward for
-/// plain storage.
+/// plain storage. On devices, too: cuDNN's backward wants y, which nobody has to keep here.
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why);

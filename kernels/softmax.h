@@ -13,7 +13,7 @@ namespace cortado::kernels {
 
 struct SoftmaxRequest {
   int64_t outer = 1, classes = 1, inner = 1;
-  bool backward = false;  ///< backward() will be called
+  bool backward = false;      ///< backward() will be called
   DType dtype = DType::kF32;  ///< of all operands, a float type; sums are 32-bit floats
 };
 

@@ -30,7 +30,7 @@ std::vector<CudaDevice> cuda_devices(std::string& why_none) {
 
 std::vector<std::string> cuda_libraries() { return {}; }
 
-std::string device_description(const Context& context) { return context.device.str(); }
+std::string device_description(Context& context) { return context.device.str(); }
 
 }  // namespace cortado::kernels
 

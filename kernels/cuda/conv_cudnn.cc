@@ -1,13 +1,14 @@
-// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's order
-// outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Sums are made in
-// 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
+// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
+// order outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Sums
+// are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
 //
-// A bias and a ReLU run inside the convolution where an engine can, else behind it. There is a candidate for each of the
-// first ranks of cuDNN's own order, so that measuring can overrule it and a choice can be told by its name.
+// A bias and a ReLU run inside the convolution where an engine can, else behind it. There is a candidate for each of
+// the first ranks of cuDNN's own order, so that measuring can overrule it and a choice can be told by its name.
 
 #include <algorithm>
 
 #include "core/device_memory.h"
+#include "kernels/choices.h"
 #include "kernels/conv.h"
 #include "kernels/cuda/cudnn_graph.h"
 #include "kernels/device/filters.h"
@@ -33,8 +34,9 @@ class Cudnn : public ConvKernel {
   Cudnn(const ConvRequest& request, ConvDirection direction, Context& context)
       : request_(request),
         direction_(direction),
-        filters_{request.shape.k, request.shape.c / request.shape.groups, request.shape.h.kernel * request.shape.w.kernel,
-                 request.shape.x_layout == Layout::kChannelsLast, request.shape.dtype} {
+        filters_{request.shape.k, request.shape.c / request.shape.groups,
+                 request.shape.h.kernel * request.shape.w.kernel, request.shape.x_layout == Layout::kChannelsLast,
+                 request.shape.dtype} {
     const ConvShape& s = request.shape;
     const cudnnDataType_t type = type_of(s.dtype);
     window_ = {{s.h.pad, s.w.pad}, {s.h.stride, s.w.stride}, {s.h.dilation, s.w.dilation}};
@@ -45,7 +47,7 @@ class Cudnn : public ConvKernel {
     limits_ = {.tensor_cores_on_floats = options.tf32,
                .floats = s.dtype == DType::kF32,
                .nondeterministic = options.fast,
-               .winograd = request.winograd,
+               .winograd = request.winograd && !context.handle<Choices>().excludes("winograd"),
                .workspace = options.workspace};
   }
 
@@ -116,15 +118,15 @@ class Forward final : public Cudnn {
       run_plan(context, {kX, kW, kY, kBias}, {memory_of(io.x), w, io.y, memory_of(io.bias)}, scratch);
     else
       run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, product}, scratch);
-    if (finishes_)
-      finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y);
+    if (finishes_) finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y);
   }
 
  private:
   bool prepare_fused(Context& context, int rank) {
     std::string why;  // behind the convolution will do
     return attempt(why, [&] {
-      const GraphTensor product = inner(kProduct), bias{kBias, {1, request_.shape.k, 1, 1}, {request_.shape.k, 1, 1, 1}};
+      const GraphTensor product = inner(kProduct),
+                        bias{kBias, {1, request_.shape.k, 1, 1}, {request_.shape.k, 1, 1, 1}};
       const GraphTensor biased = request_.relu ? inner(kBiased) : y_;
       Graph graph;
       graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
@@ -161,17 +163,21 @@ class BackwardWeights final : public Cudnn {
   bool prepare(Context& context, int rank, std::string& why) override {
     Graph graph;
     graph.convolve(Graph::Conv::kWeights, window_, x_, w_, y_);
+    if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
     return adopt(context, graph, rank, filters_.differs() || request_.adds, why);
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const ConvGradients& d = io.d;
-    if (d.bias) sum_channels(context, request_.shape.y(), io.dy, d.bias, d.add_bias);
+    if (d.bias) bias_gradient(context, request_.shape.y(), io.dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
     if (!d.w) return;
     const bool direct = !filters_.differs() && !d.add_w;
     void* dw = direct ? static_cast<void*>(d.w) : scratch_part(scratch, filters_at_);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), dw, memory_of(io.dy)}, scratch);
     if (!direct) read_filters(context, filters_, dw, d.w, d.add_w);
   }
+
+ private:
+  int64_t sums_at_ = 0;
 };
 
 template <typename Kernel>

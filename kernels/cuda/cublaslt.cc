@@ -109,12 +109,11 @@ Product::Product(Context& context, const GemmShape& s, const After& after)
   const std::shared_ptr<void> wishes = preference(context.handle<CudaOptions>());
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(context.handle<Handle>().get(), static_cast<cublasLtMatmulDesc_t>(operation_.get()),
-                                       static_cast<cublasLtMatrixLayout_t>(a_.get()),
-                                       static_cast<cublasLtMatrixLayout_t>(b_.get()),
-                                       static_cast<cublasLtMatrixLayout_t>(c_.get()),
-                                       static_cast<cublasLtMatrixLayout_t>(c_.get()),
-                                       static_cast<cublasLtMatmulPreference_t>(wishes.get()), 1, &found, &count),
+  check(cublasLtMatmulAlgoGetHeuristic(
+            context.handle<Handle>().get(), static_cast<cublasLtMatmulDesc_t>(operation_.get()),
+            static_cast<cublasLtMatrixLayout_t>(a_.get()), static_cast<cublasLtMatrixLayout_t>(b_.get()),
+            static_cast<cublasLtMatrixLayout_t>(c_.get()), static_cast<cublasLtMatrixLayout_t>(c_.get()),
+            static_cast<cublasLtMatmulPreference_t>(wishes.get()), 1, &found, &count),
         "cublasLtMatmulAlgoGetHeuristic");
   if (count == 0) throw Error(ExitCode::kDevice, "cublasLtMatmulAlgoGetHeuristic: no algorithm");
   algorithm_ = found.algo;
@@ -127,9 +126,10 @@ void Product::run(Context& context, const void* a, const void* b, void* c, float
   if (bias_) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const float alpha = 1;
   const auto layout = static_cast<cublasLtMatrixLayout_t>(c_.get());
-  check(cublasLtMatmul(context.handle<Handle>().get(), operation, &alpha, b, static_cast<cublasLtMatrixLayout_t>(a_.get()),
-                       a, static_cast<cublasLtMatrixLayout_t>(b_.get()), &beta, c, layout, c, layout, &algorithm_,
-                       workspace, size_t(workspace_), static_cast<cudaStream_t>(context.stream)),
+  check(cublasLtMatmul(context.handle<Handle>().get(), operation, &alpha, b,
+                       static_cast<cublasLtMatrixLayout_t>(a_.get()), a, static_cast<cublasLtMatrixLayout_t>(b_.get()),
+                       &beta, c, layout, c, layout, &algorithm_, workspace, size_t(workspace_),
+                       static_cast<cudaStream_t>(context.stream)),
         "cublasLtMatmul");
 }
 

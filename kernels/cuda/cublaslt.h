@@ -1,6 +1,7 @@
 #pragma once
 
-// Matrix products by cuBLASLt: an algorithm is chosen once, by the library's heuristics, and runs in memory of the caller's.
+// Matrix products by cuBLASLt: an algorithm is chosen once, by the library's heuristics, and runs in memory of the
+// caller's.
 
 #include <cublasLt.h>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// cuDNN 9's backend: operations on tensors are joined into a graph, the library ranks engines for it, and one engine's plan
-// is executed. This is the little of it that the candidates need: convolutions, and what is done to each value behind one.
+// cuDNN 9's backend: operations on tensors are joined into a graph, the library ranks engines for it, and one engine's
+// plan is executed. This is the little of it that the candidates need: convolutions, and what is done to each value
+// behind one.
 
 #include <cstdint>
 #include <memory>
@@ -88,8 +89,8 @@ class Graph {
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
   void relu(const GraphTensor& x, const GraphTensor& y);
 
-  /// The plan of the engine that the library ranks `rank`-th among those within `limits`; with rank 0 the first whose plan
-  /// can be made. Null, with the reason in `why`, where there is none.
+  /// The plan of the engine that the library ranks `rank`-th among those within `limits`; with rank 0 the first whose
+  /// plan can be made. Null, with the reason in `why`, where there is none.
   std::unique_ptr<Plan> plan(Context& context, int rank, const EngineLimits& limits, std::string& why);
 
  private:

@@ -53,11 +53,16 @@ std::vector<std::string> cuda_libraries() {
           cudnn::version(), cublaslt::version()};
 }
 
-std::string device_description(const Context& context) {
+std::string device_description(Context& context) {
+  struct Known {
+    std::string text;
+  };
   if (!context.device.is_cuda()) return context.device.str();
+  std::string& text = context.handle<Known>().text;  // asking takes long
+  if (!text.empty()) return text;
   cudaDeviceProp p{};
-  const bool known = cudaGetDeviceProperties(&p, context.device.index) == cudaSuccess;
-  return std::string(known ? p.name : "unknown GPU") + ", " + cudnn::version();
+  const bool answered = cudaGetDeviceProperties(&p, context.device.index) == cudaSuccess;
+  return text = std::string(answered ? p.name : "unknown GPU") + ", " + cudnn::version();
 }
 
 }  // namespace cortado::kernels

@@ -1,5 +1,5 @@
-// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights, made in
-// scratch at each call; gradients of weights come out as 32-bit floats.
+// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights,
+// made in scratch at each call; gradients of weights come out as 32-bit floats.
 
 #include <optional>
 
@@ -30,7 +30,9 @@ class CublasLt final : public InnerProduct {
       if (w_.differs()) data_w_at_ = data_.scratch.add(w_.bytes());
     }
     const Shape w = r_.weight();
-    if (r_.backward_weights) weights_.prepare(context, {w[0], w[1], r_.rows, true, false, t, t, DType::kF32}, {});
+    if (!r_.backward_weights) return;
+    weights_.prepare(context, {w[0], w[1], r_.rows, true, false, t, t, DType::kF32}, {});
+    if (r_.bias) sums_at_ = weights_.scratch.add(bias_gradient_scratch(y_));
   }
 
   std::string name() const override { return "cublaslt"; }
@@ -48,8 +50,10 @@ class CublasLt final : public InnerProduct {
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
-    if (d.bias) sum_channels(context, y_, dy, d.bias, d.add_bias);
-    if (d.w) weights_.run(context, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, d.add_w ? 1.0f : 0.0f, nullptr, scratch);
+    if (d.bias) bias_gradient(context, y_, dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
+    if (!d.w) return;
+    const void *a = r_.transpose ? x : dy, *b = r_.transpose ? dy : x;
+    weights_.run(context, a, b, d.w, d.add_w ? 1.0f : 0.0f, nullptr, scratch);
   }
 
  private:
@@ -78,7 +82,7 @@ class CublasLt final : public InnerProduct {
   FilterCopy w_, b_;  ///< the weights and the bias in the type of x
   TensorSpec y_;
   Direction forward_, data_, weights_;
-  int64_t w_at_ = 0, bias_at_ = 0, data_w_at_ = 0;
+  int64_t w_at_ = 0, bias_at_ = 0, data_w_at_ = 0, sums_at_ = 0;
 };
 
 }  // namespace
@@ -88,9 +92,8 @@ std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequ
   if (!cudnn::runs_here(context, why)) return nullptr;
   if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
   if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
-  return cudnn::attempt(why, [&]() -> std::unique_ptr<InnerProduct> {
-    return std::make_unique<CublasLt>(request, context);
-  });
+  return cudnn::attempt(
+      why, [&]() -> std::unique_ptr<InnerProduct> { return std::make_unique<CublasLt>(request, context); });
 }
 
 }  // namespace cortado::kernels

@@ -24,13 +24,13 @@ class Cudnn final : public Softmax {
   std::string name() const override { return "cudnn"; }
 
   void forward(Context& context, const void* x, void* y, void*) override {
-    check(cudnnSoftmaxForward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), x,
-                              &kZero, tensor(), y),
+    check(cudnnSoftmaxForward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+                              tensor(), x, &kZero, tensor(), y),
           "cudnnSoftmaxForward");
   }
   void backward(Context& context, const void* y, const void* dy, void* dx, void*) override {
-    check(cudnnSoftmaxBackward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), y,
-                               tensor(), dy, &kZero, tensor(), dx),
+    check(cudnnSoftmaxBackward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+                               tensor(), y, tensor(), dy, &kZero, tensor(), dx),
           "cudnnSoftmaxBackward");
   }
 

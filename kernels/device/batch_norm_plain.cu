@@ -1,62 +1,25 @@
-// Batch normalisation from the loops of core/for_each.h alone. Statistics are sums over each channel's values in double:
-// first the mean, then the squares of the distances to it. As in kernels/cpu/batch_norm_own.cc the ReLU needs no mask:
-// backward repeats forward's arithmetic on x and looks at the sign, and with g = dy where it is positive
-//     dbeta = sum g,  dgamma = sum g (x - mean) / std,  dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m).
+// Batch normalisation from the loops of core/for_each.h alone: one pass over x for its statistics, one for the result;
+// back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift,
+// the channel's first value, keeps the sums small. As in kernels/cpu/batch_norm_own.cc the ReLU needs no mask: backward
+// repeats forward's arithmetic on x and looks at the sign, and with g = dy where it is positive
+//     dbeta = sum g,  dgamma = sum g (x - mean) / std,  dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma /
+//     m).
 
 #include <cmath>
 
-#include "core/for_each.h"
 #include "core/half.h"
 #include "kernels/batch_norm.h"
+#include "kernels/device/channel_sums.h"
+#include "kernels/scratch.h"
 
 namespace cortado::kernels {
 namespace {
 
-/// Where the values of a channel lie: the j-th at j / run * stride + j % run * step.
-struct Channels {
-  int64_t channels, values, run, stride, step, offset;
-
-  CORTADO_HD int64_t at(int64_t c, int64_t j) const { return c * offset + j / run * stride + j % run * step; }
-};
-
-Channels channels_of(const TensorSpec& x) {
-  const int64_t n = x.shape[0], c = x.shape[1], inner = x.shape.count(2);
-  if (x.layout == Layout::kChannelsLast) return {c, n * inner, inner, c * inner, c, 1};
-  return {c, n * inner, inner, c * inner, 1, inner};
-}
-
-/// What a channel's values are multiplied with and moved by; in scratch, one of each for a channel.
+/// Of each channel, in scratch: two sums, what x is multiplied with, and the factors of dx.
 struct Coefficients {
-  float *slope, *sum_g, *sum_gx, *by_x, *rest;
+  float *a, *b, *slope, *by_x, *rest;
 };
 constexpr int64_t kCoefficients = 5;
-
-template <typename T>
-struct MeanTerm {
-  Channels channels;
-  const T* x;
-  CORTADO_HD double operator()(int64_t c, int64_t j) const {
-    return double(float(x[channels.at(c, j)])) / double(channels.values);
-  }
-};
-
-template <typename T>
-struct VarianceTerm {
-  Channels channels;
-  const T* x;
-  const float* mean;
-  CORTADO_HD double operator()(int64_t c, int64_t j) const {
-    const double d = double(float(x[channels.at(c, j)])) - double(mean[c]);
-    return d * d / double(channels.values);
-  }
-};
-
-struct Slope {
-  const float *variance, *gamma;  ///< gamma may be null
-  float eps;
-  float* slope;
-  CORTADO_HD void operator()(int64_t c) const { slope[c] = (gamma ? gamma[c] : 1.0f) / sqrtf(variance[c] + eps); }
-};
 
 /// What forward computes before the ReLU, for both directions alike.
 template <typename T>
@@ -65,17 +28,6 @@ struct Normal {
   const float *mean, *slope, *beta;  ///< beta may be null
   CORTADO_HD float centred(int64_t i, int64_t c) const { return float(x[i]) - mean[c]; }
   CORTADO_HD float value(int64_t i, int64_t c) const { return centred(i, c) * slope[c] + (beta ? beta[c] : 0.0f); }
-};
-
-template <typename T>
-struct Forward {
-  Normal<T> normal;
-  T* y;
-  bool relu;
-  CORTADO_HD void operator()(int64_t i, int64_t c) const {
-    const float value = normal.value(i, c);
-    y[i] = T(relu && value < 0 ? 0.0f : value);
-  }
 };
 
 /// dy, or 0 where the ReLU stopped x.
@@ -90,13 +42,58 @@ struct Passed {
 };
 
 template <typename T>
+struct StatisticsTerm {
+  const T* x;
+  int64_t stride;  ///< from channel to channel
+  CORTADO_HD TwoSums operator()(int64_t i, int64_t c) const {
+    const float d = float(x[i]) - float(x[c * stride]);
+    return {d, d * d};
+  }
+};
+
+template <typename T>
+struct Statistics {
+  const T* x;
+  int64_t stride;
+  double values;
+  const float *a, *b;
+  float *mean, *variance;
+  CORTADO_HD void operator()(int64_t c) const {
+    const double d = double(a[c]) / values, v = double(b[c]) / values - d * d;
+    mean[c] = float(double(float(x[c * stride])) + d);
+    variance[c] = v < 0 ? 0.0f : float(v);
+  }
+};
+
+struct Slope {
+  const float *variance, *gamma;  ///< gamma may be null
+  float eps;
+  float* slope;
+  CORTADO_HD void operator()(int64_t c) const { slope[c] = (gamma ? gamma[c] : 1.0f) / sqrtf(variance[c] + eps); }
+};
+
+struct Zero {
+  float *a, *b;
+  CORTADO_HD void operator()(int64_t c) const { a[c] = b[c] = 0; }
+};
+
+template <typename T>
+struct Forward {
+  Normal<T> normal;
+  T* y;
+  bool relu;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const {
+    const float value = normal.value(i, c);
+    y[i] = T(relu && value < 0 ? 0.0f : value);
+  }
+};
+
+template <typename T>
 struct GradientTerm {
-  Channels channels;
   Passed<T> passed;
-  bool by_x;  ///< g (x - mean), else g
-  CORTADO_HD float operator()(int64_t c, int64_t j) const {
-    const int64_t i = channels.at(c, j);
-    return by_x ? passed(i, c) * passed.normal.centred(i, c) : passed(i, c);
+  CORTADO_HD TwoSums operator()(int64_t i, int64_t c) const {
+    const float g = passed(i, c);
+    return {g, g * passed.normal.centred(i, c)};
   }
 };
 
@@ -112,10 +109,10 @@ struct Finish {
 
   CORTADO_HD void operator()(int64_t c) const {
     const double inverse = 1 / sqrt(double(variance[c]) + double(eps));
-    if (dgamma) dgamma[c] = float(double(k.sum_gx[c]) * inverse + (add_dgamma ? double(dgamma[c]) : 0.0));
-    if (dbeta) dbeta[c] = float(double(k.sum_g[c]) + (add_dbeta ? double(dbeta[c]) : 0.0));
-    k.by_x[c] = given ? 0.0f : float(-double(k.slope[c]) * inverse * inverse * double(k.sum_gx[c]) / values);
-    k.rest[c] = given ? 0.0f : float(-double(k.slope[c]) * double(k.sum_g[c]) / values);
+    if (dgamma) dgamma[c] = float(double(k.b[c]) * inverse + (add_dgamma ? double(dgamma[c]) : 0.0));
+    if (dbeta) dbeta[c] = float(double(k.a[c]) + (add_dbeta ? double(dbeta[c]) : 0.0));
+    k.by_x[c] = given ? 0.0f : float(-double(k.slope[c]) * inverse * inverse * double(k.b[c]) / values);
+    k.rest[c] = given ? 0.0f : float(-double(k.slope[c]) * double(k.a[c]) / values);
   }
 };
 
@@ -133,11 +130,17 @@ struct Backward {
 class Plain final : public BatchNorm {
  public:
   explicit Plain(const BatchNormRequest& request)
-      : r_(request), view_(channel_view(request.x)), channels_(channels_of(request.x)) {}
+      : r_(request),
+        view_(channel_view(request.x)),
+        parts_(channel_parts(request.x)),
+        values_(double(std::max<int64_t>(1, parts_.n * parts_.inner))) {
+    coefficients_ = scratch_.add(kCoefficients * r_.channels() * int64_t(sizeof(float)));
+    sums_ = scratch_.add(parts_.bytes());
+  }
 
   std::string name() const override { return "plain"; }
-  int64_t forward_scratch() const override { return kCoefficients * r_.channels() * int64_t(sizeof(float)); }
-  int64_t backward_scratch() const override { return forward_scratch(); }
+  int64_t forward_scratch() const override { return scratch_.bytes(); }
+  int64_t backward_scratch() const override { return scratch_.bytes(); }
   bool dx_may_overwrite_dy() const override { return true; }
 
   void forward(Context& context, const BatchNormOperands& io) override {
@@ -149,7 +152,7 @@ class Plain final : public BatchNorm {
 
  private:
   Coefficients coefficients(void* scratch) const {
-    float* first = static_cast<float*>(scratch);
+    float* first = static_cast<float*>(scratch_part(scratch, coefficients_));
     const int64_t c = r_.channels();
     return {first, first + c, first + 2 * c, first + 3 * c, first + 4 * c};
   }
@@ -161,13 +164,19 @@ class Plain final : public BatchNorm {
   }
 
   template <typename T>
-  void forward_as(Context& context, const BatchNormOperands& io) {
+  void set_statistics(Context& context, const BatchNormOperands& io, const Coefficients& k) const {
+    if (parts_.n * parts_.inner == 0) return for_each(context, r_.channels(), Zero{io.mean, io.variance});
     const T* x = static_cast<const T*>(io.x);
-    if (!r_.given_statistics) {
-      reduce_rows(context, r_.channels(), channels_.values, MeanTerm<T>{channels_, x}, io.mean);
-      reduce_rows(context, r_.channels(), channels_.values, VarianceTerm<T>{channels_, x, io.mean}, io.variance);
-    }
-    const Normal<T> n = normal<T>(context, io, coefficients(io.scratch));
+    const int64_t stride = parts_.last ? 1 : parts_.inner;
+    sum_channels(context, parts_, StatisticsTerm<T>{x, stride}, k.a, k.b, scratch_part(io.scratch, sums_));
+    for_each(context, r_.channels(), Statistics<T>{x, stride, values_, k.a, k.b, io.mean, io.variance});
+  }
+
+  template <typename T>
+  void forward_as(Context& context, const BatchNormOperands& io) {
+    const Coefficients k = coefficients(io.scratch);
+    if (!r_.given_statistics) set_statistics<T>(context, io, k);
+    const Normal<T> n = normal<T>(context, io, k);
     for_each_channel(context, view_, Forward<T>{n, static_cast<T*>(io.y), r_.relu});
   }
 
@@ -175,18 +184,20 @@ class Plain final : public BatchNorm {
   void backward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
     const Passed<T> passed{normal<T>(context, io, k), static_cast<const T*>(io.dy), r_.relu};
-    const int64_t values = io.dgamma || io.dbeta || !r_.given_statistics ? channels_.values : 0;
-    reduce_rows(context, r_.channels(), values, GradientTerm<T>{channels_, passed, false}, k.sum_g);
-    reduce_rows(context, r_.channels(), values, GradientTerm<T>{channels_, passed, true}, k.sum_gx);
-    const double m = double(channels_.values > 0 ? channels_.values : 1);
-    for_each(context, r_.channels(),
-             Finish{k, io.variance, r_.eps, m, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
+    if (io.dgamma || io.dbeta || !r_.given_statistics)
+      sum_channels(context, parts_, GradientTerm<T>{passed}, k.a, k.b, scratch_part(io.scratch, sums_));
+    for_each(
+        context, r_.channels(),
+        Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
     if (io.dx) for_each_channel(context, view_, Backward<T>{passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
   }
 
   BatchNormRequest r_;
   ChannelView view_;
-  Channels channels_;
+  ChannelParts parts_;
+  double values_;  ///< of a channel
+  ScratchLayout scratch_;
+  int64_t coefficients_ = 0, sums_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Convolution by its definition: one sum for each value of the result, over the input places (or the output places, going
-// back) that meet it. No columns, no scratch, every operand read as often as it is used. Takes every request that is not
-// in blocks; for where no library runs, or takes a request.
+// Convolution by its definition: one sum for each value of the result, over the input places (or the output places,
+// going back) that meet it. No columns, no scratch, every operand read as often as it is used. Takes every request that
+// is not in blocks; for where no library runs, or takes a request.
 
 #include "core/for_each.h"
 #include "core/half.h"

@@ -1,8 +1,6 @@
-#include "kernels/device/filters.h"
-
-#include "core/for_each.h"
 #include "core/half.h"
-#include "kernels/device/planes.h"
+#include "kernels/device/channel_sums.h"
+#include "kernels/device/filters.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
@@ -12,9 +10,7 @@ namespace {
 struct Order {
   int64_t c, taps;
   bool last;
-  CORTADO_HD int64_t of(int64_t i) const {
-    return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i;
-  }
+  CORTADO_HD int64_t of(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
 };
 
 template <typename T>
@@ -49,12 +45,9 @@ struct FinishConvolution {
 };
 
 template <typename T>
-struct ChannelTerm {
-  Planes planes;
+struct ValueTerm {
   const T* dy;
-  CORTADO_HD float operator()(int64_t c, int64_t place) const {
-    return dy[planes.at({place / (planes.h * planes.w), c, place / planes.w % planes.h, place % planes.w})];
-  }
+  CORTADO_HD TwoSums operator()(int64_t i, int64_t) const { return {float(dy[i]), 0}; }
 };
 
 }  // namespace
@@ -69,7 +62,8 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(), ReadFilters<T>{{spec.c, spec.taps, spec.last}, static_cast<const T*>(copy), dw, add});
+    for_each(context, spec.count(),
+             ReadFilters<T>{{spec.c, spec.taps, spec.last}, static_cast<const T*>(copy), dw, add});
   });
 }
 
@@ -82,12 +76,13 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
   });
 }
 
-void sum_channels(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add) {
-  const Planes planes = planes_of(dy_spec);
+int64_t bias_gradient_scratch(const TensorSpec& dy_spec) { return channel_parts(dy_spec).bytes(); }
+
+void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch) {
   with_float_type(dy_spec.dtype, [&](auto type) {
     using T = decltype(type);
-    reduce_rows(context, planes.c, planes.n * planes.h * planes.w, ChannelTerm<T>{planes, static_cast<const T*>(dy)}, dbias,
-                add);
+    sum_channels(context, channel_parts(dy_spec), ValueTerm<T>{static_cast<const T*>(dy)}, dbias, nullptr, scratch,
+                 add);
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What libraries' convolutions need around them on a device: filters in the type and order that they want, and back; and
-// what follows a convolution that could not do it itself.
+// What libraries' convolutions need around them on a device: filters in the type and order that they want, and back;
+// and what follows a convolution that could not do it itself.
 
 #include "core/context.h"
 #include "core/tensor.h"
@@ -29,7 +29,8 @@ void read_filters(Context& context, const FilterCopy& spec, const void* copy, fl
 void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const float* bias, bool relu,
                         bool sum, void* y);
 
-/// dbias[c] = the sum of dy over channel c, or added to it.
-void sum_channels(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add);
+/// dbias[c] = the sum of dy over channel c, or added to it. `scratch` has bias_gradient_scratch() bytes.
+void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch);
+int64_t bias_gradient_scratch(const TensorSpec& dy_spec);
 
 }  // namespace cortado::kernels

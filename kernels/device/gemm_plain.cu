@@ -1,10 +1,9 @@
-// The matrix product as one sum for each of its elements, whatever the types: no tiles, so every operand is read as often
-// as it is used. For where no library runs.
-
-#include "kernels/device/gemm_plain.h"
+// The matrix product as one sum for each of its elements, whatever the types: no tiles, so every operand is read as
+// often as it is used. For where no library runs.
 
 #include "core/for_each.h"
 #include "core/half.h"
+#include "kernels/device/gemm_plain.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {

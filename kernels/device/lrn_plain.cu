@@ -94,8 +94,12 @@ class Plain final : public Lrn {
  public:
   explicit Plain(const LrnRequest& r)
       : dtype_(r.x.dtype),
-        region_{planes_of(r.x), r.within_channel, r.size / 2,
-                r.alpha / (float(r.size) * (r.within_channel ? float(r.size) : 1)), r.within_channel ? 1 : r.k, r.beta} {}
+        region_{planes_of(r.x),
+                r.within_channel,
+                r.size / 2,
+                r.alpha / (float(r.size) * (r.within_channel ? float(r.size) : 1)),
+                r.within_channel ? 1 : r.k,
+                r.beta} {}
 
   std::string name() const override { return "plain"; }
   int64_t backward_scratch() const override { return region_.x.count() * int64_t(sizeof(float)); }

@@ -28,9 +28,7 @@ struct Windows {
     return {begin, end, length > 1 ? length : 1};
   }
   /// The windows [begin, end) that input i lies in.
-  CORTADO_HD int64_t first_over(int64_t i) const {
-    return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1;
-  }
+  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const {
     const int64_t end = (i + pad) / stride + 1;
     return end < out ? end : out;

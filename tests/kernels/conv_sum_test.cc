@@ -1,5 +1,5 @@
-// A convolution that adds to what y holds, against the same one without (which conv_test.cc compares with the definition),
-// the sum and the ReLU done here.
+// A convolution that adds to what y holds, against the same one without (which conv_test.cc compares with the
+// definition), the sum and the ReLU done here.
 
 #include "kernels/conv.h"
 #include "tests/kernels/operand.h"
@@ -56,8 +56,8 @@ ConvShape square(int64_t c, int64_t k, int64_t kernel, int64_t stride, int64_t g
 
 TEST(ConvSum, IsAddedBeforeTheRelu) {
   int accepted = 0;
-  for (const ConvShape& s : {square(32, 48, 1, 1, 1), square(20, 20, 3, 2, 1), square(32, 32, 3, 1, 32), square(32, 20, 3, 1, 1),
-                             square(6, 4, 3, 1, 2), square(3, 16, 3, 1, 1)}) {
+  for (const ConvShape& s : {square(32, 48, 1, 1, 1), square(20, 20, 3, 2, 1), square(32, 32, 3, 1, 32),
+                             square(32, 20, 3, 1, 1), square(6, 4, 3, 1, 2), square(3, 16, 3, 1, 1)}) {
     std::vector<ConvCandidate> candidates = conv_candidates();
     candidates.push_back(plain_conv_candidate());
     for (const ConvCandidate& candidate : candidates) {

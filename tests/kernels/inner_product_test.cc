@@ -13,7 +13,8 @@ using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Conte
 
 std::string name_of(const InnerProductRequest& r) {
   return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) +
-         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") + " " + name_of(r.dtype);
+         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") + " " +
+         name_of(r.dtype);
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
@@ -26,8 +27,9 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
     EXPECT_FALSE(why.empty());
     return false;
   }
-  const Values x = rounded(random_values(r.rows * r.inputs, 1), r.dtype), w = random_values(r.weight().count(), 2),
-               bias = random_values(r.bias ? r.outputs : 0, 3),
+  const Values x = rounded(random_values(r.rows * r.inputs, 1), r.dtype),
+               w = rounded(random_values(r.weight().count(), 2), r.dtype),
+               bias = rounded(random_values(r.bias ? r.outputs : 0, 3), r.dtype),
                dy = rounded(random_values(r.rows * r.outputs, 4), r.dtype);
   std::vector<double> y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
   for (int64_t i = 0; i < r.rows; ++i)
@@ -92,12 +94,15 @@ TEST(InnerProduct, GemmAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_gemm, request));
 }
 
-TEST(InnerProduct, PlainAgreesWithTheDefinitionInEveryTypeOnADevice) {
-  for (InnerProductRequest request : requests())
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      request.dtype = dtype;
-      EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
-    }
+TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
+  for (const DeviceKind kind : devices())
+    for (InnerProductRequest request : requests())
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+        request.dtype = dtype;
+        EXPECT_TRUE(check(make_inner_product_plain, request, kind));
+        EXPECT_TRUE(check(make_inner_product_cublaslt, request, kind) || kind != DeviceKind::kCuda ||
+                    dtype != DType::kF32);
+      }
 }
 
 TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {

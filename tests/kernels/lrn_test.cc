@@ -42,8 +42,9 @@ Result run(const LrnRequest& r, int threads, const Values& x, const Values& dy, 
 }
 
 void check(const LrnRequest& r, DeviceKind kind = DeviceKind::kCpu) {
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.within_channel ? " within " : " across ") +
-               std::to_string(r.size) + " beta " + std::to_string(r.beta));
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) +
+               (r.within_channel ? " within " : " across ") + std::to_string(r.size) + " beta " +
+               std::to_string(r.beta));
   Values x = random_values(r.x.shape.count(), 1);
   const Values dy = rounded(random_values(r.x.shape.count(), 2), r.x.dtype);
   for (float& v : x) v *= 4;
@@ -73,16 +74,17 @@ TEST(Lrn, FollowsTheFormulas) {
           }
 }
 
-TEST(Lrn, FollowsTheFormulasInEveryTypeOnADevice) {
-  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
-      for (const bool within : {false, true})
-        for (const int64_t size : {1, 3, 5, 41}) {
-          LrnRequest r;
-          r.x = {{2, 20, 5, 7}, dtype, layout};
-          r.within_channel = within, r.size = size, r.alpha = 0.8f, r.k = 1.5f, r.backward = true;
-          check(r, DeviceKind::kSimulated);
-        }
+TEST(Lrn, FollowsTheFormulasInEveryTypeOnDevices) {
+  for (const DeviceKind kind : devices())
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+        for (const bool within : {false, true})
+          for (const int64_t size : {1, 3, 5, 41}) {
+            LrnRequest r;
+            r.x = {{2, 20, 5, 7}, dtype, layout};
+            r.within_channel = within, r.size = size, r.alpha = 0.8f, r.k = 1.5f, r.backward = true;
+            check(r, kind);
+          }
 }
 
 TEST(Lrn, KeepsPaddingAtZeroWithoutK) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Operands of kernel tests: values in the user's order on one side, memory of a context's device in any layout and float
-// type, with a fence around it, on the other.
+// Operands of kernel tests: values in the user's order on one side, memory of a context's device in any layout and
+// float type, with a fence around it, on the other.
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/rng.h"
 #include "core/tensor.h"
+#include "kernels/devices.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels::testing {
@@ -31,6 +32,13 @@ inline Context context_on(DeviceKind kind, int threads = 2) {
   Context context(threads);
   use_device(context, {kind, 0});
   return context;
+}
+
+/// The devices that tests of kernels run on: the simulated one, and a GPU where there is one.
+inline std::vector<DeviceKind> devices() {
+  std::string why_none;
+  static const bool gpu = !cuda_devices(why_none).empty();
+  return gpu ? std::vector{DeviceKind::kSimulated, DeviceKind::kCuda} : std::vector{DeviceKind::kSimulated};
 }
 
 /// What is left of the values in a type.

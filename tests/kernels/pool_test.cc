@@ -47,9 +47,10 @@ Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
 }
 
 std::string name_of(const PoolRequest& r) {
-  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.dtype) + " " + name_of(r.x.layout) + " " + r.x.shape.str() + " by " +
-         std::to_string(r.kernel_h) + "x" + std::to_string(r.kernel_w) + " stride " + std::to_string(r.stride_h) + "," +
-         std::to_string(r.stride_w) + " pad " + std::to_string(r.pad_h) + "," + std::to_string(r.pad_w);
+  return std::string(r.average ? "average " : "maximum ") + name_of(r.x.dtype) + " " + name_of(r.x.layout) + " " +
+         r.x.shape.str() + " by " + std::to_string(r.kernel_h) + "x" + std::to_string(r.kernel_w) + " stride " +
+         std::to_string(r.stride_h) + "," + std::to_string(r.stride_w) + " pad " + std::to_string(r.pad_h) + "," +
+         std::to_string(r.pad_w);
 }
 
 /// Returns whether the candidate accepted; then both directions were compared, run twice in the same memory.
@@ -66,7 +67,8 @@ bool check(Make make, const PoolRequest& r, int threads, DeviceKind kind = Devic
                dy = rounded(random_values(r.y.shape.count(), 2), r.x.dtype);
   const Reference expected = reference(r, x, dy);
   const Operand x_in(context, r.x, x), dy_in(context, r.y, dy), y(context, r.y), dx(context, r.x);
-  const Fenced saved(context, pool->saved_bytes()), scratch(context, std::max(pool->forward_scratch(), pool->backward_scratch()));
+  const Fenced saved(context, pool->saved_bytes()),
+      scratch(context, std::max(pool->forward_scratch(), pool->backward_scratch()));
   for (int pass = 0; pass < 2; ++pass) {
     pool->forward(context, x_in.data(), y.data(), nullptr, saved.data(), scratch.data());
     pool->backward(context, dy_in.data(), dx.data(), saved.data(), scratch.data());
@@ -122,14 +124,15 @@ TEST(Pool, OursDoesWhatTheDefinitionSays) {
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_own, r, threads));
 }
 
-TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnADevice) {
-  for (PoolRequest r : requests()) {
-    if (r.x.layout == Layout::kBlocked16) r.x.layout = r.y.layout = Layout::kChannelsLast;
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      r.x.dtype = r.y.dtype = dtype;
-      EXPECT_TRUE(check(make_pool_plain, r, 2, DeviceKind::kSimulated));
+TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
+  for (const DeviceKind kind : devices())
+    for (PoolRequest r : requests()) {
+      if (r.x.layout == Layout::kBlocked16) r.x.layout = r.y.layout = Layout::kChannelsLast;
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+        r.x.dtype = r.y.dtype = dtype;
+        EXPECT_TRUE(check(make_pool_plain, r, 2, kind));
+      }
     }
-  }
 }
 
 TEST(Pool, OneDnnDoesWhatTheDefinitionSays) {
@@ -151,7 +154,8 @@ TEST(Pool, TellsPlaces) {
   PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
   r.argmax = true;
   using Case = std::pair<Make, DeviceKind>;
-  for (const auto& [make, kind] : {Case{make_pool_own, DeviceKind::kCpu}, Case{make_pool_plain, DeviceKind::kSimulated}}) {
+  for (const auto& [make, kind] :
+       {Case{make_pool_own, DeviceKind::kCpu}, Case{make_pool_plain, DeviceKind::kSimulated}}) {
     Context context = context_on(kind);
     std::string why;
     const auto pool = make(r, context, why);

@@ -35,17 +35,19 @@ void check_all(Make make) {
       for (const Layout to : kLayouts) check(make, {shape, DType::kF32, from}, {shape, DType::kF32, to});
 }
 
-TEST(Reorder, PlainChangesLayoutsAndTypesOnADevice) {
-  const Layout layouts[] = {Layout::kPlain, Layout::kChannelsLast};
-  const DType types[] = {DType::kF32, DType::kF16, DType::kBF16};
-  for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}})
-    for (const Layout from : layouts)
-      for (const Layout to : layouts)
-        for (const DType from_type : types)
-          for (const DType to_type : types)
-            check(make_reorder_plain, {shape, from_type, from}, {shape, to_type, to}, DeviceKind::kSimulated);
-  check(make_reorder_plain, {{5, 6, 7}, DType::kF32}, {{5, 6, 7}, DType::kBF16}, DeviceKind::kSimulated);
-  check(make_reorder_plain, {{}, DType::kF16}, {{}, DType::kF32}, DeviceKind::kSimulated);
+TEST(Reorder, PlainChangesLayoutsAndTypesOnDevices) {
+  for (const DeviceKind kind : devices()) {
+    const Layout layouts[] = {Layout::kPlain, Layout::kChannelsLast};
+    const DType types[] = {DType::kF32, DType::kF16, DType::kBF16};
+    for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}})
+      for (const Layout from : layouts)
+        for (const Layout to : layouts)
+          for (const DType from_type : types)
+            for (const DType to_type : types)
+              check(make_reorder_plain, {shape, from_type, from}, {shape, to_type, to}, kind);
+    check(make_reorder_plain, {{5, 6, 7}, DType::kF32}, {{5, 6, 7}, DType::kBF16}, kind);
+    check(make_reorder_plain, {{}, DType::kF16}, {{}, DType::kF32}, kind);
+  }
 }
 
 TEST(Reorder, SixteenBitsOnTheCpuAreLeftToPlain) {

@@ -29,8 +29,8 @@ Reference reference(const SoftmaxRequest& r, const Values& x, const Values& dy) 
 }
 
 bool check(Make make, const SoftmaxRequest& r, int threads, DeviceKind kind = DeviceKind::kCpu) {
-  SCOPED_TRACE(std::to_string(r.outer) + " x " + std::to_string(r.classes) + " x " + std::to_string(r.inner) +
-               " " + name_of(r.dtype));
+  SCOPED_TRACE(std::to_string(r.outer) + " x " + std::to_string(r.classes) + " x " + std::to_string(r.inner) + " " +
+               name_of(r.dtype));
   Context context = context_on(kind, threads);
   std::string why;
   const auto softmax = make(r, context, why);
@@ -63,12 +63,14 @@ TEST(Softmax, OursFollowsTheDefinition) {
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_own, r, threads));
 }
 
-TEST(Softmax, PlainFollowsTheDefinitionInEveryTypeOnADevice) {
-  for (SoftmaxRequest r : kRequests)
-    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
-      r.dtype = dtype;
-      EXPECT_TRUE(check(make_softmax_plain, r, 2, DeviceKind::kSimulated));
-    }
+TEST(Softmax, FollowsTheDefinitionInEveryTypeOnDevices) {
+  for (const DeviceKind kind : devices())
+    for (SoftmaxRequest r : kRequests)
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+        r.dtype = dtype;
+        EXPECT_TRUE(check(make_softmax_plain, r, 2, kind));
+        EXPECT_EQ(check(make_softmax_cudnn, r, 2, kind), kind == DeviceKind::kCuda);
+      }
 }
 
 TEST(Softmax, OneDnnFollowsTheDefinition) {
@@ -79,7 +81,8 @@ TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
   Context context(1);
   std::string why;
   using Case = std::pair<Make, int64_t>;
-  for (const auto& [make, inner] : {Case{make_softmax_own, 1}, Case{make_softmax_own, 2}, Case{make_softmax_plain, 2}}) {
+  for (const auto& [make, inner] :
+       {Case{make_softmax_own, 1}, Case{make_softmax_own, 2}, Case{make_softmax_plain, 2}}) {
     const auto softmax = make({1, 3, inner}, context, why);
     Values y(size_t(3 * inner));
     const Values with_nan(y.size(), NAN);
