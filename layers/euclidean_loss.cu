@@ -2,16 +2,18 @@
 // dx0 = dy (x0 - x1) / N and dx1 = -dx0: both bottoms learn.
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
 
+template <typename T>
 struct SquaredDifference {
-  const float *a, *b;
+  const T* a;
+  const float* b;
   int64_t width;  ///< elements of one sample
   CORTADO_HD float operator()(int64_t sample, int64_t i) const {
     const float difference = a[sample * width + i] - b[sample * width + i];
@@ -25,13 +27,20 @@ struct Scaled {
   CORTADO_HD float operator()(int64_t, int64_t i) const { return scale * x[i]; }
 };
 
+template <typename T, typename D>
 struct Backward {
-  const float *a, *b;
+  const T* a;
+  D* dx;
+  const float* b;
   const float* dy;  ///< one value
-  float* dx;
   float scale;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[0] * scale * (a[i] - b[i]); }
 };
+
+template <typename T>
+using BackwardOfFirst = Backward<T, T>;
+template <typename T>
+using BackwardOfSecond = Backward<T, float>;
 
 class EuclideanLossLayer : public Layer {
  public:
@@ -45,6 +54,8 @@ class EuclideanLossLayer : public Layer {
     return {.y = {Shape()}, .w = {}};
   }
 
+  TypeRule types() const override { return TypeRule::kReads; }
+
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x = {true, true};
@@ -56,18 +67,16 @@ class EuclideanLossLayer : public Layer {
     const Shape& shape = io.x[0].shape();
     const int64_t samples = shape[0];
     float* sums = static_cast<float*>(io.scratch);
-    reduce_rows(context, samples, shape.count(1), SquaredDifference{io.x[0].f32(), io.x[1].f32(), shape.count(1)},
-                sums);
+    const auto sum = [&](const auto& term) { reduce_rows(context, samples, shape.count(1), term, sums); };
+    with_functor<SquaredDifference>(sum, io.x[0], io.x[1].f32(), shape.count(1));
     reduce_rows(context, 1, samples, Scaled{sums, samples > 0 ? 0.5f / float(samples) : 0}, io.y[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
-    const float sign[] = {1, -1};
-    for (size_t k = 0; k < 2; ++k) {
-      if (!io.dx[k]) continue;
-      const float scale = sign[k] / float(io.x[0].shape()[0]);
-      for_each(context, io.x[0].count(), Backward{io.x[0].f32(), io.x[1].f32(), io.dy[0].f32(), io.dx[k].f32(), scale});
-    }
+    const float scale = 1 / float(io.x[0].shape()[0]);
+    const float *b = io.x[1].f32(), *dy = io.dy[0].f32();
+    if (io.dx[0]) for_each_typed<BackwardOfFirst>(context, io.x[0], io.dx[0], b, dy, scale);
+    if (io.dx[1]) for_each_typed<BackwardOfSecond>(context, io.x[0], io.dx[1].f32(), b, dy, -scale);
   }
 
   bool is_loss() const override { return true; }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/context.h"
-#include "core/shape.h"
+#include "core/tensor.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {
@@ -15,11 +15,11 @@ namespace cortado {
 /// other or the shape does not suit it. Layers call it in infer() for each weight ("convolution_param.weight_filler").
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
-/// Writes shape.count() floats in row-major order: a pure function of (filler, shape, key), whatever context.threads
-/// is. Throws what check_filler() throws, with paths below the filler's own message ("type").
-void fill(Context& context, const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
+/// Writes a plain tensor of any floating-point type, where the context computes: a pure function of (filler, shape, key),
+/// whatever context.threads is. Throws what check_filler() throws, with paths below the filler's own message ("type").
+void fill(Context& context, const caffe::FillerParameter& filler, uint64_t key, const Tensor& y);
 
-/// The same on one thread.
-void fill(const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
+/// The same for shape.count() floats in the host's memory, on as many threads as the context has.
+void fill(Context& context, const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
 
 }  // namespace cortado

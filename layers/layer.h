@@ -169,6 +169,13 @@ class Layer {
     (void)io;
   }
 
+  /// On devices forward() does not look at values: what is no good, like a label that is no class, makes y NaN. Called then,
+  /// throws the Error that forward() throws on the CPU if `io` is to blame. May wait for the device.
+  virtual void explain(Context& context, const Operands& io) {
+    (void)context;
+    (void)io;
+  }
+
   /// Writes y[0] once more, the very bits of the latest forward(), from x, w and saved, and changes nothing else: no
   /// statistics, no position. Called between forward and backward, where LayerNeeds::can_rebuild_y.
   virtual void rebuild(Context& context, const Operands& io) { forward(context, io); }

@@ -29,7 +29,7 @@ class LinearWeights {
   const float* bias(const Operands& io) const;  ///< null where there is none
 
  private:
-  void fold_into(float* w, float* bias, const Operands& io) const;
+  void fold_into(Context& context, std::vector<float>& w, const Operands& io) const;
 
   std::vector<ChannelAffine> folded_;
   kernels::WeightFormat stored_, kernel_;

@@ -1,216 +1,284 @@
-// SoftmaxWithLoss: p = softmax(x), loss = -sum of log(max(p[label], FLT_MIN)) / normalizer.
+// SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t) dy /
+// normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
+// label_smoothing e makes (1 - e) t + e / classes.
 //
 // The floor under p makes a dead net say exactly 87.3365. The normalizer is all labels (FULL), those not ignored
-// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. dx = (p - onehot(label)) * dy / normalizer,
-// 0 where ignored. Labels are looked at in every forward pass: one that is no class ends it with an error, where
-// Caffe reads other memory. A second top is p; unlike in Caffe a gradient that arrives there flows on.
+// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. Hard labels are looked at in every forward pass:
+// on the CPU one that is no class ends it with an error, where Caffe reads other memory; on devices the loss becomes NaN,
+// which explain() explains. A second top is p; unlike in Caffe a gradient that arrives there flows on.
 
 #include <cfloat>
 #include <cmath>
 
+#include "core/device_memory.h"
 #include "core/error.h"
-#include "core/for_each.h"
 #include "kernels/softmax.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/typed.h"
 #include "layers/words.h"
 
 namespace cortado {
 
 namespace {
 
-/// Labels, one for each of outer x inner, and the predictions outer x classes x inner that they judge.
-struct Labels {
+/// What the predictions, outer x classes x inner, should be. Row r is one of outer x inner.
+struct Targets {
   const float* values;
   int64_t classes, inner;
+  bool soft;  ///< a value for each prediction, else a class for each row
   bool ignores;
-  int ignored;
+  float ignored;
+  float kept, spread;  ///< 1 - e, and e / classes
 
-  CORTADO_HD bool counts(int64_t r) const { return !(ignores && values[r] == float(ignored)); }
-  CORTADO_HD int64_t at(int64_t r) const { return (r / inner * classes + int64_t(values[r])) * inner + r % inner; }
+  CORTADO_HD int64_t at(int64_t r, int64_t c) const { return (r / inner * classes + c) * inner + r % inner; }
+  CORTADO_HD bool counts(int64_t r) const { return soft || !(ignores && values[r] == ignored); }
   CORTADO_HD bool valid(int64_t r) const {
+    if (soft) return true;
     const float v = values[r];
     return v >= 0 && v < float(classes) && v == floorf(v);
   }
-};
-
-struct LossTerm {
-  Labels labels;
-  const float* p;
-  CORTADO_HD float operator()(int64_t row, int64_t i) const {
-    const int64_t r = row * labels.inner + i;
-    if (!labels.counts(r)) return 0;
-    if (!labels.valid(r)) return NAN;
-    const float likelihood = p[labels.at(r)];
-    return -logf(likelihood < FLT_MIN ? FLT_MIN : likelihood);
+  /// t of row r and class c, which is element i.
+  CORTADO_HD float of(int64_t r, int64_t c, int64_t i) const {
+    return kept * (soft ? values[i] : values[r] == float(c) ? 1 : 0) + spread;
   }
 };
 
-struct CountTerm {
-  Labels labels;
-  CORTADO_HD float operator()(int64_t row, int64_t i) const { return labels.counts(row * labels.inner + i) ? 1 : 0; }
-};
+CORTADO_HD inline float log_loss(float p) { return -logf(p < FLT_MIN ? FLT_MIN : p); }
 
-struct Itself {
-  const float* values;
-  CORTADO_HD float operator()(int64_t, int64_t i) const { return values[i]; }
-};
-
-/// Turns the sum into the loss, and the count of labels into the normalizer, unless that is fixed.
-struct Normalize {
-  float* loss;
-  float* normalizer;
-  float fixed;  ///< 0: the count
-  CORTADO_HD void operator()(int64_t) const {
-    const float wanted = fixed > 0 ? fixed : *normalizer;
-    *normalizer = wanted > 1 ? wanted : 1;
-    *loss /= *normalizer;
-  }
-};
-
-struct ScaleP {
+/// A row's share of the loss, and its sum of t; both 0 where it is ignored.
+struct JudgeRow {
+  Targets targets;
   const float* p;
-  const float *dy, *normalizer;
-  float* dx;
-  bool add;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float v = p[i] * (dy[0] / normalizer[0]);
-    dx[i] = add ? dx[i] + v : v;
-  }
-};
-
-/// What differs at the label: -1 there, and where labels are ignored p's share is taken back in every class.
-struct AtLabel {
-  Labels labels;
-  const float* p;
-  const float *dy, *normalizer;
-  float* dx;
+  float *losses, *weights;
   CORTADO_HD void operator()(int64_t r) const {
-    const float scale = dy[0] / normalizer[0];
-    if (labels.counts(r)) {
-      dx[labels.at(r)] -= scale;
-      return;
+    const bool counts = targets.counts(r);
+    weights[r] = counts ? 1 : 0;
+    losses[r] = !counts ? 0 : targets.valid(r) ? loss_of(r) : NAN;
+  }
+  CORTADO_HD float loss_of(int64_t r) const {
+    if (!targets.soft && targets.spread == 0) return log_loss(p[targets.at(r, int64_t(targets.values[r]))]);
+    float loss = 0, weight = 0;
+    for (int64_t c = 0; c < targets.classes; ++c) {
+      const int64_t i = targets.at(r, c);
+      const float t = targets.of(r, c, i);
+      loss += t * log_loss(p[i]);
+      weight += t;
     }
-    const int64_t first = r / labels.inner * labels.classes * labels.inner + r % labels.inner;
-    for (int64_t c = 0; c < labels.classes; ++c) dx[first + c * labels.inner] -= p[first + c * labels.inner] * scale;
+    weights[r] = weight;
+    return loss;
+  }
+};
+
+/// The whole of forward for a row: p, and what there is to say of it.
+template <typename T>
+struct SoftmaxAndJudge {
+  const T* x;
+  float* p;
+  JudgeRow judge;
+  CORTADO_HD void operator()(int64_t r) const {
+    const int64_t first = judge.targets.at(r, 0), classes = judge.targets.classes, step = judge.targets.inner;
+    float largest = x[first], sum = 0;
+    for (int64_t c = 1; c < classes; ++c) largest = fmaxf(largest, x[first + c * step]);
+    for (int64_t c = 0; c < classes; ++c) sum += p[first + c * step] = expf(x[first + c * step] - largest);
+    for (int64_t c = 0; c < classes; ++c) p[first + c * step] /= sum;
+    judge(r);
+  }
+};
+
+/// Of row 0, the losses; of row 1, one for each that counts.
+struct SumTerm {
+  const float *losses, *weights;
+  CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : weights[r] != 0 ? 1 : 0; }
+};
+
+/// `fixed` is the normalizer, or 0: as many as count.
+struct Normalize {
+  const float* sums;
+  float *loss, *normalizer;
+  float fixed;
+  CORTADO_HD void operator()(int64_t) const {
+    const float wanted = fixed > 0 ? fixed : sums[1];
+    *normalizer = wanted > 1 ? wanted : 1;
+    *loss = sums[0] / *normalizer;
+  }
+};
+
+/// sum of p dp over the classes, for each row: what a gradient of p needs.
+struct GradientOfP {
+  Targets targets;
+  const float *p, *dp;
+  float* sums;
+  CORTADO_HD void operator()(int64_t r) const {
+    float sum = 0;
+    for (int64_t c = 0; c < targets.classes; ++c) sum += p[targets.at(r, c)] * dp[targets.at(r, c)];
+    sums[r] = sum;
+  }
+};
+
+template <typename T>
+struct Backward {
+  T* dx;
+  Targets targets;
+  const float *p, *weights, *normalizer;
+  const float* dy;         ///< of the loss; null: none
+  const float *dp, *sums;  ///< of p; null: none
+  CORTADO_HD void operator()(int64_t i) const {
+    const int64_t o = i / (targets.classes * targets.inner), rest = i - o * targets.classes * targets.inner;
+    const int64_t c = targets.inner == 1 ? rest : rest / targets.inner, r = o * targets.inner + rest - c * targets.inner;
+    float gradient = 0;
+    if (dy && targets.counts(r)) gradient = (p[i] * weights[r] - targets.of(r, c, i)) * (dy[0] / normalizer[0]);
+    if (dp) gradient += p[i] * (dp[i] - sums[r]);
+    dx[i] = gradient;
   }
 };
 
 class SoftmaxWithLossLayer : public Layer {
  public:
-  explicit SoftmaxWithLossLayer(const LayerOptions& options)
-      : axis_option_(options.config.softmax_param().axis()),
-        loss_(options.config.loss_param()),
-        mode_(loss_.normalization()),
-        shows_p_(options.config.top_size() > 1) {
-    if (!loss_.has_normalization() && loss_.has_normalize())
-      mode_ = loss_.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
-    if (loss_.label_smoothing() != 0)
-      throw FieldError("loss_param.label_smoothing", "label smoothing is not available yet",
-                       "leave it out, or set it to 0");
-  }
+  explicit SoftmaxWithLossLayer(const LayerOptions& options);
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    axis_ = axis_of(x[0], axis_option_, "softmax_param.axis");
-    outer_ = x[0].count(0, axis_), classes_ = x[0][axis_], inner_ = x[0].count(axis_ + 1);
-    if (x[1].count() != outer_ * inner_)
-      throw FieldError(
-          "bottom[1]",
-          "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " +
-              std::to_string(outer_ * inner_) + " predictions (" + x[0].str() + ")",
-          "one label for each place of bottom[0] outside axis " + std::to_string(axis_) + ", which holds the classes");
-    return {.y = shows_p_ ? std::vector<Shape>{Shape(), x[0]} : std::vector<Shape>{Shape()}, .w = {}};
-  }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
-    softmax_ = kernels::plan_softmax({outer_, classes_, inner_, request.backward}, context);
-    const int64_t row_sums = outer_ * int64_t(sizeof(float));
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
-    needs.backward_reads_y = {false};
-    needs.saved = {int64_t(sizeof(float))};
-    if (shows_p_)
-      needs.backward_reads_y.push_back(true);
-    else
-      needs.saved.push_back(request.x[0].bytes());
-    needs.forward_scratch = std::max(softmax_->forward_scratch(), row_sums);
-    needs.backward_scratch = softmax_->backward_scratch();
-    needs.algorithm = softmax_->name();
-    return needs;
-  }
-
-  void forward(Context& context, const Operands& io) override {
-    const Labels labels = labels_of(io);
-    if (context.device.is_cpu()) check(labels);
-    softmax_->forward(context, io.x[0].f32(), p(io), io.scratch);
-    float *sums = static_cast<float*>(io.scratch), *loss = io.y[0].f32();
-    reduce_rows(context, outer_, inner_, LossTerm{labels, p(io)}, sums);
-    reduce_rows(context, 1, outer_, Itself{sums}, loss);
-    reduce_rows(context, outer_, inner_, CountTerm{labels}, sums);
-    reduce_rows(context, 1, outer_, Itself{sums}, normalizer(io));
-    for_each(context, 1, Normalize{loss, normalizer(io), fixed_normalizer()});
-  }
-
-  void backward(Context& context, const Operands& io) override {
-    if (!io.dx[0]) return;
-    const float* dy = io.dy[0].f32();
-    float* dx = io.dx[0].f32();
-    const bool through_p = shows_p_ && io.dy[1];
-    if (through_p) softmax_->backward(context, p(io), io.dy[1].f32(), dx, io.scratch);
-    if (!dy) return;
-    for_each(context, io.x[0].count(), ScaleP{p(io), dy, normalizer(io), dx, through_p});
-    for_each(context, outer_ * inner_, AtLabel{labels_of(io), p(io), dy, normalizer(io), dx});
-  }
-
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  TypeRule types() const override { return TypeRule::kReads; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+  void explain(Context& context, const Operands& io) override;
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 
  private:
+  int64_t rows() const { return outer_ * inner_; }
   float* p(const Operands& io) const { return shows_p_ ? io.y[1].f32() : static_cast<float*>(io.saved[1]); }
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
-
-  Labels labels_of(const Operands& io) const {
-    return {io.x[1].f32(), classes_, inner_, loss_.has_ignore_label(), loss_.ignore_label()};
-  }
-
-  /// 0 where labels are counted.
-  float fixed_normalizer() const {
-    switch (mode_) {
-      case caffe::LossParameter::FULL:
-        return float(outer_ * inner_);
-      case caffe::LossParameter::BATCH_SIZE:
-        return float(outer_);
-      case caffe::LossParameter::NONE:
-        return 1;
-      case caffe::LossParameter::PRE_FIXED:
-        return loss_.pre_fixed_normalizer();
-      default:
-        return 0;
-    }
-  }
-
-  void check(const Labels& labels) const {
-    for (int64_t r = 0; r < outer_ * inner_; ++r) {
-      if (!labels.counts(r) || labels.valid(r)) continue;
-      const std::string place = inner_ == 1 ? "" : ", place " + std::to_string(r % inner_);
-      throw Error(ExitCode::kData,
-                  "label " + text_of(labels.values[r]) + " of item " + std::to_string(r / inner_) + place +
-                      " is not one of the " + std::to_string(classes_) + " classes",
-                  "labels are whole numbers from 0 to " + std::to_string(classes_ - 1) +
-                      "; the number of classes is the num_output of the layer before, and loss_param.ignore_label "
-                      "skips a label");
-    }
-  }
+  static float* weights(const Operands& io) { return normalizer(io) + 1; }
+  Targets targets_of(const float* values) const;
+  float fixed_normalizer() const;
+  void check(const Targets& targets) const;
 
   int64_t axis_option_;
   const caffe::LossParameter& loss_;
   caffe::LossParameter::NormalizationMode mode_;
   bool shows_p_;  ///< there is a second top
+  bool soft_ = false;
   int axis_ = 0;
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
-  std::unique_ptr<kernels::Softmax> softmax_;
+  std::unique_ptr<kernels::Softmax> softmax_;  ///< where p is made apart: for 32-bit floats on the CPU
 };
+
+SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& options)
+    : axis_option_(options.config.softmax_param().axis()),
+      loss_(options.config.loss_param()),
+      mode_(loss_.normalization()),
+      shows_p_(options.config.top_size() > 1) {
+  if (!loss_.has_normalization() && loss_.has_normalize())
+    mode_ = loss_.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
+  if (!(loss_.label_smoothing() >= 0 && loss_.label_smoothing() < 1))
+    throw FieldError("loss_param.label_smoothing",
+                     "it is " + text_of(loss_.label_smoothing()) + ", but must lie in [0, 1)",
+                     "it is the share of each label that all classes get alike");
+}
+
+LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
+  axis_ = axis_of(x[0], axis_option_, "softmax_param.axis");
+  outer_ = x[0].count(0, axis_), classes_ = x[0][axis_], inner_ = x[0].count(axis_ + 1);
+  soft_ = classes_ != 1 && x[1].count() == x[0].count();
+  if (!soft_ && x[1].count() != rows())
+    throw FieldError(
+        "bottom[1]",
+        "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " + std::to_string(rows()) +
+            " predictions (" + x[0].str() + ")",
+        "one label for each place of bottom[0] outside axis " + std::to_string(axis_) +
+            ", which holds the classes, or one for each value of bottom[0]");
+  return {.y = shows_p_ ? std::vector<Shape>{Shape(), x[0]} : std::vector<Shape>{Shape()}, .w = {}};
+}
+
+LayerNeeds SoftmaxWithLossLayer::prepare(const PrepareRequest& request, Context& context) {
+  const int64_t row_bytes = rows() * int64_t(sizeof(float));
+  LayerNeeds needs;
+  needs.backward_reads_x = {false, true};
+  needs.backward_reads_y = {false};
+  needs.saved = {int64_t(sizeof(float)) + row_bytes};
+  if (shows_p_)
+    needs.backward_reads_y.push_back(true);
+  else
+    needs.saved.push_back(request.x[0].shape.count() * int64_t(sizeof(float)));
+  needs.forward_scratch = row_bytes + 2 * int64_t(sizeof(float));
+  needs.backward_scratch = shows_p_ ? row_bytes : 0;
+  softmax_.reset();
+  needs.algorithm = "own";
+  if (!context.device.is_cpu() || request.x[0].dtype != DType::kF32) return needs;
+  softmax_ = kernels::plan_softmax({outer_, classes_, inner_}, context);
+  needs.forward_scratch = std::max(softmax_->forward_scratch(), needs.forward_scratch);
+  needs.algorithm = softmax_->name();
+  return needs;
+}
+
+void SoftmaxWithLossLayer::forward(Context& context, const Operands& io) {
+  const Targets targets = targets_of(io.x[1].f32());
+  float *losses = static_cast<float*>(io.scratch), *sums = losses + rows();
+  const JudgeRow judge{targets, p(io), losses, weights(io)};
+  if (context.device.is_cpu()) check(targets);
+  if (softmax_) {
+    softmax_->forward(context, io.x[0].data, p(io), io.scratch);
+    for_each(context, rows(), judge);
+  } else {
+    with_functor<SoftmaxAndJudge>([&](const auto& both) { for_each(context, rows(), both); }, io.x[0], p(io), judge);
+  }
+  reduce_rows(context, 2, rows(), SumTerm{losses, weights(io)}, sums);
+  for_each(context, 1, Normalize{sums, io.y[0].f32(), normalizer(io), fixed_normalizer()});
+}
+
+void SoftmaxWithLossLayer::backward(Context& context, const Operands& io) {
+  if (!io.dx[0]) return;
+  const Targets targets = targets_of(io.x[1].f32());
+  const float* dp = shows_p_ ? io.dy[1].f32() : nullptr;
+  float* sums = static_cast<float*>(io.scratch);
+  if (dp) for_each(context, rows(), GradientOfP{targets, p(io), dp, sums});
+  for_each_typed<Backward>(context, io.dx[0], targets, p(io), weights(io), normalizer(io), io.dy[0].f32(), dp, sums);
+}
+
+void SoftmaxWithLossLayer::explain(Context& context, const Operands& io) {
+  std::vector<float> values(size_t(io.x[1].count()));
+  copy_to_host(context, values.data(), io.x[1].data, values.size() * sizeof(float));
+  check(targets_of(values.data()));
+}
+
+Targets SoftmaxWithLossLayer::targets_of(const float* values) const {
+  const float e = loss_.label_smoothing();
+  return {values, classes_, inner_, soft_, loss_.has_ignore_label(), float(loss_.ignore_label()), 1 - e,
+          e / float(classes_)};
+}
+
+/// 0 where labels are counted.
+float SoftmaxWithLossLayer::fixed_normalizer() const {
+  switch (mode_) {
+    case caffe::LossParameter::FULL:
+      return float(rows());
+    case caffe::LossParameter::BATCH_SIZE:
+      return float(outer_);
+    case caffe::LossParameter::NONE:
+      return 1;
+    case caffe::LossParameter::PRE_FIXED:
+      return loss_.pre_fixed_normalizer();
+    default:
+      return soft_ ? float(rows()) : 0;
+  }
+}
+
+/// Throws Error(kData) at the first label that is no class.
+void SoftmaxWithLossLayer::check(const Targets& targets) const {
+  for (int64_t r = 0; r < rows() && !soft_; ++r) {
+    if (!targets.counts(r) || targets.valid(r)) continue;
+    const std::string place = inner_ == 1 ? "" : ", place " + std::to_string(r % inner_);
+    throw Error(ExitCode::kData,
+                "label " + text_of(targets.values[r]) + " of item " + std::to_string(r / inner_) + place +
+                    " is not one of the " + std::to_string(classes_) + " classes",
+                "labels are whole numbers from 0 to " + std::to_string(classes_ - 1) +
+                    "; the number of classes is the num_output of the layer before, and loss_param.ignore_label "
+                    "skips a label");
+  }
+}
 
 const RegisterLayer registered({
     .name = "SoftmaxWithLoss",

@@ -52,8 +52,10 @@ std::string Net::first_not_finite() const {
     if (const auto position = node.layer->position()) step.layer->seek(*position - uint64_t(step.io.y[0].shape()[0]));
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
-      if (!all_finite(values_of(context_, step.io.y[i])))
+      if (!all_finite(values_of(context_, step.io.y[i]))) {
+        step.layer->explain(context_, step.io);
         return label(node) + "top '" + plan_.graph.values[size_t(node.y[i])].name + "'";
+      }
   }
   return {};
 }

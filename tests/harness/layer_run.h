@@ -59,6 +59,7 @@ class LayerRun {
 
   void forward();
   void backward(const Arrays& dy);
+  void explain() { made_.layer->explain(context_, io_); }
 
   Layer& layer() { return *made_.layer; }
   const MadeLayer& made() const { return made_; }

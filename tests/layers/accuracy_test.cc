@@ -9,9 +9,15 @@ namespace cortado::harness {
 namespace {
 
 Arrays accuracy(const std::string& options, const Array& scores, const Array& labels, const std::string& tops = "") {
-  LayerRun run("type: 'Accuracy' " + tops + " accuracy_param { " + options + " }", {scores, labels},
-               {.backward = false});
+  const std::string layer = "type: 'Accuracy' " + tops + " accuracy_param { " + options + " }";
+  LayerRun run(layer, {scores, labels}, {.backward = false});
   run.forward();
+  for (const Device& device : tested_devices())
+    for (const DType dtype : {DType::kF32, DType::kF16}) {
+      LayerRun other(layer, {scores, labels}, {.dtype = dtype, .device = device, .backward = false});
+      other.forward();
+      for (size_t i = 0; i < run.y().size(); ++i) EXPECT_TRUE(same_bits(other.y()[i], run.y()[i])) << device.str();
+    }
   return run.y();
 }
 
@@ -73,6 +79,15 @@ TEST(Accuracy, RefusesLabelsThatAreNoClass) {
       EXPECT_NE(error.mistakes()[0].message.find("at index 2 is not one of the 3 classes"), std::string::npos)
           << error.what();
     }
+  }
+}
+
+TEST(Accuracy, OnDevicesALabelThatIsNoClassMakesItNan) {
+  for (const Device& device : tested_devices()) {
+    LayerRun run("type: 'Accuracy'", {kScores, Array({4}, {0, 1, 3, 0})}, {.device = device, .backward = false});
+    run.forward();
+    EXPECT_TRUE(std::isnan(run.y()[0][0]));
+    EXPECT_THROW(run.explain(), Error);
   }
 }
 

@@ -124,16 +124,20 @@ TEST(BatchNorm, LeavesOtherFollowersAlone) {
 
 TEST(BatchNorm, KeepsARunningAverageAsCaffeDoes) {
   const Array x = random({3, 2, 2, 5}, 1, -1, 3);
-  LayerRun run("type: 'BatchNorm' batch_norm_param { moving_average_fraction: 0.5 }", {x}, {},
-               {Array({2}, 0.0), Array({2}, 0.0), Array({1}, 0.0)});
-  run.forward();
-  run.forward();
   const auto [mean, variance] = statistics(x);
-  for (size_t c = 0; c < 2; ++c) {
-    EXPECT_NEAR(run.stored_w(0)[c], 1.5 * mean[c], 1e-5);
-    EXPECT_NEAR(run.stored_w(1)[c], 1.5 * variance[c] * 30 / 29, 1e-5);
+  std::vector<Device> devices = tested_devices();
+  devices.push_back({});
+  for (const Device& device : devices) {
+    LayerRun run("type: 'BatchNorm' batch_norm_param { moving_average_fraction: 0.5 }", {x}, {.device = device},
+                 {Array({2}, 0.0), Array({2}, 0.0), Array({1}, 0.0)});
+    run.forward();
+    run.forward();
+    for (size_t c = 0; c < 2; ++c) {
+      EXPECT_NEAR(run.stored_w(0)[c], 1.5 * mean[c], 1e-5);
+      EXPECT_NEAR(run.stored_w(1)[c], 1.5 * variance[c] * 30 / 29, 1e-5);
+    }
+    EXPECT_EQ(run.stored_w(2)[0], 1.5);
   }
-  EXPECT_EQ(run.stored_w(2)[0], 1.5);
 }
 
 TEST(BatchNorm, TheVarianceOfOneValueIsNotCorrected) {

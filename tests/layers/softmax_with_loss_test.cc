@@ -15,12 +15,14 @@ struct Rule {
   By by = By::kCounted;
   double ignored = -1e9;
   int axis = 1;
+  double smoothing = 0;
 };
 
 /// The loss and the probabilities from their definitions.
 Arrays loss_of(const Arrays& x, const Rule& rule) {
   const Shape& s = x[0].shape;
   const int64_t outer = s.count(0, rule.axis), classes = s[rule.axis], inner = s.count(rule.axis + 1);
+  const bool soft = x[1].size() == x[0].size();
   Array p(s);
   double loss = 0, counted = 0;
   for (int64_t r = 0; r < outer * inner; ++r) {
@@ -28,10 +30,13 @@ Arrays loss_of(const Arrays& x, const Rule& rule) {
     double sum = 0;
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
     for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
-    const double label = x[1][size_t(r)];
-    if (label == rule.ignored) continue;
+    if (!soft && x[1][size_t(r)] == rule.ignored) continue;
     counted += 1;
-    loss -= std::log(std::max(p[at(int64_t(label))], double(FLT_MIN)));
+    for (int64_t c = 0; c < classes; ++c) {
+      const double label = soft ? x[1][at(c)] : double(x[1][size_t(r)] == double(c));
+      const double t = (1 - rule.smoothing) * label + rule.smoothing / double(classes);
+      loss -= t * std::log(std::max(p[at(c)], double(FLT_MIN)));
+    }
   }
   const double by = rule.by == By::kAll       ? double(outer * inner)
                     : rule.by == By::kCounted ? counted
@@ -78,6 +83,37 @@ TEST(SoftmaxWithLoss, ShowsTheProbabilities) {
   check_layer(loss_case("loss_param { ignore_label: 1 }", {2, 5, 3, 4}, {2, 3, 4}, {By::kCounted, 1}, true));
 }
 
+TEST(SoftmaxWithLoss, SpreadsAShareOfEachLabel) {
+  check_layer(loss_case("loss_param { label_smoothing: 0.1 }", {6, 10}, {6}, {.smoothing = 0.1}));
+  check_layer(loss_case("loss_param { label_smoothing: 0.3 ignore_label: 2 }", {2, 5, 3, 4}, {2, 3, 4},
+                        {.ignored = 2, .smoothing = 0.3}, true));
+}
+
+TEST(SoftmaxWithLoss, TakesSoftLabels) {
+  const auto soft = [](const std::string& options, const Shape& shape, const Rule& rule, double sum) {
+    LayerCase layer_case = loss_case(options, shape, shape, rule);
+    layer_case.x[1] = random(shape, 3, 0, 2 * sum / double(shape[rule.axis]));
+    check_layer(layer_case);
+  };
+  soft("", {6, 10}, {}, 1);
+  soft("loss_param { normalization: FULL }", {2, 5, 3, 4}, {By::kAll}, 2);
+  soft("loss_param { label_smoothing: 0.2 ignore_label: 0 }", {2, 5, 3, 4}, {.smoothing = 0.2}, 1);
+}
+
+TEST(SoftmaxWithLoss, SoftLabelsThatAreHardGiveTheSame) {
+  const Shape shape = {4, 3};
+  const Array x = random(shape, 1), hard({4}, {2, 0, 1, 1});
+  Array soft(shape);
+  for (size_t i = 0; i < 4; ++i) soft[i * 3 + size_t(hard[i])] = 1;
+  LayerRun one("type: 'SoftmaxWithLoss'", {x, hard}), other("type: 'SoftmaxWithLoss'", {x, soft});
+  one.forward();
+  other.forward();
+  expect_near(other.y()[0], one.y()[0], 1e-6, "loss");
+  one.backward({Array(Shape(), 1.0)});
+  other.backward({Array(Shape(), 1.0)});
+  expect_near(other.dx(0), one.dx(0), 1e-6, "dx");
+}
+
 TEST(SoftmaxWithLoss, IsZeroWhenEveryLabelIsIgnored) {
   LayerCase layer_case = loss_case("loss_param { ignore_label: 255 }", {3, 4}, {3}, {By::kCounted, 255});
   layer_case.x[1] = Array({3}, 255.0);
@@ -110,13 +146,32 @@ TEST(SoftmaxWithLoss, NamesALabelThatIsNoClass) {
   EXPECT_EQ(message({3, 10}, Array({3}, {-1, 9, 0})), "no error");
 }
 
+TEST(SoftmaxWithLoss, OnDevicesALabelThatIsNoClassMakesItNan) {
+  for (const Device& device : tested_devices()) {
+    LayerRun run("type: 'SoftmaxWithLoss'", {Array({3, 10}), Array({3}, {0, 9, 10})}, {.device = device});
+    run.forward();
+    EXPECT_TRUE(std::isnan(run.y()[0][0]));
+    try {
+      run.explain();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kData);
+      EXPECT_NE(std::string(error.what()).find("label 10 of item 2"), std::string::npos) << error.what();
+    }
+    LayerRun good("type: 'SoftmaxWithLoss'", {Array({1, 2}, {NAN, 0}), Array({1}, {1})}, {.device = device});
+    good.forward();
+    EXPECT_TRUE(std::isnan(good.y()[0][0]));
+    EXPECT_NO_THROW(good.explain()) << "the label is not to blame";
+  }
+}
+
 TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
-  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 10}}, "bottom[1]",
-                     "there are 40 labels (4x10) for 4 predictions (4x10)");
+  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 9}}, "bottom[1]",
+                     "there are 36 labels (4x9) for 4 predictions (4x10)");
   expect_field_error("type: 'SoftmaxWithLoss' softmax_param { axis: 5 }", {{4, 10}, {4}}, "softmax_param.axis",
                      "does not exist");
-  expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4}},
-                     "loss_param.label_smoothing", "not available");
+  expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }", {{4, 10}, {4}},
+                     "loss_param.label_smoothing", "must lie in [0, 1)");
 }
 
 }  // namespace

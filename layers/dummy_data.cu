@@ -29,6 +29,8 @@ class DummyDataLayer : public Layer {
     return shapes;
   }
 
+  TypeRule types() const override { return TypeRule::kMakes; }
+
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     return {};
@@ -36,10 +38,7 @@ class DummyDataLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     const uint64_t key = mix_key(mix_key(context.seed, layer_seed_), context.pass);
-    for (int i = 0; i < tops_; ++i) {
-      const Tensor& y = io.y[size_t(i)];
-      fill(context, filler(i), y.shape(), mix_key(key, uint64_t(i)), y.f32());
-    }
+    for (int i = 0; i < tops_; ++i) fill(context, filler(i), mix_key(key, uint64_t(i)), io.y[size_t(i)]);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
