@@ -13,28 +13,8 @@ namespace {
 
 constexpr uint64_t kAugmentKey = 0x4155474Dull;  // keeps these draws apart from others made with the same seed
 
-/// What is drawn for one sample.
-struct Draw {
-  int top = 0, left = 0;
-  bool mirror = false;
-};
-
 /// A word to [0, n): the bias is below n / 2^32.
 int scaled(uint32_t word, int n) { return int(uint64_t(word) * uint64_t(n) >> 32); }
-
-Draw draw_for(const TransformPlan& plan, const Sample& sample, OutputSize size, uint64_t seed, uint64_t epoch,
-              uint64_t index) {
-  const int spare_h = sample.height - size.height, spare_w = sample.width - size.width;
-  Draw draw{spare_h / 2, spare_w / 2, false};
-  if (!plan.mirror && !plan.random_crop) return draw;
-  const Philox::Words words = Philox(mix_key(seed, kAugmentKey))(epoch, index);
-  draw.mirror = plan.mirror && words.v[0] >> 31 != 0;
-  if (plan.random_crop) {
-    draw.top = scaled(words.v[1], spare_h + 1);
-    draw.left = scaled(words.v[2], spare_w + 1);
-  }
-  return draw;
-}
 
 /// One row of one channel. `step` is the distance between neighbours; the usual ones are compile-time constants.
 template <typename T, typename Step>
@@ -59,19 +39,22 @@ void convert_row(const T* x, int step, int n, const float* mean_row, float mean,
     convert_row<T, int>(x, step, n, mean_row, mean, scale, out);
 }
 
+const float* mean_row_of(const MeanImage& mean, int channel, int row, int column) {
+  return mean.values.data() + (int64_t(channel) * mean.height + row) * mean.width + column;
+}
+
 template <typename T>
-void convert(const T* x, const Sample& sample, const TransformPlan& plan, OutputSize size, const Draw& draw,
-             float* out) {
+void convert(const T* x, const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out) {
   const int64_t plane = int64_t(sample.height) * sample.width;
   const int step = sample.interleaved ? sample.channels : 1;
   for (int c = 0; c < sample.channels; ++c) {
     const T* channel = sample.interleaved ? x + c : x + c * plane;
     const float mean = plan.mean_values.empty() ? 0 : plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(c)];
-    for (int h = 0; h < size.height; ++h, out += size.width) {
+    for (int h = 0; h < draw.out_height; ++h, out += draw.out_width) {
       const int64_t from = int64_t(draw.top + h) * sample.width + draw.left;
-      const float* mean_row = plan.mean ? plan.mean->values.data() + c * plane + from : nullptr;
-      convert_row(channel + from * step, step, size.width, mean_row, mean, plan.scale, out);
-      if (draw.mirror) std::reverse(out, out + size.width);
+      const float* mean_row = plan.mean ? mean_row_of(*plan.mean, c, draw.mean_top + h, draw.mean_left) : nullptr;
+      convert_row(channel + from * step, step, draw.out_width, mean_row, mean, plan.scale, out);
+      if (draw.mirror) std::reverse(out, out + draw.out_width);
     }
   }
 }
@@ -97,15 +80,46 @@ OutputSize output_size(const TransformPlan& plan, const Sample& sample) {
   return plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
 }
 
-void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index,
-               float* out) {
-  const OutputSize size =
-      plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
-  const Draw draw = draw_for(plan, sample, size, seed, epoch, index);
+SampleDraw draw_sample(const TransformPlan& plan, int channels, int height, int width, uint64_t seed, uint64_t epoch,
+                       uint64_t index) {
+  const OutputSize size = output_size(plan, Sample{channels, height, width, nullptr, nullptr, false});
+  const int spare_h = height - size.height, spare_w = width - size.width;
+  SampleDraw draw{channels, height, width, size.height, size.width, spare_h / 2, spare_w / 2};
+  if (plan.mirror || plan.random_crop) {
+    const Philox::Words words = Philox(mix_key(seed, kAugmentKey))(epoch, index);
+    draw.mirror = plan.mirror && words.v[0] >> 31 != 0;
+    if (plan.random_crop) {
+      draw.top = scaled(words.v[1], spare_h + 1);
+      draw.left = scaled(words.v[2], spare_w + 1);
+    }
+  }
+  draw.mean_top = draw.top;
+  draw.mean_left = draw.left;
+  return draw;
+}
+
+SourceWindow source_window(const SampleDraw& draw) {
+  return {draw.top, draw.left, draw.out_height, draw.out_width, draw.out_height, draw.out_width};
+}
+
+SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample) {
+  return fit_draw(draw, sample, {0, 0, draw.height, draw.width});
+}
+
+SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample, const SourcePart& part) {
+  SampleDraw fitted = draw;
+  fitted.top -= part.top;
+  fitted.left -= part.left;
+  fitted.height = sample.height;
+  fitted.width = sample.width;
+  return fitted;
+}
+
+void transform(const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out) {
   if (sample.bytes != nullptr)
-    convert(sample.bytes, sample, plan, size, draw, out);
+    convert(sample.bytes, sample, plan, draw, out);
   else
-    convert(sample.floats, sample, plan, size, draw, out);
+    convert(sample.floats, sample, plan, draw, out);
 }
 
 }  // namespace cortado::data
