@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/augment_plan.h"
 #include "data/image.h"
 #include "data/mean_file.h"
 #include "data/sample.h"
@@ -22,6 +23,7 @@ struct TransformPlan {
   std::vector<float> mean_values;          ///< none, one, or one for each channel
   std::shared_ptr<const MeanImage> mean;   ///< null, or of the size before cropping
   ColorMode color = ColorMode::kAsStored;  ///< for encoded samples
+  AugmentPlan augment;
 };
 
 /// From transform_param. Reads the mean file unless `read_files` is false. Throws FieldError
@@ -48,9 +50,8 @@ SampleDraw draw_sample(const TransformPlan& plan, int channels, int height, int 
 SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample);
 SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample, const SourcePart& part);
 
-/// Makes channels x out_height x out_width floats of the sample: out[c][y][x] = (sample[c][y + top][x' + left] - mean) *
-/// scale, where x' runs backwards when mirrored. The draw was made with this plan for the sample's source, or
-/// is what fit_draw() made of it.
+/// Makes channels x out_height x out_width floats of the sample: ((what the draw makes of it) - mean) * scale; the mean
+/// image is laid over the source. The draw was made with this plan for the sample's source, or is what fit_draw() made.
 void transform(const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out);
 
 }  // namespace cortado::data

@@ -173,8 +173,6 @@ TEST(TransformPlan, NamesTheWrongField) {
   });
   expect_field("transform_param.crop_h", [](auto& param) { param.set_crop_h(5); });
   expect_field("transform_param.crop_size", [](auto& param) { param.set_crop_size(4000000000u); });
-  expect_field("transform_param.img_rand_resize_lower", [](auto& param) { param.set_img_rand_resize_lower(256); });
-  expect_field("transform_param.distort_param", [](auto& param) { param.mutable_distort_param(); });
 }
 
 TEST(TransformPlan, CropsAtRandomOnlyInTraining) {
