@@ -211,6 +211,7 @@ AugmentPlan make_augment_plan(const TransformationParameter& param, caffe::Phase
   add_policy(param.augment(), random);
   add_mix(param.augment(), training, plan);
   add_dialect_options(param, training, plan);
+  if (!training) plan.filters.resize(1);
   check_fill(plan);
   sum_up(plan);
   check_sizes(param, plan);

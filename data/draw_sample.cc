@@ -131,8 +131,9 @@ Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, 
 
 }  // namespace
 
-SampleDraw draw_sample(const TransformPlan& plan, int channels, int height, int width, uint64_t seed, uint64_t epoch,
-                       uint64_t index) {
+SampleDraw draw_sample(const TransformPlan& plan, int channels, int height, int width, uint64_t given_seed,
+                       uint64_t epoch, uint64_t index) {
+  const uint64_t seed = plan.random_seed >= 0 ? uint64_t(plan.random_seed) : given_seed;
   const SampleKey key{seed, epoch, index};
   check_fits(plan, channels, height, width);
   const Placement place = place_sample(plan, height, width, key);

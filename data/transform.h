@@ -24,6 +24,7 @@ struct TransformPlan {
   std::shared_ptr<const MeanImage> mean;   ///< null, or of the size before cropping
   ColorMode color = ColorMode::kAsStored;  ///< for encoded samples
   AugmentPlan augment;
+  int64_t random_seed = -1;  ///< of draws, instead of the pipeline's, where not negative
 };
 
 /// From transform_param. Reads the mean file unless `read_files` is false. Throws FieldError

@@ -34,6 +34,7 @@ TransformPlan make_transform_plan(const TransformationParameter& param, caffe::P
   plan.random_crop = phase == caffe::TRAIN && plan.crop_h > 0;
   plan.mirror = param.mirror();
   plan.scale = param.scale();
+  plan.random_seed = param.random_seed();
   plan.mean_values.assign(param.mean_value().begin(), param.mean_value().end());
   if (param.has_mean_file() && !plan.mean_values.empty())
     throw FieldError(field("mean_value"), "there is a mean_file as well", "give either mean_file or mean_value");

@@ -4,6 +4,8 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <cmath>
+
 #include "data/transform.h"
 #include "fixtures.h"
 

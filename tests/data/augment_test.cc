@@ -50,8 +50,10 @@ double weight(const SampleDraw& draw, double step, double d) {
 }
 
 double reference(const Picture& picture, const SampleDraw& draw, int c, int x, int y) {
-  const Place at = place_of(draw, x, y);
   const Sample& sample = picture.sample;
+  Place at = place_of(draw, x, y);
+  if (at.x < -0.5 || at.x >= sample.width - 0.5) at.x = at.x < 0 ? 0 : sample.width - 1;  // border: EDGE
+  if (at.y < -0.5 || at.y >= sample.height - 0.5) at.y = at.y < 0 ? 0 : sample.height - 1;
   const double one = 4294967296.0;
   const double step_x = std::hypot(double(draw.map[0]), double(draw.map[1])) / one;
   const double step_y = std::hypot(double(draw.map[3]), double(draw.map[4])) / one;
