@@ -29,7 +29,8 @@ Kernel gauss_kernel(float step, float stretch, float blur) {
 }
 
 Kernel kernel_for(const SampleDraw& draw, float step) {
-  const float stretch = draw.smooth ? std::max(1.0f, step) : 1.0f;
+  constexpr float kSame = 1.0001f;  // a turn alone, rounded, shrinks nothing
+  const float stretch = draw.smooth && step > kSame ? step : 1.0f;
   if (draw.blur > 0) return gauss_kernel(step, stretch, draw.blur);
   if (draw.sharpen != 0) return sharp_kernel(step, stretch, draw.sharpen);
   switch (draw.filter) {

@@ -116,16 +116,9 @@ void RowReader::read_aligned(const T* x, int y, float* const* rows, std::vector<
   fill(rows, columns_.end, width);
 }
 
-void RowReader::read_any(int y, float* const* rows) {
-  for (int x = 0; x < draw_->out_width; ++x) {
-    const Spot spot = spot_at(*draw_, *sample_, x, y);
-    for (int c = 0; c < sample_->channels; ++c) rows[c][x] = geometry_at(*sample_, *draw_, spot, c);
-  }
-}
-
 void RowReader::read(int y, float* const* rows) {
   if (!aligned_)
-    read_any(y, rows);
+    read_moved(y, rows);
   else if (sample_->bytes != nullptr)
     read_aligned<ByteSums>(sample_->bytes, y, rows, byte_sums_);
   else

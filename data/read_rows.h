@@ -2,7 +2,8 @@
 
 // Rows of the result before their colours change. Where columns of the result are columns of the source, the taps of
 // all columns are known once per sample: a row of the result is a weighed sum of rows of the source (contiguous), of
-// which every pixel then takes its neighbours by a table. Otherwise pixel by pixel.
+// which every pixel then takes its neighbours by a table. Otherwise pixel by pixel
+// (data/read_moved_rows.cc).
 
 #include <vector>
 
@@ -31,7 +32,10 @@ class RowReader {
  private:
   template <typename Sums, typename T>
   void read_aligned(const T* x, int y, float* const* rows, std::vector<typename Sums::Sum>& blended);
-  void read_any(int y, float* const* rows);
+  void read_moved(int y, float* const* rows) const;
+  void read_bilinear(int y, float* const* rows) const;
+  template <typename Sums, typename T>
+  void read_spots(const T* x, int y, float* const* rows) const;
   void fill(float* const* rows, int begin, int end) const;
 
   const Sample* sample_ = nullptr;
