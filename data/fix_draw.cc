@@ -29,8 +29,10 @@ Kernel gauss_kernel(float step, float stretch, float blur) {
 }
 
 Kernel kernel_for(const SampleDraw& draw, float step) {
-  constexpr float kSame = 1.0001f;  // a turn alone, rounded, shrinks nothing
-  const float stretch = draw.smooth && step > kSame ? step : 1.0f;
+  // Pictures that were turned or sheared are read between four neighbours until they shrink to less than half: wider
+  // kernels have to be evaluated for each of their pixels.
+  const float most = draw.map[1] != 0 || draw.map[3] != 0 ? 2.0f : 1.0f;
+  const float stretch = draw.smooth && step > most ? step : 1.0f;
   if (draw.blur > 0) return gauss_kernel(step, stretch, draw.blur);
   if (draw.sharpen != 0) return sharp_kernel(step, stretch, draw.sharpen);
   switch (draw.filter) {

@@ -19,6 +19,14 @@ void color_row(const ColorOp& given, const uint8_t (*table)[256], float* b, floa
   switch (op.kind) {
     case ColorKind::kMatrix:
       return for_row(b, g, r, n, [&](float& x, float& y, float& z) { apply_matrix(op.v, x, y, z); });
+    case ColorKind::kPosterize:
+      return for_row(b, g, r, n, [&](float& x, float& y, float& z) {
+        x = posterized(op.v, x), y = posterized(op.v, y), z = posterized(op.v, z);
+      });
+    case ColorKind::kSolarize:
+      return for_row(b, g, r, n, [&](float& x, float& y, float& z) {
+        x = solarized(op.v, x), y = solarized(op.v, y), z = solarized(op.v, z);
+      });
     default:
       return for_row(b, g, r, n, [&](float& x, float& y, float& z) { apply_color(op, table, x, y, z); });
   }

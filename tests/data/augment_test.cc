@@ -36,7 +36,8 @@ double cubic_reference(double t) {
 
 /// The weight at distance d for a step of the result; what the options mean, not how the code has it.
 double weight(const SampleDraw& draw, double step, double d) {
-  const double stretch = draw.smooth ? std::max(1.0, step) : 1.0;
+  const double most = draw.map[1] != 0 || draw.map[3] != 0 ? 2 : 1;
+  const double stretch = draw.smooth && step > most ? step : 1.0;
   const auto tent = [](double t) { return std::max(0.0, 1 - std::abs(t)); };
   if (draw.blur > 0) {
     const double variance = std::pow(draw.blur * step, 2) + stretch * stretch / 6;
