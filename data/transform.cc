@@ -42,6 +42,9 @@ int64_t least(int64_t at, int64_t along, int count) { return along < 0 ? at - (c
 
 template <typename T>
 void convert(const T* x, const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out) {
+  thread_local std::vector<float> row;
+  row.resize(size_t(draw.out_width));
+  const RowWriter writer(int64_t(sample.channels) * draw.out_height * draw.out_width);
   const int64_t plane = int64_t(sample.height) * sample.width;
   const int step = sample.interleaved ? sample.channels : 1;
   const bool mirror = draw.map[0] < 0;
@@ -53,8 +56,9 @@ void convert(const T* x, const Sample& sample, const TransformPlan& plan, const 
     for (int h = 0; h < draw.out_height; ++h, out += draw.out_width) {
       const int64_t from = ((draw.map[5] >> 32) + h * down) * sample.width + left;
       const float* mean_row = plan.mean ? mean_at(*plan.mean, c, draw.mean_top + h * down, mean_left) : nullptr;
-      convert_row(channel + from * step, step, draw.out_width, mean_row, mean, plan.scale, out);
-      if (mirror) std::reverse(out, out + draw.out_width);
+      convert_row(channel + from * step, step, draw.out_width, mean_row, mean, plan.scale, row.data());
+      if (mirror) std::reverse(row.begin(), row.end());
+      writer.write(row.data(), draw.out_width, out);
     }
   }
 }

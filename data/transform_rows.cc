@@ -55,18 +55,17 @@ void erase_row(const SampleDraw& draw, int y, float* const* rows, int channels) 
     }
 }
 
-/// out = (x - mean) * scale, with the mean image read in the direction of the map.
-void normalize_row(const TransformPlan& plan, const SampleDraw& draw, int c, int y, const float* __restrict x,
-                   float* __restrict out) {
+/// x = (x - mean) * scale, with the mean image read in the direction of the map.
+void normalize_row(const TransformPlan& plan, const SampleDraw& draw, int c, int y, float* x) {
   const int n = draw.out_width;
   const float scale = plan.scale;
   if (plan.mean) {
     const int64_t row = draw.mean_top + y * (draw.map[4] < 0 ? -1 : 1), step = draw.map[0] < 0 ? -1 : 1;
     const float* mean = mean_at(*plan.mean, c, row, draw.mean_left);
-    for (int i = 0; i < n; ++i) out[i] = (x[i] - mean[i * step]) * scale;
+    for (int i = 0; i < n; ++i) x[i] = (x[i] - mean[i * step]) * scale;
   } else {
     const float mean = mean_value(plan, c);
-    for (int i = 0; i < n; ++i) out[i] = (x[i] - mean) * scale;
+    for (int i = 0; i < n; ++i) x[i] = (x[i] - mean) * scale;
   }
 }
 
@@ -107,6 +106,7 @@ void transform_rows(const Sample& sample, const TransformPlan& plan, const Sampl
   rows.set(channels, n);
   float* const* row = rows.pointers.data();
   reader.begin(sample, draw);
+  const RowWriter writer(int64_t(channels) * draw.out_height * n);
   for (int y = 0; y < draw.out_height; ++y) {
     const bool erases = y >= erased.top && y < erased.top + erased.height;
     reader.read(y, row);
@@ -115,9 +115,9 @@ void transform_rows(const Sample& sample, const TransformPlan& plan, const Sampl
     if (draw.salt > 0) salt_row(draw, y, n, row, channels);
     if (erases && erased.noise) erase_row(draw, y, row, channels);
     for (int c = 0; c < channels; ++c) {
-      float* to = out + (int64_t(c) * draw.out_height + y) * n;
-      normalize_row(plan, draw, c, y, row[c], to);
-      if (erases && !erased.noise) std::fill(to + erased.left, to + erased.left + erased.width, 0.0f);
+      normalize_row(plan, draw, c, y, row[c]);
+      if (erases && !erased.noise) std::fill(row[c] + erased.left, row[c] + erased.left + erased.width, 0.0f);
+      writer.write(row[c], n, out + (int64_t(c) * draw.out_height + y) * n);
     }
   }
 }
