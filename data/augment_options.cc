@@ -106,7 +106,7 @@ void add_colors(const AugmentParameter& augment, AugmentPlan& plan) {
     const caffe::BlurParameter& blur = augment.blur();
     plan.blur.prob = checked(kAugment, "blur.prob", blur.prob(), 0, 1);
     plan.blur.sigma = checked_range(kAugment + "blur.", "min_sigma", blur.min_sigma(), "max_sigma", blur.max_sigma(),
-                                    0.01f, 64);
+                                    0.01f, 16);
   }
   if (augment.has_erase()) {
     const caffe::EraseParameter& erase = augment.erase();

@@ -11,24 +11,34 @@ namespace cortado::data {
 
 namespace {
 
-int64_t fixed(double pixels) { return std::llround(std::clamp(pixels, -1e9, 1e9) * double(kOnePixel)); }
+/// No further from 0 than `most`, so that sums of a place's three parts fit.
+int64_t fixed(double pixels, double most) { return std::llround(std::clamp(pixels, -most, most) * double(kOnePixel)); }
+constexpr double kFarthest = 1 << 28;
+
+void set_row(const double* pixels, const SampleDraw& draw, int64_t* row) {
+  row[0] = fixed(pixels[0], kFarthest / draw.out_width);
+  row[1] = fixed(pixels[1], kFarthest / draw.out_height);
+  row[2] = fixed(pixels[2], kFarthest);
+}
 
 bool reads_whole_pixels(int64_t along, int64_t aside, int64_t from) {
   return std::abs(along) == kOnePixel && aside == 0 && from % kOnePixel == 0;
 }
 
+int32_t reach_for(float pixels) { return int32_t(std::ceil(std::min(pixels, 1e6f))); }
+
 Kernel sharp_kernel(float step, float stretch, float share) {
   // A 3 x 3 mean that counts its middle five times takes 6/13 of a pixel's neighbours along each axis.
   const float amount = share * 3.0f / 13.0f;
-  return {KernelKind::kSharp, int32_t(std::ceil(stretch + step)), stretch, 1 / stretch, amount, step};
+  return {KernelKind::kSharp, reach_for(stretch + step), stretch, 1 / stretch, amount, step};
 }
 
 Kernel gauss_kernel(float step, float stretch, float blur) {
   const float variance = blur * blur * step * step + stretch * stretch / 6;  // that of a tent, besides
-  return {KernelKind::kGauss, int32_t(std::ceil(3 * std::sqrt(variance))), 1, 1 / (2 * variance)};
+  return {KernelKind::kGauss, reach_for(3 * std::sqrt(variance)), 1, 1 / (2 * variance)};
 }
 
-Kernel kernel_for(const SampleDraw& draw, float step) {
+Kernel any_kernel(const SampleDraw& draw, float step) {
   // Pictures that were turned or sheared are read between four neighbours until they shrink to less than half: wider
   // kernels have to be evaluated for each of their pixels.
   const float most = draw.map[1] != 0 || draw.map[3] != 0 ? 2.0f : 1.0f;
@@ -39,24 +49,31 @@ Kernel kernel_for(const SampleDraw& draw, float step) {
     case Filter::kNearest:
       return {};
     case Filter::kCubic:
-      return {KernelKind::kCubic, int32_t(std::ceil(2 * stretch)), stretch, 1 / stretch};
+      return {KernelKind::kCubic, reach_for(2 * stretch), stretch, 1 / stretch};
     case Filter::kLanczos:
-      return {KernelKind::kLanczos, int32_t(std::ceil(4 * stretch)), stretch, 1 / stretch};
+      return {KernelKind::kLanczos, reach_for(4 * stretch), stretch, 1 / stretch};
     case Filter::kArea:
-      if (step > 1) return {KernelKind::kArea, int32_t(std::ceil(step / 2 + 0.5f)), step};
+      if (step > 1) return {KernelKind::kArea, reach_for(step / 2 + 0.5f), step};
       break;
     case Filter::kLinear:
       break;
   }
-  return {KernelKind::kLinear, int32_t(std::ceil(stretch)), stretch, 1 / stretch};
+  return {KernelKind::kLinear, reach_for(stretch), stretch, 1 / stretch};
+}
+
+/// Farther than the other edge there is nothing, whatever the step.
+Kernel kernel_for(const SampleDraw& draw, float step, int size) {
+  Kernel kernel = any_kernel(draw, step);
+  kernel.reach = std::min(kernel.reach, size);
+  return kernel;
 }
 
 void set_kernels(SampleDraw& draw) {
   const int64_t* m = draw.map;
   const bool as_is = draw.blur <= 0 && draw.sharpen == 0;
   const auto step = [](int64_t a, int64_t b) { return float(std::hypot(double(a), double(b)) / double(kOnePixel)); };
-  draw.across = as_is && reads_whole_pixels(m[0], m[1], m[2]) ? Kernel() : kernel_for(draw, step(m[0], m[1]));
-  draw.down = as_is && reads_whole_pixels(m[4], m[3], m[5]) ? Kernel() : kernel_for(draw, step(m[3], m[4]));
+  draw.across = as_is && reads_whole_pixels(m[0], m[1], m[2]) ? Kernel() : kernel_for(draw, step(m[0], m[1]), draw.width);
+  draw.down = as_is && reads_whole_pixels(m[4], m[3], m[5]) ? Kernel() : kernel_for(draw, step(m[3], m[4]), draw.height);
 }
 
 /// The pixels from `begin` to `end` that a row of the map reads, on an axis of `size` pixels.
@@ -82,21 +99,22 @@ int brought_to(int pixels, const int64_t* row) {
   return step > 0 ? int(std::clamp(std::ceil(pixels / step - 1e-6), 1.0, 1e6)) : 1;
 }
 
-void rescale(int64_t* row, double ratio, int from) {
+void rescale(const SampleDraw& draw, double ratio, int from, int64_t* row) {
   if (ratio == 1) {
     row[2] -= from * kOnePixel;
     return;
   }
   const double one = double(kOnePixel);
-  row[2] = fixed((double(row[2]) / one + 0.5 - from) * ratio - 0.5);
-  row[0] = fixed(double(row[0]) / one * ratio);
-  row[1] = fixed(double(row[1]) / one * ratio);
+  const double pixels[3] = {double(row[0]) / one * ratio, double(row[1]) / one * ratio,
+                            (double(row[2]) / one + 0.5 - from) * ratio - 0.5};
+  set_row(pixels, draw, row);
 }
 
 }  // namespace
 
 void fix_map(const Affine& map, SampleDraw& draw) {
-  for (int i = 0; i < 6; ++i) draw.map[i] = fixed(map.m[i]);
+  set_row(map.m, draw, draw.map);
+  set_row(map.m + 3, draw, draw.map + 3);
   draw.mean_left = int32_t(draw.map[2] >> 32);
   draw.mean_top = int32_t(draw.map[5] >> 32);
   set_kernels(draw);
@@ -128,8 +146,8 @@ SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample) {
 SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample, const SourcePart& part) {
   if (draw.fitted) return draw;
   SampleDraw fitted = draw;
-  rescale(fitted.map, double(sample.width) / part.width, part.left);
-  rescale(fitted.map + 3, double(sample.height) / part.height, part.top);
+  rescale(draw, double(sample.width) / part.width, part.left, fitted.map);
+  rescale(draw, double(sample.height) / part.height, part.top, fitted.map + 3);
   fitted.height = sample.height;
   fitted.width = sample.width;
   fitted.fitted = true;

@@ -133,6 +133,61 @@ TEST(TransformBatch, RoundsTo16Bits) {
   }
 }
 
+/// Options at random, near and at the ends of their ranges.
+std::string random_options(RandomStream& random) {
+  std::string text = "mirror: true mean_value: 10 pad: " + std::to_string(random.below(6)) + " crop_size: " +
+                     std::to_string(1 + random.below(30)) + " augment { ";
+  const auto maybe = [&](const std::string& name, const std::vector<std::string>& values) {
+    if (random.below(3) == 0) text += name + values[random.below(values.size())] + " ";
+  };
+  if (random.below(2) == 0)
+    maybe("resized_crop ", {"{}", "{ min_area: 0.000001 max_area: 0.0001 }", "{ min_aspect: 0.01 max_aspect: 100 }"});
+  else
+    text += "short_side: " + std::to_string(30 + random.below(50)) + " ";
+  maybe("filter: ", {"NEAREST", "LINEAR", "CUBIC", "AREA", "LANCZOS"});
+  maybe("smooth: ", {"false"});
+  maybe("border: ", {"FILL", "EDGE", "REFLECT"});
+  maybe("rotate: ", {"0.001", "20", "180"});
+  maybe("shear: ", {"5", "60"});
+  maybe("translate: ", {"0.1", "1"});
+  maybe("", {"zoom_min: 0.01", "zoom_max: 100", "zoom_min: 0.5 zoom_max: 2"});
+  maybe("flip_v: ", {"0.5"});
+  maybe("noise: ", {"20"});
+  maybe("blur { prob: 1 ", {"}", "min_sigma: 16 max_sigma: 16 }"});
+  maybe("erase { prob: 1 ", {"}", "min_area: 1 max_area: 1 }", "value: NOISE }"});
+  maybe("rand_augment ", {"{}", "{ ops: 8 magnitude: 30 }"});
+  maybe("hue: ", {"0.5"});
+  return text + "}";
+}
+
+TEST(TransformBatch, AgreesWithTheCpuWhateverTheOptions) {
+  RandomStream random(77);
+  for (int i = 0; i < 150; ++i) {
+    const std::string options = random_options(random);
+    const TransformPlan plan = plan_of(options);
+    const int height = 31 + int(random.below(90)), width = 31 + int(random.below(90));
+    const Picture picture(3, height, width, random.below(2) == 0);
+    const SampleDraw draw = fit_draw(draw_of(plan, picture.sample, uint64_t(i)), picture.sample);
+    const std::vector<float> expected = made(picture.sample, plan, draw);
+    Context context;
+    const RawSample raw{0, 3, height, width, picture.sample.interleaved, false};
+    const RawBatch batch{1, picture.bytes.data(), &raw, &draw, plan.mean_values.data()};
+    std::vector<float> y(expected.size());
+    transform_batch(context, batch, plan, plain_view({1, 3, draw.out_height, draw.out_width}, y.data()));
+    for (size_t k = 0; k < y.size(); ++k) {
+      ASSERT_TRUE(std::isfinite(y[k])) << options;
+      ASSERT_NEAR(y[k], expected[k], 255 * 1e-5) << options;
+    }
+    const SourceWindow window = source_window(draw);
+    ASSERT_GE(window.top, 0);
+    ASSERT_GE(window.left, 0);
+    ASSERT_LE(window.top + window.height, height) << options;
+    ASSERT_LE(window.left + window.width, width) << options;
+    ASSERT_GE(window.height, 1);
+    ASSERT_GE(window.width, 1);
+  }
+}
+
 TEST(TransformBatch, TakesAnyNumberOfChannels) {
   for (const int channels : {1, 2, 4, 5, 9}) {
     const Batch batch("crop_size: 16 augment { resized_crop {} noise: 5 fill_value: 4 rotate: 30 }", channels % 2 == 0,
