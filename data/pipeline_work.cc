@@ -40,7 +40,9 @@ void DataPipeline::State::make_one(const Record& record, uint64_t position, Samp
           "the image is " + sample.shape_str() + ", but the dataset's first one is " + first.shape_str(),
           "images of a batch have one size: set transform_param.crop_size, or resize them when converting");
     const uint64_t records = uint64_t(database->records());
-    transform(sample, options.transform, options.seed, position / records, position % records, out);
+    const SampleDraw draw = draw_sample(options.transform, sample.channels, sample.height, sample.width, options.seed,
+                                        position / records, position % records);
+    transform(sample, options.transform, draw, out);
     *label = float(label_value);
   } catch (const SampleError& error) {
     throw_bad_record(*database, record.key, error);

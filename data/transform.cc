@@ -1,40 +1,18 @@
-// Caffe's order: crop, subtract the mean (which is laid out over the image before cropping), multiply, mirror last. A
-// row is converted from left to right by a loop that vectorises, and reversed in place when it is mirrored.
+// Crops and flips, Caffe's transform: subtract the mean (which is laid out over the image before cropping), multiply,
+// mirror last. A row is converted from left to right by a loop that vectorises, and reversed in place when it is
+// mirrored. Whatever else a draw asks for is made by data/transform_rows.cc.
 #include "data/transform.h"
 
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/rng.h"
+#include "data/fix_draw.h"
+#include "data/placement.h"
+#include "data/transform_rows.h"
 
 namespace cortado::data {
 
 namespace {
-
-constexpr uint64_t kAugmentKey = 0x4155474Dull;  // keeps these draws apart from others made with the same seed
-
-/// What is drawn for one sample.
-struct Draw {
-  int top = 0, left = 0;
-  bool mirror = false;
-};
-
-/// A word to [0, n): the bias is below n / 2^32.
-int scaled(uint32_t word, int n) { return int(uint64_t(word) * uint64_t(n) >> 32); }
-
-Draw draw_for(const TransformPlan& plan, const Sample& sample, OutputSize size, uint64_t seed, uint64_t epoch,
-              uint64_t index) {
-  const int spare_h = sample.height - size.height, spare_w = sample.width - size.width;
-  Draw draw{spare_h / 2, spare_w / 2, false};
-  if (!plan.mirror && !plan.random_crop) return draw;
-  const Philox::Words words = Philox(mix_key(seed, kAugmentKey))(epoch, index);
-  draw.mirror = plan.mirror && words.v[0] >> 31 != 0;
-  if (plan.random_crop) {
-    draw.top = scaled(words.v[1], spare_h + 1);
-    draw.left = scaled(words.v[2], spare_w + 1);
-  }
-  return draw;
-}
 
 /// One row of one channel. `step` is the distance between neighbours; the usual ones are compile-time constants.
 template <typename T, typename Step>
@@ -59,53 +37,90 @@ void convert_row(const T* x, int step, int n, const float* mean_row, float mean,
     convert_row<T, int>(x, step, n, mean_row, mean, scale, out);
 }
 
+/// The least column (or row) that is read, of `count` from `at` on in either direction.
+int64_t least(int64_t at, int64_t along, int count) { return along < 0 ? at - (count - 1) : at; }
+
 template <typename T>
-void convert(const T* x, const Sample& sample, const TransformPlan& plan, OutputSize size, const Draw& draw,
-             float* out) {
+void convert(const T* x, const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out) {
+  thread_local std::vector<float> row;
+  row.resize(size_t(draw.out_width));
+  const RowWriter writer(int64_t(sample.channels) * draw.out_height * draw.out_width);
   const int64_t plane = int64_t(sample.height) * sample.width;
   const int step = sample.interleaved ? sample.channels : 1;
+  const bool mirror = draw.map[0] < 0;
+  const int64_t left = least(draw.map[2] >> 32, draw.map[0], draw.out_width);
+  const int64_t mean_left = least(draw.mean_left, draw.map[0], draw.out_width), down = draw.map[4] < 0 ? -1 : 1;
   for (int c = 0; c < sample.channels; ++c) {
     const T* channel = sample.interleaved ? x + c : x + c * plane;
-    const float mean = plan.mean_values.empty() ? 0 : plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(c)];
-    for (int h = 0; h < size.height; ++h, out += size.width) {
-      const int64_t from = int64_t(draw.top + h) * sample.width + draw.left;
-      const float* mean_row = plan.mean ? plan.mean->values.data() + c * plane + from : nullptr;
-      convert_row(channel + from * step, step, size.width, mean_row, mean, plan.scale, out);
-      if (draw.mirror) std::reverse(out, out + size.width);
+    const float mean = mean_value(plan, c);
+    for (int h = 0; h < draw.out_height; ++h, out += draw.out_width) {
+      const int64_t from = ((draw.map[5] >> 32) + h * down) * sample.width + left;
+      const float* mean_row = plan.mean ? mean_at(*plan.mean, c, draw.mean_top + h * down, mean_left) : nullptr;
+      convert_row(channel + from * step, step, draw.out_width, mean_row, mean, plan.scale, row.data());
+      if (mirror) std::reverse(row.begin(), row.end());
+      writer.write(row.data(), draw.out_width, out);
     }
   }
 }
 
-}  // namespace
-
-OutputSize output_size(const TransformPlan& plan, const Sample& sample) {
-  if (plan.crop_h > sample.height || plan.crop_w > sample.width)
-    throw SampleError("the image is " + sample.shape_str() + ", smaller than the crop of " +
-                          std::to_string(plan.crop_h) + "x" + std::to_string(plan.crop_w),
-                      "lower transform_param.crop_size, or make the dataset from larger images");
-  if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(sample.channels))
-    throw SampleError("the image is " + sample.shape_str() + ", but there are " +
-                          std::to_string(plan.mean_values.size()) + " mean values",
-                      "give one transform_param.mean_value, or one for each channel");
-  if (plan.mean) {
-    const MeanImage& mean = *plan.mean;
-    if (mean.channels != sample.channels || mean.height != sample.height || mean.width != sample.width)
-      throw SampleError("the image is " + sample.shape_str() + ", but the mean file " + mean.path + " is " +
-                            Sample{mean.channels, mean.height, mean.width, nullptr, nullptr, false}.shape_str(),
-                        "the mean has the size of images before cropping; `cortado mean` makes it from the dataset");
-  }
-  return plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
+bool changes_pixels(const SampleDraw& draw) {
+  return draw.color_ops > 0 || draw.noise > 0 || draw.salt > 0 || draw.erased.height > 0;
 }
 
-void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index,
-               float* out) {
-  const OutputSize size =
-      plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{sample.height, sample.width};
-  const Draw draw = draw_for(plan, sample, size, seed, epoch, index);
-  if (sample.bytes != nullptr)
-    convert(sample.bytes, sample, plan, size, draw, out);
+}  // namespace
+
+float mean_value(const TransformPlan& plan, int channel) {
+  if (plan.mean_values.empty()) return 0;
+  return plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(channel)];
+}
+
+const float* mean_at(const MeanImage& mean, int channel, int64_t row, int64_t column) {
+  return mean.values.data() + (int64_t(channel) * mean.height + row) * mean.width + column;
+}
+
+void check_fits(const TransformPlan& plan, int channels, int height, int width) {
+  const std::string shape = Sample{channels, height, width, nullptr, nullptr, false}.shape_str();
+  if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(channels))
+    throw SampleError(
+        "the image is " + shape + ", but there are " + std::to_string(plan.mean_values.size()) + " mean values",
+        "give one transform_param.mean_value, or one for each channel");
+  if (plan.augment.colors && channels != 1 && channels != 3)
+    throw SampleError("the image is " + shape + ", but transform_param changes colours, which takes 1 or 3 channels");
+  if (!plan.mean) return;
+  const MeanImage& mean = *plan.mean;
+  if (mean.channels != channels || mean.height != height || mean.width != width)
+    throw SampleError("the image is " + shape + ", but the mean file " + mean.path + " is " +
+                          Sample{mean.channels, mean.height, mean.width, nullptr, nullptr, false}.shape_str(),
+                      "the mean has the size of images before cropping; `cortado mean` makes it from the dataset");
+}
+
+void check_crop(const TransformPlan& plan, int channels, int height, int width) {
+  if (plan.crop_h > height || plan.crop_w > width)
+    throw SampleError("the image is " + Sample{channels, height, width, nullptr, nullptr, false}.shape_str() +
+                          (plan.augment.moves ? " once resized" : "") + ", smaller than the crop of " +
+                          std::to_string(plan.crop_h) + "x" + std::to_string(plan.crop_w),
+                      "lower transform_param.crop_size, or make the dataset from larger images");
+  if (plan.crop_h == 0 && int64_t(height) * width > kMostPixels)
+    throw SampleError("the image would become " + std::to_string(height) + "x" + std::to_string(width),
+                      "set transform_param.crop_size");
+}
+
+OutputSize output_size(const TransformPlan& plan, const Sample& sample) {
+  check_fits(plan, sample.channels, sample.height, sample.width);
+  const Placement place = place_sample(plan, sample.height, sample.width, {0, 0, 0});
+  if (!plan.augment.moves) check_crop(plan, sample.channels, place.rows, place.columns);
+  return plan.crop_h > 0 ? OutputSize{plan.crop_h, plan.crop_w} : OutputSize{place.rows, place.columns};
+}
+
+void transform(const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out) {
+  if (!draw.fitted && (draw.height != sample.height || draw.width != sample.width || draw.color_ops > 0))
+    return transform(sample, plan, fit_draw(draw, sample), out);
+  if (!is_cut_out(draw) || changes_pixels(draw))
+    transform_rows(sample, plan, draw, out);
+  else if (sample.bytes != nullptr)
+    convert(sample.bytes, sample, plan, draw, out);
   else
-    convert(sample.floats, sample, plan, size, draw, out);
+    convert(sample.floats, sample, plan, draw, out);
 }
 
 }  // namespace cortado::data

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "data/augment_plan.h"
 #include "data/image.h"
 #include "data/mean_file.h"
 #include "data/sample.h"
+#include "data/sample_draw.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado::data {
@@ -21,6 +23,8 @@ struct TransformPlan {
   std::vector<float> mean_values;          ///< none, one, or one for each channel
   std::shared_ptr<const MeanImage> mean;   ///< null, or of the size before cropping
   ColorMode color = ColorMode::kAsStored;  ///< for encoded samples
+  AugmentPlan augment;
+  int64_t random_seed = -1;  ///< of draws, instead of the pipeline's, where not negative
 };
 
 /// From transform_param. Reads the mean file unless `read_files` is false. Throws FieldError
@@ -36,10 +40,19 @@ struct OutputSize {
 };
 OutputSize output_size(const TransformPlan& plan, const Sample& sample);
 
-/// out[c][y][x] = (sample[c][y + top][x' + left] - mean) * scale, where x' runs backwards when mirrored: channels x
-/// output_size() floats. A pure function: every draw depends on (seed, epoch, index) alone. The sample fits
-/// (output_size() passed).
-void transform(const Sample& sample, const TransformPlan& plan, uint64_t seed, uint64_t epoch, uint64_t index,
-               float* out);
+/// What happens to the sample `index` of epoch `epoch`, whose source has this size: a pure function, so neither threads
+/// nor devices matter. Throws SampleError as output_size() does.
+SampleDraw draw_sample(const TransformPlan& plan, int channels, int height, int width, uint64_t seed, uint64_t epoch,
+                       uint64_t index);
+
+/// The draw for a sample as it was decoded: its coordinates where the sample holds only a part of the source that was
+/// drawn for, or the source (or part) at a smaller scale; and what has to be measured of its pixels. transform() does
+/// it by itself for whole sources at any scale; whoever decodes a part, or hands draws to transform_batch(), before.
+SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample);
+SampleDraw fit_draw(const SampleDraw& draw, const Sample& sample, const SourcePart& part);
+
+/// Makes channels x out_height x out_width floats of the sample: ((what the draw makes of it) - mean) * scale; the mean
+/// image is laid over the source. The draw was made with this plan for the sample's source, or is what fit_draw() made.
+void transform(const Sample& sample, const TransformPlan& plan, const SampleDraw& draw, float* out);
 
 }  // namespace cortado::data

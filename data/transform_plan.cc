@@ -1,9 +1,8 @@
-// transform_param to a plan. An option of another dialect that would change the images is refused, never passed over.
-#include <google/protobuf/message.h>
-
+// transform_param to a plan: what all dialects share here, the rest by data/augment_options.h.
 #include <climits>
 
 #include "core/error.h"
+#include "data/augment_options.h"
 #include "data/transform.h"
 
 namespace cortado::data {
@@ -13,23 +12,6 @@ namespace {
 using caffe::TransformationParameter;
 
 std::string field(const std::string& name) { return "transform_param." + name; }
-
-/// Options that this program knows by name only. What only says how (where to run, what to show) is let through.
-void refuse_unsupported(const TransformationParameter& param) {
-  static const char* const kSupported[] = {
-      "scale",  "mirror", "crop_size",         "mean_file",   "mean_value", "force_color",    "force_gray",
-      "crop_h", "crop_w", "use_gpu_transform", "random_seed", "display",    "forward_packing"};
-  std::vector<const google::protobuf::FieldDescriptor*> set;
-  param.GetReflection()->ListFields(param, &set);
-  for (const auto* option : set) {
-    bool supported = false;
-    for (const char* name : kSupported) supported = supported || option->name() == name;
-    if (!supported)
-      throw FieldError(
-          field(option->name()), "this way of transforming images is not supported",
-          "supported are crop_size, crop_h, crop_w, mirror, scale, mean_file, mean_value, force_color and force_gray");
-  }
-}
 
 void set_crop(const TransformationParameter& param, TransformPlan& plan) {
   if (param.has_crop_size() && (param.has_crop_h() || param.has_crop_w()))
@@ -47,18 +29,22 @@ void set_crop(const TransformationParameter& param, TransformPlan& plan) {
 }  // namespace
 
 TransformPlan make_transform_plan(const TransformationParameter& param, caffe::Phase phase, bool read_files) {
-  refuse_unsupported(param);
   TransformPlan plan;
   set_crop(param, plan);
   plan.random_crop = phase == caffe::TRAIN && plan.crop_h > 0;
   plan.mirror = param.mirror();
   plan.scale = param.scale();
+  plan.random_seed = param.random_seed();
   plan.mean_values.assign(param.mean_value().begin(), param.mean_value().end());
   if (param.has_mean_file() && !plan.mean_values.empty())
     throw FieldError(field("mean_value"), "there is a mean_file as well", "give either mean_file or mean_value");
   if (param.force_color() && param.force_gray())
     throw FieldError(field("force_gray"), "force_color is set as well", "an image cannot be both");
   plan.color = param.force_color() ? ColorMode::kColor : param.force_gray() ? ColorMode::kGray : ColorMode::kAsStored;
+  plan.augment = make_augment_plan(param, phase);
+  if (plan.augment.moves && param.has_mean_file())
+    throw FieldError(field("mean_file"), "a mean image goes with images that are neither resized nor moved",
+                     "give mean_value instead");
   if (param.has_mean_file() && read_files) plan.mean = read_mean_file(param.mean_file());
   return plan;
 }

@@ -1,0 +1,66 @@
+#include "data/mix.h"
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "core/half.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// The pixel `i` of a pair, in both samples and one channel.
+template <typename T>
+struct MixPixel {
+  const MixDraw* draws;
+  int64_t n, channels, height, width;
+  bool channels_last;
+  T* x;
+
+  CORTADO_HD void operator()(int64_t i) const {
+    const int64_t count = channels * height * width, pair = i / count, at = i % count;
+    const int64_t pixel = channels_last ? at / channels : at % (height * width);
+    const MixDraw& draw = draws[pair];
+    T &first = x[pair * count + at], &second = x[(n - 1 - pair) * count + at];
+    const float a = first, b = second;
+    if (draw.height > 0) {
+      const int64_t row = pixel / width - draw.top, column = pixel % width - draw.left;
+      if (row < 0 || row >= draw.height || column < 0 || column >= draw.width) return;
+      first = T(b);
+      second = T(a);
+    } else if (draw.share < 1.0f) {
+      first = T(draw.share * a + (1.0f - draw.share) * b);
+      second = T(draw.share * b + (1.0f - draw.share) * a);
+    }
+  }
+};
+
+struct MixLabel {
+  const MixDraw* draws;
+  const float* labels;
+  int64_t n, classes;
+  float* shares;
+
+  CORTADO_HD void operator()(int64_t i) const {
+    const int64_t sample = i / classes, other = n - 1 - sample, pair = sample < other ? sample : other;
+    const float k = float(i % classes), share = sample == other ? 1.0f : draws[pair].share;
+    shares[i] = (labels[sample] == k ? share : 0.0f) + (labels[other] == k ? 1.0f - share : 0.0f);
+  }
+};
+
+}  // namespace
+
+void mix_batch(Context& context, const MixDraw* draws, const Tensor& x, const float* labels, int classes,
+               float* shares) {
+  const Shape& shape = x.shape();
+  if (x.spec.layout == Layout::kBlocked16) throw_internal("a batch is mixed in plain or channels-last storage");
+  const int64_t n = shape[0], pairs = mix_pairs(int(n));
+  with_float_type(x.spec.dtype, [&](auto value) {
+    using T = decltype(value);
+    for_each(context, pairs * shape.count(1),
+             MixPixel<T>{draws, n, shape[1], shape[2], shape[3], x.spec.layout == Layout::kChannelsLast,
+                         static_cast<T*>(x.data)});
+  });
+  for_each(context, n * classes, MixLabel{draws, labels, n, classes, shares});
+}
+
+}  // namespace cortado::data
