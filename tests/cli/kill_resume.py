@@ -2,14 +2,15 @@
 """Training 200 iterations, against being killed at a random moment after the snapshot of iteration 100 and going on with
 --snapshot=auto: the weights must be the same bytes. With dropout, shuffle, mirror and random crop.
 
-    kill_resume.py CORTADO [--rounds 3] [--threads 1 2] [--seed N]
+    kill_resume.py CORTADO [--rounds 3] [--threads 1 2] [--seed N] [--flags="--gpu=0"]
 """
 import argparse, os, random, signal, subprocess, time
 from workplace import Workplace
 
+FLAGS = []
 
 def command(place, threads, *more):
-    return [place.exe, 'train', '--solver=solver.prototxt', '--threads=%d' % threads, '--data-threads=2', *more]
+    return [place.exe, 'train', '--solver=solver.prototxt', '--threads=%d' % threads, '--data-threads=2', *FLAGS, *more]
 
 def weights(place): return open(place.path('snap_iter_200.caffemodel'), 'rb').read()
 
@@ -53,7 +54,9 @@ def main():
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--threads', type=int, nargs='+', default=[1, 2])
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
+    parser.add_argument('--flags', default='', help='more for `train`')
     options = parser.parse_args()
+    FLAGS.extend(options.flags.split())
     draw = random.Random(options.seed)
     place = Workplace(options.cortado, snapshot=20)
     for threads in options.threads:

@@ -19,8 +19,12 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOLERANCE = 2e-3
+TOLERANCES = {  # precision: of a blob's change, of a change that is small beside the blob, of outputs
+    'fp32': (2e-3, 1e-3, 2e-3), 'tf32': (2e-2, 1e-3, 1e-2), 'fp16': (5e-2, 3e-2, 2e-2), 'bf16': (2e-1, 3e-2, 1e-1)}
+ONE_SAMPLE = 0.13  # of an accuracy: rounding may move one of eight samples
 FLAGS = [argument for argument in sys.argv[2:] if argument.startswith('--')]
+PRECISION = dict(flag.split('=') for flag in FLAGS if '=' in flag).get('--precision', 'fp32')
+TOLERANCE, SMALL, OF_OUTPUTS = TOLERANCES[PRECISION]
 
 
 def fields(message):
@@ -74,15 +78,19 @@ def compare_weights(ours, expected, initial):
             yield '%s: blobs of %s values, expected %s' % (layer, [len(b) for b in mine], [len(b) for b in blobs])
             continue
         for k, (got, want, start) in enumerate(zip(mine, blobs, initial[layer])):
-            error = math.dist(got, want) / max(math.dist(want, start), 1e-3 * math.hypot(*want), 1e-12)
+            error = math.dist(got, want) / max(math.dist(want, start), SMALL * math.hypot(*want), 1e-12)
             if not error <= TOLERANCE:
                 yield '%s[%d]: the change is off by %.2g' % (layer, k, error)
 
 
 def compare_outputs(what, got, expected):
     """Both are lists of (name, value), in the order printed."""
+    def allowed(name, value):
+        counts = name.startswith('acc') and TOLERANCE > TOLERANCES['fp32'][0]
+        return ONE_SAMPLE if counts else OF_OUTPUTS * max(1, abs(value))
+
     near = len(got) == len(expected) and all(
-        g[0] == e[0] and abs(float(g[1]) - e[1]) <= TOLERANCE * max(1, abs(e[1])) for g, e in zip(got, expected))
+        g[0] == e[0] and abs(float(g[1]) - e[1]) <= allowed(*e) for g, e in zip(got, expected))
     return [] if near else ['%s: %s, expected %s' % (what, got, expected)]
 
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Packs what scripts/gpu_check.sh needs on a machine that has a GPU, CUDA, cuDNN and Python, but neither our sources'
+# packages nor a compiler: the program, one executable of all tests that devices run, the benchmark's worker, the
+# libraries that such a machine lacks, the parity cases, the nets and the scripts. Programs are for x86-64-v3.
+#   scripts/gpu_bundle.sh [FILE]     default: build/gpu-bundle.tar.xz; CUDAARCHS tells for which GPUs (default 90)
+# There: tar xf gpu-bundle.tar.xz && gpu-bundle/scripts/gpu_check.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+archive=$(realpath -m "${1:-build/gpu-bundle.tar.xz}")
+build=build-bundle
+bundle=$build/gpu-bundle
+most_mebibytes=40
+
+scripts/install_deps.sh
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_NATIVE=OFF -DCMAKE_CXX_FLAGS=-march=x86-64-v3 \
+  -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" >/dev/null
+cmake --build $build --parallel "$(nproc)" --target cortado cortado_bench_train cortado_device_tests
+
+# What CUDA and the C library bring is there; so is what every Linux has.
+here_only() {
+  ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+    grep -v -E '/(ld-linux|libc|libm|libdl|librt|libpthread|libresolv|libcuda|libcudart|libcublas|libcublasLt|libcudnn)[^/]*\.so' |
+    grep -v -E '/libcudnn_'
+}
+
+rm -rf $bundle
+mkdir -p $bundle/bin $bundle/lib $bundle/tests "$(dirname "$archive")"
+for program in cortado cortado_bench_train cortado_device_tests; do
+  strip -o $bundle/bin/$program $build/bin/$program
+done
+cp -L $(here_only $build/bin/cortado $build/bin/cortado_bench_train $build/bin/cortado_device_tests) $bundle/lib/
+cp -r tests/parity tests/cli $bundle/tests/
+cp -r models scripts $bundle/
+tar -C $build -cf - gpu-bundle | xz -9 -T0 >"$archive"
+size=$(($(stat -c %s "$archive") >> 20))
+echo "$archive: $size MiB"
+[ $size -lt $most_mebibytes ] || { echo "gpu_bundle: more than $most_mebibytes MiB" >&2; exit 1; }
