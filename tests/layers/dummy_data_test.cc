@@ -43,6 +43,24 @@ TEST(DummyData, DrawsAnewInEachPassAndForEachTop) {
   EXPECT_FALSE(same_bits(first[0], other[0]));
 }
 
+TEST(DummyData, DrawsTheSameValuesInEveryStorageAndOnEveryDevice) {
+  std::vector<Device> devices = tested_devices();
+  devices.push_back({});
+  for (const char* filler : {"type: 'uniform'", "type: 'gaussian'", "type: 'gaussian' sparse: 2", "type: 'xavier'",
+                             "type: 'positive_unitball'", "type: 'bilinear'", "value: 2"}) {
+    const std::string layer = "type: 'DummyData' dummy_data_param { shape { dim: 5 dim: 70 dim: 9 dim: 9 } data_filler { " +
+                              std::string(filler) + " } }";
+    const Array plain = draw(layer)[0];
+    for (const Device& device : devices)
+      for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+        for (const DType dtype : {DType::kF32, DType::kBF16}) {
+          SCOPED_TRACE(filler + (" on " + device.str()) + " " + name_of(layout) + " " + name_of(dtype));
+          const Array y = draw(layer, {.layout = layout, .dtype = dtype, .device = device})[0];
+          expect_near(y, plain, dtype == DType::kF32 ? 1e-6 : 0.01, "y");
+        }
+  }
+}
+
 TEST(DummyData, CountsItsEntries) {
   const std::string three = "type: 'DummyData' top: 'a' top: 'b' top: 'c' dummy_data_param { ";
   expect_field_error(three + "}", {}, "dummy_data_param.shape[0]", "0 entries for 3 tops");

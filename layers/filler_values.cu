@@ -12,53 +12,17 @@
 // Values are drawn in chunks, each with a stream of its own (RandomStream's), by fours that know their place in it: so
 // threads, or a device's, share the work and the result stays the same.
 
-#include "layers/filler.h"
-
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "core/error.h"
 #include "core/rng.h"
+#include "layers/filler.h"
 #include "layers/typed.h"
-#include "layers/words.h"
 
 namespace cortado {
 
 namespace {
 
 using caffe::FillerParameter;
-
-const std::vector<std::string>& known_types() {
-  static const std::vector<std::string> types = {"constant", "uniform", "gaussian", "positive_unitball",
-                                                 "xavier",   "msra",    "bilinear"};
-  return types;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-void check_type(const FillerParameter& filler, const std::string& field) {
-  const auto& known = known_types();
-  if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
-  const std::string guess = did_you_mean(filler.type(), known);
-  throw FieldError(field + "type", "there is no filler '" + filler.type() + "'",
-                   (guess.empty() ? "" : guess + " ") + "the fillers are " + joined(known));
-}
-
-void check_sparse(const FillerParameter& filler, const Shape& shape, const std::string& field) {
-  if (filler.sparse() == -1) return;
-  if (filler.type() != "gaussian")
-    throw FieldError(field + "sparse", "only the gaussian filler can be sparse, not " + filler.type());
-  const int64_t rows = shape.axes() > 0 ? shape[0] : 1;
-  if (filler.sparse() < 0 || filler.sparse() > rows)
-    throw FieldError(field + "sparse", "sparse is " + std::to_string(filler.sparse()) +
-                                           ", but must lie between 0 and " + std::to_string(rows) +
-                                           ", the first extent of " + shape.str());
-}
 
 /// The n of xavier and msra.
 double fan(const FillerParameter& filler, const Shape& shape) {
@@ -74,6 +38,20 @@ double fan(const FillerParameter& filler, const Shape& shape) {
       return (in + out) / 2;
   }
   return in;
+}
+
+/// Where the values lie: they are drawn in row-major order, whatever the storage.
+struct Order {
+  int64_t channels, inner;  ///< of channels-last storage; 0: row-major
+  CORTADO_HD int64_t at(int64_t i) const {
+    if (channels == 0) return i;
+    return (i / (inner * channels) * inner + i % inner) * channels + i / inner % channels;
+  }
+};
+
+Order order_of(const TensorSpec& spec) {
+  if (spec.layout != Layout::kChannelsLast) return {0, 0};
+  return {spec.shape[1], spec.shape.count(2)};
 }
 
 constexpr int64_t kChunk = 16384;  ///< values of one stream
@@ -111,10 +89,12 @@ struct Uniform {
   T* y;
   int64_t n;
   uint64_t key;
+  Order order;
   float low, width;
   CORTADO_HD void operator()(int64_t group) const {
     const FourDraws<1> draws(key, group);
-    for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i) y[group * 4 + i] = low + width * unit_float(draws.words[i]);
+    for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i)
+      y[order.at(group * 4 + i)] = low + width * unit_float(draws.words[i]);
   }
 };
 
@@ -123,11 +103,12 @@ struct Gaussian {
   T* y;
   int64_t n;
   uint64_t key;
+  Order order;
   double mean, deviation;
   CORTADO_HD void operator()(int64_t group) const {
     const FourDraws<2> draws(key, group);
     for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i)
-      y[group * 4 + i] = float(mean + deviation * normal_of(draws.words[2 * i], draws.words[2 * i + 1]));
+      y[order.at(group * 4 + i)] = float(mean + deviation * normal_of(draws.words[2 * i], draws.words[2 * i + 1]));
   }
 };
 
@@ -136,13 +117,14 @@ struct SparseGaussian {
   T* y;
   int64_t n;
   uint64_t key;
+  Order order;
   double mean, deviation, kept;
   CORTADO_HD void operator()(int64_t group) const {
     const FourDraws<3> draws(key, group);
     for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i) {
       const uint32_t* words = draws.words + 3 * i;
       const double value = mean + deviation * normal_of(words[0], words[1]);
-      y[group * 4 + i] = double(unit_float(words[2])) < kept ? float(value) : 0.0f;
+      y[order.at(group * 4 + i)] = double(unit_float(words[2])) < kept ? float(value) : 0.0f;
     }
   }
 };
@@ -152,21 +134,23 @@ template <typename T>
 struct DivideBySum {
   T* y;
   int64_t width;
+  Order order;
+  CORTADO_HD double at(int64_t i) const { return double(float(y[order.at(i)])); }
   CORTADO_HD void operator()(int64_t row) const {
-    T* values = y + row * width;
     double sum = 0;
-    for (int64_t i = 0; i < width; ++i) sum += double(float(values[i]));
-    for (int64_t i = 0; i < width && sum > 0; ++i) values[i] = float(double(float(values[i])) / sum);
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) sum += at(i);
+    for (int64_t i = row * width; i < (row + 1) * width && sum > 0; ++i) y[order.at(i)] = float(at(i) / sum);
   }
 };
 
 template <typename T>
 struct Bilinear {
   T* y;
+  Order order;
   int64_t size, half;
   double centre;
   CORTADO_HD double weight(int64_t i) const { return 1 - fabs(double(i) / double(half) - centre); }
-  CORTADO_HD void operator()(int64_t i) const { y[i] = float(weight(i % size) * weight(i / size % size)); }
+  CORTADO_HD void operator()(int64_t i) const { y[order.at(i)] = float(weight(i % size) * weight(i / size % size)); }
 };
 
 /// for_each over the groups of four.
@@ -174,7 +158,7 @@ template <template <typename> class Draw, typename... Members>
 void draw(Context& context, const Tensor& y, uint64_t key, const Members&... members) {
   const int64_t n = y.count();
   const auto use = [&](const auto& functor) { for_each(context, (n + 3) / 4, functor); };
-  with_functor<Draw>(use, y, n, key, members...);
+  with_functor<Draw>(use, y, n, key, order_of(y.spec), members...);
 }
 
 void fill_uniform(Context& context, uint64_t key, const Tensor& y, float low, float high) {
@@ -193,29 +177,15 @@ void fill_unit_balls(Context& context, uint64_t key, const Tensor& y) {
   fill_uniform(context, key, y, 0, 1);
   const int64_t rows = y.shape().axes() > 0 ? y.shape()[0] : 1;
   const auto divide = [&](const auto& functor) { for_each(context, rows, functor); };
-  with_functor<DivideBySum>(divide, y, y.count() / rows);
+  with_functor<DivideBySum>(divide, y, y.count() / rows, order_of(y.spec));
 }
 
 void fill_bilinear(Context& context, const Tensor& y) {
   const int64_t size = y.shape()[3], half = (size + 1) / 2;
-  for_each_typed<Bilinear>(context, y, size, half, double(size - 1) / (2.0 * double(half)));
+  for_each_typed<Bilinear>(context, y, order_of(y.spec), size, half, double(size - 1) / (2.0 * double(half)));
 }
 
 }  // namespace
-
-void check_filler(const FillerParameter& filler, const Shape& shape, const std::string& path) {
-  const std::string field = path.empty() ? "" : path + ".";
-  check_type(filler, field);
-  check_sparse(filler, shape, field);
-  if (filler.type() == "uniform" && filler.min() > filler.max())
-    throw FieldError(field + "min", "min " + text_of(filler.min()) + " is above max " + text_of(filler.max()),
-                     "a uniform filler without max goes up to 1");
-  if (filler.type() == "gaussian" && filler.std() < 0)
-    throw FieldError(field + "std", "the standard deviation " + text_of(filler.std()) + " is negative");
-  if (filler.type() == "bilinear" && (shape.axes() != 4 || shape[2] != shape[3]))
-    throw FieldError(field + "type",
-                     "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());
-}
 
 void fill(Context& context, const FillerParameter& filler, uint64_t key, const Tensor& y) {
   check_filler(filler, y.shape(), "");
