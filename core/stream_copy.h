@@ -1,7 +1,7 @@
 #pragma once
 
-// Stores that go past the caches. An ordinary store to memory that is in no cache reads it first, which for results that
-// are written once and read much later is a third of the traffic.
+// Stores that go past the caches. An ordinary store to memory that is in no cache reads it first, which for results
+// that are written once and read much later is a third of the traffic.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,8 @@
 
 namespace cortado {
 
-/// to[i] = from[i] for i in [0, n), past the caches where the processor can. Before another thread is told, stream_end().
+/// to[i] = from[i] for i in [0, n), past the caches where the processor can. Before another thread is told,
+/// stream_end().
 inline void stream_copy(const float* from, float* to, int64_t n) {
 #if defined(__SSE2__)
   for (; n > 0 && reinterpret_cast<uintptr_t>(to) % 64 != 0; --n) *to++ = *from++;

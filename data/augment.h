@@ -37,7 +37,8 @@ CORTADO_HD inline float decay(float z) {
 CORTADO_HD inline float sinc(float d) {
   if (d == 0.0f) return 1.0f;
   const float whole = floorf(d + 0.5f), r = (d - whole) * 3.14159265f, s = r * r;
-  const float sine = r * (1.0f - s * (1.0f / 6.0f - s * (1.0f / 120.0f - s * (1.0f / 5040.0f - s * (1.0f / 362880.0f)))));
+  const float sine =
+      r * (1.0f - s * (1.0f / 6.0f - s * (1.0f / 120.0f - s * (1.0f / 5040.0f - s * (1.0f / 362880.0f)))));
   return (int(whole) & 1 ? -sine : sine) / (d * 3.14159265f);
 }
 
@@ -63,23 +64,29 @@ CORTADO_HD inline float coverage(float d, float width) {
 /// The kernel at distance d from the place, before it is made to sum to 1.
 CORTADO_HD inline float kernel_at(const Kernel& kernel, float d) {
   switch (kernel.kind) {
-    case KernelKind::kNearest: return 1.0f;
-    case KernelKind::kLinear: return tent(d * kernel.inverse);
-    case KernelKind::kCubic: return cubic(d * kernel.inverse);
-    case KernelKind::kArea: return coverage(d, kernel.stretch);
+    case KernelKind::kNearest:
+      return 1.0f;
+    case KernelKind::kLinear:
+      return tent(d * kernel.inverse);
+    case KernelKind::kCubic:
+      return cubic(d * kernel.inverse);
+    case KernelKind::kArea:
+      return coverage(d, kernel.stretch);
     case KernelKind::kLanczos: {
       const float t = d * kernel.inverse;
       return fabsf(t) < 4.0f ? sinc(t) * sinc(t * 0.25f) : 0.0f;
     }
-    case KernelKind::kGauss: return decay(d * d * kernel.inverse);
-    case KernelKind::kSharp: break;
+    case KernelKind::kGauss:
+      return decay(d * d * kernel.inverse);
+    case KernelKind::kSharp:
+      break;
   }
   const float sides = tent((d - kernel.spacing) * kernel.inverse) + tent((d + kernel.spacing) * kernel.inverse);
   return (1.0f + 2.0f * kernel.amount) * tent(d * kernel.inverse) - kernel.amount * sides;
 }
 
-/// The neighbours of a place along one axis: `count` pixels from `first`, perhaps beyond the edges. Weights are rounded;
-/// what is then missing from 1, `rest`, is added to the one at `nearest`.
+/// The neighbours of a place along one axis: `count` pixels from `first`, perhaps beyond the edges. Weights are
+/// rounded; what is then missing from 1, `rest`, is added to the one at `nearest`.
 struct Taps {
   int32_t first = 0, count = 1, nearest = 0, rest = 0;
   float offset = 0;  ///< distance of the first
@@ -212,7 +219,9 @@ CORTADO_HD inline float looked_up(const uint8_t* table, float x) { return float(
 
 CORTADO_HD inline void apply_color(const ColorOp& op, const uint8_t (*table)[256], float& b, float& g, float& r) {
   switch (op.kind) {
-    case ColorKind::kMatrix: apply_matrix(op.v, b, g, r); break;
+    case ColorKind::kMatrix:
+      apply_matrix(op.v, b, g, r);
+      break;
     case ColorKind::kPosterize:
       b = posterized(op.v, b), g = posterized(op.v, g), r = posterized(op.v, r);
       break;
@@ -222,7 +231,8 @@ CORTADO_HD inline void apply_color(const ColorOp& op, const uint8_t (*table)[256
     case ColorKind::kEqualize:
       b = looked_up(table[0], b), g = looked_up(table[1], g), r = looked_up(table[2], r);
       break;
-    case ColorKind::kAutoContrast: break;
+    case ColorKind::kAutoContrast:
+      break;
   }
 }
 

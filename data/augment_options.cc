@@ -90,8 +90,8 @@ void add_motions(const AugmentParameter& augment, AugmentPlan& plan) {
   plan.motion.rotate = checked(kAugment, "rotate", augment.rotate(), 0, 180);
   plan.motion.shear = checked(kAugment, "shear", augment.shear(), 0, 60);
   plan.motion.translate = share("translate", augment.translate());
-  plan.motion.zoom =
-      checked_range(kAugment, "zoom_min", augment.zoom_min(), "zoom_max", augment.zoom_max(), 1 / kMostFactor, kMostFactor);
+  plan.motion.zoom = checked_range(kAugment, "zoom_min", augment.zoom_min(), "zoom_max", augment.zoom_max(),
+                                   1 / kMostFactor, kMostFactor);
 }
 
 void add_colors(const AugmentParameter& augment, AugmentPlan& plan) {
@@ -105,8 +105,8 @@ void add_colors(const AugmentParameter& augment, AugmentPlan& plan) {
   if (augment.has_blur()) {
     const caffe::BlurParameter& blur = augment.blur();
     plan.blur.prob = checked(kAugment, "blur.prob", blur.prob(), 0, 1);
-    plan.blur.sigma = checked_range(kAugment + "blur.", "min_sigma", blur.min_sigma(), "max_sigma", blur.max_sigma(),
-                                    0.01f, 16);
+    plan.blur.sigma =
+        checked_range(kAugment + "blur.", "min_sigma", blur.min_sigma(), "max_sigma", blur.max_sigma(), 0.01f, 16);
   }
   if (augment.has_erase()) {
     const caffe::EraseParameter& erase = augment.erase();
@@ -121,7 +121,8 @@ void add_colors(const AugmentParameter& augment, AugmentPlan& plan) {
 void add_policy(const AugmentParameter& augment, AugmentPlan& plan) {
   constexpr uint32_t kMostOps = 8;
   const bool automatic = augment.auto_augment() != AugmentParameter::NONE;
-  if (automatic) plan.policy = augment.auto_augment() == AugmentParameter::IMAGENET ? Policy::kImageNet : Policy::kCifar10;
+  if (automatic)
+    plan.policy = augment.auto_augment() == AugmentParameter::IMAGENET ? Policy::kImageNet : Policy::kCifar10;
   if (!augment.has_rand_augment()) return;
   if (automatic) throw FieldError(kAugment + "rand_augment", "auto_augment is set as well", "choose one policy");
   const caffe::RandAugmentParameter& rand = augment.rand_augment();
@@ -153,7 +154,8 @@ void add_mix(const AugmentParameter& augment, bool training, AugmentPlan& plan) 
 void check_fill(const AugmentPlan& plan) {
   for (const float value : plan.fill)
     if (!std::isfinite(value)) throw FieldError(kAugment + "fill_value", "not a number");
-  if (plan.fill.size() > 4) throw FieldError(kAugment + "fill_value", "give one value, or one for each of up to 4 channels");
+  if (plan.fill.size() > 4)
+    throw FieldError(kAugment + "fill_value", "give one value, or one for each of up to 4 channels");
 }
 
 void sum_up(AugmentPlan& plan) {
@@ -180,8 +182,8 @@ void check_sizes(const TransformationParameter& param, const AugmentPlan& plan) 
                       !resize.stretch_w.is_one(resize.stretch_w.low) || resize.prob < 1 ||
                       ((plan.expand_prob > 0 || plan.part.on) && !fixed);
   if (random)
-    throw FieldError(kTransform + "crop_size", "images are resized at random, so without a crop they do not make a batch",
-                     "set crop_size");
+    throw FieldError(kTransform + "crop_size",
+                     "images are resized at random, so without a crop they do not make a batch", "set crop_size");
 }
 
 }  // namespace

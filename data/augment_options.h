@@ -15,7 +15,8 @@ AugmentPlan make_augment_plan(const caffe::TransformationParameter& param, caffe
 /// Adds the options of other dialects.
 void add_dialect_options(const caffe::TransformationParameter& param, bool training, AugmentPlan& plan);
 
-/// Checks that both say what they may: 0 to `most`, and low <= high. `path` is that of the message, `name` of the field.
+/// Checks that both say what they may: 0 to `most`, and low <= high. `path` is that of the message, `name` of the
+/// field.
 float checked(const std::string& path, const std::string& name, float value, float least, float most);
 Range checked_range(const std::string& path, const std::string& low_name, float low, const std::string& high_name,
                     float high, float least, float most);

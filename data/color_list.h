@@ -13,11 +13,11 @@ struct ColorMatrix {
 };
 
 ColorMatrix brightened(double factor, double add = 0);
-ColorMatrix contrasted(double factor, double about);     ///< about + factor (x - about)
-ColorMatrix saturated(double factor);                    ///< grey + factor (x - grey); 0 makes grey
-ColorMatrix hue_turned(double radians);                  ///< about the axis of greys; luminance stays
-ColorMatrix inverted();                                  ///< 255 - x
-ColorMatrix reordered(int blue, int green, int red);     ///< which channel becomes each
+ColorMatrix contrasted(double factor, double about);  ///< about + factor (x - about)
+ColorMatrix saturated(double factor);                 ///< grey + factor (x - grey); 0 makes grey
+ColorMatrix hue_turned(double radians);               ///< about the axis of greys; luminance stays
+ColorMatrix inverted();                               ///< 255 - x
+ColorMatrix reordered(int blue, int green, int red);  ///< which channel becomes each
 
 /// Appends to a draw's operations.
 class ColorList {

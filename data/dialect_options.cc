@@ -16,9 +16,7 @@ const std::string kPath = "transform_param.";
 constexpr float kMostSide = 65536, kMostFactor = 100;
 
 /// Testing takes the middle of what training draws.
-Range for_phase(Range range, bool training) {
-  return training ? range : Range{range.middle(), range.middle()};
-}
+Range for_phase(Range range, bool training) { return training ? range : Range{range.middle(), range.middle()}; }
 
 void one_resize(const AugmentPlan& plan, const std::string& field) {
   if (plan.resize.fit != Fit::kNone)
@@ -53,7 +51,8 @@ void add_random_sizes(const TransformationParameter& param, bool training, Augme
   if (ratios)
     resize.factor = for_phase(
         checked_range(kPath, "rand_resize_ratio_lower", param.rand_resize_ratio_lower(), "rand_resize_ratio_upper",
-                      param.rand_resize_ratio_upper(), 1 / kMostFactor, kMostFactor), training);
+                      param.rand_resize_ratio_upper(), 1 / kMostFactor, kMostFactor),
+        training);
   const auto stretch = [&](const std::string& name, float low, float high) {
     const Range range = checked_range(kPath, name + "_lower", low, name + "_upper", high, 1 / kMostFactor, kMostFactor);
     return training ? range : Range{1, 1};
@@ -128,8 +127,8 @@ void add_intel(const TransformationParameter& param, bool training, AugmentPlan&
   const std::string path = kPath + "random_aspect_ratio_param.";
   const float change = checked(path, "aspect_ratio_change", given.aspect_ratio_change(), 1, kMostFactor);
   if (plan.part.on) throw FieldError(kPath + "random_aspect_ratio_param", "augment.resized_crop is set as well");
-  plan.part.area = checked_range(path, "min_area_ratio", given.min_area_ratio(), "max_area_ratio",
-                                 given.max_area_ratio(), 1e-6f, 1);
+  plan.part.area =
+      checked_range(path, "min_area_ratio", given.min_area_ratio(), "max_area_ratio", given.max_area_ratio(), 1e-6f, 1);
   plan.part.aspect = {1 / change, change};
   plan.part.attempts = int(checked(path, "max_attempt", float(given.max_attempt()), 1, 1000));
   plan.part.on = training;
@@ -184,8 +183,10 @@ void add_noise(const caffe::NoiseParameter& given, AugmentPlan& plan) {
   made.posterize = given.posterize();
   if (!given.saltpepper()) return;
   made.salt = checked(salt, "fraction", given.saltpepper_param().fraction(), 0, 1);
-  for (const float value : given.saltpepper_param().value()) made.salt_value.push_back(checked(salt, "value", value, 0, 255));
-  if (made.salt_value.size() > 4) throw FieldError(salt + "value", "give one value, or one for each of up to 4 channels");
+  for (const float value : given.saltpepper_param().value())
+    made.salt_value.push_back(checked(salt, "value", value, 0, 255));
+  if (made.salt_value.size() > 4)
+    throw FieldError(salt + "value", "give one value, or one for each of up to 4 channels");
 }
 
 void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& plan) {

@@ -19,8 +19,22 @@ constexpr uint64_t kAugmentKey = 0x4155474Dull;  // keeps these draws apart from
 
 /// The lanes of options. kCrop is older than the others and has its words to itself: mirror, top, left.
 enum class Lane : uint64_t {
-  kCrop = 0, kFilter, kExpand, kPart, kResize, kFlip, kMotion, kPolicy, kDistort, kJitter, kGray, kSpots, kBlur,
-  kNoise, kErase, kPixels
+  kCrop = 0,
+  kFilter,
+  kExpand,
+  kPart,
+  kResize,
+  kFlip,
+  kMotion,
+  kPolicy,
+  kDistort,
+  kJitter,
+  kGray,
+  kSpots,
+  kBlur,
+  kNoise,
+  kErase,
+  kPixels
 };
 
 class Draws {

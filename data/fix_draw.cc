@@ -72,8 +72,10 @@ void set_kernels(SampleDraw& draw) {
   const int64_t* m = draw.map;
   const bool as_is = draw.blur <= 0 && draw.sharpen == 0;
   const auto step = [](int64_t a, int64_t b) { return float(std::hypot(double(a), double(b)) / double(kOnePixel)); };
-  draw.across = as_is && reads_whole_pixels(m[0], m[1], m[2]) ? Kernel() : kernel_for(draw, step(m[0], m[1]), draw.width);
-  draw.down = as_is && reads_whole_pixels(m[4], m[3], m[5]) ? Kernel() : kernel_for(draw, step(m[3], m[4]), draw.height);
+  draw.across =
+      as_is && reads_whole_pixels(m[0], m[1], m[2]) ? Kernel() : kernel_for(draw, step(m[0], m[1]), draw.width);
+  draw.down =
+      as_is && reads_whole_pixels(m[4], m[3], m[5]) ? Kernel() : kernel_for(draw, step(m[3], m[4]), draw.height);
 }
 
 /// The pixels from `begin` to `end` that a row of the map reads, on an axis of `size` pixels.

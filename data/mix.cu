@@ -1,8 +1,7 @@
-#include "data/mix.h"
-
 #include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
+#include "data/mix.h"
 
 namespace cortado::data {
 

@@ -22,8 +22,8 @@ constexpr int mix_pairs(int n) { return n / 2; }
 MixDraw draw_mix(const MixPlan& plan, int height, int width, uint64_t seed, uint64_t position);
 
 /// Mixes the pairs of x (n x channels x height x width, any layout but blocked, 32 or 16 bits) in place and writes
-/// shares (n x classes) for the n labels: all on the context's device, as is `draws`, mix_pairs(n) of them. A label that
-/// is no class has no share.
+/// shares (n x classes) for the n labels: all on the context's device, as is `draws`, mix_pairs(n) of them. A label
+/// that is no class has no share.
 void mix_batch(Context& context, const MixDraw* draws, const Tensor& x, const float* labels, int classes,
                float* shares);
 

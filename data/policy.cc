@@ -8,8 +8,21 @@ namespace {
 
 /// Those of RandAugment first.
 enum class Op : uint8_t {
-  kIdentity, kShearX, kShearY, kMoveX, kMoveY, kRotate, kBrightness, kColor, kContrast, kSharpness, kPosterize,
-  kSolarize, kAutoContrast, kEqualize, kInvert
+  kIdentity,
+  kShearX,
+  kShearY,
+  kMoveX,
+  kMoveY,
+  kRotate,
+  kBrightness,
+  kColor,
+  kContrast,
+  kSharpness,
+  kPosterize,
+  kSolarize,
+  kAutoContrast,
+  kEqualize,
+  kInvert
 };
 constexpr int kRandAugmentOps = 14;
 
@@ -23,18 +36,18 @@ using SubPolicy = Step[2];
 using enum Op;
 
 constexpr SubPolicy kImageNetPolicy[] = {
-    {{kPosterize, 4, 8}, {kRotate, 6, 9}},      {{kSolarize, 6, 5}, {kAutoContrast, 6, 0}},
-    {{kEqualize, 8, 0}, {kEqualize, 6, 0}},     {{kPosterize, 6, 7}, {kPosterize, 6, 6}},
-    {{kEqualize, 4, 0}, {kSolarize, 2, 4}},     {{kEqualize, 4, 0}, {kRotate, 8, 8}},
-    {{kSolarize, 6, 3}, {kEqualize, 6, 0}},     {{kPosterize, 8, 5}, {kEqualize, 10, 0}},
-    {{kRotate, 2, 3}, {kSolarize, 6, 8}},       {{kEqualize, 6, 0}, {kPosterize, 4, 6}},
-    {{kRotate, 8, 8}, {kColor, 4, 0}},          {{kRotate, 4, 9}, {kEqualize, 6, 0}},
-    {{kEqualize, 0, 0}, {kEqualize, 8, 0}},     {{kInvert, 6, 0}, {kEqualize, 10, 0}},
-    {{kColor, 6, 4}, {kContrast, 10, 8}},       {{kRotate, 8, 8}, {kColor, 10, 2}},
-    {{kColor, 8, 8}, {kSolarize, 8, 7}},        {{kSharpness, 4, 7}, {kInvert, 6, 0}},
-    {{kShearX, 6, 5}, {kEqualize, 10, 0}},      {{kColor, 4, 0}, {kEqualize, 6, 0}},
-    {{kEqualize, 4, 0}, {kSolarize, 2, 4}},     {{kSolarize, 6, 5}, {kAutoContrast, 6, 0}},
-    {{kInvert, 6, 0}, {kEqualize, 10, 0}},      {{kColor, 6, 4}, {kContrast, 10, 8}},
+    {{kPosterize, 4, 8}, {kRotate, 6, 9}},  {{kSolarize, 6, 5}, {kAutoContrast, 6, 0}},
+    {{kEqualize, 8, 0}, {kEqualize, 6, 0}}, {{kPosterize, 6, 7}, {kPosterize, 6, 6}},
+    {{kEqualize, 4, 0}, {kSolarize, 2, 4}}, {{kEqualize, 4, 0}, {kRotate, 8, 8}},
+    {{kSolarize, 6, 3}, {kEqualize, 6, 0}}, {{kPosterize, 8, 5}, {kEqualize, 10, 0}},
+    {{kRotate, 2, 3}, {kSolarize, 6, 8}},   {{kEqualize, 6, 0}, {kPosterize, 4, 6}},
+    {{kRotate, 8, 8}, {kColor, 4, 0}},      {{kRotate, 4, 9}, {kEqualize, 6, 0}},
+    {{kEqualize, 0, 0}, {kEqualize, 8, 0}}, {{kInvert, 6, 0}, {kEqualize, 10, 0}},
+    {{kColor, 6, 4}, {kContrast, 10, 8}},   {{kRotate, 8, 8}, {kColor, 10, 2}},
+    {{kColor, 8, 8}, {kSolarize, 8, 7}},    {{kSharpness, 4, 7}, {kInvert, 6, 0}},
+    {{kShearX, 6, 5}, {kEqualize, 10, 0}},  {{kColor, 4, 0}, {kEqualize, 6, 0}},
+    {{kEqualize, 4, 0}, {kSolarize, 2, 4}}, {{kSolarize, 6, 5}, {kAutoContrast, 6, 0}},
+    {{kInvert, 6, 0}, {kEqualize, 10, 0}},  {{kColor, 6, 4}, {kContrast, 10, 8}},
     {{kEqualize, 8, 0}, {kEqualize, 6, 0}},
 };
 
@@ -66,21 +79,50 @@ struct Target {
   void apply(Op op, double strength) {
     const double factor = 1 + 0.9 * strength, most = 150.0 / 331 * strength, positive = std::abs(strength);
     switch (op) {
-      case kIdentity: break;
-      case kShearX: move({.shear_x = 0.3 * strength}); break;
-      case kShearY: move({.shear_y = 0.3 * strength}); break;
-      case kMoveX: move({.move_x = std::round(most * width)}); break;
-      case kMoveY: move({.move_y = std::round(most * height)}); break;
-      case kRotate: move({.turn = std::numbers::pi / 6 * strength}); break;
-      case kBrightness: colors.add(brightened(factor)); break;
-      case kColor: colors.add(saturated(factor)); break;
-      case kContrast: colors.add(contrasted(factor, 128)); break;
-      case kSharpness: choice.sharpen = float(factor - 1); break;
-      case kPosterize: colors.posterize(8 - int(std::round(4 * positive))); break;
-      case kSolarize: colors.solarize(255 * (1 - positive)); break;
-      case kAutoContrast: colors.auto_contrast(); break;
-      case kEqualize: colors.equalize(); break;
-      case kInvert: colors.add(inverted()); break;
+      case kIdentity:
+        break;
+      case kShearX:
+        move({.shear_x = 0.3 * strength});
+        break;
+      case kShearY:
+        move({.shear_y = 0.3 * strength});
+        break;
+      case kMoveX:
+        move({.move_x = std::round(most * width)});
+        break;
+      case kMoveY:
+        move({.move_y = std::round(most * height)});
+        break;
+      case kRotate:
+        move({.turn = std::numbers::pi / 6 * strength});
+        break;
+      case kBrightness:
+        colors.add(brightened(factor));
+        break;
+      case kColor:
+        colors.add(saturated(factor));
+        break;
+      case kContrast:
+        colors.add(contrasted(factor, 128));
+        break;
+      case kSharpness:
+        choice.sharpen = float(factor - 1);
+        break;
+      case kPosterize:
+        colors.posterize(8 - int(std::round(4 * positive)));
+        break;
+      case kSolarize:
+        colors.solarize(255 * (1 - positive));
+        break;
+      case kAutoContrast:
+        colors.auto_contrast();
+        break;
+      case kEqualize:
+        colors.equalize();
+        break;
+      case kInvert:
+        colors.add(inverted());
+        break;
     }
   }
 };

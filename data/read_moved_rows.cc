@@ -13,7 +13,7 @@ bool is_plain_linear(const Kernel& kernel) { return kernel.kind == KernelKind::k
 
 /// What taps_at() and weight_of() give for a tent of one pixel, which needs no division: the lesser weight is rounded.
 struct Pair {
-  int32_t low, high;         ///< pixels, within the edges
+  int32_t low, high;  ///< pixels, within the edges
   int32_t low_weight, high_weight;
 };
 
@@ -30,8 +30,7 @@ int32_t column_sum(const uint8_t* low, const uint8_t* high, const Pair& down, in
 
 /// The weights of one axis of a spot.
 template <typename Sums>
-const typename Sums::Sum* weights_of(const Kernel& kernel, const Taps& taps,
-                                     std::vector<typename Sums::Sum>& weights) {
+const typename Sums::Sum* weights_of(const Kernel& kernel, const Taps& taps, std::vector<typename Sums::Sum>& weights) {
   weights.resize(size_t(taps.count));
   for (int k = 0; k < taps.count; ++k) weights[size_t(k)] = Sums::weight(weight_of(kernel, taps, k));
   return weights.data();

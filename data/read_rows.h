@@ -14,8 +14,8 @@ namespace cortado::data {
 /// The neighbours of all columns: tap k of column x is at [k * width + x].
 struct ColumnTaps {
   int taps = 0;
-  int low = 0, high = 0;    ///< columns of the source that are read
-  int begin = 0, end = 0;   ///< columns of the result that are not fill
+  int low = 0, high = 0;   ///< columns of the source that are read
+  int begin = 0, end = 0;  ///< columns of the result that are not fill
   std::vector<int32_t> index, weight;
 
   /// `step` is the distance of neighbours in the source.

@@ -24,11 +24,11 @@ enum class KernelKind : uint8_t { kNearest, kLinear, kCubic, kArea, kLanczos, kG
 
 struct Kernel {
   KernelKind kind = KernelKind::kNearest;
-  int32_t reach = 0;     ///< taps lie at most this far from the place
-  float stretch = 1;     ///< kLinear, kCubic, kLanczos: 1, or the step when shrinking smoothly; kArea: the step
-  float inverse = 1;     ///< 1 / stretch; kGauss: 1 / (2 deviation^2)
-  float amount = 0;      ///< kSharp: what each side takes
-  float spacing = 1;     ///< kSharp: from the place to a side
+  int32_t reach = 0;  ///< taps lie at most this far from the place
+  float stretch = 1;  ///< kLinear, kCubic, kLanczos: 1, or the step when shrinking smoothly; kArea: the step
+  float inverse = 1;  ///< 1 / stretch; kGauss: 1 / (2 deviation^2)
+  float amount = 0;   ///< kSharp: what each side takes
+  float spacing = 1;  ///< kSharp: from the place to a side
 };
 
 /// One operation on the colours of a pixel, 0 to 255.
@@ -75,9 +75,9 @@ struct SampleDraw {
   ColorOp color[kMostColorOps];
   uint8_t table[3][256] = {};  ///< for kEqualize
 
-  uint64_t noise_key = 0;  ///< of everything that is drawn for each pixel
-  float noise = 0;         ///< deviation in grey levels
-  float salt = 0;          ///< share of pixels that are replaced
+  uint64_t noise_key = 0;                  ///< of everything that is drawn for each pixel
+  float noise = 0;                         ///< deviation in grey levels
+  float salt = 0;                          ///< share of pixels that are replaced
   float salt_value[4] = {-1, -1, -1, -1};  ///< by what; -1: black or white
   Erased erased;
 };

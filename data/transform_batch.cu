@@ -1,9 +1,8 @@
-#include "data/transform_batch.h"
-
 #include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
 #include "data/augment.h"
+#include "data/transform_batch.h"
 
 namespace cortado::data {
 
@@ -12,14 +11,15 @@ namespace {
 /// What is subtracted and multiplied.
 struct Normalization {
   const float* mean = nullptr;
-  int64_t count = 0;                 ///< of mean values; 0: none, or an image of this size
+  int64_t count = 0;  ///< of mean values; 0: none, or an image of this size
   int64_t height = 0, width = 0;
   float scale = 1;
 
   CORTADO_HD float mean_at(const SampleDraw& draw, int64_t c, int64_t x, int64_t y) const {
     if (mean == nullptr) return 0;
     if (count > 0) return mean[count == 1 ? 0 : c];
-    const int64_t row = draw.mean_top + (draw.map[4] < 0 ? -y : y), column = draw.mean_left + (draw.map[0] < 0 ? -x : x);
+    const int64_t row = draw.mean_top + (draw.map[4] < 0 ? -y : y),
+                  column = draw.mean_left + (draw.map[0] < 0 ? -x : x);
     return mean[(c * height + row) * width + column];
   }
 };
@@ -38,8 +38,12 @@ struct TransformPixel {
     const SampleDraw& draw = batch.draws[n];
     const RawSample& raw = batch.samples[n];
     const uint8_t* bytes = batch.bytes + raw.offset;
-    const Sample sample{raw.channels, raw.height, raw.width, raw.floats ? nullptr : bytes,
-                        raw.floats ? reinterpret_cast<const float*>(bytes) : nullptr, raw.interleaved};
+    const Sample sample{raw.channels,
+                        raw.height,
+                        raw.width,
+                        raw.floats ? nullptr : bytes,
+                        raw.floats ? reinterpret_cast<const float*>(bytes) : nullptr,
+                        raw.interleaved};
     T* to = y + n * channels * area + pixel * pixel_step;
     for (int64_t c0 = 0; c0 < channels; c0 += 4) {
       const int count = int(channels - c0 < 4 ? channels - c0 : 4);

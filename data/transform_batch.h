@@ -1,7 +1,7 @@
 #pragma once
 
-// transform() for a whole batch on the context's device, in one pass from bytes to the net's tensor: crop, resize, flip,
-// colour, normalise, cast and lay out. Every number comes from the arithmetic that the CPU uses (data/augment.h).
+// transform() for a whole batch on the context's device, in one pass from bytes to the net's tensor: crop, resize,
+// flip, colour, normalise, cast and lay out. Every number comes from the arithmetic that the CPU uses (data/augment.h).
 
 #include "core/context.h"
 #include "core/tensor.h"

@@ -36,7 +36,8 @@ void noise_row(const SampleDraw& draw, bool bytes, int y, int n, float* const* r
   for (int c0 = 0; c0 < channels; c0 += 4)
     for (int x = 0; x < n; ++x) {
       const Philox::Words words = pixel_words(draw, PixelLane::kNoise, c0 / 4, int64_t(y) * n + x);
-      for (int c = c0; c < channels && c < c0 + 4; ++c) rows[c][x] = with_noise(draw, words.v[c - c0], bytes, rows[c][x]);
+      for (int c = c0; c < channels && c < c0 + 4; ++c)
+        rows[c][x] = with_noise(draw, words.v[c - c0], bytes, rows[c][x]);
     }
 }
 

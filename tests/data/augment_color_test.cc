@@ -211,7 +211,8 @@ TEST(Policies, RandAugmentUsesAllItsOperations) {
   std::set<int> kinds;
   for (uint64_t index = 0; index < 2800; ++index) {
     const SampleDraw draw = draw_of(plan, picture.sample, index);
-    const bool moves = draw.map[0] != kOnePixel || draw.map[1] != 0 || draw.map[2] != 0 || draw.map[3] != 0 || draw.map[5] != 0;
+    const bool moves =
+        draw.map[0] != kOnePixel || draw.map[1] != 0 || draw.map[2] != 0 || draw.map[3] != 0 || draw.map[5] != 0;
     moved += moves;
     colored += draw.color_ops;
     sharp += draw.sharpen != 0;
@@ -231,7 +232,8 @@ TEST(Policies, StrengthsAreThoseOfTheMagnitude) {
   std::set<int> shears, moves, levels;
   for (uint64_t index = 0; index < 1000; ++index) {
     const SampleDraw draw = draw_of(plan, picture.sample, index);
-    if (draw.map[0] == kOnePixel && draw.map[1] != 0) shears.insert(int(std::lround(double(draw.map[1]) / double(kOnePixel) * 1000)));
+    if (draw.map[0] == kOnePixel && draw.map[1] != 0)
+      shears.insert(int(std::lround(double(draw.map[1]) / double(kOnePixel) * 1000)));
     if (draw.map[0] == kOnePixel && draw.map[1] == 0 && draw.map[2] != 0) moves.insert(int(draw.map[2] >> 32));
     if (draw.color_ops > 0 && draw.color[0].kind == ColorKind::kPosterize) levels.insert(int(draw.color[0].v[0]));
   }
@@ -249,8 +251,9 @@ TEST(Policies, AutoAugmentEqualizesAsOftenAsItsTableSays) {
     const SampleDraw draw = draw_of(plan, picture.sample, index);
     for (int i = 0; i < draw.color_ops; ++i) equalized += draw.color[i].kind == ColorKind::kEqualize;
   }
-  // Of 25 rows: twice (0.8 or 0.6) = 0.92, 0.4 three times, 1 four times (ShearX's, Posterize's, two Invert's), 0.6 four
-  // times (Solarize's, the first of Posterize's, Rotate's, Color's), (0 or 0.8) once, and 0.4 for the row that repeats.
+  // Of 25 rows: twice (0.8 or 0.6) = 0.92, 0.4 three times, 1 four times (ShearX's, Posterize's, two Invert's), 0.6
+  // four times (Solarize's, the first of Posterize's, Rotate's, Color's), (0 or 0.8) once, and 0.4 for the row that
+  // repeats.
   const double expected = (2 * 0.92 + 3 * 0.4 + 4 * 1.0 + 4 * 0.6 + 0.8) / 25;
   EXPECT_NEAR(equalized / double(kDraws), expected, 0.02);
 }

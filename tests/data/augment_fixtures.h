@@ -34,7 +34,7 @@ struct Picture {
       bytes.push_back(smooth ? uint8_t(wave) : uint8_t(random.next_word()));
     }
     for (const uint8_t byte : bytes) floats.push_back(float(byte) * 1.25f - 7);
-    sample = {channels, height, width, of_floats ? nullptr : bytes.data(), of_floats ? floats.data() : nullptr,
+    sample = {channels,   height, width, of_floats ? nullptr : bytes.data(), of_floats ? floats.data() : nullptr,
               interleaved};
   }
   double at(int c, int y, int x) const {

@@ -45,7 +45,8 @@ TEST(Nvidia, EnlargesOnlyWhereAllowed) {
 TEST(Nvidia, RatiosAndStretchesMultiply) {
   const std::string base = "crop_size: 20 allow_upscale: true ";
   expect_range(range_of(plan_of(base + "rand_resize_ratio_lower: 0.5 rand_resize_ratio_upper: 2"), 100, 100,
-                        [](const SampleDraw& d) { return 1 / step_x(d); }), 0.5, 2, 0.03);
+                        [](const SampleDraw& d) { return 1 / step_x(d); }),
+               0.5, 2, 0.03);
   const TransformPlan plan = plan_of(base + "horizontal_stretch_lower: 0.8 horizontal_stretch_upper: 1.6");
   expect_range(range_of(plan, 100, 100, [](const SampleDraw& d) { return 1 / step_x(d); }), 0.8, 1.6, 0.03);
   expect_range(range_of(plan, 100, 100, step_y), 1, 1, 0);
@@ -55,7 +56,8 @@ TEST(Nvidia, RatiosAndStretchesMultiply) {
 
 TEST(Nvidia, FiltersGoByDirection) {
   const std::string text =
-      "crop_size: 50 img_rand_resize_lower: 100 img_rand_resize_upper: 100 allow_upscale: true interpolation_algo_down: "
+      "crop_size: 50 img_rand_resize_lower: 100 img_rand_resize_upper: 100 allow_upscale: true "
+      "interpolation_algo_down: "
       "INTER_AREA interpolation_algo_up: INTER_LINEAR";
   const TransformPlan plan = plan_of(text);
   EXPECT_EQ(draw_sample(plan, 3, 200, 200, 1, 0, 0).filter, Filter::kArea);
@@ -65,7 +67,9 @@ TEST(Nvidia, FiltersGoByDirection) {
 
 TEST(Nvidia, RandomSeedIsTheDraws) {
   const TransformPlan a = plan_of("crop_size: 5 random_seed: 3"), b = plan_of("crop_size: 5 random_seed: 4");
-  const auto at = [](const TransformPlan& plan, uint64_t seed) { return draw_sample(plan, 3, 400, 400, seed, 0, 0).map[2]; };
+  const auto at = [](const TransformPlan& plan, uint64_t seed) {
+    return draw_sample(plan, 3, 400, 400, seed, 0, 0).map[2];
+  };
   EXPECT_EQ(at(a, 1), at(a, 2));
   EXPECT_EQ(at(a, 1), at(plan_of("crop_size: 5"), 3));
   EXPECT_NE(at(a, 1), at(b, 1));
@@ -91,7 +95,8 @@ TEST(Intel, RandomPartIsBroughtToItsSize) {
   expect_range(range_of(plan, 200, 200, area), 0.25, 0.5, 0.02);
   expect_range(range_of(plan, 200, 200, aspect), 1 / 1.5, 1.5, 0.05);
   EXPECT_EQ(draw_sample(plan, 3, 200, 200, 1, 0, 0).out_width, 40);
-  const SampleDraw tested = draw_sample(plan_of("crop_size: 20 random_aspect_ratio_param {}", caffe::TEST), 3, 200, 200, 1, 0, 0);
+  const SampleDraw tested =
+      draw_sample(plan_of("crop_size: 20 random_aspect_ratio_param {}", caffe::TEST), 3, 200, 200, 1, 0, 0);
   EXPECT_EQ(tested.map[0], kOnePixel);
 }
 
@@ -125,7 +130,8 @@ TEST(Ssd, PadsAsTheModeSays) {
   Picture picture(1, 10, 20);
   for (size_t i = 0; i < picture.bytes.size(); ++i) picture.bytes[i] = uint8_t(10 + i / 20);
   const auto top = [&](const std::string& mode) {
-    const TransformPlan plan = plan_of("resize_param { height: 20 width: 20 resize_mode: FIT_LARGE_SIZE_AND_PAD " + mode + " }");
+    const TransformPlan plan =
+        plan_of("resize_param { height: 20 width: 20 resize_mode: FIT_LARGE_SIZE_AND_PAD " + mode + " }");
     return made(picture.sample, plan, draw_of(plan, picture.sample))[3];
   };
   EXPECT_EQ(top("pad_value: 99"), 99);
@@ -134,8 +140,9 @@ TEST(Ssd, PadsAsTheModeSays) {
 }
 
 TEST(Ssd, ChoosesAmongInterpolations) {
-  const std::string text = "resize_param { height: 9 width: 9 interp_mode: LINEAR interp_mode: AREA interp_mode: NEAREST "
-                           "interp_mode: CUBIC interp_mode: LANCZOS4 }";
+  const std::string text =
+      "resize_param { height: 9 width: 9 interp_mode: LINEAR interp_mode: AREA interp_mode: NEAREST "
+      "interp_mode: CUBIC interp_mode: LANCZOS4 }";
   const TransformPlan plan = plan_of(text), tested = plan_of(text, caffe::TEST);
   std::set<Filter> filters, in_test;
   for (uint64_t index = 0; index < 200; ++index) {
@@ -148,8 +155,9 @@ TEST(Ssd, ChoosesAmongInterpolations) {
 
 TEST(Ssd, ExpandsOntoALargerPicture) {
   const Picture picture(3, 20, 30);
-  const TransformPlan plan = plan_of("mean_value: 300 resize_param { height: 20 width: 30 interp_mode: NEAREST } "
-                                     "expand_param { prob: 0.5 max_expand_ratio: 4 }");
+  const TransformPlan plan = plan_of(
+      "mean_value: 300 resize_param { height: 20 width: 30 interp_mode: NEAREST } "
+      "expand_param { prob: 0.5 max_expand_ratio: 4 }");
   int expanded = 0;
   for (uint64_t index = 0; index < 300; ++index) {
     const SampleDraw draw = draw_of(plan, picture.sample, index);
@@ -165,7 +173,8 @@ TEST(Ssd, ExpandsOntoALargerPicture) {
 
 TEST(Ssd, DistortsWithItsProbabilities) {
   const TransformPlan plan = plan_of(
-      "distort_param { brightness_prob: 0.5 brightness_delta: 32 contrast_prob: 0.25 contrast_lower: 0.5 contrast_upper: 1.5 }");
+      "distort_param { brightness_prob: 0.5 brightness_delta: 32 contrast_prob: 0.25 contrast_lower: 0.5 "
+      "contrast_upper: 1.5 }");
   int added = 0, scaled = 0, none = 0;
   for (uint64_t index = 0; index < 2000; ++index) {
     const SampleDraw draw = draw_sample(plan, 3, 5, 5, 1, 0, index);
@@ -194,7 +203,8 @@ TEST(Dialects, TestingDrawsNothing) {
   const TransformPlan plan = plan_of(
       "crop_size: 8 distort_param { brightness_prob: 1 brightness_delta: 9 } noise_param { prob: 1 inverse: true } "
       "expand_param { max_expand_ratio: 3 } augment { rotate: 9 noise: 4 erase {} blur {} rand_augment {} flip_v: 1 "
-      "grayscale: 1 mix { classes: 5 mixup_alpha: 1 } }", caffe::TEST);
+      "grayscale: 1 mix { classes: 5 mixup_alpha: 1 } }",
+      caffe::TEST);
   EXPECT_FALSE(plan.augment.looks);
   EXPECT_FALSE(plan.augment.moves);
   EXPECT_TRUE(plan.augment.mix.on());
@@ -230,8 +240,10 @@ TEST(Dialects, RefusalsNameTheField) {
   expect_field("random_resize_param.min_size", "crop_size: 5 random_resize_param {}");
   expect_field("random_aspect_ratio_param", "random_aspect_ratio_param {}");
   expect_field("random_aspect_ratio_param", "crop_size: 5 augment { resized_crop {} } random_aspect_ratio_param {}");
-  expect_field("random_aspect_ratio_param.max_area_ratio", "crop_size: 5 random_aspect_ratio_param { max_area_ratio: 2 }");
-  expect_field("random_aspect_ratio_param.aspect_ratio_change", "crop_size: 5 random_aspect_ratio_param { aspect_ratio_change: 0.5 }");
+  expect_field("random_aspect_ratio_param.max_area_ratio",
+               "crop_size: 5 random_aspect_ratio_param { max_area_ratio: 2 }");
+  expect_field("random_aspect_ratio_param.aspect_ratio_change",
+               "crop_size: 5 random_aspect_ratio_param { aspect_ratio_change: 0.5 }");
   expect_field("random_aspect_ratio_param.max_attempt", "crop_size: 5 random_aspect_ratio_param { max_attempt: 0 }");
   expect_field("pad", "pad: 4000000000");
   expect_field("distort_param.hue_prob", "distort_param { hue_prob: 1.5 }");
@@ -241,7 +253,8 @@ TEST(Dialects, RefusalsNameTheField) {
   for (const char* noise : {"erode", "clahe", "convert_to_hsv", "convert_to_lab"})
     expect_field(std::string("noise_param.") + noise, std::string("noise_param { ") + noise + ": true }");
   expect_field("noise_param.jpeg", "noise_param { jpeg: 50 }");
-  expect_field("noise_param.saltpepper_param.fraction", "noise_param { saltpepper: true saltpepper_param { fraction: 2 } }");
+  expect_field("noise_param.saltpepper_param.fraction",
+               "noise_param { saltpepper: true saltpepper_param { fraction: 2 } }");
 }
 
 TEST(AugmentOptions, RefusalsNameTheField) {
@@ -290,9 +303,8 @@ TEST(AugmentOptions, RefusalsNameTheField) {
 
 TEST(AugmentOptions, SamplesThatDoNotFitSaySo) {
   expect_sample_error("changes colours", [] { draw_sample(plan_of("augment { hue: 0.1 }"), 4, 8, 8, 1, 0, 0); });
-  expect_sample_error("once resized", [] {
-    draw_sample(plan_of("crop_size: 20 augment { short_side: 10 }"), 3, 30, 30, 1, 0, 0);
-  });
+  expect_sample_error("once resized",
+                      [] { draw_sample(plan_of("crop_size: 20 augment { short_side: 10 }"), 3, 30, 30, 1, 0, 0); });
   expect_sample_error("would become", [] { draw_sample(plan_of("augment { short_side: 60000 }"), 3, 3, 3, 1, 0, 0); });
 }
 

@@ -1,10 +1,11 @@
 // Geometry against an independent reference in doubles: place by the draw's map, kernels by their formulas.
+#include "data/augment.h"
+
 #include <cmath>
 #include <numbers>
 #include <set>
 
 #include "augment_fixtures.h"
-#include "data/augment.h"
 #include "data/transform_rows.h"
 
 namespace cortado::data::testing {
@@ -103,7 +104,8 @@ TEST(Augment, NearestTakesTheNearestPixel) {
     return made(picture.sample, plan, draw_of(plan, picture.sample));
   }();
   for (int row = 0; row < 8; ++row)
-    for (int column = 0; column < 8; ++column) EXPECT_EQ(y[size_t(row * 8 + column)], picture.at(0, row / 2, column / 2));
+    for (int column = 0; column < 8; ++column)
+      EXPECT_EQ(y[size_t(row * 8 + column)], picture.at(0, row / 2, column / 2));
 }
 
 TEST(Augment, AConstantStaysConstant) {
@@ -112,7 +114,8 @@ TEST(Augment, AConstantStaysConstant) {
   for (const char* options : {"short_side: 13", "short_side: 33 filter: LANCZOS", "short_side: 7 filter: AREA",
                               "rotate: 30 border: EDGE", "blur { prob: 1 }", "short_side: 40 filter: CUBIC"}) {
     const TransformPlan plan = plan_of(std::string("augment { ") + options + " }");
-    for (const float value : made(picture.sample, plan, draw_of(plan, picture.sample))) EXPECT_EQ(value, 201) << options;
+    for (const float value : made(picture.sample, plan, draw_of(plan, picture.sample)))
+      EXPECT_EQ(value, 201) << options;
   }
 }
 
@@ -166,14 +169,16 @@ TEST(Augment, RandomPartsHaveTheAreasAndAspectsAskedFor) {
 }
 
 TEST(Augment, APartThatCannotBeIsTheLargestThatCan) {
-  const TransformPlan plan = plan_of("crop_size: 8 augment { resized_crop { min_area: 0.9 min_aspect: 1 max_aspect: 1 } }");
+  const TransformPlan plan =
+      plan_of("crop_size: 8 augment { resized_crop { min_area: 0.9 min_aspect: 1 max_aspect: 1 } }");
   const SampleDraw draw = draw_sample(plan, 1, 10, 100, 1, 0, 0);
   EXPECT_NEAR(double(draw.map[0]) / 4294967296.0, 10.0 / 8, 1e-9);
   EXPECT_NEAR(place_of(draw, 0, 0).x, 45 + 0.5 * 10 / 8 - 0.5, 1e-9);
 }
 
 TEST(Augment, TestingTakesTheCentreOfTheResizedImage) {
-  const TransformPlan plan = plan_of("crop_size: 224 augment { short_side: 256 resized_crop {} rotate: 10 }", caffe::TEST);
+  const TransformPlan plan =
+      plan_of("crop_size: 224 augment { short_side: 256 resized_crop {} rotate: 10 }", caffe::TEST);
   const SampleDraw draw = draw_sample(plan, 3, 512, 1024, 1, 0, 0);
   EXPECT_EQ(draw.map[0], int64_t(2) << 32);
   EXPECT_EQ(draw.map[4], int64_t(2) << 32);
@@ -232,7 +237,8 @@ TEST(Augment, AReducedSampleGivesTheSamePicture) {
       for (int c = 0; c < 3; ++c)
         half.bytes[size_t((y * 64 + x) * 3 + c)] =
             uint8_t((whole.at(c, 2 * y, 2 * x) + whole.at(c, 2 * y, 2 * x + 1) + whole.at(c, 2 * y + 1, 2 * x) +
-                     whole.at(c, 2 * y + 1, 2 * x + 1) + 2) / 4);
+                     whole.at(c, 2 * y + 1, 2 * x + 1) + 2) /
+                    4);
   const TransformPlan plan = plan_of("crop_size: 20 mirror: true augment { resized_crop { min_area: 0.5 } }");
   for (uint64_t index = 0; index < 20; ++index) {
     const SampleDraw draw = draw_of(plan, whole.sample, index);

@@ -37,9 +37,11 @@ std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::v
     for (int c = 0; c < kChannels; ++c)
       for (int row = 0; row < kHeight; ++row)
         for (int column = 0; column < kWidth; ++column) {
-          const auto at = [&](int sample) { return size_t(((sample * kChannels + c) * kHeight + row) * kWidth + column); };
-          const bool inside = row >= draw.top && row < draw.top + draw.height && column >= draw.left &&
-                              column < draw.left + draw.width;
+          const auto at = [&](int sample) {
+            return size_t(((sample * kChannels + c) * kHeight + row) * kWidth + column);
+          };
+          const bool inside =
+              row >= draw.top && row < draw.top + draw.height && column >= draw.left && column < draw.left + draw.width;
           if (draw.height > 0)
             y[at(i)] = inside ? x[at(other)] : x[at(i)];
           else

@@ -135,8 +135,8 @@ TEST(TransformBatch, RoundsTo16Bits) {
 
 /// Options at random, near and at the ends of their ranges.
 std::string random_options(RandomStream& random) {
-  std::string text = "mirror: true mean_value: 10 pad: " + std::to_string(random.below(6)) + " crop_size: " +
-                     std::to_string(1 + random.below(30)) + " augment { ";
+  std::string text = "mirror: true mean_value: 10 pad: " + std::to_string(random.below(6)) +
+                     " crop_size: " + std::to_string(1 + random.below(30)) + " augment { ";
   const auto maybe = [&](const std::string& name, const std::vector<std::string>& values) {
     if (random.below(3) == 0) text += name + values[random.below(values.size())] + " ";
   };
