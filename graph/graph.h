@@ -87,7 +87,7 @@ struct BuildOptions {
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
   bool only_kept = false;       ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run
-  Layout preferred_layout = Layout::kBlocked16;  ///< where LayoutRule::kBlocked leaves the choice to the device
+  Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred
   DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
 };
 

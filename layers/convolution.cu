@@ -85,9 +85,9 @@ class ConvolutionLayer : public Layer {
   }
 
   LayoutRule layouts() const override {
-    const bool blocked = shape_.spatial_axes == 2 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
-    return blocked ? LayoutRule::kBlocked : LayoutRule::kPlain;
+    return shape_.spatial_axes == 2 ? LayoutRule::kPreferred : LayoutRule::kPlain;
   }
+  bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
   TypeRule types() const override { return TypeRule::kHalf; }
   bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
 

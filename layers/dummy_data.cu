@@ -41,6 +41,8 @@ class DummyDataLayer : public Layer {
     for (int i = 0; i < tops_; ++i) fill(context, filler(i), mix_key(key, uint64_t(i)), io.y[size_t(i)]);
   }
 
+  bool forward_needs_host() const override { return true; }
+
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
  private:

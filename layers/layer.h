@@ -50,7 +50,8 @@ struct LayerShapes {
 enum class LayoutRule {
   kPlain,    ///< x and y are plain
   kFollow,   ///< whatever x[0] has; all other x and all y the same. Runs blocked only where padding lanes stay zero
-  kBlocked,  ///< x and y in blocks of 16 channels; x[0] may stay plain if the layer accepts_plain_x()
+  kPreferred,  ///< what the device's libraries like best; blocks of 16 channels only if the layer suits_blocks(), and then
+               ///< x[0] may stay plain if it accepts_plain_x()
 };
 
 /// Which types of floating-point values (32-bit floats or 16-bit ones) a layer's operands may have. dx has the type of x,
@@ -151,6 +152,7 @@ class Layer {
   virtual std::optional<ChannelAffine> channel_affine() const { return std::nullopt; }
 
   virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
+  virtual bool suits_blocks() const { return true; }
   virtual bool accepts_plain_x() const { return false; }
   virtual TypeRule types() const { return TypeRule::kFloat; }
 

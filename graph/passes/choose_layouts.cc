@@ -49,12 +49,12 @@ class Chooser {
 
   void choose(Node& node) {
     const LayoutRule rule = node.layer->layouts();
-    const Layout layout = rule == LayoutRule::kBlocked  ? graph_.options.preferred_layout
-                          : rule == LayoutRule::kFollow ? followed(node)
-                                                        : Layout::kPlain;
+    const Layout layout = rule == LayoutRule::kPreferred ? preferred(node)
+                          : rule == LayoutRule::kFollow  ? followed(node)
+                                                         : Layout::kPlain;
     const bool blocked = layout == Layout::kBlocked16;
     for (size_t i = 0; i < node.x.size(); ++i) {
-      const bool stays = rule == LayoutRule::kBlocked && blocked && i == 0 && node.layer->accepts_plain_x();
+      const bool stays = rule == LayoutRule::kPreferred && blocked && i == 0 && node.layer->accepts_plain_x();
       const Storage have = stored(node.x[i]);
       const Storage wanted = {has_layout(node.x[i]) && !stays ? layout : have.layout, type_of_x(node, i)};
       if (have != wanted) read_reordered(node, i, wanted);
@@ -63,6 +63,11 @@ class Chooser {
       value(node.y[i]).dtype = type_of_y(node);
       if (has_layout(node.y[i])) value(node.y[i]).layout = layout;
     }
+  }
+
+  Layout preferred(const Node& node) const {
+    const Layout layout = graph_.options.preferred_layout;
+    return layout == Layout::kBlocked16 && !node.layer->suits_blocks() ? Layout::kPlain : layout;
   }
 
   /// Any operand's layout that is not plain: then one reorder brings the others there.

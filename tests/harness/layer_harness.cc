@@ -134,8 +134,9 @@ std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made
   const LayoutRule rule = made.layer->layouts();
   const bool four_axes = !layer_case.x.empty() && layer_case.x[0].shape.axes() == 4;
   std::vector<Variant> list;
-  if (rule != LayoutRule::kBlocked) list.push_back({"plain", options});
-  if (rule != LayoutRule::kPlain && four_axes) {
+  const bool suits = made.layer->suits_blocks();
+  if (rule != LayoutRule::kPreferred || !suits) list.push_back({"plain", options});
+  if (rule != LayoutRule::kPlain && four_axes && suits) {
     options.layout = Layout::kBlocked16;
     list.push_back({"in blocks of 16", options});
     options.plain_x = true;
