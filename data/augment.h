@@ -21,7 +21,11 @@ constexpr int32_t kWeightOne = 1 << kWeightBits;
 constexpr float kByteUnit = 1.0f / float(1 << (2 * kWeightBits - kRowShift)), kWeightUnit = 1.0f / float(kWeightOne);
 
 CORTADO_HD inline int clamped(int at, int size) { return at < 0 ? 0 : at < size ? at : size - 1; }
-CORTADO_HD inline float clamped_color(float x) { return x < 0.0f ? 0.0f : x > 255.0f ? 255.0f : x; }
+/// In the two steps that are one instruction each.
+CORTADO_HD inline float clamped_color(float x) {
+  const float low = x > 0.0f ? x : 0.0f;
+  return low < 255.0f ? low : 255.0f;
+}
 
 /// e^-z for z >= 0, to 1e-6.
 CORTADO_HD inline float decay(float z) {
@@ -152,7 +156,11 @@ struct ByteSums {
   using Sum = int32_t;
   CORTADO_HD static Sum weight(int32_t w) { return w; }
   CORTADO_HD static Sum column(Sum sum) { return rounded_column(sum); }
-  CORTADO_HD static float value(Sum sum) { return clamped_color(float(sum) * kByteUnit); }
+  CORTADO_HD static float value(Sum sum) {
+    constexpr int32_t kMost = 255 << (2 * kWeightBits - kRowShift);
+    const int32_t low = sum > 0 ? sum : 0;
+    return float(low < kMost ? low : kMost) * kByteUnit;
+  }
 };
 
 struct FloatSums {
