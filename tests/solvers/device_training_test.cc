@@ -1,0 +1,159 @@
+// Training on a device: the same weights as on the CPU, exact resumes, and what happens where numbers run out of range. On the
+// simulated device, and on a GPU where CORTADO_TEST_GPU names one.
+
+#include "solvers/device_training.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "proto/weights_file.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+std::vector<Device> devices() {
+  std::vector<Device> list = {{DeviceKind::kSimulated, 0}};
+  if (const char* gpu = std::getenv("CORTADO_TEST_GPU")) list.push_back({DeviceKind::kCuda, std::atoi(gpu)});
+  return list;
+}
+
+/// Trains on `device` to the end, or until `stop_at` iterations are done.
+Outcome train_on(const Device& device, Precision precision, SolverFile file, const std::string& snapshot = {}, int64_t stop_at = -1) {
+  Context context(1);
+  context.precision = precision;
+  use_device(context, device);
+  SolverOptions options;
+  options.snapshot = snapshot;
+  Solver solver(std::move(file), options, context);
+  Requests requests{kRequestNothing};
+  AfterIteration stopper([&](const Progress& progress) {
+    if (progress.iter == stop_at) requests.fetch_or(kRequestStop);
+  });
+  solver.add_observer(&stopper);
+  return solver.run(requests);
+}
+
+std::vector<float> weights_in(const std::string& path) {
+  std::vector<float> all;
+  for (const LayerWeights& layer : read_weights(path))
+    for (const BlobFile& blob : layer.blobs) all.insert(all.end(), blob.data.begin(), blob.data.end());
+  return all;
+}
+
+/// |a - b| / |b|, as vectors.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double apart = 0, size = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    apart += (a[i] - b[i]) * (a[i] - b[i]);
+    size += b[i] * b[i];
+  }
+  return std::sqrt(apart / size);
+}
+
+constexpr const char* kRules[] = {"type: \"SGD\" momentum: 0.9 weight_decay: 0.01",
+                                  "type: \"SGD\" momentum: 0.9 clip_gradients: 0.3 iter_size: 3",
+                                  "type: \"Nesterov\" momentum: 0.9 regularization_type: \"L1\" weight_decay: 0.01",
+                                  "type: \"AdaGrad\" delta: 0.001",
+                                  "type: \"RMSProp\" rms_decay: 0.9 delta: 0.001",
+                                  "type: \"AdaDelta\" momentum: 0.9 delta: 0.001",
+                                  "type: \"Adam\" momentum: 0.9 delta: 0.001 iter_size: 2"};
+
+TEST(DeviceTraining, LearnsWhatTheCpuLearns) {
+  for (const Device& device : devices())
+    for (const char* rule : kRules) {
+      SCOPED_TRACE(device.str() + " " + rule);
+      Folder on_cpu, on_device;
+      train(tiny_solver(on_cpu, rule));
+      const std::vector<float> expected = weights_in(on_cpu / "tiny_iter_12.caffemodel");
+      const struct {
+        Precision precision;
+        double allowed;
+      } cases[] = {{Precision::kFp32, 1e-5}, {Precision::kFp16, 5e-3}, {Precision::kBf16, 4e-2}};
+      for (const auto& [precision, allowed] : cases) {
+        train_on(device, precision, tiny_solver(on_device, rule));
+        EXPECT_LT(distance(weights_in(on_device / "tiny_iter_12.caffemodel"), expected), allowed) << name_of(precision);
+      }
+    }
+}
+
+TEST(DeviceTraining, ResumesExactly) {
+  for (const Device& device : devices())
+    for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
+      SCOPED_TRACE(device.str() + " " + name_of(precision));
+      Folder whole, halves;
+      const std::string options = "type: \"Adam\" momentum: 0.9 iter_size: 2 test_iter: 2 test_interval: 3 average_loss: 4";
+      EXPECT_EQ(train_on(device, precision, tiny_solver(whole, options)), Outcome::kFinished);
+      EXPECT_EQ(train_on(device, precision, tiny_solver(halves, options), "", 5), Outcome::kStopped);
+      EXPECT_EQ(train_on(device, precision, tiny_solver(halves, options), "auto"), Outcome::kFinished);
+      EXPECT_TRUE(read_file(halves / "tiny_iter_12.caffemodel") == read_file(whole / "tiny_iter_12.caffemodel"));
+      EXPECT_TRUE(bytes_of(read_state(halves / "tiny_iter_12.solverstate")) ==
+                  bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
+    }
+}
+
+std::string with_loss_weight(const std::string& weight) {
+  std::string net = kNet;
+  return net.replace(net.find("top: \"loss\""), 11, "top: \"loss\" loss_weight: " + weight);
+}
+
+TEST(DeviceTraining, LeavesOutUpdatesWhoseScaledGradientsOverflow) {
+  for (const Device& device : devices()) {
+    Folder folder;
+    train_on(device, Precision::kFp16, tiny_solver(folder, "snapshot: 1 max_iter: 3 base_lr: 1e-9", with_loss_weight("1e5")));
+    EXPECT_TRUE(read_file(folder / "tiny_iter_1.caffemodel") == read_file(folder / "tiny_iter_3.caffemodel"));
+    const caffe::TrainingState& training = read_state(folder / "tiny_iter_3.solverstate").training();
+    EXPECT_EQ(training.skipped_steps(), 3);
+    EXPECT_EQ(training.loss_scale(), kFirstLossScale / 8);
+    EXPECT_EQ(training.good_steps(), 0);
+  }
+}
+
+TEST(DeviceTraining, GoesOnOnceTheScaleFits) {
+  for (const Device& device : devices()) {
+    Folder folder;
+    train_on(device, Precision::kFp16, tiny_solver(folder, "max_iter: 30 base_lr: 1e-6", with_loss_weight("1e4")));
+    const caffe::TrainingState& training = read_state(folder / "tiny_iter_30.solverstate").training();
+    EXPECT_GT(training.skipped_steps(), 3);
+    EXPECT_LT(training.skipped_steps(), 25);
+    EXPECT_EQ(training.loss_scale(), kFirstLossScale / float(1 << training.skipped_steps()));
+  }
+}
+
+TEST(DeviceTraining, ALossThatIsNotFiniteChangesNothing) {
+  for (const Device& device : devices()) {
+    Folder folder;
+    std::string message;
+    const auto diverge = [&] {
+      train_on(device, Precision::kFp32, tiny_solver(folder, "snapshot: 1", with_loss_weight("1e38")));
+    };
+    EXPECT_EQ(exit_code_of(diverge, &message), ExitCode::kDiverged);
+    EXPECT_NE(message.find("the loss is inf"), std::string::npos) << message;
+    EXPECT_FALSE(file_exists(folder / "tiny_iter_1.caffemodel"));
+  }
+}
+
+TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
+  for (const Device& device : devices()) {
+    Context context(1);
+    context.precision = Precision::kFp16;
+    use_device(context, device);
+    Folder folder;
+    const SolverFile file = tiny_solver(folder);
+    graph::BuildOptions options;
+    options.state.set_phase(caffe::TRAIN);
+    const auto net = make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}), options, context);
+    WeightUpdate histories(file.solver, *net);
+    DeviceTraining training(file.solver, histories.rule(), *net, histories.history());
+    StepState state = training.state();
+    EXPECT_EQ(state.loss_scale, kFirstLossScale);
+    state.good_steps = kGoodSteps - 1;
+    training.set_state(state);
+    state = training.iterate(0, 0.01f, false);
+    EXPECT_EQ(state.loss_scale, 2 * kFirstLossScale);
+    EXPECT_EQ(state.good_steps, 0);
+  }
+}
+
+}  // namespace
+}  // namespace cortado
