@@ -97,6 +97,26 @@ void launch_graph(Context& context, void* graph) {
 
 void destroy_graph(void* graph) noexcept { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); }
 
+void* make_event() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  return event;
+}
+
+void free_event(void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+
+void record_event(Context& context, void* event) {
+  check_cuda(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(context)), "cudaEventRecord");
+}
+
+void wait_for_event(Context& context, void* event) {
+  check_cuda(cudaStreamWaitEvent(stream_of(context), static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
+}
+
+void wait_for_event(void* event) {
+  check_cuda(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "cudaEventSynchronize");
+}
+
 #else
 
 namespace {
@@ -120,6 +140,11 @@ void abandon_capture(Context&) noexcept {}
 void launch_graph(Context&, void*) { throw_without_cuda(); }
 void destroy_graph(void*) noexcept {}
 void* make_stream(int) { throw_without_cuda(); }
+void* make_event() { throw_without_cuda(); }
+void free_event(void*) noexcept {}
+void record_event(Context&, void*) { throw_without_cuda(); }
+void wait_for_event(Context&, void*) { throw_without_cuda(); }
+void wait_for_event(void*) { throw_without_cuda(); }
 
 #endif
 

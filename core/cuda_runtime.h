@@ -31,6 +31,12 @@ void destroy_graph(void* graph) noexcept;
 /// A new stream of the device, which becomes the calling thread's current one. The stream lives as long as the process.
 void* make_stream(int device);
 
+void* make_event();  ///< of the calling thread's current device
+void free_event(void* event) noexcept;
+void record_event(Context& context, void* event);
+void wait_for_event(Context& context, void* event);  ///< the stream waits
+void wait_for_event(void* event);                    ///< the caller waits
+
 }  // namespace cuda
 
 }  // namespace cortado
