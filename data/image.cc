@@ -75,8 +75,28 @@ void ImageDecoder::decode(std::string_view file, ColorMode mode, Image& out) {
   if (file.empty()) throw SampleError("the image is empty");
   if (is_pnm(file)) return decode_pnm(file, mode, out);
   if (!is_jpeg(file)) return decode_with_module(file, mode, out);
+  jpeg().decode(file, mode, out);
+}
+
+ImageDecoder::Jpeg& ImageDecoder::jpeg() {
   if (!jpeg_) jpeg_ = std::make_unique<Jpeg>();
-  jpeg_->decode(file, mode, out);
+  return *jpeg_;
+}
+
+Sample ImageDecoder::open(std::string_view file, ColorMode mode) {
+  Sample sample;
+  reads_jpeg_ = is_jpeg(file) && jpeg().open(file, mode, sample);
+  if (reads_jpeg_) return sample;
+  decode(file, mode, whole_);
+  sample = whole_.sample();
+  sample.bytes = nullptr;
+  return sample;
+}
+
+SamplePart ImageDecoder::read(const SourceWindow& window, const PixelPlace& place) {
+  if (reads_jpeg_) return jpeg_->read(window, place);
+  const SourcePart part{window.top, window.left, window.height, window.width};
+  return copy_part(whole_.sample(), part, place(size_t(whole_.channels) * size_t(part.height) * size_t(part.width)));
 }
 
 Image read_image(const std::string& path, ColorMode mode) {

@@ -16,6 +16,10 @@ struct ImageDecoder::Jpeg {
 
   void decode(std::string_view file, ColorMode mode, Image& out);  ///< throws SampleError
 
+  /// As ImageDecoder's. False: decode() has to read it whole, as it is of a rare kind or does not end as it should.
+  bool open(std::string_view file, ColorMode mode, Sample& out);
+  SamplePart read(const SourceWindow& window, const PixelPlace& place);
+
  private:
   void read_header(std::string_view file, ColorMode mode, Image& out);
 

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "data/sample_draw.h"
+
 namespace cortado::data {
 
 /// What is wrong with one sample, thrown by code that does not know where the sample came from. Whoever does (the
@@ -30,5 +32,14 @@ struct Sample {
   int64_t count() const { return int64_t(channels) * height * width; }
   std::string shape_str() const;  ///< "3x256x256"
 };
+
+/// A sample that holds a part of its source.
+struct SamplePart {
+  Sample sample;
+  SourcePart part;  ///< of the source in full size; the sample may hold it at a smaller scale
+};
+
+/// The part's elements, copied to `to`; the sample is whole and the part lies in it.
+SamplePart copy_part(const Sample& whole, const SourcePart& part, uint8_t* to);
 
 }  // namespace cortado::data

@@ -25,6 +25,24 @@ Sample SampleReader::read(const Record& record, ColorMode mode, int32_t& label) 
   return image_.sample();
 }
 
+Sample SampleReader::open(const Record& record, ColorMode mode, int32_t& label) {
+  const DatumView datum = parse_datum(record.value, floats_);
+  label = datum.label;
+  raw_ = datum.raw;
+  Sample sample = datum.encoded.empty() ? raw_ : decoder_.open(datum.encoded, mode);
+  sample.bytes = nullptr;
+  sample.floats = nullptr;
+  return sample;
+}
+
+SamplePart SampleReader::read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) {
+  if (raw_.bytes == nullptr && raw_.floats == nullptr) return decoder_.read(window, place);
+  if (raw_.bytes != nullptr && may_view) return {raw_, {0, 0, raw_.height, raw_.width}};
+  const SourcePart part{window.top, window.left, window.height, window.width};
+  const size_t pixels = size_t(raw_.channels) * size_t(part.height) * size_t(part.width);
+  return copy_part(raw_, part, place(pixels * (raw_.floats != nullptr ? sizeof(float) : 1)));
+}
+
 void throw_bad_record(const Lmdb& database, std::string_view key, const SampleError& error) {
   throw file_error(ExitCode::kData, database.path(), "record '" + printable(key) + "': " + error.what(), error.hint());
 }

@@ -13,13 +13,21 @@ namespace cortado::data {
 /// for each thread, and nothing is allocated once they have grown.
 class SampleReader {
  public:
-  /// The sample lies in the record or in this reader, until the next read(). Throws SampleError.
+  /// The whole sample. It lies in the record or in this reader, until the next call. Throws SampleError.
   Sample read(const Record& record, ColorMode mode, int32_t& label);
+
+  /// The same in two steps: open() tells how large the sample is, then read_part(), while the record is there, gives at
+  /// least the window of it. Elements come into `place`'s memory, but where `may_view` those that lie in the record are
+  /// left there. Throws SampleError.
+  Sample open(const Record& record, ColorMode mode, int32_t& label);
+  bool holds_floats() const { return raw_.floats != nullptr; }  ///< what open() opened
+  SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place);
 
  private:
   ImageDecoder decoder_;
   Image image_;
   std::vector<float> floats_;
+  Sample raw_;  ///< what open() opened; without elements where it is an image file
 };
 
 /// The Error(kData) that names the dataset and the record.
