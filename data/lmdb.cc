@@ -128,6 +128,18 @@ void Lmdb::check_unchanged() const {
                    "write to a copy, or wait until training has ended");
 }
 
+void Lmdb::expect_random_reads() const {
+  file_.expect_random_reads();
+  random_.store(true, std::memory_order_relaxed);
+}
+
+void Lmdb::bring_in(const Record& record) const {
+  if (random_.load(std::memory_order_relaxed)) file_.will_need(record.value);
+  constexpr size_t kStep = 4096;
+  const volatile char* bytes = record.value.data();
+  for (size_t at = 0; at < record.value.size(); at += kStep) (void)bytes[at];
+}
+
 void Lmdb::fail_cut_off() const {
   fail("the file is cut off: it has " + std::to_string(file_.size()) + " bytes of " +
        std::to_string((last_page_ + 1) * uint64_t(page_size_)));

@@ -8,6 +8,7 @@
 // lock, writes nothing, and so works on read-only and network disks. The price: a writer does not see it, so it looks
 // itself whether the database was changed under it, and says so.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,8 +34,14 @@ class Lmdb {
   Lmdb(const std::string& path, const std::string& file);  ///< use open(); `file` is the data file itself
 
   int64_t records() const { return records_; }       ///< at least 1
+  int64_t bytes() const { return file_.size(); }     ///< of the file
   const std::string& path() const { return path_; }  ///< as first opened
-  void expect_random_reads() const { file_.expect_random_reads(); }
+  /// Records will be taken from random places: bring_in() is then worth a system call.
+  void expect_random_reads() const;
+  /// Brings a record's bytes to memory, all at once, so that nobody who reads them afterwards waits page by page.
+  void bring_in(const Record& record) const;
+  /// Starts to read a part of the file, between two records, and does not wait for it.
+  void read_ahead(std::string_view part) const { file_.will_need(part); }
 
   /// Throws Error(kData) when the file was cut off or changed since it was opened. Cheap: call it after reading
   /// records.
@@ -62,6 +69,7 @@ class Lmdb {
   int64_t page_size_ = 0, records_ = 0;
   uint64_t root_ = 0, last_page_ = 0, transaction_ = 0;
   int depth_ = 0;
+  mutable std::atomic<bool> random_ = false;
 };
 
 /// Walks a database in key order. Not thread-safe; allocates nothing.

@@ -124,4 +124,9 @@ void MappedFile::expect_random_reads() const {
   if (data_ != nullptr) ::madvise(const_cast<uint8_t*>(data_), size_t(size_), MADV_RANDOM);
 }
 
+void MappedFile::will_need(std::string_view part) const {
+  const auto at = reinterpret_cast<uintptr_t>(part.data()), page = at & ~(page_bytes - 1);
+  ::madvise(reinterpret_cast<void*>(page), at - page + part.size(), MADV_WILLNEED);
+}
+
 }  // namespace cortado::data

@@ -26,6 +26,7 @@ class MappedFile {
 
   /// The file will be read at random places: no reading ahead.
   void expect_random_reads() const;
+  void will_need(std::string_view part) const;  ///< starts to read a part of the map
 
  private:
   void map();

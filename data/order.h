@@ -6,34 +6,51 @@
 #include <vector>
 
 #include "data/lmdb.h"
+#include "data/shuffled_order.h"
 
 namespace cortado::data {
 
-/// In which order the records of a database are taken: key order, or an exact new permutation each epoch. Counts
-/// positions over all epochs: position p is record p % records() of epoch p / records(), so the order from any position
-/// on is a function of (seed, position) alone. Not thread-safe.
+enum class Shuffle {
+  kNone,    ///< key order
+  kAuto,    ///< kExact where the file takes up to 60 % of the machine's memory, else kBlocks
+  kExact,   ///< an exact new permutation each epoch: needs random reads to be cheap
+  kBlocks,  ///< data/shuffled_order.h: blocks of about 16 MB, eight to a pool
+};
+
+struct OrderOptions {
+  Shuffle shuffle = Shuffle::kNone;
+  uint64_t seed = 1;
+  int rank = 0, ranks = 1;  ///< of several that share one order: this one takes every ranks-th record, from `rank` on
+};
+
+/// In which order the records of a database are taken. Counts its own positions over all epochs; position p is place
+/// p * ranks + rank of the order that all ranks share, and place q is record q % records() of epoch q / records(). So
+/// the order from any position on is a function of (seed, position) alone. Not thread-safe.
 class RecordOrder {
  public:
-  RecordOrder(std::shared_ptr<const Lmdb> database, bool shuffle, uint64_t seed);
+  RecordOrder(std::shared_ptr<const Lmdb> database, const OrderOptions& options);
+  RecordOrder(const RecordOrder&) = delete;
 
   void seek(uint64_t position);
-  Record next();  ///< the record at position(), which then moves on. Throws Error(kData)
+  Record next();                               ///< the record at position(), which then moves on. Throws Error(kData)
+  uint64_t number() const { return number_; }  ///< of the record that next() gave, counted in key order
   uint64_t position() const { return position_; }
+  uint64_t place(uint64_t position) const { return position * uint64_t(ranks_) + uint64_t(rank_); }
   int64_t records() const { return database_->records(); }
   const Lmdb& database() const { return *database_; }
 
  private:
-  void read_places();
-  void shuffle_epoch(uint64_t epoch);
+  void begin_shuffling();
+  void read_ahead(uint64_t first, uint64_t count) const;
 
   std::shared_ptr<const Lmdb> database_;
   LmdbCursor cursor_;
-  bool shuffle_;
+  Shuffle shuffle_;
   uint64_t seed_;
-  uint64_t position_ = 0;
-  std::vector<uint64_t> places_;       ///< of every record; read once, when shuffling
-  std::vector<uint32_t> permutation_;  ///< of the epoch `shuffled_epoch_`
-  std::optional<uint64_t> shuffled_epoch_;
+  int rank_, ranks_;
+  uint64_t position_ = 0, number_ = 0;
+  std::vector<uint64_t> places_;  ///< in the file, of every record; read once, when shuffling
+  std::optional<ShuffledOrder> shuffled_;
 };
 
 }  // namespace cortado::data

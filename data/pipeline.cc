@@ -3,8 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 
 #include "core/log.h"
 #include "core/rng.h"
@@ -15,7 +13,8 @@ namespace cortado::data {
 namespace {
 
 constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from others made with the same seed
-constexpr int64_t kBytesAtOnce = 32768;
+
+constexpr int kMarginColumns = 24;  // that decoding a window takes along
 
 /// Threads are started inside: they leave the signals that people and schedulers send to the main thread.
 class SignalsBlocked {
@@ -37,33 +36,35 @@ class SignalsBlocked {
 DataPipeline::State::State(PipelineOptions given_options)
     : options(std::move(given_options)),
       database(Lmdb::open(options.source)),
-      order(database, options.shuffle, options.seed) {
+      order(database, {options.shuffle, options.seed, options.rank, options.ranks}) {
   const Record record = LmdbCursor(database).next();
   try {
     SampleReader reader;
     int32_t label;
-    first = reader.read(record, options.transform.color, label);
+    first = reader.open(record, options.transform.color, label);
+    encoded = first.interleaved;
     size = output_size(options.transform, first);
-    const bool encoded = first.interleaved;
-    first.bytes = nullptr;
-    first.floats = nullptr;
-    sample_floats = int64_t(first.channels) * size.height * size.width;
-    if (!encoded) at_once = int(std::clamp<int64_t>(kBytesAtOnce / (4 * sample_floats), 1, kMostSamplesAtOnce));
-    at_once = std::min(at_once, (options.batch_size + options.threads - 1) / options.threads);
+    const SourceWindow window =
+        source_window(draw_sample(options.transform, first.channels, first.height, first.width, options.seed, 0, 0));
+    window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width);
   } catch (const SampleError& error) {
     database->check_unchanged();
     throw_bad_record(*database, record.key, error);
   }
+  if (!encoded) at_once = kMostSamplesAtOnce;
+  at_once = std::min(at_once, (options.batch_size + options.threads - 1) / options.threads);
   if (options.rand_skip > 0) seek(Philox(mix_key(options.seed, kSkipKey))(0, 0).v[0] % options.rand_skip);
 }
 
-void DataPipeline::State::start() {
+void DataPipeline::State::start(Context& context, const Tensor& y) {
   if (slabs.empty()) {
+    here = context.device.is_cpu() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
     std::vector<Slab> made(static_cast<size_t>(options.prefetch));
-    for (Slab& slab : made) {
-      slab.memory = Arena(size_t(checked_mul(checked_mul(sample_floats, options.batch_size), 4)));
-      slab.labels.resize(size_t(options.batch_size));
-    }
+    if (options.cache != CacheOn::kNowhere)
+      cache = std::make_unique<SampleCache>(database, options.transform.color, options.threads);
+    if (!here) device.emplace(context, options.transform, options.cache == CacheOn::kDevice ? cache.get() : nullptr);
+    const bool nothing_copied = (here && (cache || !encoded)) || (device && device->holds_dataset());
+    for (Slab& slab : made) slab.content.prepare(context, options.batch_size, nothing_copied ? 0 : window_bytes, !here);
     slabs = std::move(made);
   }
   const SignalsBlocked blocked;
@@ -83,25 +84,12 @@ void DataPipeline::State::stop() {
 
 void DataPipeline::State::seek(uint64_t position) {
   stop();
+  if (device) device->reset();
   for (Slab& slab : slabs) slab.begin(-1, 0);
   order.seek(position);
   begin_position = position;
-  given = handed_out = 0;
+  given = released = handed_out = 0;
   order_failed = false;
-}
-
-Slab& DataPipeline::State::wait_for_batch() {
-  using Clock = std::chrono::steady_clock;
-  Slab& slab = slabs[size_t(given % options.prefetch)];
-  std::unique_lock lock(mutex);
-  const auto ready = [&] { return slab.batch == given && slab.left == 0; };
-  if (!ready()) {
-    const Clock::time_point from = Clock::now();
-    batch_ready.wait(lock, ready);
-    waited += std::chrono::duration<double>(Clock::now() - from).count();
-  }
-  if (slab.error) std::rethrow_exception(slab.error);
-  return slab;
 }
 
 void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
@@ -116,23 +104,24 @@ Shape DataPipeline::data_shape() const {
   return {state_->options.batch_size, state_->first.channels, state_->size.height, state_->size.width};
 }
 
-Shape DataPipeline::label_shape() const { return {state_->options.batch_size}; }
+Shape DataPipeline::label_shape() const {
+  const PipelineOptions& options = state_->options;
+  const MixPlan& mix = options.transform.augment.mix;
+  return mix.on() ? Shape{options.batch_size, mix.classes} : Shape{options.batch_size};
+}
 
 int64_t DataPipeline::records() const { return state_->database->records(); }
 
-void DataPipeline::read(float* data, float* labels) {
-  if (state_->threads.empty()) state_->start();
-  Slab& slab = state_->wait_for_batch();
-  const size_t batch = size_t(state_->options.batch_size);
-  std::memcpy(data, slab.data(), batch * size_t(state_->sample_floats) * sizeof(float));
-  if (labels != nullptr) std::memcpy(labels, slab.labels.data(), batch * sizeof(float));
+void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
+  State& state = *state_;
+  if (state.threads.empty()) state.start(context, y);
   const uint64_t from = position();
-  {
-    const std::lock_guard lock(state_->mutex);
-    ++state_->given;
-  }
-  state_->work_appeared.notify_all();
-  state_->log_restart(from, position());
+  if (state.here)
+    state.read_here(context, y, labels);
+  else
+    state.read_on_device(context, y, labels);
+  ++state.given;
+  state.log_restart(from, position());
 }
 
 uint64_t DataPipeline::position() const {

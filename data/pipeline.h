@@ -1,13 +1,16 @@
 #pragma once
 
-// The pipeline of a Data layer: records -> decoded -> transformed -> batches, on plain threads, ahead of need.
+// The pipeline of a Data layer: plain threads find, draw and decode samples ahead of need; the reader transforms a
+// batch as a whole, straight into the net's memory. Kept are bytes, where floats would be four times as much.
 // A batch is a function of (dataset, options, position) alone: any number of threads gives the same bytes.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "core/shape.h"
+#include "core/context.h"
+#include "core/tensor.h"
+#include "data/order.h"
 #include "data/transform.h"
 #include "proto/cortado.pb.h"
 
@@ -19,15 +22,21 @@ struct DataOptions {
   int default_threads = 1;  ///< where data_param.threads is not set
   int forced_threads = 0;   ///< --data-threads: instead of whatever the net says; 0: not given
   uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
+  int rank = 0, ranks = 1;  ///< where several processes share one order of records: this one's part of it
 };
+
+/// Where decoded samples stay from epoch to epoch.
+enum class CacheOn { kNowhere, kHost, kDevice };
 
 struct PipelineOptions {
   std::string source;
   int batch_size = 0;
   int prefetch = 4;  ///< batches ready or being made, at least 1
   int threads = 1;
-  bool shuffle = false;
+  Shuffle shuffle = Shuffle::kNone;
   uint64_t seed = 1;
+  int rank = 0, ranks = 1;  ///< DataOptions'
+  CacheOn cache = CacheOn::kNowhere;
   uint32_t rand_skip = 0;  ///< start at a random record below this one
   TransformPlan transform;
 };
@@ -46,13 +55,15 @@ class DataPipeline {
   ~DataPipeline();  ///< joins at once: what is being decoded is finished, nothing else is begun
 
   Shape data_shape() const;   ///< batch x channels x height x width, after cropping
-  Shape label_shape() const;  ///< batch
+  Shape label_shape() const;  ///< batch, or batch x classes where samples are mixed
   int64_t records() const;    ///< of the dataset
 
-  /// Writes the next batch: data_shape() floats and, unless null, `batch` labels. Waits until it is there. Throws
-  /// Error(kData) naming dataset, key and what is wrong; the same one again if called again. Allocates nothing after
-  /// the first call.
-  void read(float* data, float* labels);
+  /// Puts the next batch into y (of data_shape(), in any storage that transform_batch() writes) and, unless it has no
+  /// memory, label_shape() floats into `labels`; both on the context's device, which is the same in every call. Waits
+  /// until the samples are decoded; they are transformed here, by the context's threads or by its device, whose work
+  /// may not be done when this returns. Throws Error(kData) naming dataset, key and what is wrong; the same one again
+  /// if called again. Allocates no more once the largest samples were met.
+  void read(Context& context, const Tensor& y, const Tensor& labels);
 
   /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot
   /// keeps.

@@ -16,6 +16,29 @@ int threads_for(const caffe::DataParameter& param, const DataOptions& options) {
   return int(threads);
 }
 
+Shuffle shuffle_for(const caffe::DataParameter& param) {
+  using caffe::DataParameter;
+  if (!param.shuffle()) {
+    if (param.has_shuffle_mode())
+      throw FieldError("data_param.shuffle_mode", "the order is not shuffled", "set shuffle: true");
+    return Shuffle::kNone;
+  }
+  switch (param.shuffle_mode()) {
+    case DataParameter::EXACT:
+      return Shuffle::kExact;
+    case DataParameter::BLOCKS:
+      return Shuffle::kBlocks;
+    case DataParameter::AUTO:
+      break;
+  }
+  return Shuffle::kAuto;
+}
+
+CacheOn cache_for(const caffe::DataParameter& param) {
+  if (param.has_cache_on()) return param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;
+  return param.cache() ? CacheOn::kHost : CacheOn::kNowhere;
+}
+
 }  // namespace
 
 PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
@@ -32,7 +55,10 @@ PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const 
   made.batch_size = int(param.batch_size());
   made.prefetch = std::max(int(param.prefetch()), 1);
   made.threads = threads_for(param, options);
-  made.shuffle = param.shuffle();
+  made.shuffle = shuffle_for(param);
+  made.cache = cache_for(param);
+  made.rank = options.rank;
+  made.ranks = options.ranks;
   made.seed = param.seed() != 0 ? param.seed() : options.seed;
   made.rand_skip = param.rand_skip();
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);

@@ -7,11 +7,11 @@ namespace cortado::data {
 
 bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   const int64_t batch_size = options.batch_size;
-  work_appeared.wait(lock,
-                     [&] { return stopping || (!order_failed && handed_out / batch_size < given + options.prefetch); });
+  work_appeared.wait(
+      lock, [&] { return stopping || (!order_failed && handed_out / batch_size < released + options.prefetch); });
   if (stopping) return false;
   const int64_t batch = handed_out / batch_size;
-  task.slab = &slabs[size_t(batch % options.prefetch)];
+  task.slab = &slab_of(batch);
   task.first = int(handed_out % batch_size);
   if (task.first == 0) task.slab->begin(batch, options.batch_size);
   task.position = begin_position + uint64_t(handed_out);
@@ -19,7 +19,10 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   task.n = 0;
   task.done = wanted;
   try {
-    for (; task.n < wanted; ++task.n) task.records[task.n] = order.next();
+    for (; task.n < wanted; ++task.n) {
+      task.records[task.n] = order.next();
+      task.numbers[task.n] = order.number();
+    }
   } catch (...) {  // the tree is broken: nothing after this can be read
     task.slab->note_error(task.first + task.n, std::current_exception());
     task.done = options.batch_size - task.first;
@@ -29,23 +32,36 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void DataPipeline::State::make_one(const Record& record, uint64_t position, SampleReader& reader, float* out,
-                                   float* label) const {
+SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task& task, int i,
+                                         SampleReader& reader) const {
+  BatchSlab& content = task.slab->content;
+  const int at = task.first + i;
+  const PixelPlace place = [&content, at](size_t bytes) { return content.take(at, bytes); };
+  if (!cache) return reader.read_part(window, here, place);
+  const Sample& whole = cache->sample(task.numbers[i]);
+  if (here || device->holds_dataset()) return {whole, {0, 0, whole.height, whole.width}};
+  const size_t element = whole.floats != nullptr ? sizeof(float) : 1;
+  return copy_part(whole, {window.top, window.left, window.height, window.width},
+                   place(size_t(whole.channels) * size_t(window.height) * size_t(window.width) * element));
+}
+
+void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader) const {
   try {
-    int32_t label_value;
-    const Sample sample = reader.read(record, options.transform.color, label_value);
-    const OutputSize got = output_size(options.transform, sample);
-    if (sample.channels != first.channels || got.height != size.height || got.width != size.width)
+    int32_t label = cache ? cache->label(task.numbers[i]) : 0;
+    const Sample source =
+        cache ? cache->sample(task.numbers[i]) : reader.open(task.records[i], options.transform.color, label);
+    const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(database->records());
+    const SampleDraw draw = draw_sample(options.transform, source.channels, source.height, source.width, options.seed,
+                                        place / records, place % records);
+    if (source.channels != first.channels || draw.out_height != size.height || draw.out_width != size.width)
       throw SampleError(
-          "the image is " + sample.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+          "the image is " + source.shape_str() + ", but the dataset's first one is " + first.shape_str(),
           "images of a batch have one size: set transform_param.crop_size, or resize them when converting");
-    const uint64_t records = uint64_t(database->records());
-    const SampleDraw draw = draw_sample(options.transform, sample.channels, sample.height, sample.width, options.seed,
-                                        position / records, position % records);
-    transform(sample, options.transform, draw, out);
-    *label = float(label_value);
+    const SamplePart got = part_for(source_window(draw), task, i, reader);
+    task.slab->content.samples[size_t(task.first + i)] = {got.sample, fit_draw(draw, got.sample, got.part),
+                                                          float(label)};
   } catch (const SampleError& error) {
-    throw_bad_record(*database, record.key, error);
+    throw_bad_record(*database, task.records[i].key, error);
   }
 }
 
@@ -53,11 +69,8 @@ void DataPipeline::State::make(const Task& task, SampleReader& reader) {
   int i = 0;
   std::exception_ptr error;
   try {
-    for (; i < task.n; ++i) {
-      const int64_t at = task.first + i;
-      make_one(task.records[i], task.position + uint64_t(i), reader, task.slab->data() + at * sample_floats,
-               &task.slab->labels[size_t(at)]);
-    }
+    for (int k = 0; k < task.n && !cache; ++k) database->bring_in(task.records[k]);
+    for (; i < task.n; ++i) make_one(task, i, reader);
   } catch (...) {
     error = std::current_exception();
   }

@@ -23,7 +23,7 @@ std::vector<std::string> take(RecordOrder& order, int n) {
 
 TEST(RecordOrder, WithoutShuffleItIsKeyOrder) {
   const Folder folder;
-  RecordOrder order(numbered(folder, 500), false, 1);
+  RecordOrder order(numbered(folder, 500), {Shuffle::kNone, 1});
   const std::vector<std::string> first = take(order, 500);
   EXPECT_TRUE(std::is_sorted(first.begin(), first.end()));
   EXPECT_EQ(take(order, 500), first);
@@ -32,7 +32,7 @@ TEST(RecordOrder, WithoutShuffleItIsKeyOrder) {
 
 TEST(RecordOrder, EachShuffledEpochHoldsEveryRecordOnce) {
   const Folder folder;
-  RecordOrder order(numbered(folder, 700), true, 1);
+  RecordOrder order(numbered(folder, 700), {Shuffle::kExact, 1});
   std::set<std::vector<std::string>> epochs;
   for (int epoch = 0; epoch < 4; ++epoch) {
     const std::vector<std::string> keys = take(order, 700);
@@ -45,7 +45,7 @@ TEST(RecordOrder, EachShuffledEpochHoldsEveryRecordOnce) {
 
 TEST(RecordOrder, AllPermutationsOfThreeComeUpEquallyOften) {
   const Folder folder;
-  RecordOrder order(numbered(folder, 3), true, 3);
+  RecordOrder order(numbered(folder, 3), {Shuffle::kExact, 3});
   std::map<std::vector<std::string>, int> counts;
   for (int epoch = 0; epoch < 6000; ++epoch) ++counts[take(order, 3)];
   EXPECT_EQ(counts.size(), 6u);
@@ -55,15 +55,92 @@ TEST(RecordOrder, AllPermutationsOfThreeComeUpEquallyOften) {
 TEST(RecordOrder, AnySeekContinuesTheSameOrder) {
   const Folder folder;
   const auto database = numbered(folder, 97);
-  for (const bool shuffle : {false, true}) {
-    RecordOrder straight(database, shuffle, 4), seeking(database, shuffle, 4), other(database, shuffle, 5);
+  for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kExact, Shuffle::kBlocks}) {
+    const OrderOptions options{shuffle, 4, 1, 3};
+    RecordOrder straight(database, options), seeking(database, options), other(database, {shuffle, 5, 1, 3});
     const std::vector<std::string> keys = take(straight, 400);
     for (const int from : {0, 1, 96, 97, 98, 200, 300, 5}) {
       seeking.seek(uint64_t(from));
       EXPECT_EQ(take(seeking, 60), std::vector<std::string>(keys.begin() + from, keys.begin() + from + 60));
     }
-    EXPECT_EQ(take(other, 400) == keys, !shuffle) << "the seed decides";
+    EXPECT_EQ(take(other, 400) == keys, shuffle == Shuffle::kNone) << "the seed decides";
   }
+}
+
+TEST(RecordOrder, RanksShareOneOrder) {
+  const Folder folder;
+  const auto database = numbered(folder, 97);
+  for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kExact, Shuffle::kBlocks}) {
+    RecordOrder all(database, {shuffle, 4});
+    RecordOrder first(database, {shuffle, 4, 0, 3}), second(database, {shuffle, 4, 1, 3}),
+        third(database, {shuffle, 4, 2, 3});
+    for (int i = 0; i < 200; ++i)
+      for (RecordOrder* rank : {&first, &second, &third}) {
+        ASSERT_EQ(all.next().key, rank->next().key) << i;
+        ASSERT_EQ(all.number(), rank->number());
+      }
+  }
+}
+
+TEST(RecordOrder, NumbersAreThoseOfKeyOrder) {
+  const Folder folder;
+  RecordOrder order(numbered(folder, 60), {Shuffle::kExact, 2});
+  for (int i = 0; i < 150; ++i) {
+    const std::string key(order.next().key);
+    EXPECT_EQ(key, std::to_string(100000 + order.number()));
+  }
+}
+
+TEST(ShuffledOrder, EveryEpochOfBlocksHoldsEveryRecordOnce) {
+  ShuffledOrder order(1003, 20, 4, 7);
+  std::set<std::vector<uint64_t>> epochs;
+  for (uint64_t epoch = 0; epoch < 4; ++epoch) {
+    std::vector<uint64_t> records;
+    for (uint64_t i = 0; i < 1003; ++i) records.push_back(order.at(epoch, i));
+    EXPECT_EQ(std::set<uint64_t>(records.begin(), records.end()).size(), 1003u);
+    epochs.insert(records);
+  }
+  EXPECT_EQ(epochs.size(), 4u);
+}
+
+TEST(ShuffledOrder, AnyIndexCanBeAskedForAtAnyTime) {
+  ShuffledOrder straight(503, 16, 3, 7), jumping(503, 16, 3, 7);
+  std::vector<uint64_t> records;
+  for (uint64_t i = 0; i < 1006; ++i) records.push_back(straight.at(i / 503, i % 503));
+  for (uint64_t i = 0; i < 1006; i += 1) {
+    const uint64_t p = i * 389 % 1006;
+    ASSERT_EQ(jumping.at(p / 503, p % 503), records[p]);
+  }
+}
+
+/// A pool of p blocks holds its records and no others; each was announced before, so it can be read ahead.
+TEST(ShuffledOrder, ReadsNoMoreThanAPoolAtATime) {
+  std::set<uint64_t> announced;
+  ShuffledOrder order(640, 16, 4, 7, [&](uint64_t first, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) announced.insert(first + i);
+  });
+  for (uint64_t pool = 0; pool < 10; ++pool) {
+    std::set<uint64_t> blocks;
+    for (uint64_t i = 0; i < 64; ++i) {
+      const uint64_t record = order.at(0, pool * 64 + i);
+      ASSERT_TRUE(announced.count(record));
+      blocks.insert(record / 16);
+    }
+    EXPECT_EQ(blocks.size(), 4u);
+    EXPECT_LE(announced.size(), std::min<uint64_t>(640, (pool + 2) * 64)) << "only one pool ahead";
+  }
+}
+
+/// Classes that lie one after another in the file have to come mixed: a batch's share of the first half of the records.
+TEST(ShuffledOrder, BlocksMixWhatLiesApart) {
+  ShuffledOrder order(100000, 500, 8, 3);
+  int batches_all_of_a_half = 0;
+  for (uint64_t batch = 0; batch < 390; ++batch) {
+    int first_half = 0;
+    for (uint64_t i = 0; i < 256; ++i) first_half += order.at(0, batch * 256 + i) < 50000;
+    batches_all_of_a_half += first_half == 0 || first_half == 256;
+  }
+  EXPECT_LT(batches_all_of_a_half, 20);  // 2 in 2^8 pools, expected 3
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ struct Batch {
 Batch read_batch(DataPipeline& pipeline) {
   Batch batch{std::vector<float>(size_t(pipeline.data_shape().count())),
               std::vector<float>(size_t(pipeline.label_shape().count()))};
-  pipeline.read(batch.data.data(), batch.labels.data());
+  Context context(2);
+  pipeline.read(context, plain_view(pipeline.data_shape(), batch.data.data()),
+                plain_view(pipeline.label_shape(), batch.labels.data()));
   return batch;
 }
 
@@ -57,7 +59,7 @@ PipelineOptions options_for(const std::string& source, int batch_size) {
 }
 
 void augment(PipelineOptions& options) {
-  options.shuffle = true;
+  options.shuffle = Shuffle::kExact;
   options.transform.crop_h = options.transform.crop_w = 7;
   options.transform.random_crop = options.transform.mirror = true;
   options.transform.mean_values = {10, 20, 30};
@@ -203,7 +205,7 @@ TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
   for (const bool shuffle : {false, true}) {
     PipelineOptions options = options_for(folder / "db", 10);
     options.threads = 4;
-    options.shuffle = shuffle;
+    options.shuffle = shuffle ? Shuffle::kExact : Shuffle::kNone;
     const std::string file = folder / "db/data.mdb", whole = read_file(file);
     DataPipeline pipeline(options);
     read_batch(pipeline);
@@ -275,6 +277,8 @@ TEST(PipelineOptions, NameTheWrongField) {
   expect_field("data_param.batch_size", [](auto& layer) { layer.mutable_data_param()->set_batch_size(0); });
   expect_field("data_param.batch_size", [](auto& layer) { layer.mutable_data_param()->set_batch_size(4000000000u); });
   expect_field("data_param.prefetch", [](auto& layer) { layer.mutable_data_param()->set_prefetch(100000); });
+  expect_field("data_param.shuffle_mode",
+               [](auto& layer) { layer.mutable_data_param()->set_shuffle_mode(caffe::DataParameter::BLOCKS); });
   expect_field("data_param.threads", [](auto& layer) { layer.mutable_data_param()->set_threads(100000); });
 }
 
