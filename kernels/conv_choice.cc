@@ -51,6 +51,7 @@ namespace {
 
 constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
 constexpr double kSmall = 1e-4;    ///< seconds of a run: what differs there does not matter
+constexpr double kSmallOnDevice = 1e-5;
 
 /// All that the speed of a direction depends on.
 std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
@@ -125,7 +126,8 @@ class Chooser {
   /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time.
   bool worth_measuring(const Ranked& best) const {
     const double seconds = best.cost / workers_;
-    return choices_.granted() == Choices::kNoBound || (seconds > kSmall && choices_.granted() > 4 * seconds);
+    const double small = context_.device.is_cpu() ? kSmall : kSmallOnDevice;
+    return choices_.granted() == Choices::kNoBound || (seconds > small && choices_.granted() > 4 * seconds);
   }
 
   void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, Choices::Choice& choice) {

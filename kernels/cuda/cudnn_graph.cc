@@ -202,6 +202,9 @@ void Graph::pointwise(cudnnPointwiseMode_t mode, const GraphTensor& x, const Gra
   Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   kind.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
   kind.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+  const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
+  if (mode == CUDNN_POINTWISE_RELU_FWD)
+    kind.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep);
   kind.finalize();
   Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kind);

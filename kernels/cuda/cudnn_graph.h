@@ -85,7 +85,7 @@ class Graph {
   /// y = x * w, dx = dy * w or dw = x * dy, summed in 32-bit floats. `x`, `w`, `y` may be their gradients.
   void convolve(Conv direction, const GraphWindow& window, const GraphTensor& x, const GraphTensor& w,
                 const GraphTensor& y);
-  /// y = x + b, where b may be spread over y; y = max(x, 0).
+  /// y = x + b, where b may be spread over y; y = max(x, 0), NaN where x is.
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
   void relu(const GraphTensor& x, const GraphTensor& y);
 

@@ -1,5 +1,6 @@
-// The fully connected product by cuBLASLt, bias and ReLU inside it. 16-bit values meet 16-bit copies of the weights,
-// made in scratch at each call; gradients of weights come out as 32-bit floats.
+// The fully connected product by cuBLASLt, a bias inside it. 16-bit values meet 16-bit copies of the weights, made in
+// scratch at each call; gradients of weights come out as 32-bit floats. In training the ReLU is ours: nobody says that
+// the library's lets NaN through, and a loss must not hide it.
 
 #include <optional>
 
@@ -22,7 +23,7 @@ class CublasLt final : public InnerProduct {
         b_{1, 1, r_.outputs, false, r_.dtype},
         y_{{r_.rows, r_.outputs}, r_.dtype} {
     const DType t = r_.dtype;
-    forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias, r_.relu});
+    forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias, fuses_relu()});
     if (w_.differs()) w_at_ = forward_.scratch.add(w_.bytes());
     if (r_.bias && b_.differs()) bias_at_ = forward_.scratch.add(b_.bytes());
     if (r_.backward_data) {
@@ -43,6 +44,7 @@ class CublasLt final : public InnerProduct {
   void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) override {
     const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
     forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
+    if (r_.relu && !fuses_relu()) finish_convolution(context, y_, y, nullptr, true, false, y);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
@@ -70,6 +72,8 @@ class CublasLt final : public InnerProduct {
       product->run(context, a, b, c, beta, bias, workspace);
     }
   };
+
+  bool fuses_relu() const { return r_.relu && !r_.backward_data && !r_.backward_weights; }
 
   static const void* copied(Context& context, const FilterCopy& spec, const float* w, void* scratch, int64_t at) {
     if (!spec.differs()) return w;

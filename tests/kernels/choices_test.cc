@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "kernels/conv.h"
+#include "kernels/conv_rehearsal.h"
+#include "kernels/devices.h"
 
 namespace cortado::kernels {
 namespace {
@@ -41,6 +43,35 @@ TEST(Choices, AreMeasuredWithinABound) {
     EXPECT_GT(choice.seconds, 0) << problem;
   }
   EXPECT_LT(choices.granted(), 10);
+}
+
+TEST(Choices, AreRehearsedInADevicesMemory) {
+  Context context(2);
+  use_device(context, {DeviceKind::kSimulated, 0});
+  ConvRequest request = some_request();
+  request.shape.x_layout = request.shape.y_layout = Layout::kChannelsLast;
+  request.shape.n = 1;
+  for (const DType dtype : {DType::kF32, DType::kBF16})
+    for (const auto direction : {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardWeights}) {
+      request.shape.dtype = dtype;
+      std::string why;
+      const auto kernel = plain_conv_candidate().make(request, direction, context, why);
+      EXPECT_GT(ConvRehearsal(request, direction, context).time(*kernel, context, 0), 0);
+    }
+}
+
+TEST(Choices, OfDevicesNameTheDevice) {
+  Context context(2);
+  use_device(context, {DeviceKind::kSimulated, 0});
+  ConvRequest request = some_request();
+  request.shape.x_layout = request.shape.y_layout = Layout::kPlain;
+  plan_conv(request, context);
+  ASSERT_EQ(context.handle<Choices>().taken().size(), 3u);
+  for (const auto& [problem, choice] : context.handle<Choices>().taken()) {
+    EXPECT_NE(problem.find(" on " + device_description(context)), std::string::npos) << problem;
+    EXPECT_EQ(problem.find("threads"), std::string::npos) << problem;
+    EXPECT_EQ(choice.candidate, "plain");
+  }
 }
 
 TEST(Choices, RememberedOnesAreTakenAndSayWhenTheyCannotBe) {
