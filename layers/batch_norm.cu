@@ -7,10 +7,9 @@
 // variance 0. It takes over a Scale and a ReLU behind it: one pass over memory forward, two backward. NVIDIA's
 // scale_bias gives it factors and biases of its own, as if a Scale followed.
 
-#include "kernels/batch_norm.h"
-
 #include "core/error.h"
 #include "core/for_each.h"
+#include "kernels/batch_norm.h"
 #include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/relu.h"

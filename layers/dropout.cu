@@ -69,8 +69,8 @@ class DropoutLayer : public Layer {
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
-    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key, context.pass_word(),
-                       threshold, 1 / (1 - ratio_));
+    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key,
+                       context.pass_word(), threshold, 1 / (1 - ratio_));
   }
 
   float ratio_;

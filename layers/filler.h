@@ -16,7 +16,8 @@ namespace cortado {
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
 /// Writes a tensor of any floating-point type, plain or channels-last, where the context computes: a pure function of
-/// (filler, shape, key), whatever context.threads is. Throws what check_filler() throws, with paths below the filler's own message ("type").
+/// (filler, shape, key), whatever context.threads is. Throws what check_filler() throws, with paths below the filler's
+/// own message ("type").
 void fill(Context& context, const caffe::FillerParameter& filler, uint64_t key, const Tensor& y);
 
 /// The same for shape.count() floats in the host's memory, on as many threads as the context has.

@@ -1,11 +1,11 @@
-// SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t) dy /
-// normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
+// SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t)
+// dy / normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
 // label_smoothing e makes (1 - e) t + e / classes.
 //
 // The floor under p makes a dead net say exactly 87.3365. The normalizer is all labels (FULL), those not ignored
-// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. Hard labels are looked at in every forward pass:
-// on the CPU one that is no class ends it with an error, where Caffe reads other memory; on devices the loss becomes NaN,
-// which explain() explains. A second top is p; unlike in Caffe a gradient that arrives there flows on.
+// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. Hard labels are looked at in every forward
+// pass: on the CPU one that is no class ends it with an error, where Caffe reads other memory; on devices the loss
+// becomes NaN, which explain() explains. A second top is p; unlike in Caffe a gradient that arrives there flows on.
 
 #include <cfloat>
 #include <cmath>
@@ -125,7 +125,8 @@ struct Backward {
   const float *dp, *sums;  ///< of p; null: none
   CORTADO_HD void operator()(int64_t i) const {
     const int64_t o = i / (targets.classes * targets.inner), rest = i - o * targets.classes * targets.inner;
-    const int64_t c = targets.inner == 1 ? rest : rest / targets.inner, r = o * targets.inner + rest - c * targets.inner;
+    const int64_t c = targets.inner == 1 ? rest : rest / targets.inner,
+                  r = o * targets.inner + rest - c * targets.inner;
     float gradient = 0;
     if (dy && targets.counts(r)) gradient = (p[i] * weights[r] - targets.of(r, c, i)) * (dy[0] / normalizer[0]);
     if (dp) gradient += p[i] * (dp[i] - sums[r]);
@@ -184,12 +185,11 @@ LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
   outer_ = x[0].count(0, axis_), classes_ = x[0][axis_], inner_ = x[0].count(axis_ + 1);
   soft_ = classes_ != 1 && x[1].count() == x[0].count();
   if (!soft_ && x[1].count() != rows())
-    throw FieldError(
-        "bottom[1]",
-        "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " + std::to_string(rows()) +
-            " predictions (" + x[0].str() + ")",
-        "one label for each place of bottom[0] outside axis " + std::to_string(axis_) +
-            ", which holds the classes, or one for each value of bottom[0]");
+    throw FieldError("bottom[1]",
+                     "there are " + std::to_string(x[1].count()) + " labels (" + x[1].str() + ") for " +
+                         std::to_string(rows()) + " predictions (" + x[0].str() + ")",
+                     "one label for each place of bottom[0] outside axis " + std::to_string(axis_) +
+                         ", which holds the classes, or one for each value of bottom[0]");
   return {.y = shows_p_ ? std::vector<Shape>{Shape(), x[0]} : std::vector<Shape>{Shape()}, .w = {}};
 }
 
@@ -246,8 +246,8 @@ void SoftmaxWithLossLayer::explain(Context& context, const Operands& io) {
 
 Targets SoftmaxWithLossLayer::targets_of(const float* values) const {
   const float e = loss_.label_smoothing();
-  return {values, classes_, inner_, soft_, loss_.has_ignore_label(), float(loss_.ignore_label()), 1 - e,
-          e / float(classes_)};
+  return {values, classes_,           inner_, soft_, loss_.has_ignore_label(), float(loss_.ignore_label()),
+          1 - e,  e / float(classes_)};
 }
 
 /// 0 where labels are counted.

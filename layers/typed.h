@@ -9,8 +9,8 @@
 //     CORTADO_HD void operator()(int64_t i) const { y[i] = 2 * float(x[i]); }
 //   };
 //   for_each_typed<Twice>(context, io.x[0], io.y[0]);
-// Its members are told in their order; a Tensor becomes a T*, anything else is passed as it is. All tensors have the type
-// of the first. For .cu files, as core/for_each.h is.
+// Its members are told in their order; a Tensor becomes a T*, anything else is passed as it is. All tensors have the
+// type of the first. For .cu files, as core/for_each.h is.
 
 #include <type_traits>
 
@@ -42,7 +42,8 @@ void with_functor(const Use& use, const Tensor& first, const Members&... rest) {
 /// for_each over the stored elements of `first`.
 template <template <typename> class Functor, typename... Members>
 void for_each_typed(Context& context, const Tensor& first, const Members&... rest) {
-  with_functor<Functor>([&](const auto& functor) { for_each(context, first.spec.elements(), functor); }, first, rest...);
+  with_functor<Functor>([&](const auto& functor) { for_each(context, first.spec.elements(), functor); }, first,
+                        rest...);
 }
 
 template <template <typename> class Functor, typename... Members>

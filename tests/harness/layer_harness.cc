@@ -204,8 +204,8 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
   }
 }
 
-/// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands that are
-/// rounded alike. The difference quotients are of no use here: rounding makes equal what was not.
+/// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands
+/// that are rounded alike. The difference quotients are of no use here: rounding makes equal what was not.
 void check_rounded(const LayerCase& layer_case, const Arrays& w, const RunOptions& options, const RunOptions& floats) {
   const double tolerance = std::max(layer_case.tolerance, options.dtype == DType::kF16 ? 0.003 : 0.02);
   LayerRun run = start(layer_case, options);
@@ -271,8 +271,7 @@ void check_layer(const LayerCase& layer_case) {
       check_run(layer_case, expect(layer_case, w, *made.layer, made.shapes.w, options.has_dy), options);
     }
   }
-  for (const Device& device : tested_devices())
-    check_on_device(layer_case, made, expected, device, list[0].options);
+  for (const Device& device : tested_devices()) check_on_device(layer_case, made, expected, device, list[0].options);
 }
 
 void expect_field_error(const std::string& layer, const std::vector<Shape>& x, const std::string& field,

@@ -69,7 +69,8 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
   context_.pass = options.pass;
   const TypeRule rule = made_.layer->types();
   for (size_t i = 0; i < x.size(); ++i)
-    request_.x.push_back(spec_of(x[i].shape, i == 0 && options.plain_x, all_typed(rule) || (rule == TypeRule::kReads && i == 0)));
+    request_.x.push_back(
+        spec_of(x[i].shape, i == 0 && options.plain_x, all_typed(rule) || (rule == TypeRule::kReads && i == 0)));
   prepare();
   bind_forward(x);
   bind_weights(w);
@@ -82,8 +83,7 @@ GuardedMemory& LayerRun::memory(int64_t bytes) {
 }
 
 TensorSpec LayerRun::spec_of(const Shape& shape, bool plain, bool typed) const {
-  return {shape, typed ? options_.dtype : DType::kF32,
-          shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
+  return {shape, typed ? options_.dtype : DType::kF32, shape.axes() == 4 && !plain ? options_.layout : Layout::kPlain};
 }
 
 bool LayerRun::differentiable(size_t i) const { return made_.layer->differentiable(int(i)); }
@@ -207,7 +207,8 @@ void LayerRun::backward(const Arrays& dy) {
     bool spoilt = !io_.dy[i] || (i == 0 && needs_.overwrites_dy);
     for (const Tensor& dx : io_.dx) spoilt = spoilt || dx.data == io_.dy[i].data;
     if (!spoilt) {
-      EXPECT_TRUE(same_bits(load(context_, io_.dy[i]), rounded(dy[i], io_.dy[i].spec.dtype))) << "backward changed dy[" << i << "]";
+      EXPECT_TRUE(same_bits(load(context_, io_.dy[i]), rounded(dy[i], io_.dy[i].spec.dtype)))
+          << "backward changed dy[" << i << "]";
     }
   }
   check_padding_of_dw();

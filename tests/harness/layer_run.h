@@ -2,8 +2,8 @@
 
 // One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded
 // memory of its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand,
-// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero. On
-// the simulated device, looking at an operand from the host ends the test at once.
+// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
+// On the simulated device, looking at an operand from the host ends the test at once.
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory for a layer under test, where its context computes: aligned as an arena's, full of NaN, between guards that show
-// a write outside. Looks at it are copies to the host, so they work on every device.
+// Memory for a layer under test, where its context computes: aligned as an arena's, full of NaN, between guards that
+// show a write outside. Looks at it are copies to the host, so they work on every device.
 
 #include <cstddef>
 #include <vector>

@@ -48,8 +48,9 @@ TEST(DummyData, DrawsTheSameValuesInEveryStorageAndOnEveryDevice) {
   devices.push_back({});
   for (const char* filler : {"type: 'uniform'", "type: 'gaussian'", "type: 'gaussian' sparse: 2", "type: 'xavier'",
                              "type: 'positive_unitball'", "type: 'bilinear'", "value: 2"}) {
-    const std::string layer = "type: 'DummyData' dummy_data_param { shape { dim: 5 dim: 70 dim: 9 dim: 9 } data_filler { " +
-                              std::string(filler) + " } }";
+    const std::string layer =
+        "type: 'DummyData' dummy_data_param { shape { dim: 5 dim: 70 dim: 9 dim: 9 } data_filler { " +
+        std::string(filler) + " } }";
     const Array plain = draw(layer)[0];
     for (const Device& device : devices)
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
