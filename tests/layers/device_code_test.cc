@@ -1,0 +1,141 @@
+// No layer may be missing on devices: a net there has nothing to fall back to. Each type runs here with a few options,
+// on devices whose memory the host may not touch; the cases of its own test go into depth.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "data/datum.h"
+#include "data/lmdb_writer.h"
+#include "layers/registry.h"
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+struct Trial {
+  std::string layer;
+  Arrays x = {};
+};
+
+const Array kImage = random({2, 4, 6, 5}, 1, 0.1, 1), kOther = random({2, 4, 6, 5}, 2), kRows = random({6, 5}, 3),
+            kLabels = random_labels({6}, 4, 5);
+
+/// Five records, in a folder that goes with it.
+class Dataset {
+ public:
+  Dataset() : folder_(std::filesystem::temp_directory_path() / ("cortado_device_code_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    data::LmdbWriter writer(path());
+    for (int i = 0; i < 5; ++i)
+      writer.put(std::to_string(i), data::make_datum(1, 2, 3, std::string(6, char('a' + i)), i));
+    writer.commit();
+  }
+  ~Dataset() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "lmdb"; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::vector<Trial> trials(const Dataset& dataset) {
+  return {
+      {"type: 'AbsVal'", {kImage}},
+      {"type: 'Accuracy' top: 'a' top: 'b' accuracy_param { top_k: 2 }", {kRows, kLabels}},
+      {"type: 'BatchNorm'", {kImage}},
+      {"type: 'Bias'", {kImage}},
+      {"type: 'Bias'", {kImage, Array({4}, 2.0)}},
+      {"type: 'Concat'", {kImage, kOther}},
+      {"type: 'Convolution' convolution_param { num_output: 3 kernel_size: 3 pad: 1 }", {kImage}},
+      {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
+       "' batch_size: 4 backend: LMDB }"},
+      {"type: 'Dropout'", {kImage}},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'gaussian' sparse: 5 } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'positive_unitball' } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'msra' } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } data_filler { type: 'bilinear' } }"},
+      {"type: 'ELU'", {kImage}},
+      {"type: 'Eltwise'", {kImage, kOther}},
+      {"type: 'EuclideanLoss'", {kImage, kOther}},
+      {"type: 'Flatten'", {kImage}},
+      {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
+      {"type: 'Input' input_param { shape { dim: 3 } }"},
+      {"type: 'LRN'", {kImage}},
+      {"type: 'PReLU'", {kOther}},
+      {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
+      {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
+      {"type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }", {kImage}},
+      {"type: 'Power' power_param { power: 1.5 }", {kImage}},
+      {"type: 'ReLU'", {kOther}},
+      {"type: 'Reorder'", {kImage}},
+      {"type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 } }", {kImage}},
+      {"type: 'Scale' scale_param { bias_term: true }", {kImage}},
+      {"type: 'Sigmoid'", {kImage}},
+      {"type: 'Silence'", {kImage, kOther}},
+      {"type: 'Slice' top: 'a' top: 'b'", {kImage}},
+      {"type: 'Softmax'", {kImage}},
+      {"type: 'SoftmaxWithLoss'", {kRows, kLabels}},
+      {"type: 'SoftmaxWithLoss' top: 'a' top: 'b' loss_param { label_smoothing: 0.1 }", {kRows, kLabels}},
+      {"type: 'Split' top: 'a' top: 'b'", {kImage}},
+      {"type: 'TanH'", {kImage}},
+  };
+}
+
+bool learns(const Trial& trial, const Layer& layer) {
+  for (size_t i = 0; i < trial.x.size(); ++i)
+    if (layer.differentiable(int(i))) return true;
+  return false;
+}
+
+/// The same values but for rounding; what nobody wrote is equal, too.
+void expect_same(const Array& got, const Array& expected, const std::string& what) {
+  if (!same_bits(got, expected)) expect_near(got, expected, 1e-5, what);
+}
+
+/// Runs it on `device`, expects what the CPU gives, and returns its type.
+std::string run(const Trial& trial, const Device& device) {
+  const MadeLayer made(trial.layer, "", shapes_of(trial.x));
+  RunOptions options;
+  options.backward = learns(trial, *made.layer);
+  LayerRun on_cpu(trial.layer, trial.x, options);
+  options.device = device;
+  LayerRun on_device(trial.layer, trial.x, options);
+  on_cpu.forward();
+  on_device.forward();
+  Arrays dy;
+  for (size_t i = 0; i < on_cpu.y().size(); ++i) {
+    expect_same(on_device.y()[i], on_cpu.y()[i], "y" + std::to_string(i));
+    dy.push_back(random(on_cpu.y()[i].shape, 10 + i));
+  }
+  if (!options.backward) return made.config.type();
+  on_cpu.backward(dy);
+  on_device.backward(dy);
+  for (size_t i = 0; i < trial.x.size(); ++i)
+    if (on_device.has_dx(i)) expect_same(on_device.dx(i), on_cpu.dx(i), "dx" + std::to_string(i));
+  for (size_t i = 0; i < on_cpu.w().size(); ++i)
+    if (on_device.has_dw(i)) expect_same(on_device.dw(i), on_cpu.dw(i), "dw" + std::to_string(i));
+  return made.config.type();
+}
+
+TEST(DeviceCode, EveryLayerRunsOnADevice) {
+  const Dataset dataset;
+  std::set<std::string> missing;
+  for (const LayerType* type : all_layer_types())
+    if (type->name.rfind("test:", 0) != 0) missing.insert(type->name);
+  for (const Device& device : tested_devices())
+    for (const Trial& trial : trials(dataset)) {
+      SCOPED_TRACE(device.str() + ": " + trial.layer);
+      missing.erase(run(trial, device));
+    }
+  std::string names;
+  for (const std::string& name : missing) names += " " + name;
+  std::cout << "layers without device code:" << (names.empty() ? " none" : names) << "\n";
+  EXPECT_EQ(names, "");
+}
+
+}  // namespace
+}  // namespace cortado::harness
