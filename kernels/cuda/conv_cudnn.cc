@@ -101,45 +101,54 @@ class Forward final : public Cudnn {
   using Cudnn::Cudnn;
 
   bool prepare(Context& context, int rank, std::string& why) override {
-    const bool follows = request_.bias || request_.relu || request_.sum;
-    if (follows && !request_.sum && prepare_fused(context, rank)) return true;
+    if (request_.bias && !request_.sum && prepare_fused(context, rank)) return true;
     Graph graph;
     graph.convolve(Graph::Conv::kForward, window_, x_, w_, y_);
     if (!adopt(context, graph, rank, filters_.differs(), why)) return false;
     if (request_.sum) product_at_ = scratch_.add(request_.shape.y().bytes());
-    finishes_ = follows;
     return true;
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     void* w = filled(context, io.w, scratch);
     void* product = request_.sum ? scratch_part(scratch, product_at_) : io.y;
-    if (fused_ && request_.bias)
-      run_plan(context, {kX, kW, kY, kBias}, {memory_of(io.x), w, io.y, memory_of(io.bias)}, scratch);
-    else
-      run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, product}, scratch);
-    if (finishes_) finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y);
+    if (fused_)
+      return run_plan(context, {kX, kW, kY, kBias}, {memory_of(io.x), w, io.y, bias(context, io.bias, scratch)},
+                      scratch);
+    run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, product}, scratch);
+    if (request_.bias || request_.relu || request_.sum)
+      finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y);
   }
 
  private:
+  /// cuDNN 9.19 has engines for a bias, with and without a ReLU behind it, and none for a ReLU alone.
   bool prepare_fused(Context& context, int rank) {
     std::string why;  // behind the convolution will do
     return attempt(why, [&] {
-      const GraphTensor product = inner(kProduct),
-                        bias{kBias, {1, request_.shape.k, 1, 1}, {request_.shape.k, 1, 1, 1}};
+      const int64_t k = request_.shape.k;
+      const GraphTensor product = inner(kProduct), bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type};
       const GraphTensor biased = request_.relu ? inner(kBiased) : y_;
       Graph graph;
       graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
-      if (request_.bias) graph.add(product, bias, biased);
-      if (request_.relu) graph.relu(request_.bias ? biased : product, y_);
-      return fused_ = adopt(context, graph, rank, filters_.differs(), why);
+      graph.add(product, bias, biased);
+      if (request_.relu) graph.relu(biased, y_);
+      fused_ = adopt(context, graph, rank, filters_.differs(), why);
+      if (fused_ && bias_.differs()) bias_at_ = scratch_.add(bias_.bytes());
+      return fused_;
     });
+  }
+  /// In the type of y: engines that add one want no other.
+  void* bias(Context& context, const float* given, void* scratch) const {
+    if (!bias_.differs()) return memory_of(given);
+    void* copy = scratch_part(scratch, bias_at_);
+    fill_filters(context, bias_, given, copy);
+    return copy;
   }
   GraphTensor inner(int64_t id) const { return {id, y_.shape, y_.strides, CUDNN_DATA_FLOAT, true}; }
 
-  bool fused_ = false;     ///< bias and ReLU are in the plan
-  bool finishes_ = false;  ///< bias, sum and ReLU follow it
-  int64_t product_at_ = 0;
+  FilterCopy bias_{request_.shape.k, 1, 1, false, request_.shape.dtype};
+  bool fused_ = false;  ///< bias and ReLU are in the plan, else they follow it
+  int64_t product_at_ = 0, bias_at_ = 0;
 };
 
 class BackwardData final : public Cudnn {
