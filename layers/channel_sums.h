@@ -44,7 +44,7 @@ inline ChannelView view_of(const TensorSpec& x, const Broadcast& smaller) {
 /// Where sums go, and what they need on their way.
 struct ChannelSums {
   void* scratch;
-  Tensor out;
+  const Tensor& out;  ///< outlives this: a copy would allocate
   bool add;  ///< to what is there, for `out` of 32-bit floats
 };
 

@@ -205,11 +205,11 @@ void EltwiseLayer::multiply(Context& context, const Operands& io) const {
 void EltwiseLayer::multiply_backward(Context& context, const Operands& io) const {
   for (size_t k = io.dx.size(); k-- > 0;) {
     if (!io.dx[k]) continue;
-    Tensor product = io.dy[0];
+    const Tensor* product = &io.dy[0];
     for (size_t other = 0; other < io.x.size(); ++other) {
       if (other == k) continue;
-      for_each_typed<Product>(context, product, io.x[other], io.dx[k]);
-      product = io.dx[k];
+      for_each_typed<Product>(context, *product, io.x[other], io.dx[k]);
+      product = &io.dx[k];
     }
   }
 }

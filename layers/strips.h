@@ -42,7 +42,7 @@ inline Strips strips_of(const TensorSpec& spec, int axis) {
 
 /// Where strips lie in a tensor: the first from `start` on, the others `pitch` apart, in elements.
 struct StripsIn {
-  Tensor tensor;
+  const Tensor& tensor;  ///< outlives this: a copy would allocate
   int64_t start, pitch;
 };
 

@@ -124,9 +124,9 @@ TEST(DeviceTraining, ALossThatIsNotFiniteChangesNothing) {
   for (const Device& device : devices()) {
     Folder folder;
     std::string message;
-    const auto diverge = [&] {
-      train_on(device, Precision::kFp32, tiny_solver(folder, "snapshot: 1", with_loss_weight("1e38")));
-    };
+    std::string net = with_loss_weight("3e38");
+    net.replace(net.rfind("type: \"gaussian\" } }"), 18, "type: \"gaussian\" std: 100 }");
+    const auto diverge = [&] { train_on(device, Precision::kFp32, tiny_solver(folder, "snapshot: 1", net)); };
     EXPECT_EQ(exit_code_of(diverge, &message), ExitCode::kDiverged);
     EXPECT_NE(message.find("the loss is inf"), std::string::npos) << message;
     EXPECT_FALSE(file_exists(folder / "tiny_iter_1.caffemodel"));
