@@ -57,9 +57,8 @@ constexpr double kSmallOnDevice = 1e-5;
 std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
   std::string text = describe(request, direction);
   if (context.device.is_cpu()) return text + " threads " + std::to_string(context.threads);
-  const CudaOptions& options = context.handle<CudaOptions>();
-  if (options.tf32) text += " tf32";
-  if (options.fast) text += " fast";
+  if (context.precision == Precision::kTf32) text += " tf32";
+  if (context.handle<CudaOptions>().fast) text += " fast";
   return text + " on " + device_description(context);
 }
 

@@ -8,7 +8,6 @@
 namespace cortado::kernels {
 
 struct CudaOptions {
-  bool tf32 = false;  ///< products of 32-bit floats may read their operands rounded to 10 bits of fraction
   bool fast = false;  ///< kernels whose sums come in another order each time may be taken
   int64_t workspace = int64_t(512) << 20;  ///< most bytes of scratch that a library's kernel may ask for
 };

@@ -189,7 +189,8 @@ void EltwiseLayer::sum(Context& context, const Operands& io) const {
 
 void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
   if (plain_sum() && !relu_) return;  // dx is dy
-  const Tensor y = relu_ ? io.y[0] : Tensor();
+  const Tensor none;
+  const Tensor& y = relu_ ? io.y[0] : none;
   for (size_t k = io.dx.size(); k-- > 0;) {
     if (!io.dx[k]) continue;
     for_each_typed<SumBackward>(context, io.dy[0], io.dx[k], y, coeff_[k]);

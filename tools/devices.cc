@@ -52,8 +52,13 @@ int run_devices(const Arguments& arguments) {
                                      {"library", kernels::onednn_version()}}},
                                    {"gpus", nlohmann::ordered_json::array()}};
     for (const auto& gpu : gpus)
-      json["gpus"].push_back(
-          {{"index", gpu.index}, {"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}, {"runs_nets", false}});
+      json["gpus"].push_back({{"index", gpu.index},
+                              {"name", gpu.name},
+                              {"compute_capability", gpu.compute_capability},
+                              {"multiprocessors", gpu.multiprocessors},
+                              {"memory_bytes", gpu.memory_bytes},
+                              {"free_bytes", gpu.free_bytes}});
+    json["cuda"] = kernels::cuda_libraries();
     std::cout << json.dump(2) << "\n";
     return 0;
   }
@@ -62,8 +67,10 @@ int run_devices(const Arguments& arguments) {
   std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
             << "\n        " << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)
-    std::cout << "gpu " << gpu.index << "   " << gpu.name << ", " << bytes_text(gpu.memory_bytes)
-              << ": not used, this build runs nets on the CPU only\n";
+    std::cout << "gpu " << gpu.index << "   " << gpu.name << ", compute capability " << gpu.compute_capability << "\n        "
+              << gpu.multiprocessors << " multiprocessors, " << bytes_text(gpu.free_bytes) << " of "
+              << bytes_text(gpu.memory_bytes) << " free\n";
+  for (const std::string& library : kernels::cuda_libraries()) std::cout << "        " << library << "\n";
   if (gpus.empty()) std::cout << "gpu     none: " << why_no_gpu << "\n";
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "kernels/choices.h"
+#include "kernels/cuda_options.h"
 
 namespace cortado::tools {
 
@@ -22,7 +23,9 @@ std::string variable(const char* name) {
 std::vector<Flag> kernel_flags() {
   return {{.name = "deterministic",
            .help = "choose kernels by their estimated costs alone: nothing is measured, no cache is read"},
-          {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"}};
+          {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"},
+          {.name = "fast",
+           .help = "on a GPU: take kernels whose sums come in another order each time, too; resumes are not exact then"}};
 }
 
 Flag tune_flag() { return {.name = "tune", .help = "measure every kernel that could run, however long it takes, and keep the choices"}; }
@@ -34,6 +37,7 @@ std::string choice_cache_path() {
 }
 
 void remember_choices(const Arguments& arguments, Context& context) {
+  context.handle<kernels::CudaOptions>().fast = arguments.on("fast");
   auto& choices = context.handle<kernels::Choices>();
   if (arguments.on("no-winograd"))
     for (const char* prefix : {"winograd", "onednn-winograd"}) choices.exclude(prefix);

@@ -8,7 +8,7 @@
 
 namespace cortado::tools {
 
-std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --threads, --eager and kernel_flags()
+std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
 std::vector<Flag> state_flags();   ///< --level, --stage
 Flag phase_flag(const std::string& fallback);
 Flag model_flag();

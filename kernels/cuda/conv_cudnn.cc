@@ -44,7 +44,7 @@ class Cudnn : public ConvKernel {
     w_ = tensor(kW, {s.k, s.c / s.groups, s.h.kernel, s.w.kernel}, filters_.last, type);
     y_ = tensor(kY, {s.n, s.k, s.h.out(), s.w.out()}, filters_.last, type);
     const CudaOptions& options = context.handle<CudaOptions>();
-    limits_ = {.tensor_cores_on_floats = options.tf32,
+    limits_ = {.tensor_cores_on_floats = context.precision == Precision::kTf32,
                .floats = s.dtype == DType::kF32,
                .nondeterministic = options.fast,
                .winograd = request.winograd && !context.handle<Choices>().excludes("winograd"),

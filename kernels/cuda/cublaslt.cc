@@ -61,8 +61,8 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
-std::shared_ptr<void> describe(const GemmShape& s, const Product::After& after, const CudaOptions& options) {
-  const bool rounds = options.tf32 && s.a == DType::kF32;
+std::shared_ptr<void> describe(const GemmShape& s, const Product::After& after, Precision precision) {
+  const bool rounds = precision == Precision::kTf32 && s.a == DType::kF32;
   cublasLtMatmulDesc_t operation = nullptr;
   check(cublasLtMatmulDescCreate(&operation, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
         "cublasLtMatmulDescCreate");
@@ -101,7 +101,7 @@ std::string version() {
 }
 
 Product::Product(Context& context, const GemmShape& s, const After& after)
-    : operation_(describe(s, after, context.handle<CudaOptions>())),
+    : operation_(describe(s, after, context.precision)),
       a_(s.transpose_b ? matrix(s.b, s.k, s.n) : matrix(s.b, s.n, s.k)),
       b_(s.transpose_a ? matrix(s.a, s.m, s.k) : matrix(s.a, s.k, s.m)),
       c_(matrix(s.c, s.n, s.m)),
