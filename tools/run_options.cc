@@ -42,8 +42,7 @@ Precision choose_precision(const Arguments& arguments, const std::string& wish, 
   const bool ordered = arguments.has("precision");
   const std::string name = ordered ? arguments.text("precision") : wish;
   const auto precision = precision_named(name);
-  if (!precision)
-    throw Error(ExitCode::kNet, "precision: \"" + name + "\" is not one of fp32, tf32, bf16 and fp16");
+  if (!precision) return Precision::kFp32;  // a solver's; its check tells where
   if (!device.is_cpu() || *precision == Precision::kFp32) return *precision;
   if (ordered) throw usage_error("--precision=" + name + ": only fp32 runs on the CPU", "--gpu=0 runs on a GPU");
   log_warning() << "precision " << name << " is for GPUs: running in fp32 on the CPU";
