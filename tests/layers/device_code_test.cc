@@ -44,6 +44,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
   return {
       {"type: 'AbsVal'", {kImage}},
       {"type: 'Accuracy' top: 'a' top: 'b' accuracy_param { top_k: 2 }", {kRows, kLabels}},
+      {"type: 'BNLL'", {kImage}},
       {"type: 'BatchNorm'", {kImage}},
       {"type: 'Bias'", {kImage}},
       {"type: 'Bias'", {kImage, Array({4}, 2.0)}},
@@ -61,10 +62,12 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'ELU'", {kImage}},
       {"type: 'Eltwise'", {kImage, kOther}},
       {"type: 'EuclideanLoss'", {kImage, kOther}},
+      {"type: 'Exp' exp_param { base: 2 }", {kImage}},
       {"type: 'Flatten'", {kImage}},
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LRN'", {kImage}},
+      {"type: 'Log'", {kImage}},
       {"type: 'PReLU'", {kOther}},
       {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
@@ -82,6 +85,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'SoftmaxWithLoss' top: 'a' top: 'b' loss_param { label_smoothing: 0.1 }", {kRows, kLabels}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},
       {"type: 'TanH'", {kImage}},
+      {"type: 'Threshold'", {kOther}},
   };
 }
 
