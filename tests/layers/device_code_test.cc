@@ -52,6 +52,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Convolution' convolution_param { num_output: 3 kernel_size: 3 pad: 1 }", {kImage}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
+      {"type: 'Deconvolution' convolution_param { num_output: 3 kernel_size: 3 stride: 2 }", {kImage}},
       {"type: 'Dropout'", {kImage}},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
