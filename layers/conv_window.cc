@@ -54,17 +54,17 @@ ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) con
   return option;
 }
 
-ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options)
+ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters)
     : options_(options),
       kernel_(read("kernel_size", 0)),
       pad_(read("pad", 0)),
       stride_(read("stride", 1)),
       dilation_(read("dilation", 1)) {
-  if (options.num_output() == 0)
+  if (has_filters && options.num_output() == 0)
     throw FieldError(path(options.has_num_output() ? "num_output" : ""),
                      options.has_num_output() ? "num_output is 0" : "num_output is missing",
                      "give the number of filters");
-  if (options.group() == 0)
+  if (has_filters && options.group() == 0)
     throw FieldError(path("group"), "group is 0", "leave it out, or write 1, for a single group");
   if (options.axis() != 1)
     throw FieldError(path("axis"), "axis is " + std::to_string(options.axis()) + "; only axis 1 can hold the channels");

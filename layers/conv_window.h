@@ -14,8 +14,9 @@ namespace cortado {
 
 class ConvWindow {
  public:
-  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this.
-  explicit ConvWindow(const caffe::ConvolutionParameter& options);
+  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this. Without filters (Im2col)
+  /// their number is not asked for.
+  explicit ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters = true);
 
   /// The window on each of the one or two spatial axes of `x` (N x C x W or N x C x H x W), `in` included. Throws
   /// FieldError, also for `bottom` when x has other axes; whether the kernel fits is not checked.
