@@ -68,6 +68,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DummyData' dummy_data_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } data_filler { type: 'bilinear' } }"},
       {"type: 'ELU'", {kImage}},
       {"type: 'Eltwise'", {kImage, kOther}},
+      {"type: 'Embed' embed_param { input_dim: 5 num_output: 7 }", {kLabels}},
       {"type: 'EuclideanLoss'", {kImage, kOther}},
       {"type: 'Exp' exp_param { base: 2 }", {kImage}},
       {"type: 'Flatten'", {kImage}},
@@ -81,6 +82,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'MultinomialLogisticLoss'", {kRows, kLabels}},
       {"type: 'PReLU'", {kOther}},
       {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
+      {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
       {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }", {kImage}},
       {"type: 'Power' power_param { power: 1.5 }", {kImage}},
@@ -105,9 +107,11 @@ std::vector<Trial> trials(const Dataset& dataset) {
   };
 }
 
-bool learns(const Trial& trial, const Layer& layer) {
+bool learns(const Trial& trial, const MadeLayer& made) {
   for (size_t i = 0; i < trial.x.size(); ++i)
-    if (layer.differentiable(int(i))) return true;
+    if (made.layer->differentiable(int(i))) return true;
+  for (const WeightSpec& w : made.shapes.w)
+    if (w.learned) return true;
   return false;
 }
 
@@ -120,7 +124,7 @@ void expect_same(const Array& got, const Array& expected, const std::string& wha
 std::string run(const Trial& trial, const Device& device) {
   const MadeLayer made(trial.layer, "", shapes_of(trial.x));
   RunOptions options;
-  options.backward = learns(trial, *made.layer);
+  options.backward = learns(trial, made);
   LayerRun on_cpu(trial.layer, trial.x, options);
   options.device = device;
   LayerRun on_device(trial.layer, trial.x, options);
