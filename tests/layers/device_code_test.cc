@@ -70,6 +70,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Exp' exp_param { base: 2 }", {kImage}},
       {"type: 'Flatten'", {kImage}},
       {"type: 'HingeLoss'", {kRows, kLabels}},
+      {"type: 'InfogainLoss'", {kRows, kLabels, random({5, 5}, 6, 0, 1)}},
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LRN'", {kImage}},
