@@ -88,6 +88,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Reduction' reduction_param { operation: SUMSQ axis: 2 }", {kImage}},
       {"type: 'Reorder'", {kImage}},
       {"type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 } }", {kImage}},
+      {"type: 'SPP' spp_param { pyramid_height: 2 }", {kImage}},
       {"type: 'Scale' scale_param { bias_term: true }", {kImage}},
       {"type: 'Sigmoid'", {kImage}},
       {"type: 'SigmoidCrossEntropyLoss'", {kRows, random({6, 5}, 5, 0, 1)}},
