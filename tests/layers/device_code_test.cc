@@ -81,6 +81,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }", {kImage}},
+      {"type: 'Pooling' pooling_param { kernel_size: 2 pool: STOCHASTIC }", {kImage}},
       {"type: 'Power' power_param { power: 1.5 }", {kImage}},
       {"type: 'RNN' recurrent_param { num_output: 3 }", {random({3, 2, 4}, 7), Array({3, 2}, 1.0)}},
       {"type: 'ReLU'", {kOther}},
