@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "layers/loss_normalizer.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
-#include "layers/words.h"
 
 namespace cortado {
 
@@ -47,18 +47,6 @@ struct Counted {
 struct SumTerm {
   const float *losses, *counts;
   CORTADO_HD float operator()(int64_t k, int64_t item) const { return k == 0 ? losses[item] : counts[item]; }
-};
-
-/// `fixed` is the normalizer, or 0: as many as count.
-struct Normalize {
-  const float* sums;
-  float *loss, *normalizer;
-  float fixed;
-  CORTADO_HD void operator()(int64_t) const {
-    const float wanted = fixed > 0 ? fixed : sums[1];
-    *normalizer = wanted > 1 ? wanted : 1;
-    *loss = sums[0] / *normalizer;
-  }
 };
 
 template <typename T>
@@ -109,7 +97,8 @@ class SigmoidCrossEntropyLossLayer : public Layer {
     with_functor<ElementLoss>(sum, io.x[0], targets, width_);
     reduce_rows(context, items_, width_, Counted{targets, width_}, counts);
     reduce_rows(context, 2, items_, SumTerm{losses, counts}, sums);
-    for_each(context, 1, Normalize{sums, io.y[0].f32(), normalizer(io), fixed_normalizer()});
+    const float fixed = fixed_normalizer(loss_, caffe::LossParameter::BATCH_SIZE, items_ * width_, items_);
+    for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed});
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -124,23 +113,6 @@ class SigmoidCrossEntropyLossLayer : public Layer {
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
   Targets targets_of(const Operands& io) const {
     return {io.x[1].f32(), loss_.has_ignore_label(), float(loss_.ignore_label())};
-  }
-
-  /// 0 where targets are counted.
-  float fixed_normalizer() const {
-    if (!loss_.has_normalization()) return loss_.normalize() ? 0 : float(items_);
-    switch (loss_.normalization()) {
-      case caffe::LossParameter::FULL:
-        return float(items_ * width_);
-      case caffe::LossParameter::BATCH_SIZE:
-        return float(items_);
-      case caffe::LossParameter::NONE:
-        return 1;
-      case caffe::LossParameter::PRE_FIXED:
-        return loss_.pre_fixed_normalizer();
-      default:
-        return 0;
-    }
   }
 
   const caffe::LossParameter& loss_;

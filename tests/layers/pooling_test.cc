@@ -148,7 +148,6 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("global_pooling: true kernel_size: 5", "pooling_param.kernel_size", "contradicts global_pooling");
   expect("global_pooling: true pad: 1", "pooling_param.pad", "no padding");
   expect("global_pooling: true stride: 2", "pooling_param.stride", "one window");
-  expect("kernel_size: 2 pool: STOCHASTIC", "pooling_param.pool", "not available");
   expect("kernel_size: 70000 pad: 69999 stride: 70000", "pooling_param.kernel_size", "too large");
   expect("kernel_size: 2", "bottom[0]", "needs N x C x H x W", {3, 5});
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}},

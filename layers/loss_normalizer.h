@@ -1,0 +1,28 @@
+#pragma once
+
+// What a sum of losses is divided by: all of them (FULL), those that count (VALID), the batch (BATCH_SIZE), 1 (NONE) or
+// Intel's fixed number (PRE_FIXED), but never by less than 1.
+
+#include "core/host_device.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+/// The normalizer, or 0 where those that count are counted in each pass. `unless_told` is what a loss_param without
+/// `normalization` and `normalize` means.
+float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
+                       int64_t all, int64_t batch);
+
+/// For for_each over one element. sums[0] is the sum of losses, sums[1] how many count.
+struct NormalizeLoss {
+  const float* sums;
+  float *loss, *normalizer;
+  float fixed;
+  CORTADO_HD void operator()(int64_t) const {
+    const float wanted = fixed > 0 ? fixed : sums[1];
+    *normalizer = wanted > 1 ? wanted : 1;
+    *loss = sums[0] / *normalizer;
+  }
+};
+
+}  // namespace cortado

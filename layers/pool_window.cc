@@ -1,0 +1,131 @@
+#include "layers/pool_window.h"
+
+#include "core/error.h"
+
+namespace cortado {
+
+namespace {
+
+using Options = caffe::PoolingParameter;
+
+void refuse_both(bool one, bool sides, const std::string& name, const std::string& side) {
+  if (one && sides)
+    throw FieldError("pooling_param." + side, side + " contradicts " + name,
+                     "give either " + name + ", or the two sides");
+}
+
+PoolWindow::Pair stride_of(const Options& o) {
+  refuse_both(o.has_stride(), o.has_stride_h() || o.has_stride_w(), "stride",
+              o.has_stride_h() ? "stride_h" : "stride_w");
+  const PoolWindow::Pair stride = {o.has_stride_h() ? o.stride_h() : o.stride(),
+                                   o.has_stride_w() ? o.stride_w() : o.stride()};
+  if (stride.h == 0 || stride.w == 0)
+    throw FieldError(o.has_stride()  ? "pooling_param.stride"
+                     : stride.h == 0 ? "pooling_param.stride_h"
+                                     : "pooling_param.stride_w",
+                     "a stride of 0 never moves on");
+  return stride;
+}
+
+PoolWindow::Pair pad_of(const Options& o) {
+  refuse_both(o.has_pad(), o.has_pad_h() || o.has_pad_w(), "pad", o.has_pad_h() ? "pad_h" : "pad_w");
+  return {o.has_pad_h() ? o.pad_h() : o.pad(), o.has_pad_w() ? o.pad_w() : o.pad()};
+}
+
+PoolWindow::Pair kernel_of(const Options& o) {
+  const bool sides = o.has_kernel_h() || o.has_kernel_w();
+  refuse_both(o.has_kernel_size(), sides, "kernel_size", o.has_kernel_h() ? "kernel_h" : "kernel_w");
+  if (!o.has_kernel_size() && !(o.has_kernel_h() && o.has_kernel_w()))
+    throw FieldError(sides ? (o.has_kernel_h() ? "pooling_param.kernel_h" : "pooling_param.kernel_w") : "pooling_param",
+                     sides ? "only one side of the window is given" : "the size of the window is missing",
+                     "write kernel_size, or kernel_h and kernel_w, or global_pooling: true");
+  const PoolWindow::Pair kernel = {o.has_kernel_size() ? o.kernel_size() : o.kernel_h(),
+                                   o.has_kernel_size() ? o.kernel_size() : o.kernel_w()};
+  if (kernel.h == 0 || kernel.w == 0)
+    throw FieldError(o.has_kernel_size() ? "pooling_param.kernel_size"
+                     : kernel.h == 0     ? "pooling_param.kernel_h"
+                                         : "pooling_param.kernel_w",
+                     "a window of 0 holds nothing");
+  return kernel;
+}
+
+/// What else contradicts global_pooling.
+void check_global(const Options& o, const PoolWindow::Pair& stride, const PoolWindow::Pair& pad) {
+  const char* window = o.has_kernel_size() ? "kernel_size"
+                       : o.has_kernel_h()  ? "kernel_h"
+                       : o.has_kernel_w()  ? "kernel_w"
+                                           : nullptr;
+  if (window)
+    throw FieldError(std::string("pooling_param.") + window, std::string(window) + " contradicts global_pooling",
+                     "the window of global pooling is the whole image");
+  if (pad.h != 0 || pad.w != 0)
+    throw FieldError(o.has_pad()     ? "pooling_param.pad"
+                     : o.has_pad_h() ? "pooling_param.pad_h"
+                                     : "pooling_param.pad_w",
+                     "global pooling takes no padding");
+  if (stride.h != 1 || stride.w != 1)
+    throw FieldError(o.has_stride()     ? "pooling_param.stride"
+                     : o.has_stride_h() ? "pooling_param.stride_h"
+                                        : "pooling_param.stride_w",
+                     "global pooling has one window and nowhere to move");
+}
+
+void refuse_unavailable(const Options& o) {
+  if (o.kernel_size_3d_size() > 0)
+    throw FieldError("pooling_param.kernel_size_3d", "windows over three axes are not available yet");
+  if (o.torch_pooling())
+    throw FieldError("pooling_param.torch_pooling", "torch_pooling is not available",
+                     "round_mode: FLOOR rounds as Torch does");
+}
+
+}  // namespace
+
+PoolWindow::PoolWindow(const Options& options) : options_(options) {
+  refuse_unavailable(options_);
+  stride = stride_of(options_);
+  pad = pad_of(options_);
+  if (options_.global_pooling())
+    check_global(options_, stride, pad);
+  else
+    kernel = kernel_of(options_);
+}
+
+Shape PoolWindow::infer(const Shape& x) {
+  if (x.axes() != 4) throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W");
+  if (options_.global_pooling()) kernel = {x[2], x[3]};
+  const Shape y = {x[0], x[1], outputs(x, 2), outputs(x, 3)};
+  if (checked_mul(kernel.h, kernel.w) > INT32_MAX)
+    throw FieldError(kernel_field(true), "a window of more than 2^31 places is too large");
+  return y;
+}
+
+std::string PoolWindow::kernel_field(bool h) const {
+  if (options_.global_pooling()) return "pooling_param.global_pooling";
+  return options_.has_kernel_size() ? "pooling_param.kernel_size"
+         : h                        ? "pooling_param.kernel_h"
+                                    : "pooling_param.kernel_w";
+}
+
+int64_t PoolWindow::outputs(const Shape& x, int axis) const {
+  const bool h = axis == 2;
+  const int64_t in = x[axis], size = h ? kernel.h : kernel.w, step = h ? stride.h : stride.w;
+  const int64_t before = h ? pad.h : pad.w, room = in + 2 * before - size;
+  if (size == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ": there is nothing to pool");
+  if (before >= size)
+    throw FieldError(
+        options_.has_pad() ? "pooling_param.pad"
+        : h                ? "pooling_param.pad_h"
+                           : "pooling_param.pad_w",
+        "the padding " + std::to_string(before) + " is not smaller than the window " + std::to_string(size),
+        "some windows would hold padding alone");
+  if (room < 0)
+    throw FieldError(kernel_field(h), "the window is " + std::to_string(kernel.h) + "x" + std::to_string(kernel.w) +
+                                          ", larger than its padded input " + std::to_string(x[2] + 2 * pad.h) + "x" +
+                                          std::to_string(x[3] + 2 * pad.w));
+  const bool up = options_.round_mode() == Options::CEIL;
+  int64_t out = (up ? (room + step - 1) / step : room / step) + 1;
+  if (before > 0 && (out - 1) * step >= in + before) --out;
+  return out;
+}
+
+}  // namespace cortado

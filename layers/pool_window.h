@@ -1,0 +1,37 @@
+#pragma once
+
+// The options of pooling_param that say where windows lie, and how many there are along an axis: rounded up,
+// ceil((in + 2 pad - kernel) / stride) + 1, unless round_mode is FLOOR; with padding, a last window that would start
+// beyond the image and its first padding is left out. Kernels larger than the padded input are mistakes here; Caffe
+// lets some of them pass.
+
+#include <string>
+
+#include "core/shape.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+class PoolWindow {
+ public:
+  /// One option of the window, given for both sides or for each: kernel_size or kernel_h and kernel_w, and so on.
+  struct Pair {
+    int64_t h, w;
+  };
+
+  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this.
+  explicit PoolWindow(const caffe::PoolingParameter& options);
+
+  /// The shape of y; a global window becomes as large as x. Throws FieldError.
+  Shape infer(const Shape& x);
+
+  Pair kernel{}, stride{}, pad{};
+
+ private:
+  std::string kernel_field(bool h) const;
+  int64_t outputs(const Shape& x, int axis) const;
+
+  const caffe::PoolingParameter& options_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,112 @@
+#pragma once
+
+// What LSTM and RNN share: sequences of T steps, N of them side by side. The first bottom is T x N x ..., the second
+// `cont`, T x N: 0 where a sequence begins, so that what came before counts for nothing, and 1 where it goes on. A
+// third may be a static input, N x ..., the same for all steps. With
+//     a[t] = W_x x[t] + b + W_s s + W_h (cont[t] h[t-1])
+// a unit makes h[t] of a[t] (and, with cells, of c[t-1]). All of W_x x is one product before the recurrence, and all
+// gradients of weights one product each behind it; each step is one product with W_h and one pass of the unit.
+//
+// State goes on from one forward pass to the next (only cont = 0 forgets it) unless expose_hidden makes it bottoms, h
+// (and c) as 1 x N x num_output, and tops. No gradient goes back into an earlier pass; through exposed state it flows,
+// which it does not in Caffe. debug_info, which shows Caffe's unrolled net, has nothing to show here.
+
+#include <memory>
+#include <string>
+
+#include "core/device_memory.h"
+#include "kernels/inner_product.h"
+#include "layers/layer.h"
+
+namespace cortado {
+
+/// One step forward, for each of N x H elements. Null where a pointer says so.
+struct RecurrentStep {
+  float* a;                      ///< N x gates x H: in W_x x + b, out what backward wants of the unit
+  const float *from_h, *from_s;  ///< N x gates x H: the products with W_h and W_s (null: no static input)
+  const float* cont;             ///< N
+  float* h;                      ///< out; of RNN the same memory as a
+  const float* c;                ///< of the step before; of units with cells
+  float* c_next;                 ///< out; likewise
+  const float* cont_next;        ///< N, of the next step; null at the last
+  float* h_next;                 ///< out: cont_next h; null at the last
+};
+
+/// One step backward.
+struct RecurrentStepBack {
+  const float *a, *cont, *c, *c_next;  ///< as above
+  const float *dh, *dh_last;           ///< gradients of h that arrive from above; null: none
+  const float *dh_next, *cont_next;    ///< of the next step's h_next; null at the last
+  const float* dc_next;                ///< of c_next; null: none
+  float* dc;                           ///< out, of c; may be dc_next's memory
+  float* da;                           ///< out
+};
+
+class RecurrentLayer : public Layer {
+ public:
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+  bool differentiable(int i) const override { return i != 1; }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
+
+ protected:
+  /// `gates`: how many times num_output a is wide. Throws FieldError.
+  RecurrentLayer(const LayerOptions& options, int gates, bool cells);
+
+  virtual void step(Context& context, const RecurrentStep& s) = 0;
+  virtual void step_back(Context& context, const RecurrentStepBack& s) = 0;
+
+  /// Where forward leaves all h: y[0], or saved()[0] where y[0] is made of h.
+  virtual float* hidden(const Operands& io) const { return io.y[0].f32(); }
+
+  /// A product of `rows` rows with weight number `w`, and the bias behind it where there is one.
+  std::unique_ptr<kernels::InnerProduct> plan_product(int64_t rows, int64_t inputs, int64_t outputs, size_t w,
+                                                      bool bias, const PrepareRequest& request, Context& context) const;
+
+  /// Layers that make y[0] of h: their weights, their kernels, y[0], and the gradient of h in `dh`, T x N x H.
+  virtual void add_output_weights(LayerShapes&) const {}
+  virtual void prepare_output(const PrepareRequest&, Context&, LayerNeeds&) {}
+  virtual void forward_output(Context&, const Operands&) {}
+  virtual bool has_output() const { return false; }
+  virtual void backward_output(Context&, const Operands&, float* dh) { (void)dh; }
+
+  void add_weight(LayerShapes& shapes, const Shape& shape, bool bias) const;
+
+  const caffe::RecurrentParameter& options_;
+  int64_t steps_ = 0, lanes_ = 0, units_;  ///< T, N, H
+  size_t first_output_weight_ = 0;
+
+ private:
+  struct Backward {
+    float *da, *dh, *dh_next, *dc, *da_sum;
+    void* products;
+  };
+
+  int64_t gate_width() const { return gates_ * units_; }
+  int states() const { return cells_ ? 2 : 1; }
+  int64_t state_bytes() const { return lanes_ * units_ * int64_t(sizeof(float)); }
+  size_t first_state() const { return static_ ? 3 : 2; }  ///< the bottom that is the exposed h
+  void check_counts(size_t bottoms);
+  void check_shapes(const std::vector<Shape>& x) const;
+  void plan_kernels(const PrepareRequest& request, Context& context, LayerNeeds& needs);
+  void lay_out(const PrepareRequest& request, LayerNeeds& needs);
+  const float* state_in(const Operands& io, int which) const;
+  float* state_out(const Operands& io, int which) const;
+  void begin(Context& context, const Operands& io);
+  void backward_steps(Context& context, const Operands& io, const Backward& m);
+  void backward_states(Context& context, const Operands& io, const Backward& m);
+  void backward_weights(Context& context, const Operands& io, const Backward& m);
+  void backward_static(Context& context, const Operands& io, const Backward& m);
+
+  int64_t gates_;
+  bool cells_, static_ = false;
+  size_t tops_;
+  int64_t inputs_ = 0, static_inputs_ = 0;  ///< values of x for each step and lane, and of s for each lane
+  std::unique_ptr<kernels::InnerProduct> x_product_, s_product_, h_product_, h_gradient_;
+  DeviceMemory state_;                                      ///< h and c between passes
+  int64_t forward_parts_[3] = {}, backward_parts_[6] = {};  ///< offsets in scratch
+};
+
+}  // namespace cortado
