@@ -79,7 +79,7 @@ class Builder {
     if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->least_y, type->most_y);
     for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
     for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
-    if (loss && config.top_size() == 0) add_top(source, config, 0, config.name(), node, loss);
+    if (loss && config.top_size() == 0) add_top(source, config, 0, name_of_loss(config), node, loss);
     check_per_blob_lists(source, config);
     graph_.nodes.push_back(std::move(node));
   }
@@ -169,6 +169,12 @@ class Builder {
       }
     path.pop_back();
     return false;
+  }
+
+  /// Of a loss that the file gives no top: "(automatic)" as in Caffe, and the layer's where there are several of them.
+  std::string name_of_loss(const LayerParameter& config) const {
+    const std::string name = "(automatic)";
+    return graph_.names.contains(name) ? config.name() : name;
   }
 
   void add_top(int source, const LayerParameter& config, int i, const std::string& name, Node& node, bool loss) {

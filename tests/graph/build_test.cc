@@ -87,11 +87,13 @@ TEST(Build, rules_select_by_phase_level_and_stage) {
   EXPECT_TRUE(graph::selected(layer, state));
 }
 
-TEST(Build, a_loss_without_a_top_counts_under_its_own_name) {
+TEST(Build, losses_without_a_top_count_too) {
   const graph::Graph graph = build_net(kInput +
-                                       "layer { name: 'l' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n");
-  EXPECT_EQ(graph.output_names(), std::vector<std::string>{"l"});
-  EXPECT_EQ(graph.values[size_t(graph.names.at("l"))].loss_weight, 1);
+                                       "layer { name: 'l' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n"
+                                       "layer { name: 'm' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n");
+  EXPECT_EQ(graph.output_names(), (std::vector<std::string>{"(automatic)", "m"}));
+  for (const char* name : {"(automatic)", "m"})
+    EXPECT_EQ(graph.values[size_t(graph.names.at(name))].loss_weight, 1) << name;
 }
 
 TEST(Build, outputs_come_in_alphabetical_order) {
