@@ -34,12 +34,12 @@ def measure(options, folder, name, tell):
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, _ = pairing.rounds(ours, peer, options.rounds, options.block)
+            device_mb = [worker.ask('device-memory')[0] for worker in (ours, peer)] if options.gpu else []
         result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
                       tried_ms=tried,
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
-            if options.gpu:
-                result.update(precision=options.precision, images=batch / result['ours_ms'] * 1e3,
-                              device_mb=[worker.ask('device-memory')[0] for worker in (ours, peer)])
+        if options.gpu:
+            result.update(precision=options.precision, images=batch / result['ours_ms'] * 1e3, device_mb=device_mb)
     if options.alone:
         result['alone_ms'] = [alone(options, c) for c in (ours_command('-'), peer_command(best.setting))]
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
