@@ -13,6 +13,7 @@
 #include "layers/loss_normalizer.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/softmax_rows.h"
 #include "layers/typed.h"
 #include "proto/weights_file.h"
 
@@ -26,7 +27,7 @@ struct Rows {
   const float* h;
   int64_t inner;
 
-  CORTADO_HD int64_t at(int64_t r, int64_t c) const { return (r / inner * labels.classes + c) * inner + r % inner; }
+  CORTADO_HD SoftmaxRows places() const { return {labels.classes, inner}; }
   CORTADO_HD float gain(int64_t r, int64_t c) const { return h[int64_t(labels.values[r]) * labels.classes + c]; }
 };
 
@@ -37,17 +38,13 @@ struct SoftmaxAndJudge {
   float *p, *losses;
   Rows rows;
   CORTADO_HD void operator()(int64_t r) const {
-    const int64_t first = rows.at(r, 0), classes = rows.labels.classes, step = rows.inner;
-    float largest = x[first], sum = 0;
-    for (int64_t c = 1; c < classes; ++c) largest = fmaxf(largest, x[first + c * step]);
-    for (int64_t c = 0; c < classes; ++c) sum += p[first + c * step] = expf(x[first + c * step] - largest);
-    for (int64_t c = 0; c < classes; ++c) p[first + c * step] /= sum;
+    rows.places().write(r, x, p);
     losses[r] = !rows.labels.counts(r) ? 0 : rows.labels.valid(r) ? loss_of(r) : NAN;
   }
   CORTADO_HD float loss_of(int64_t r) const {
     float loss = 0;
     for (int64_t c = 0; c < rows.labels.classes; ++c) {
-      const float v = p[rows.at(r, c)];
+      const float v = p[rows.places().at(r, c)];
       loss -= rows.gain(r, c) * logf(v < 1e-20f ? 1e-20f : v);
     }
     return loss;
@@ -66,18 +63,6 @@ struct Gain {
   const float* h;
   int64_t classes;
   CORTADO_HD float operator()(int64_t label, int64_t c) const { return h[label * classes + c]; }
-};
-
-/// sum of p dp over the classes, for each row: what a gradient of p needs.
-struct GradientOfP {
-  Rows rows;
-  const float *p, *dp;
-  float* sums;
-  CORTADO_HD void operator()(int64_t r) const {
-    float sum = 0;
-    for (int64_t c = 0; c < rows.labels.classes; ++c) sum += p[rows.at(r, c)] * dp[rows.at(r, c)];
-    sums[r] = sum;
-  }
 };
 
 template <typename T>
@@ -212,7 +197,7 @@ void InfogainLossLayer::backward(Context& context, const Operands& io) {
   const Rows all = rows_of(io);
   const float* dp = shows_p_ ? io.dy[1].f32() : nullptr;
   float* sums = static_cast<float*>(io.scratch);
-  if (dp) for_each(context, rows(), GradientOfP{all, p(io), dp, sums});
+  if (dp) for_each(context, rows(), GradientOfP{all.places(), p(io), dp, sums});
   for_each_typed<Backward>(context, io.dx[0], all, p(io), gains(io), io.dy[0].f32(), normalizer(io), dp, sums);
 }
 

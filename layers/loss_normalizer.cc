@@ -3,7 +3,7 @@
 namespace cortado {
 
 float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
-                       int64_t all, int64_t batch) {
+                       int64_t all, int64_t batch, float counted) {
   using Loss = caffe::LossParameter;
   Loss::NormalizationMode mode = options.has_normalization() ? options.normalization() : unless_told;
   if (!options.has_normalization() && options.has_normalize())
@@ -18,7 +18,7 @@ float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter
     case Loss::PRE_FIXED:
       return options.pre_fixed_normalizer();
     default:
-      return 0;
+      return counted;
   }
 }
 

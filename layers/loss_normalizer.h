@@ -8,10 +8,10 @@
 
 namespace cortado {
 
-/// The normalizer, or 0 where those that count are counted in each pass. `unless_told` is what a loss_param without
+/// The normalizer, or `counted` where it is the number of those that count: 0 where that is found out in each pass. `unless_told` is what a loss_param without
 /// `normalization` and `normalize` means.
 float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
-                       int64_t all, int64_t batch);
+                       int64_t all, int64_t batch, float counted = 0);
 
 /// For for_each over one element. sums[0] is the sum of losses, sums[1] how many count.
 struct NormalizeLoss {

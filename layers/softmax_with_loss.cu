@@ -13,8 +13,10 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "kernels/softmax.h"
+#include "layers/loss_normalizer.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/softmax_rows.h"
 #include "layers/typed.h"
 #include "layers/words.h"
 
@@ -25,18 +27,17 @@ namespace {
 /// What the predictions, outer x classes x inner, should be. Row r is one of outer x inner.
 struct Targets {
   const float* values;
-  int64_t classes, inner;
+  SoftmaxRows rows;
   bool soft;  ///< a value for each prediction, else a class for each row
   bool ignores;
   float ignored;
   float kept, spread;  ///< 1 - e, and e / classes
 
-  CORTADO_HD int64_t at(int64_t r, int64_t c) const { return (r / inner * classes + c) * inner + r % inner; }
   CORTADO_HD bool counts(int64_t r) const { return soft || !(ignores && values[r] == ignored); }
   CORTADO_HD bool valid(int64_t r) const {
     if (soft) return true;
     const float v = values[r];
-    return v >= 0 && v < float(classes) && v == floorf(v);
+    return v >= 0 && v < float(rows.classes) && v == floorf(v);
   }
   /// t of row r and class c, which is element i.
   CORTADO_HD float of(int64_t r, int64_t c, int64_t i) const {
@@ -57,10 +58,10 @@ struct JudgeRow {
     losses[r] = !counts ? 0 : targets.valid(r) ? loss_of(r) : NAN;
   }
   CORTADO_HD float loss_of(int64_t r) const {
-    if (!targets.soft && targets.spread == 0) return log_loss(p[targets.at(r, int64_t(targets.values[r]))]);
+    if (!targets.soft && targets.spread == 0) return log_loss(p[targets.rows.at(r, int64_t(targets.values[r]))]);
     float loss = 0, weight = 0;
-    for (int64_t c = 0; c < targets.classes; ++c) {
-      const int64_t i = targets.at(r, c);
+    for (int64_t c = 0; c < targets.rows.classes; ++c) {
+      const int64_t i = targets.rows.at(r, c);
       const float t = targets.of(r, c, i);
       loss += t * log_loss(p[i]);
       weight += t;
@@ -77,11 +78,7 @@ struct SoftmaxAndJudge {
   float* p;
   JudgeRow judge;
   CORTADO_HD void operator()(int64_t r) const {
-    const int64_t first = judge.targets.at(r, 0), classes = judge.targets.classes, step = judge.targets.inner;
-    float largest = x[first], sum = 0;
-    for (int64_t c = 1; c < classes; ++c) largest = fmaxf(largest, x[first + c * step]);
-    for (int64_t c = 0; c < classes; ++c) sum += p[first + c * step] = expf(x[first + c * step] - largest);
-    for (int64_t c = 0; c < classes; ++c) p[first + c * step] /= sum;
+    judge.targets.rows.write(r, x, p);
     judge(r);
   }
 };
@@ -92,30 +89,6 @@ struct SumTerm {
   CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : weights[r] != 0 ? 1 : 0; }
 };
 
-/// `fixed` is the normalizer, or 0: as many as count.
-struct Normalize {
-  const float* sums;
-  float *loss, *normalizer;
-  float fixed;
-  CORTADO_HD void operator()(int64_t) const {
-    const float wanted = fixed > 0 ? fixed : sums[1];
-    *normalizer = wanted > 1 ? wanted : 1;
-    *loss = sums[0] / *normalizer;
-  }
-};
-
-/// sum of p dp over the classes, for each row: what a gradient of p needs.
-struct GradientOfP {
-  Targets targets;
-  const float *p, *dp;
-  float* sums;
-  CORTADO_HD void operator()(int64_t r) const {
-    float sum = 0;
-    for (int64_t c = 0; c < targets.classes; ++c) sum += p[targets.at(r, c)] * dp[targets.at(r, c)];
-    sums[r] = sum;
-  }
-};
-
 template <typename T>
 struct Backward {
   T* dx;
@@ -124,9 +97,9 @@ struct Backward {
   const float* dy;         ///< of the loss; null: none
   const float *dp, *sums;  ///< of p; null: none
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t o = i / (targets.classes * targets.inner), rest = i - o * targets.classes * targets.inner;
-    const int64_t c = targets.inner == 1 ? rest : rest / targets.inner,
-                  r = o * targets.inner + rest - c * targets.inner;
+    const int64_t classes = targets.rows.classes, inner = targets.rows.inner;
+    const int64_t o = i / (classes * inner), rest = i - o * classes * inner;
+    const int64_t c = inner == 1 ? rest : rest / inner, r = o * inner + rest - c * inner;
     float gradient = 0;
     if (dy && targets.counts(r)) gradient = (p[i] * weights[r] - targets.of(r, c, i)) * (dy[0] / normalizer[0]);
     if (dp) gradient += p[i] * (dp[i] - sums[r]);
@@ -154,12 +127,10 @@ class SoftmaxWithLossLayer : public Layer {
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
   static float* weights(const Operands& io) { return normalizer(io) + 1; }
   Targets targets_of(const float* values) const;
-  float fixed_normalizer() const;
   void check(const Targets& targets) const;
 
   int64_t axis_option_;
   const caffe::LossParameter& loss_;
-  caffe::LossParameter::NormalizationMode mode_;
   bool shows_p_;  ///< there is a second top
   bool soft_ = false;
   int axis_ = 0;
@@ -170,10 +141,7 @@ class SoftmaxWithLossLayer : public Layer {
 SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& options)
     : axis_option_(options.config.softmax_param().axis()),
       loss_(options.config.loss_param()),
-      mode_(loss_.normalization()),
       shows_p_(options.config.top_size() > 1) {
-  if (!loss_.has_normalization() && loss_.has_normalize())
-    mode_ = loss_.normalize() ? caffe::LossParameter::VALID : caffe::LossParameter::BATCH_SIZE;
   if (!(loss_.label_smoothing() >= 0 && loss_.label_smoothing() < 1))
     throw FieldError("loss_param.label_smoothing",
                      "it is " + text_of(loss_.label_smoothing()) + ", but must lie in [0, 1)",
@@ -226,7 +194,9 @@ void SoftmaxWithLossLayer::forward(Context& context, const Operands& io) {
     with_functor<SoftmaxAndJudge>([&](const auto& both) { for_each(context, rows(), both); }, io.x[0], p(io), judge);
   }
   reduce_rows(context, 2, rows(), SumTerm{losses, weights(io)}, sums);
-  for_each(context, 1, Normalize{sums, io.y[0].f32(), normalizer(io), fixed_normalizer()});
+  const float counted = soft_ ? float(rows()) : 0;
+  const float fixed = fixed_normalizer(loss_, caffe::LossParameter::VALID, rows(), outer_, counted);
+  for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed});
 }
 
 void SoftmaxWithLossLayer::backward(Context& context, const Operands& io) {
@@ -234,7 +204,7 @@ void SoftmaxWithLossLayer::backward(Context& context, const Operands& io) {
   const Targets targets = targets_of(io.x[1].f32());
   const float* dp = shows_p_ ? io.dy[1].f32() : nullptr;
   float* sums = static_cast<float*>(io.scratch);
-  if (dp) for_each(context, rows(), GradientOfP{targets, p(io), dp, sums});
+  if (dp) for_each(context, rows(), GradientOfP{targets.rows, p(io), dp, sums});
   for_each_typed<Backward>(context, io.dx[0], targets, p(io), weights(io), normalizer(io), io.dy[0].f32(), dp, sums);
 }
 
@@ -246,24 +216,8 @@ void SoftmaxWithLossLayer::explain(Context& context, const Operands& io) {
 
 Targets SoftmaxWithLossLayer::targets_of(const float* values) const {
   const float e = loss_.label_smoothing();
-  return {values, classes_,           inner_, soft_, loss_.has_ignore_label(), float(loss_.ignore_label()),
+  return {values, {classes_, inner_},  soft_, loss_.has_ignore_label(), float(loss_.ignore_label()),
           1 - e,  e / float(classes_)};
-}
-
-/// 0 where labels are counted.
-float SoftmaxWithLossLayer::fixed_normalizer() const {
-  switch (mode_) {
-    case caffe::LossParameter::FULL:
-      return float(rows());
-    case caffe::LossParameter::BATCH_SIZE:
-      return float(outer_);
-    case caffe::LossParameter::NONE:
-      return 1;
-    case caffe::LossParameter::PRE_FIXED:
-      return loss_.pre_fixed_normalizer();
-    default:
-      return soft_ ? float(rows()) : 0;
-  }
 }
 
 /// Throws Error(kData) at the first label that is no class.
