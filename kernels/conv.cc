@@ -5,16 +5,30 @@
 
 namespace cortado::kernels {
 
+namespace {
+
+/// first x second x what `extent` says of each spatial axis.
+template <typename Extent>
+Shape shape_of(const ConvShape& s, int64_t first, int64_t second, const Extent& extent) {
+  std::vector<int64_t> dims = {first, second};
+  for (const ConvAxis& axis : s.outer) dims.push_back(extent(axis));
+  if (s.spatial_axes > 1) dims.push_back(extent(s.h));
+  dims.push_back(extent(s.w));
+  return Shape(dims);
+}
+
+}  // namespace
+
 TensorSpec ConvShape::x() const {
-  return {spatial_axes == 1 ? Shape{n, c, w.in} : Shape{n, c, h.in, w.in}, dtype, x_layout};
+  return {shape_of(*this, n, c, [](const ConvAxis& axis) { return axis.in; }), dtype, x_layout};
 }
 
 TensorSpec ConvShape::y() const {
-  return {spatial_axes == 1 ? Shape{n, k, w.out()} : Shape{n, k, h.out(), w.out()}, dtype, y_layout};
+  return {shape_of(*this, n, k, [](const ConvAxis& axis) { return axis.out(); }), dtype, y_layout};
 }
 
 Shape ConvShape::weight() const {
-  return spatial_axes == 1 ? Shape{k, c / groups, w.kernel} : Shape{k, c / groups, h.kernel, w.kernel};
+  return shape_of(*this, k, c / groups, [](const ConvAxis& axis) { return axis.kernel; });
 }
 
 int64_t ConvShape::macs() const { return checked_mul(y().shape.count(), weight().count(1)); }
@@ -39,6 +53,10 @@ std::string describe(const ConvRequest& request, ConvDirection direction) {
   const char* const directions[] = {"forward", "backward_data", "backward_weights"};
   std::ostringstream out;
   out << "conv " << directions[int(direction)] << " n" << s.n << " c" << s.c << " ";
+  for (const ConvAxis& axis : s.outer) {
+    describe_axis(out, axis);
+    out << " ";
+  }
   describe_axis(out, s.h);
   out << " ";
   describe_axis(out, s.w);

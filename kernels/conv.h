@@ -1,12 +1,13 @@
 #pragma once
 
-// Convolution (cross-correlation) of N x C x H x W by K filters in groups. Along each spatial axis
+// Convolution (cross-correlation) of N x C x ... x H x W by K filters in groups. Along each spatial axis
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
 // A ReLU may follow within forward. Each direction is run by the candidate that suits it best (kernels/conv_choice.cc).
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/context.h"
 #include "core/tensor.h"
@@ -14,7 +15,9 @@
 
 namespace cortado::kernels {
 
-/// One of the two spatial axes.
+constexpr int kMostConvAxes = 8;  ///< spatial ones
+
+/// One of the spatial axes.
 struct ConvAxis {
   int64_t in = 1, kernel = 1, stride = 1, pad = 0, dilation = 1;
 
@@ -27,13 +30,14 @@ struct ConvShape {
   int64_t n = 1, c = 1, k = 1;  ///< images, input channels, output channels
   int64_t groups = 1;           ///< divides c and k
   ConvAxis h = {}, w = {};      ///< every extent() is at most in + 2 pad
-  int spatial_axes = 2;         ///< 1: the user's tensors have no h; h keeps its defaults and tensors are plain
+  int spatial_axes = 2;         ///< 1: no h, which keeps its defaults. Tensors are plain unless it is 2
+  std::vector<ConvAxis> outer = {};  ///< the axes before h, outermost first: spatial_axes - 2 of them
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
   DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; weights and sums are always 32-bit floats
 
   TensorSpec x() const;
   TensorSpec y() const;
-  Shape weight() const;  ///< K x C/groups x kernel h x kernel w, without h for one spatial axis
+  Shape weight() const;  ///< K x C/groups x kernel of each spatial axis
   int64_t macs() const;  ///< multiplications of one forward
 };
 

@@ -66,8 +66,6 @@ ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filt
                      "give the number of filters");
   if (has_filters && options.group() == 0)
     throw FieldError(path("group"), "group is 0", "leave it out, or write 1, for a single group");
-  if (options.axis() != 1)
-    throw FieldError(path("axis"), "axis is " + std::to_string(options.axis()) + "; only axis 1 can hold the channels");
   const bool none = options.kernel_size_size() == 0 && !options.has_kernel_h() && !options.has_kernel_w();
   const bool half = options.has_kernel_h() != options.has_kernel_w();
   if (none || half)
@@ -81,10 +79,39 @@ ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filt
                          option == &stride_ ? "a stride of 0 never moves on" : "it must be at least 1");
 }
 
+int ConvWindow::channel_axis(const Shape& x, const std::string& bottom) const {
+  const int axis = options_.axis() < 0 ? options_.axis() + x.axes() : options_.axis();
+  const int spatial = x.axes() - axis - 1;
+  if (axis >= 0 && spatial >= 1 && spatial <= kernels::kMostConvAxes) return axis;
+  const std::string shape = "its shape is " + x.str();
+  if (!options_.has_axis())
+    throw FieldError(bottom, shape + "; convolution needs N x C x H x W, or N x C and one to " +
+                                 std::to_string(kernels::kMostConvAxes) + " spatial axes");
+  throw FieldError(path("axis"), "axis is " + std::to_string(options_.axis()) + ", but bottom[0] has shape " + x.str(),
+                   "behind the axis of the channels there are one to " + std::to_string(kernels::kMostConvAxes) +
+                       " spatial axes");
+}
+
+bool ConvWindow::is_of_images(const Shape& x) const { return x.axes() == 4 && channel_axis(x, "bottom[0]") == 1; }
+
+kernels::ConvShape ConvWindow::shape_for(const Shape& x, const std::vector<kernels::ConvAxis>& axes) const {
+  kernels::ConvShape shape{.n = x.count(0, channel_axis(x, "bottom[0]")), .groups = options_.group()};
+  shape.spatial_axes = int(axes.size());
+  shape.w = axes.back();
+  if (axes.size() >= 2) shape.h = axes[axes.size() - 2];
+  if (axes.size() > 2) shape.outer.assign(axes.begin(), axes.end() - 2);
+  return shape;
+}
+
+Shape ConvWindow::replaced(Shape x, int64_t channels, const std::vector<int64_t>& extents) const {
+  const int axis = channel_axis(x, "bottom[0]");
+  x[axis] = channels;
+  for (size_t i = 0; i < extents.size(); ++i) x[axis + 1 + int(i)] = extents[i];
+  return x;
+}
+
 std::vector<kernels::ConvAxis> ConvWindow::axes_for(const Shape& x, const std::string& bottom) const {
-  const int spatial = x.axes() - 2;
-  if (spatial < 1 || spatial > 2)
-    throw FieldError(bottom, "its shape is " + x.str() + "; convolution needs N x C x H x W, or N x C x W");
+  const int first = channel_axis(x, bottom) + 1, spatial = x.axes() - first;
   for (const Option* option : {&kernel_, &pad_, &stride_, &dilation_})
     if (option->values.size() != 1 && option->values.size() != size_t(spatial))
       throw FieldError(option->fields.back(),
@@ -93,7 +120,7 @@ std::vector<kernels::ConvAxis> ConvWindow::axes_for(const Shape& x, const std::s
                        "give one for all spatial axes, or one for each");
   std::vector<kernels::ConvAxis> axes;
   for (size_t i = 0; i < size_t(spatial); ++i)
-    axes.push_back({x[int(i) + 2], kernel_.value(i), stride_.value(i), pad_.value(i), dilation_.value(i)});
+    axes.push_back({x[int(i) + first], kernel_.value(i), stride_.value(i), pad_.value(i), dilation_.value(i)});
   return axes;
 }
 

@@ -18,12 +18,25 @@ class ConvWindow {
   /// their number is not asked for.
   explicit ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters = true);
 
-  /// The window on each of the one or two spatial axes of `x` (N x C x W or N x C x H x W), `in` included. Throws
-  /// FieldError, also for `bottom` when x has other axes; whether the kernel fits is not checked.
+  /// The axis of `x` that holds the channels: what comes before it counts images, what comes behind it is spatial.
+  /// Throws FieldError, also for `bottom` where there is nothing behind it, or too much.
+  int channel_axis(const Shape& x, const std::string& bottom) const;
+
+  /// The window on each spatial axis of `x`, `in` included. Throws FieldError, as channel_axis() does, too; whether the
+  /// kernel fits is not checked.
   std::vector<kernels::ConvAxis> axes_for(const Shape& x, const std::string& bottom) const;
+
+  /// The convolution of x's images with a window on these axes; c and k are left to be set.
+  kernels::ConvShape shape_for(const Shape& x, const std::vector<kernels::ConvAxis>& axes) const;
+
+  /// x with other channels and, outermost first, other spatial extents.
+  Shape replaced(Shape x, int64_t channels, const std::vector<int64_t>& extents) const;
 
   /// Throws FieldError when the kernel is larger than the padded input on some axis.
   void check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) const;
+
+  /// Whether the channels are where images have them, and two spatial axes behind them.
+  bool is_of_images(const Shape& x) const;
 
   /// Throws FieldError unless `group` divides the channels of bottom[0] and num_output, which is not 0.
   void check_channels(int64_t channels) const;

@@ -4,7 +4,7 @@
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory, unless the layer
 // that reads y has done it. In a frozen net it takes over what multiplies and shifts its channels, by folding it into w, and
 // a sum: then the last x is the other operand, and where y lies in that one's memory nothing is moved for it.
-// Differs from Caffe: the channel axis is 1 and there are one or two spatial axes. `engine` and force_nd_im2col chose between
+// Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
 // whose rounding differs.
 
@@ -47,14 +47,16 @@ class ConvolutionLayer : public Layer {
                        "each bottom has one top");
     const auto axes = window_.axes_for(x[0], "bottom[0]");
     require_same_shapes(x);
-    window_.check_channels(x[0][1]);
+    const int64_t channels = x[0][window_.channel_axis(x[0], "bottom[0]")];
+    window_.check_channels(channels);
     window_.check_kernel_fits(axes);
-    shape_ = {.n = x[0][0], .c = x[0][1], .k = options_.num_output(), .groups = options_.group()};
-    shape_.w = axes.back();
-    if (axes.size() == 2) shape_.h = axes[0];
-    shape_.spatial_axes = int(axes.size());
+    shape_ = window_.shape_for(x[0], axes);
+    shape_.c = channels, shape_.k = options_.num_output();
+    of_images_ = window_.is_of_images(x[0]);
+    std::vector<int64_t> places;
+    for (const kernels::ConvAxis& axis : axes) places.push_back(axis.out());
     LayerShapes shapes;
-    shapes.y.assign(x.size(), shape_.y().shape);
+    shapes.y.assign(x.size(), window_.replaced(x[0], shape_.k, places));
     add_weight(shapes, shape_.weight(), options_.weight_filler(), "convolution_param.weight_filler");
     if (has_bias()) add_weight(shapes, Shape{shape_.k}, options_.bias_filler(), "convolution_param.bias_filler");
     return shapes;
@@ -79,13 +81,13 @@ class ConvolutionLayer : public Layer {
 
   bool fold(const Layer& next) override {
     const auto affine = next.channel_affine();
-    if (!affine || relu_ || tops_ != 1 || sum_) return false;
+    if (!affine || !of_images_ || relu_ || tops_ != 1 || sum_) return false;
     weights_.fold(*affine);
     return true;
   }
 
   LayoutRule layouts() const override {
-    return shape_.spatial_axes == 2 ? LayoutRule::kPreferred : LayoutRule::kPlain;
+    return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain;
   }
   bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
   TypeRule types() const override { return TypeRule::kHalf; }
@@ -170,6 +172,7 @@ class ConvolutionLayer : public Layer {
   ConvWindow window_;
   LinearWeights weights_;
   bool relu_, sum_ = false;
+  bool of_images_ = true;  ///< N x C x H x W: other operands are plain
   bool masks_dy_ = true;  ///< false: dy comes masked
   size_t tops_;
   kernels::ConvShape shape_;

@@ -4,8 +4,7 @@
 // w is channels of x x num_output / group x kernel h x kernel w: seen by the convolution that this is the transpose of,
 // y is the input and x the output. So forward is its backward_data, dx its forward and dw its backward_weights.
 //
-// Several bottoms share the weights; each has its own top. Differs from Caffe as Convolution does: the channel axis is
-// 1 and there are one or two spatial axes.
+// Several bottoms share the weights; each has its own top.
 
 #include <algorithm>
 
@@ -55,20 +54,21 @@ class DeconvolutionLayer : public Layer {
                        "each bottom has one top");
     auto axes = window_.axes_for(x[0], "bottom[0]");
     require_same_shapes(x);
-    window_.check_channels(x[0][1]);
-    for (kernels::ConvAxis& axis : axes) axis.in = outputs(axis);
-    shape_ = {.n = x[0][0], .c = options_.num_output(), .k = x[0][1], .groups = options_.group()};
-    shape_.w = axes.back();
-    if (axes.size() == 2) shape_.h = axes[0];
-    shape_.spatial_axes = int(axes.size());
+    axis_ = window_.channel_axis(x[0], "bottom[0]");
+    window_.check_channels(x[0][axis_]);
+    std::vector<int64_t> places;
+    for (kernels::ConvAxis& axis : axes) places.push_back(axis.in = outputs(axis));
+    shape_ = window_.shape_for(x[0], axes);
+    shape_.c = options_.num_output(), shape_.k = x[0][axis_];
+    of_images_ = window_.is_of_images(x[0]);
     LayerShapes shapes;
-    shapes.y.assign(x.size(), shape_.x().shape);
+    shapes.y.assign(x.size(), window_.replaced(x[0], shape_.c, places));
     add_weight(shapes, shape_.weight(), options_.weight_filler(), "convolution_param.weight_filler");
     if (has_bias()) add_weight(shapes, Shape{shape_.c}, options_.bias_filler(), "convolution_param.bias_filler");
     return shapes;
   }
 
-  LayoutRule layouts() const override { return shape_.spatial_axes == 2 ? LayoutRule::kPreferred : LayoutRule::kPlain; }
+  LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
   /// The sums for the bias take no padding lanes.
   bool suits_blocks() const override {
     return shape_.c % 16 == 0 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
@@ -92,7 +92,7 @@ class DeconvolutionLayer : public Layer {
       needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->backward_scratch());
       needs.backward_scratch =
           std::max({needs.backward_scratch, convs_[i]->backward_scratch(), convs_[i]->forward_scratch(),
-                    has_bias() ? channel_sums_scratch(channel_view(request.y[i])) : 0});
+                    has_bias() ? channel_sums_scratch(channel_view(request.y[i], axis_)) : 0});
     }
     needs.algorithm = convs_[0]->name();
     needs.w_formats = {convs_[0]->weight_format()};
@@ -104,7 +104,7 @@ class DeconvolutionLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     for (size_t i = 0; i < tops_; ++i) {
       convs_[i]->backward_data(context, io.x[i].data, io.w[0].f32(), io.y[i].data, io.scratch);
-      if (has_bias()) for_each_channel_typed<AddBias>(context, channel_view(io.y[i].spec), io.y[i], io.w[1].f32());
+      if (has_bias()) for_each_channel_typed<AddBias>(context, channel_view(io.y[i].spec, axis_), io.y[i], io.w[1].f32());
     }
   }
 
@@ -119,7 +119,7 @@ class DeconvolutionLayer : public Layer {
       if (d.w) convs_[i]->backward_weights(context, io.dy[i].data, io.x[i].data, d, io.scratch);
       if (has_bias() && io.dw[1]) {
         const ChannelSums sums{io.scratch, io.dw[1], add_bias};
-        sum_channels<Itself>(context, channel_view(io.dy[i].spec), sums, io.dy[i]);
+        sum_channels<Itself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
       }
       add_w = add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->forward(context, io.dy[i].data, io.w[0].f32(), nullptr, io.dx[i].data, io.scratch);
@@ -153,7 +153,8 @@ class DeconvolutionLayer : public Layer {
   const caffe::ConvolutionParameter& options_;
   ConvWindow window_;
   size_t tops_;
-  bool wants_dw_ = false;
+  int axis_ = 1;  ///< of the channels
+  bool wants_dw_ = false, of_images_ = true;
   kernels::ConvShape shape_;                           ///< of the convolution that this is the transpose of
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
 };

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/threads.h"
-#include "kernels/conv.h"
+#include "kernels/conv_lines.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/gemm.h"
 #include "kernels/reorder.h"
@@ -15,7 +15,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// The outputs [begin, end) along one axis whose input, at kernel place k, lies inside the image.
+/// The outputs [begin, end) along the innermost axis whose input, at kernel place k, lies inside the image.
 struct Inside {
   int64_t begin, end, first;  ///< `first` is the input of output 0; may lie outside
 
@@ -62,8 +62,9 @@ class Gemm final : public ConvKernel {
         relu_(request.relu),
         sum_(request.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
-        places_(s_.h.out() * s_.w.out()),
-        rows_(s_.c / s_.groups * s_.h.kernel * s_.w.kernel),
+        lines_(s_),
+        places_(s_.y().shape.count(2)),
+        rows_(s_.weight().count(1)),
         filters_(s_.k / s_.groups) {
     x_.plan(s_.x(), context, scratch_);
     y_.plan(s_.y(), context, scratch_);
@@ -131,14 +132,14 @@ class Gemm final : public ConvKernel {
 
   /// A 1x1 kernel without stride and padding: every input place is one output place.
   bool columns_are_x() const {
-    return s_.h.kernel == 1 && s_.w.kernel == 1 && s_.h.stride == 1 && s_.w.stride == 1 && s_.h.pad == 0 &&
-           s_.w.pad == 0;
+    const auto is_point = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0; };
+    return is_point(s_.h) && is_point(s_.w) && std::all_of(s_.outer.begin(), s_.outer.end(), is_point);
   }
 
   /// body(group, offset in x, offset in y, offset in w) for every image and group.
   template <typename Body>
   void each_group(const Body& body) const {
-    const int64_t x_size = s_.c / s_.groups * s_.h.in * s_.w.in, y_size = filters_ * places_, w_size = filters_ * rows_;
+    const int64_t x_size = s_.c / s_.groups * lines_.in * s_.w.in, y_size = filters_ * places_, w_size = filters_ * rows_;
     for (int64_t i = 0; i < s_.n * s_.groups; ++i) body(i % s_.groups, i * x_size, i * y_size, i % s_.groups * w_size);
   }
 
@@ -159,18 +160,20 @@ class Gemm final : public ConvKernel {
   }
 
   void fill_row(int64_t row, const float* x, float* to) const {
-    const Inside h(s_.h, row / s_.w.kernel % s_.h.kernel), w(s_.w, row % s_.w.kernel);
-    const float* channel = x + row / (s_.w.kernel * s_.h.kernel) * s_.h.in * s_.w.in;
-    const int64_t out_w = s_.w.out();
+    const Inside w(s_.w, row % s_.w.kernel);
+    const int64_t tap = row / s_.w.kernel, out_w = s_.w.out();
+    const float* channel = x + tap / lines_.kernel * lines_.in * s_.w.in;
     std::fill_n(to, places_, 0.0f);
-    for (int64_t oh = h.begin; oh < h.end; ++oh) {
-      const float* line = channel + (h.first + oh * s_.h.stride) * s_.w.in;
-      for (int64_t ow = w.begin; ow < w.end; ++ow) to[oh * out_w + ow] = line[w.first + ow * s_.w.stride];
+    for (int64_t out = 0; out < lines_.out; ++out) {
+      const int64_t in = lines_.input(out, tap % lines_.kernel);
+      if (in < 0) continue;
+      const float* line = channel + in * s_.w.in;
+      for (int64_t ow = w.begin; ow < w.end; ++ow) to[out * out_w + ow] = line[w.first + ow * s_.w.stride];
     }
   }
 
   void sum_columns(Context& context, const float* columns, float* dx) const {
-    const int64_t kernel = s_.h.kernel * s_.w.kernel, size = s_.h.in * s_.w.in;
+    const int64_t kernel = lines_.kernel * s_.w.kernel, size = lines_.in * s_.w.in;
     parallel_ranges(context, s_.c / s_.groups, 1, [&](int64_t begin, int64_t end) {
       std::fill(dx + begin * size, dx + end * size, 0.0f);
       for (int64_t row = begin * kernel; row < end * kernel; ++row)
@@ -179,10 +182,12 @@ class Gemm final : public ConvKernel {
   }
 
   void add_row(int64_t row, const float* from, float* channel) const {
-    const Inside h(s_.h, row / s_.w.kernel % s_.h.kernel), w(s_.w, row % s_.w.kernel);
-    for (int64_t oh = h.begin; oh < h.end; ++oh) {
-      float* line = channel + (h.first + oh * s_.h.stride) * s_.w.in;
-      for (int64_t ow = w.begin; ow < w.end; ++ow) line[w.first + ow * s_.w.stride] += from[oh * s_.w.out() + ow];
+    const Inside w(s_.w, row % s_.w.kernel);
+    for (int64_t out = 0; out < lines_.out; ++out) {
+      const int64_t in = lines_.input(out, row / s_.w.kernel % lines_.kernel);
+      if (in < 0) continue;
+      float* line = channel + in * s_.w.in;
+      for (int64_t ow = w.begin; ow < w.end; ++ow) line[w.first + ow * s_.w.stride] += from[out * s_.w.out() + ow];
     }
   }
 
@@ -215,6 +220,7 @@ class Gemm final : public ConvKernel {
   ConvDirection direction_;
   bool relu_, sum_;
   WeightFormat format_;
+  ConvLines lines_;
   int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group
   PlainCopy x_, y_;
   ScratchLayout scratch_;
@@ -229,7 +235,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 /// Products at half of the peak of one core, and columns that pass through memory twice.
 double cost(const ConvRequest& request, ConvDirection) {
   const ConvShape& s = request.shape;
-  const double columns = double(s.n * s.h.out() * s.w.out()) * double(s.c * s.h.kernel * s.w.kernel);
+  const double columns = double(s.y().shape.count(2)) * double(s.n * s.groups * s.weight().count(1));
   return 2 * double(s.macs()) / 1e11 + columns * 8 / 4e9;
 }
 

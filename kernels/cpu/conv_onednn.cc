@@ -267,7 +267,7 @@ bool applies(const Problem& p, Variant variant, std::string& why) {
   if (s.x().shape.count() == 0) return why = "no elements", false;
   if (too_large(s)) return why = "too large", false;
   if (variant == Variant::kOwn) return true;
-  if (s.spatial_axes != 2) return why = "one spatial axis", false;
+  if (s.spatial_axes != 2) return why = "not two spatial axes", false;
   const bool same = p.run.x == p.own.x && p.run.y == p.own.y;
   if (variant == Variant::kWinograd) return same || (why = "x and y are not in blocks", false);
   if (same) return why = "the operands' own storage", false;

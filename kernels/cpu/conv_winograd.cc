@@ -351,7 +351,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
                                  std::string& why) {
   const ConvShape& s = request.shape;
   if (!takes(s.dtype, why)) return nullptr;
-  if (!suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
+  if (s.spatial_axes != 2 || !suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;

@@ -204,6 +204,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (!runs_here(context, why)) return nullptr;
   if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16) return why = "x and y lie otherwise", nullptr;
   if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
+  if (!s.outer.empty()) return why = "more than two spatial axes", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
     switch (direction) {

@@ -4,45 +4,32 @@
 
 #include "core/for_each.h"
 #include "core/half.h"
-#include "kernels/conv.h"
+#include "kernels/conv_lines.h"
 #include "kernels/device/planes.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
 namespace {
 
-struct Axis {
-  int64_t in, out, kernel, stride, pad, dilation;
-
-  /// The input under kernel place k of output o; it lies outside the image unless inside(it).
-  CORTADO_HD int64_t input(int64_t o, int64_t k) const { return o * stride - pad + k * dilation; }
-  CORTADO_HD bool inside(int64_t i) const { return i >= 0 && i < in; }
-  /// The output that meets input i at kernel place k; -1 for none.
-  CORTADO_HD int64_t output(int64_t i, int64_t k) const {
-    const int64_t from = i + pad - k * dilation;
-    return from >= 0 && from % stride == 0 && from / stride < out ? from / stride : -1;
-  }
-};
-
-Axis axis_of(const ConvAxis& a) { return {a.in, a.out(), a.kernel, a.stride, a.pad, a.dilation}; }
-
-/// Filters are K x C/groups x h x w.
+/// Filters are K x C/groups x taps of the lines x w. The h of the planes counts lines.
 struct Geometry {
   Planes x, y;
-  Axis h, w;
+  ConvLines lines;
+  ConvPlaces w;
   int64_t c, k;  ///< channels of one group
 
-  CORTADO_HD int64_t taps() const { return h.kernel * w.kernel; }
+  CORTADO_HD int64_t taps() const { return lines.kernel * w.kernel; }
   CORTADO_HD int64_t weight(int64_t filter, int64_t channel, int64_t tap) const {
     return (filter * c + channel) * taps() + tap;
   }
 };
 
 Geometry geometry_of(const ConvShape& s) {
-  return {{s.n, s.c, s.h.in, s.w.in, s.x_layout == Layout::kChannelsLast},
-          {s.n, s.k, s.h.out(), s.w.out(), s.y_layout == Layout::kChannelsLast},
-          axis_of(s.h),
-          axis_of(s.w),
+  const ConvLines lines(s);
+  return {{s.n, s.c, lines.in, s.w.in, s.x_layout == Layout::kChannelsLast},
+          {s.n, s.k, lines.out, s.w.out(), s.y_layout == Layout::kChannelsLast},
+          lines,
+          ConvPlaces(s.w),
           s.c / s.groups,
           s.k / s.groups};
 }
@@ -67,13 +54,15 @@ struct Forward {
     const PlaneIndex o = g.y.stored(at);
     const int64_t first = o.c / g.k * g.c, step = g.x.last ? 1 : g.x.h * g.x.w;
     float total = sum ? float(y[at]) : 0.0f;
-    for (int64_t i = 0; i < g.h.kernel; ++i)
-      for (int64_t j = 0; j < g.w.kernel; ++j) {
-        const int64_t h = g.h.input(o.h, i), v = g.w.input(o.w, j);
-        if (!g.h.inside(h) || !g.w.inside(v)) continue;
+    for (int64_t i = 0; i < g.lines.kernel; ++i) {
+      const int64_t h = g.lines.input(o.h, i);
+      for (int64_t j = 0; h >= 0 && j < g.w.kernel; ++j) {
+        const int64_t v = g.w.input(o.w, j);
+        if (v < 0) continue;
         const Term term{x + g.x.at({o.n, first, h, v}), w + g.weight(o.c, 0, i * g.w.kernel + j), step, g.taps()};
         total += sum_of(g.c, term);
       }
+    }
     y[at] = T(finished(total, bias, o.c, relu));
   }
 };
@@ -96,14 +85,16 @@ struct BackwardData {
     const PlaneIndex p = g.x.stored(at);
     const int64_t first = p.c / g.c * g.k, step = g.y.last ? 1 : g.y.h * g.y.w;
     float total = 0;
-    for (int64_t i = 0; i < g.h.kernel; ++i)
-      for (int64_t j = 0; j < g.w.kernel; ++j) {
-        const int64_t h = g.h.output(p.h, i), v = g.w.output(p.w, j);
-        if (h < 0 || v < 0) continue;
+    for (int64_t i = 0; i < g.lines.kernel; ++i) {
+      const int64_t h = g.lines.output(p.h, i);
+      for (int64_t j = 0; h >= 0 && j < g.w.kernel; ++j) {
+        const int64_t v = g.w.output(p.w, j);
+        if (v < 0) continue;
         const Term term{dy + g.y.at({p.n, first, h, v}), w + g.weight(first, p.c % g.c, i * g.w.kernel + j), step,
                         g.c * g.taps()};
         total += sum_of(g.k, term);
       }
+    }
     dx[at] = T(total);
   }
 };
@@ -115,14 +106,15 @@ struct WeightTerm {
   const T *x, *dy;
   CORTADO_HD float operator()(int64_t weight, int64_t line) const {
     const int64_t tap = weight % g.taps(), c = weight / g.taps() % g.c, filter = weight / g.taps() / g.c;
-    const int64_t n = line / g.y.h, oh = line % g.y.h, h = g.h.input(oh, tap / g.w.kernel), j = tap % g.w.kernel;
-    if (!g.h.inside(h)) return 0;
+    const int64_t n = line / g.y.h, oh = line % g.y.h, j = tap % g.w.kernel;
+    const int64_t h = g.lines.input(oh, tap / g.w.kernel);
+    if (h < 0) return 0;
     const T *from = x + g.x.at({n, filter / g.k * g.c + c, h, 0}), *gradient = dy + g.y.at({n, filter, oh, 0});
     const int64_t x_step = g.x.last ? g.x.c : 1, dy_step = g.y.last ? g.y.c : 1;
     float sum = 0;
     for (int64_t ow = 0; ow < g.y.w; ++ow) {
       const int64_t w = g.w.input(ow, j);
-      if (g.w.inside(w)) sum += float(from[w * x_step]) * float(gradient[ow * dy_step]);
+      if (w >= 0) sum += float(from[w * x_step]) * float(gradient[ow * dy_step]);
     }
     return sum;
   }

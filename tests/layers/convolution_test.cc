@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/harness/layer_harness.h"
+#include "tests/harness/windows.h"
 
 namespace cortado::harness {
 namespace {
@@ -64,6 +65,44 @@ TEST(Convolution, Groups) {
 
 TEST(Convolution, OneSpatialAxis) {
   check_layer(with_bias("num_output: 4 kernel_size: 3 stride: 2 pad: 1", {2, 3, 9}, {1, 3, 2, 1}));
+}
+
+/// By the definition, of x with its channels on `axis` and a window on all axes behind it.
+LayerCase on_axes(const std::string& options, const Shape& x, int axis, const std::vector<WindowAxis>& window,
+                  int64_t groups = 1) {
+  const auto reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+    const int64_t n = x[0].shape.count(0, axis), c = x[0].shape[axis] / groups, k = w[0].shape[0], k_of = k / groups;
+    const int64_t ins = x[0].shape.count(axis + 1), taps = w[0].shape.count(2);
+    const int64_t outs = places(window, [](const WindowAxis& a) { return a.out(); });
+    Shape shape = x[0].shape;
+    shape[axis] = k;
+    for (size_t i = 0; i < window.size(); ++i) shape[axis + 1 + int(i)] = window[i].out();
+    Array y(shape);
+    for (int64_t i = 0; i < int64_t(y.size()); ++i) y[size_t(i)] = w[1][size_t(i / outs % k)];
+    each_meeting(window, [&](int64_t in, int64_t tap, int64_t out) {
+      for (int64_t i = 0; i < n * k; ++i)
+        for (int64_t ch = 0; ch < c; ++ch)
+          y[size_t(i * outs + out)] += x[0][size_t(((i / k * groups + i % k / k_of) * c + ch) * ins + in)] *
+                                       w[0][size_t((i % k * c + ch) * taps + tap)];
+    });
+    return {y};
+  };
+  return {.layer = layer(options), .x = {random(x, 1)}, .reference = reference, .same_bits_for_any_threads = false};
+}
+
+TEST(Convolution, ThreeAndMoreSpatialAxes) {
+  check_layer(on_axes("num_output: 4 kernel_size: 3 pad: 1", {2, 3, 4, 5, 3}, 1,
+                      {{4, 3, 1, 1}, {5, 3, 1, 1}, {3, 3, 1, 1}}));
+  const std::string each = "kernel_size: [2, 3, 1] stride: [1, 2, 1] dilation: [2, 1, 1] pad: [1, 0, 0]";
+  check_layer(on_axes("num_output: 4 group: 2 " + each, {1, 4, 4, 5, 3}, 1, {{4, 2, 1, 1, 2}, {5, 3, 2}, {3, 1}}, 2));
+  check_layer(on_axes("num_output: 2 kernel_size: 2", {1, 2, 2, 3, 2, 3}, 1, {{2, 2}, {3, 2}, {2, 2}, {3, 2}}));
+}
+
+TEST(Convolution, AnyAxisHoldsTheChannels) {
+  check_layer(on_axes("num_output: 4 kernel_size: 3 axis: 2", {2, 2, 3, 4, 5}, 2, {{4, 3}, {5, 3}}));
+  check_layer(on_axes("num_output: 4 kernel_size: 2 axis: 0", {3, 4, 5}, 0, {{4, 2}, {5, 2}}));
+  check_layer(on_axes("num_output: 3 kernel_size: 2 axis: -2", {2, 3, 2, 6}, 2, {{6, 2}}));
+  check_layer(on_axes("num_output: 3 kernel_size: 2 axis: 0", {3, 2, 4, 3}, 0, {{2, 2}, {4, 2}, {3, 2}}));
 }
 
 TEST(Convolution, WithoutBias) {
@@ -136,8 +175,9 @@ TEST(Convolution, NamesWhatIsWrong) {
           "kernel_w is 9, larger than its padded input 7x7");
   refuses("num_output: 2 kernel_size: 3 dilation: 4", p + ".kernel_size[0]", "spread over 9 by dilation 4");
   refuses("num_output: 2 kernel_size: 4294967295 dilation: 4294967295", p + ".kernel_size[0]", "too large");
-  refuses("num_output: 2 kernel_size: 3 axis: 2", p + ".axis", "only axis 1");
-  refuses("num_output: 2 kernel_size: 3", "bottom[0]", "2x4x5x5x5", {2, 4, 5, 5, 5});
+  refuses("num_output: 2 kernel_size: 3 axis: 3", p + ".axis", "axis is 3, but bottom[0] has shape 2x4x5x5");
+  refuses("num_output: 2 kernel_size: 3 axis: -5", p + ".axis", "axis is -5");
+  refuses("num_output: 2 kernel_size: 3", "bottom[0]", "convolution needs N x C x H x W", {2, 4});
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "no channels", {2, 0, 5, 5});
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/harness/layer_harness.h"
+#include "tests/harness/windows.h"
 
 namespace cortado::harness {
 namespace {
@@ -68,6 +69,35 @@ TEST(Deconvolution, OneSpatialAxis) {
   check_layer(with_bias("num_output: 4 kernel_size: 3 stride: 2 pad: 1", {2, 3, 5}, {1, 3, 2, 1}));
 }
 
+/// The definition, `window` being on y: x has its channels on `axis`.
+LayerCase on_axes(const std::string& options, const Shape& x, int axis, const std::vector<WindowAxis>& window) {
+  const auto reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+    const int64_t n = x[0].shape.count(0, axis), c = x[0].shape[axis], k = w[0].shape[1], taps = w[0].shape.count(2);
+    const int64_t ins = x[0].shape.count(axis + 1);
+    const int64_t outs = places(window, [](const WindowAxis& a) { return a.in; });
+    Shape shape = x[0].shape;
+    shape[axis] = k;
+    for (size_t i = 0; i < window.size(); ++i) shape[axis + 1 + int(i)] = window[i].in;
+    Array y(shape);
+    for (int64_t i = 0; i < int64_t(y.size()); ++i) y[size_t(i)] = w[1][size_t(i / outs % k)];
+    each_meeting(window, [&](int64_t out, int64_t tap, int64_t in) {
+      for (int64_t i = 0; i < n * c; ++i)
+        for (int64_t f = 0; f < k; ++f)
+          y[size_t((i / c * k + f) * outs + out)] +=
+              x[0][size_t(i * ins + in)] * w[0][size_t((i % c * k + f) * taps + tap)];
+    });
+    return {y};
+  };
+  return {.layer = layer(options), .x = {random(x, 1)}, .reference = reference, .same_bits_for_any_threads = false};
+}
+
+TEST(Deconvolution, AnyNumberOfAxes) {
+  check_layer(on_axes("num_output: 2 kernel_size: 3 stride: 2 pad: 1", {2, 3, 2, 3, 2}, 1,
+                      {{3, 3, 2, 1}, {5, 3, 2, 1}, {3, 3, 2, 1}}));
+  check_layer(on_axes("num_output: 2 kernel_size: 2 axis: 2", {2, 2, 3, 2, 3}, 2, {{3, 2}, {4, 2}}));
+  check_layer(on_axes("num_output: 2 kernel_size: 2 axis: 0", {3, 2, 3}, 0, {{3, 2}, {4, 2}}));
+}
+
 TEST(Deconvolution, SeveralBottomsShareTheWeightsWithoutBias) {
   check_layer({.layer = layer("num_output: 4 kernel_size: 3 bias_term: false") + " top: 'a' top: 'b'",
                .x = {random({2, 3, 4, 4}, 1), random({2, 3, 4, 4}, 2)},
@@ -97,7 +127,7 @@ TEST(Deconvolution, NamesWhatIsWrong) {
           "nothing is left of an axis: stride 1 x (5 - 1) + 3 - 2 x pad 9 = -11");
   refuses("num_output: 6 kernel_size: 3 group: 3", p + ".group", "does not divide the 4 channels");
   refuses("num_output: 2 kernel_size: 3 relu: true", p + ".relu", "not available");
-  refuses("num_output: 2 kernel_size: 3", "bottom[0]", "2x4x5x5x5", {2, 4, 5, 5, 5});
+  refuses("num_output: 2 kernel_size: 3", "bottom[0]", "needs N x C x H x W", {2, 4});
   refuses("num_output: 2 kernel_h: 2 kernel_w: 3 weight_filler { type: 'bilinear' }", p + ".weight_filler.type",
           "square");
   refuses("num_output: 2 kernel_size: 2 stride: 2147483647 stride: 1", p, "more than any memory", {1, 4, 100000, 2});

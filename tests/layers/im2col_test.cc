@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/harness/layer_harness.h"
+#include "tests/harness/windows.h"
 
 namespace cortado::harness {
 namespace {
@@ -57,6 +58,25 @@ TEST(Im2col, TakesOneSpatialAxis) {
   check_layer(of_three);
 }
 
+TEST(Im2col, TakesAnyNumberOfAxes) {
+  const std::vector<WindowAxis> window = {{4, 2, 1, 1}, {3, 2, 1, 1}, {5, 2, 1, 1}};
+  const auto reference = [=](const Arrays& x, const Arrays&) -> Arrays {
+    Array y({2, 3 * 8, 5, 4, 6});
+    each_meeting(window, [&](int64_t in, int64_t tap, int64_t out) {
+      for (int64_t c = 0; c < 2 * 3; ++c) y[size_t((c * 8 + tap) * 120 + out)] = x[0][size_t(c * 60 + in)];
+    });
+    return {y};
+  };
+  check_layer({.layer = "type: 'Im2col' convolution_param { kernel_size: 2 pad: 1 }",
+               .x = {random({2, 3, 4, 3, 5}, 1)},
+               .reference = reference});
+  check_layer({.layer = "type: 'Im2col' convolution_param { kernel_size: 2 pad: 1 axis: 2 }",
+               .x = {random({1, 2, 3, 4, 3, 5}, 1)},
+               .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {Array({1, 2, 24, 5, 4, 6}, reference(x, w)[0].values)};
+               }});
+}
+
 TEST(Im2col, OfNothing) { check_layer(im2col("kernel_size: 3", {0, 3, 5, 4}, {3}, {3})); }
 
 TEST(Im2col, RefusesWhatDoesNotFit) {
@@ -64,7 +84,7 @@ TEST(Im2col, RefusesWhatDoesNotFit) {
   expect_field_error("type: 'Im2col'", {{1, 2, 3, 3}}, "convolution_param", "the size of the kernel is missing");
   expect_field_error(layer + "kernel_size: 5 }", {{1, 2, 3, 3}}, "convolution_param.kernel_size[0]", "larger");
   expect_field_error(layer + "kernel_size: 3 stride: 0 }", {{1, 2, 3, 3}}, "convolution_param.stride[0]", "0");
-  expect_field_error(layer + "kernel_size: 3 axis: 2 }", {{1, 2, 3, 3}}, "convolution_param.axis", "axis is 2");
+  expect_field_error(layer + "kernel_size: 3 axis: 3 }", {{1, 2, 3, 3}}, "convolution_param.axis", "axis is 3");
   expect_field_error(layer + "kernel_size: 3 relu: true }", {{1, 2, 3, 3}}, "convolution_param.relu", "no ReLU");
   expect_field_error(layer + "kernel_size: 3 }", {{1, 2}}, "bottom[0]", "1x2");
 }
