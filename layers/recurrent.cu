@@ -20,6 +20,20 @@ struct TimesLane {
   CORTADO_HD void operator()(int64_t i, int64_t lane) const { to[i] = factors[lane] * from[i]; }
 };
 
+/// The same row added to each.
+struct AddRow {
+  float* rows;
+  const float* row;
+  int64_t width;
+  CORTADO_HD void operator()(int64_t i, int64_t t) const { rows[i] += row[i - t * width]; }
+};
+
+struct SetTo {
+  float* values;
+  float value;
+  CORTADO_HD void operator()(int64_t i) const { values[i] = value; }
+};
+
 /// The sum over time of T rows.
 struct SumOverTime {
   const float* rows;
@@ -145,12 +159,12 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
   const int64_t forward_sizes[] = {needs.forward_scratch, lanes, static_ ? lanes : 0};
   for (int i = 0; i < 3; ++i) forward_parts_[i] = forward.add(forward_sizes[i]);
   needs.forward_scratch = forward.bytes();
-  needs.saved = {all, steps_ * state};
+  needs.saved = {all, (steps_ + 1) * state};
   if (cells_) needs.saved.push_back((steps_ + 1) * state);
   if (!request.backward) return;
   const int64_t backward_sizes[] = {needs.backward_scratch, all, has_output() ? steps_ * state : 0, state, state,
-                                    static_ ? lanes : 0};
-  for (int i = 0; i < 6; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
+                                    static_ ? lanes : 0,   state, lanes_ * kFloat};
+  for (int i = 0; i < 8; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
   needs.backward_scratch = backward.bytes();
 }
 
@@ -184,32 +198,36 @@ void RecurrentLayer::begin(Context& context, const Operands& io) {
   if (cells_) copy_on_device(context, io.saved[2], state_in(io, 1), size_t(state_bytes()));
 }
 
+/// a += W_s s in each step.
+void RecurrentLayer::add_static(Context& context, const Operands& io, float* a) {
+  float* from_s = floats_at(io.scratch, forward_parts_[2]);
+  void* products = kernels::scratch_part(io.scratch, forward_parts_[0]);
+  s_product_->forward(context, io.x[2].data, io.w[2].f32(), nullptr, from_s, products);
+  const int64_t width = lanes_ * gate_width();
+  for_each_channel(context, {1, steps_, width, Layout::kPlain}, AddRow{a, from_s, width});
+}
+
 void RecurrentLayer::forward(Context& context, const Operands& io) {
   float *a = static_cast<float*>(io.saved[0]), *h = hidden(io), *seen = static_cast<float*>(io.saved[1]);
   float* c = cells_ ? static_cast<float*>(io.saved[2]) : nullptr;
   void* products = kernels::scratch_part(io.scratch, forward_parts_[0]);
-  float *from_h = floats_at(io.scratch, forward_parts_[1]), *from_s = nullptr;
+  float* from_h = floats_at(io.scratch, forward_parts_[1]);
   x_product_->forward(context, io.x[0].data, io.w[0].f32(), io.w[1].f32(), a, products);
-  if (static_) {
-    from_s = floats_at(io.scratch, forward_parts_[2]);
-    s_product_->forward(context, io.x[2].data, io.w[2].f32(), nullptr, from_s, products);
-  }
+  if (static_) add_static(context, io, a);
   begin(context, io);
   const float* w_h = io.w[first_output_weight_ - 1].f32();
   const int64_t state = lanes_ * units_, width = lanes_ * gate_width();
   for (int64_t t = 0; t < steps_; ++t) {
-    const bool last = t + 1 == steps_;
     const float* cont = io.x[1].f32() + t * lanes_;
     h_product_->forward(context, seen + t * state, w_h, nullptr, from_h, products);
     step(context, {.a = a + t * width,
                    .from_h = from_h,
-                   .from_s = from_s,
                    .cont = cont,
                    .h = h + t * state,
                    .c = c ? c + t * state : nullptr,
                    .c_next = c ? c + (t + 1) * state : nullptr,
-                   .cont_next = last ? nullptr : cont + lanes_,
-                   .h_next = last ? nullptr : seen + (t + 1) * state});
+                   .cont_next = t + 1 == steps_ ? cont : cont + lanes_,
+                   .h_next = seen + (t + 1) * state});
   }
   copy_on_device(context, state_out(io, 0), h + (steps_ - 1) * state, size_t(state_bytes()));
   if (c) copy_on_device(context, state_out(io, 1), c + steps_ * state, size_t(state_bytes()));
@@ -218,7 +236,9 @@ void RecurrentLayer::forward(Context& context, const Operands& io) {
 
 void RecurrentLayer::backward(Context& context, const Operands& io) {
   const auto part = [&](int i) { return floats_at(io.scratch, backward_parts_[i]); };
-  const Backward m{part(1), part(2), part(3), part(4), part(5), part(0)};
+  const Backward m{part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(0)};
+  clear_on_device(context, m.none, size_t(state_bytes()));
+  for_each(context, lanes_, SetTo{m.ones, 1});
   if (has_output()) backward_output(context, io, m.dh);
   backward_steps(context, io, m);
   backward_states(context, io, m);
@@ -230,7 +250,9 @@ void RecurrentLayer::backward_steps(Context& context, const Operands& io, const 
   const float* a = static_cast<const float*>(io.saved[0]);
   const float* c = cells_ ? static_cast<const float*>(io.saved[2]) : nullptr;
   const float *dh = has_output() ? m.dh : io.dy[0].f32(), *w_h = io.w[first_output_weight_ - 1].f32();
-  const bool exposed = options_.expose_hidden();
+  const auto of_state = [&](size_t y) {
+    return options_.expose_hidden() && y < io.dy.size() && io.dy[y] ? io.dy[y].f32() : m.none;
+  };
   const int64_t state = lanes_ * units_, width = lanes_ * gate_width();
   for (int64_t t = steps_ - 1; t >= 0; --t) {
     const bool last = t + 1 == steps_;
@@ -239,13 +261,10 @@ void RecurrentLayer::backward_steps(Context& context, const Operands& io, const 
                         .cont = cont,
                         .c = c ? c + t * state : nullptr,
                         .c_next = c ? c + (t + 1) * state : nullptr,
-                        .dh = dh ? dh + t * state : nullptr,
-                        .dh_last = last && exposed ? io.dy[1].f32() : nullptr,
-                        .dh_next = last ? nullptr : m.dh_next,
-                        .cont_next = last ? nullptr : cont + lanes_,
-                        .dc_next = !last               ? m.dc
-                                   : exposed && cells_ ? io.dy[2].f32()
-                                                       : nullptr,
+                        .dh = dh ? dh + t * state : m.none,
+                        .dh_next = last ? of_state(1) : m.dh_next,
+                        .cont_next = last ? m.ones : cont + lanes_,
+                        .dc_next = last ? of_state(2) : m.dc,
                         .dc = m.dc,
                         .da = m.da + t * width});
     h_product_->backward_data(context, m.da + t * width, w_h, m.dh_next, m.products);

@@ -20,24 +20,25 @@
 
 namespace cortado {
 
-/// One step forward, for each of N x H elements. Null where a pointer says so.
+/// One step forward, for each of N x H elements. Only c and c_next may be null, of units without cells: loops without
+/// branches become vector instructions.
 struct RecurrentStep {
-  float* a;                      ///< N x gates x H: in W_x x + b, out what backward wants of the unit
-  const float *from_h, *from_s;  ///< N x gates x H: the products with W_h and W_s (null: no static input)
-  const float* cont;             ///< N
-  float* h;                      ///< out; of RNN the same memory as a
-  const float* c;                ///< of the step before; of units with cells
-  float* c_next;                 ///< out; likewise
-  const float* cont_next;        ///< N, of the next step; null at the last
-  float* h_next;                 ///< out: cont_next h; null at the last
+  float* a;                ///< N x gates x H: in W_x x + b + W_s s, out what backward wants of the unit
+  const float* from_h;     ///< N x gates x H: the product with W_h
+  const float* cont;       ///< N
+  float* h;                ///< out; of RNN the same memory as a
+  const float* c;          ///< of the step before
+  float* c_next;           ///< out
+  const float* cont_next;  ///< N, of the next step; at the last, anything
+  float* h_next;           ///< out: cont_next h
 };
 
 /// One step backward.
 struct RecurrentStepBack {
   const float *a, *cont, *c, *c_next;  ///< as above
-  const float *dh, *dh_last;           ///< gradients of h that arrive from above; null: none
-  const float *dh_next, *cont_next;    ///< of the next step's h_next; null at the last
-  const float* dc_next;                ///< of c_next; null: none
+  const float* dh;                     ///< the gradient of h that arrives from above
+  const float *dh_next, *cont_next;    ///< the gradient of h_next
+  const float* dc_next;                ///< of c_next
   float* dc;                           ///< out, of c; may be dc_next's memory
   float* da;                           ///< out
 };
@@ -81,6 +82,7 @@ class RecurrentLayer : public Layer {
  private:
   struct Backward {
     float *da, *dh, *dh_next, *dc, *da_sum;
+    float *none, *ones;  ///< a gradient of zeros, N x H, and N times 1
     void* products;
   };
 
@@ -95,6 +97,7 @@ class RecurrentLayer : public Layer {
   const float* state_in(const Operands& io, int which) const;
   float* state_out(const Operands& io, int which) const;
   void begin(Context& context, const Operands& io);
+  void add_static(Context& context, const Operands& io, float* a);
   void backward_steps(Context& context, const Operands& io, const Backward& m);
   void backward_states(Context& context, const Operands& io, const Backward& m);
   void backward_weights(Context& context, const Operands& io, const Backward& m);
@@ -106,7 +109,7 @@ class RecurrentLayer : public Layer {
   int64_t inputs_ = 0, static_inputs_ = 0;  ///< values of x for each step and lane, and of s for each lane
   std::unique_ptr<kernels::InnerProduct> x_product_, s_product_, h_product_, h_gradient_;
   DeviceMemory state_;                                      ///< h and c between passes
-  int64_t forward_parts_[3] = {}, backward_parts_[6] = {};  ///< offsets in scratch
+  int64_t forward_parts_[3] = {}, backward_parts_[8] = {};  ///< offsets in scratch
 };
 
 }  // namespace cortado

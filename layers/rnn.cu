@@ -2,8 +2,8 @@
 // over all steps. Weights: W_x, b, W_s with a static input, W_h, W_o, b_o.
 
 #include <algorithm>
-#include <cmath>
 
+#include "core/fast_math.h"
 #include "kernels/scratch.h"
 #include "layers/recurrent.h"
 #include "layers/registry.h"
@@ -16,24 +16,23 @@ namespace {
 struct Unit {
   RecurrentStep s;
   CORTADO_HD void operator()(int64_t i, int64_t n) const {
-    const float h = tanhf(s.a[i] + s.from_h[i] + (s.from_s ? s.from_s[i] : 0));
+    const float h = fast_tanh(s.a[i] + s.from_h[i]);
     s.h[i] = h;
-    if (s.h_next) s.h_next[i] = s.cont_next[n] * h;
+    s.h_next[i] = s.cont_next[n] * h;
   }
 };
 
 struct UnitBack {
   RecurrentStepBack s;
   CORTADO_HD void operator()(int64_t i, int64_t n) const {
-    const float h = s.a[i],
-                dh = s.dh[i] + (s.dh_last ? s.dh_last[i] : 0) + (s.dh_next ? s.cont_next[n] * s.dh_next[i] : 0);
+    const float h = s.a[i], dh = s.dh[i] + s.cont_next[n] * s.dh_next[i];
     s.da[i] = dh * (1 - h * h);
   }
 };
 
 struct Tanh {
   float* y;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = tanhf(y[i]); }
+  CORTADO_HD void operator()(int64_t i) const { y[i] = fast_tanh(y[i]); }
 };
 
 /// dy null: none arrives.

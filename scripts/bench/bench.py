@@ -11,6 +11,7 @@ What the figures mean: docs/benchmarks.md. Examples:
 
   scripts/bench.sh                                         training steps of all nets
   scripts/bench.sh --nets=resnet50 --mode=train,trajectory
+  scripts/bench.sh lstm                                    a recurrent layer over sequences of 100 steps
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
   scripts/bench.sh --table=results.jsonl                   Markdown tables of what was kept
 """
@@ -40,6 +41,7 @@ MODES = {  # name: (what measures, nets unless told)
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('net', nargs='*', help='as --nets')
     parser.add_argument('--mode', default='train', help='one or several of those above, separated by commas')
     parser.add_argument('--nets', help='of %s; each mode has its own choice' % ', '.join(nets.NETS))
     parser.add_argument('--rounds', type=int, default=15, help='of ours-peer-peer-ours (default: %(default)s)')
@@ -57,10 +59,11 @@ def parse_options():
     parser.add_argument('--table', metavar='FILE', help='print the tables of such a file and measure nothing')
     options = parser.parse_args()
     options.scripts = SCRIPTS
+    options.nets = ','.join(options.net + ([options.nets] if options.nets else []))
     for mode in options.mode.split(','):
         if mode not in MODES:
             parser.error('no mode %s; there are %s' % (mode, ', '.join(MODES)))
-    for name in (options.nets or '').split(',') if options.nets else []:
+    for name in options.nets.split(',') if options.nets else []:
         if name not in nets.NETS:
             parser.error('no net %s; there are %s' % (name, ', '.join(nets.NETS)))
     return options

@@ -1,5 +1,5 @@
-"""The nets that are measured: files under models/, rewritten for a batch in memory. Both sides
-read the same rewritten file."""
+"""The nets that are measured: files under models/, rewritten for a batch in memory, and one of sequences beside this
+file. Both sides read the same rewritten file."""
 import os
 
 import numpy
@@ -13,15 +13,20 @@ NETS = {  # name: (batch in training, one sample, classes)
     'lenet': (64, (1, 28, 28), 10), 'cifar10_quick': (100, (3, 32, 32), 10), 'alexnet': (32, IMAGES, 1000),
     'googlenet': (16, SMALLER, 1000), 'resnet18': (16, SMALLER, 1000), 'resnet50': (8, SMALLER, 1000),
     'vgg16': (4, SMALLER, 1000), 'mobilenet_v1': (8, SMALLER, 1000), 'squeezenet': (16, IMAGES, 1000),
-    'cifar10_full': (100, (3, 32, 32), 10), 'caffenet': (32, IMAGES, 1000)}
+    'cifar10_full': (100, (3, 32, 32), 10), 'caffenet': (32, IMAGES, 1000), 'lstm': (32, (100, 256), None)}
 
 
 def training_batch(name):
     return NETS[name][0]
 
 
+def is_of_sequences(name):
+    return NETS[name][2] is None
+
+
 def shape(name, batch):
-    return (batch,) + NETS[name][1]
+    sample = NETS[name][1]
+    return (sample[0], batch) + sample[1:] if is_of_sequences(name) else (batch,) + sample
 
 
 def read(name, form):
@@ -52,6 +57,8 @@ def without_dropout(layers):
 
 def training(name, batch, source='Input', dropout=True):
     """The text of the net for training, its data from Input layers or, with random values, from DummyData."""
+    if is_of_sequences(name):
+        return sequences(name, batch)
     net = read(name, 'train_val')
     layers = [layer for layer in net['layer']
               if is_of(layer, 'TRAIN') and one(layer, 'type') not in ('Data', 'Accuracy')]
@@ -62,6 +69,13 @@ def training(name, batch, source='Input', dropout=True):
             'input_param' if source == 'Input' else 'dummy_data_param': [parameters]}
     net['layer'] = [data] + (layers if dropout else without_dropout(layers))
     return prototxt.dump(net)
+
+
+def sequences(name, batch):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name + '.prototxt')) as file:
+        text = file.read()
+    steps, values = NETS[name][1]
+    return text.replace('STEPS', str(steps)).replace('BATCH', str(batch)).replace('VALUES', str(values))
 
 
 def deployed(name, batch):
@@ -78,9 +92,12 @@ def write(path, text):
 
 
 def write_batches(folder, name, batch, count=1):
-    """Random samples and labels as raw floats; the paths of both files."""
+    """Random samples and labels (of sequences: what is wanted of each step) as raw floats; the paths of both files."""
     random = numpy.random.default_rng(1)
     data, label = os.path.join(folder, 'data.f32'), os.path.join(folder, 'label.f32')
     random.standard_normal((count,) + shape(name, batch), dtype=numpy.float32).tofile(data)
-    random.integers(0, NETS[name][2], count * batch).astype(numpy.float32).tofile(label)
+    if is_of_sequences(name):
+        random.uniform(-0.5, 0.5, (count,) + shape(name, batch)).astype(numpy.float32).tofile(label)
+    else:
+        random.integers(0, NETS[name][2], count * batch).astype(numpy.float32).tofile(label)
     return data, label

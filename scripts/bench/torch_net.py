@@ -46,6 +46,28 @@ class InnerProduct(torch.nn.Module):
         return self.linear(x.flatten(1))
 
 
+class Lstm(torch.nn.Module):
+    """Gates in Caffe's files are i, f, o, g, here i, f, g, o. The state goes on from batch to batch."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        units, inputs = tensors[0].shape[0] // 4, tensors[0].shape[1]
+        self.lstm, self.state = torch.nn.LSTM(inputs, units), None
+
+        def swapped(tensor):
+            i, f, o, g = tensor.chunk(4)
+            return torch.nn.Parameter(torch.cat([i, f, g, o]))
+        self.lstm.weight_ih_l0, self.lstm.bias_ih_l0 = swapped(tensors[0]), swapped(tensors[1])
+        self.lstm.weight_hh_l0 = swapped(tensors[2])
+        torch.nn.init.zeros_(self.lstm.bias_hh_l0).requires_grad_(False)  # Caffe has one bias
+        self.lstm.flatten_parameters()
+
+    def forward(self, x, _):
+        y, state = self.lstm(x, self.state)
+        self.state = tuple(value.detach() for value in state)
+        return y
+
+
 def response_norm(layer):
     p = one(layer, 'lrn_param', {})
     size, alpha, beta, k = int(one(p, 'local_size', 5)), one(p, 'alpha', 1.0), one(p, 'beta', 0.75), one(p, 'k', 1.0)
@@ -76,6 +98,7 @@ WITHOUT_WEIGHTS = {
     'Concat': lambda layer: lambda *x: torch.cat(x, 1),
     'Eltwise': lambda layer: lambda a, b: a + b,
     'Flatten': lambda layer: lambda x: x.flatten(1),
+    'EuclideanLoss': lambda layer: lambda a, b: ((a - b) ** 2).sum() / (2 * a.shape[0]),
     'Softmax': lambda layer: lambda x: F.softmax(x, 1),
     'SoftmaxWithLoss': softmax_loss}
 
@@ -92,7 +115,7 @@ class Net(torch.nn.Module):
         while layers:
             layer, *layers = layers
             kind = one(layer, 'type')
-            if kind == 'Input':
+            if kind in ('Input', 'DummyData'):
                 continue
             tensors = [torch.from_numpy(array) for array in weights.blobs(one(layer, 'name'))]
             bottoms = layer['bottom']
@@ -103,7 +126,7 @@ class Net(torch.nn.Module):
             if isinstance(step, torch.nn.Module):
                 self.kept.append(step)
             self.steps.append((step, bottoms, one(layer, 'top')))
-            if kind == 'SoftmaxWithLoss':
+            if kind.endswith('Loss'):
                 self.losses.append(one(layer, 'top'))
 
     @staticmethod
@@ -112,6 +135,8 @@ class Net(torch.nn.Module):
             return convolution(layer, tensors)
         if kind == 'InnerProduct':
             return InnerProduct(tensors)
+        if kind == 'LSTM':
+            return Lstm(tensors)
         if kind == 'BatchNorm':
             return batch_norm(layer, tensors, scale)
         if kind not in WITHOUT_WEIGHTS:
@@ -121,15 +146,15 @@ class Net(torch.nn.Module):
     def forward(self, data, label=None):
         blobs = {'data': data, 'label': label}
         for step, bottoms, top in self.steps:
-            blobs[top] = step(*[blobs[b] for b in bottoms])
+            blobs[top] = step(*[blobs.get(b) for b in bottoms])
         return sum(blobs[top] for top in self.losses) if self.losses else blobs[self.steps[-1][2]]
 
 
-def input_shape(path):
-    """Of the net's first input."""
+def input_shapes(path):
+    """Of each of the net's inputs."""
     with open(path) as file:
         inputs = [layer for layer in prototxt.parse(file.read())['layer'] if one(layer, 'type') == 'Input']
-    return [int(dim) for dim in one(one(inputs[0], 'input_param'), 'shape')['dim']]
+    return [[int(dim) for dim in shape['dim']] for layer in inputs for shape in one(layer, 'input_param')['shape']]
 
 
 def prepare(threads):
@@ -138,5 +163,7 @@ def prepare(threads):
 
 
 def in_format(value, setting):
-    """A net or a batch in the memory format that the setting asks for."""
-    return value.to(memory_format=torch.channels_last) if 'channels_last' in setting else value
+    """A net or a batch in the memory format that the setting asks for; one of sequences has no other."""
+    if 'channels_last' not in setting or (torch.is_tensor(value) and value.dim() != 4):
+        return value
+    return value.to(memory_format=torch.channels_last)

@@ -19,9 +19,10 @@ from weights import Weights
 
 
 def batches(net_file, data_file, label_file, setting):
-    shape = torch_net.input_shape(net_file)
+    shape, label_shape = torch_net.input_shapes(net_file)
     data = torch.from_numpy(numpy.fromfile(data_file, numpy.float32)).reshape([-1] + shape)
-    label = torch.from_numpy(numpy.fromfile(label_file, numpy.float32)).long().reshape(-1, shape[0])
+    label = torch.from_numpy(numpy.fromfile(label_file, numpy.float32)).reshape([-1] + label_shape)
+    label = label.long() if len(label_shape) == 1 else label
     return [(torch_net.in_format(x, setting), y) for x, y in zip(data, label)]
 
 
