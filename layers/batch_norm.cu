@@ -96,7 +96,7 @@ class BatchNormLayer : public Layer {
       return true;
     }
     const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    return relu_ = relu && relu->negative_slope() == 0;
+    return relu_ = relu && relu->is_plain();
   }
 
   /// By running averages, without a ReLU, it is a factor and a term for each channel.

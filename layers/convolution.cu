@@ -6,7 +6,7 @@
 // a sum: then the last x is the other operand, and where y lies in that one's memory nothing is moved for it.
 // Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
-// whose rounding differs.
+// whose rounding differs. A depthwise convolution is one with a group for each channel; its options may leave that out.
 
 #include <algorithm>
 
@@ -14,6 +14,7 @@
 #include "kernels/conv.h"
 #include "layers/conv_window.h"
 #include "layers/copies.h"
+#include "layers/depthwise_convolution.h"
 #include "layers/filler.h"
 #include "layers/linear_weights.h"
 #include "layers/registry.h"
@@ -27,9 +28,10 @@ namespace {
 
 class ConvolutionLayer : public Layer {
  public:
-  explicit ConvolutionLayer(const LayerOptions& options)
+  explicit ConvolutionLayer(const LayerOptions& options, bool depthwise = false)
       : options_(options.config.convolution_param()),
-        window_(options_),
+        depthwise_(depthwise),
+        window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
         relu_(options_.relu()),
         tops_(size_t(options.config.top_size())) {
     if (options_.relu() && options_.negative_slope() != 0)
@@ -48,6 +50,7 @@ class ConvolutionLayer : public Layer {
     const auto axes = window_.axes_for(x[0], "bottom[0]");
     require_same_shapes(x);
     const int64_t channels = x[0][window_.channel_axis(x[0], "bottom[0]")];
+    if (depthwise_) fill_in_depthwise(options_, channels);
     window_.check_channels(channels);
     window_.check_kernel_fits(axes);
     shape_ = window_.shape_for(x[0], axes);
@@ -64,7 +67,7 @@ class ConvolutionLayer : public Layer {
 
   bool absorb(const Layer& next) override {
     const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || relu->negative_slope() != 0 || relu_ || tops_ != 1) return false;
+    if (!relu || !relu->is_plain() || relu_ || tops_ != 1) return false;
     return relu_ = true;
   }
 
@@ -168,7 +171,8 @@ class ConvolutionLayer : public Layer {
     shapes.w.push_back({.shape = shape, .filler = filler});
   }
 
-  const caffe::ConvolutionParameter& options_;
+  caffe::ConvolutionParameter options_;
+  bool depthwise_;
   ConvWindow window_;
   LinearWeights weights_;
   bool relu_, sum_ = false;
@@ -191,5 +195,9 @@ const RegisterLayer registered({
 });
 
 }  // namespace
+
+std::unique_ptr<Layer> make_depthwise_convolution(const LayerOptions& options) {
+  return std::make_unique<ConvolutionLayer>(options, /*depthwise=*/true);
+}
 
 }  // namespace cortado

@@ -134,7 +134,7 @@ LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
 
 bool EltwiseLayer::absorb(const Layer& next) {
   const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-  if (!relu || relu->negative_slope() != 0 || operation_ != EltwiseParameter::SUM || relu_) return false;
+  if (!relu || !relu->is_plain() || operation_ != EltwiseParameter::SUM || relu_) return false;
   return relu_ = true;
 }
 

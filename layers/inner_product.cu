@@ -50,7 +50,7 @@ class InnerProductLayer : public Layer {
 
   bool absorb(const Layer& next) override {
     const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || relu->negative_slope() != 0 || relu_) return false;
+    if (!relu || !relu->is_plain() || relu_) return false;
     return relu_ = true;
   }
 

@@ -1,4 +1,5 @@
-// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope.
+// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches it,
+// y is the ceiling and dx is 0.
 //
 // With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
 // write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
@@ -16,10 +17,10 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
-  float slope;
+  float slope, ceiling;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
-    y[i] = (v < 0 ? 0 : v) + slope * (v < 0 ? v : 0);
+    y[i] = (v < 0 ? 0 : v > ceiling ? ceiling : v) + slope * (v < 0 ? v : 0);
   }
 };
 
@@ -28,8 +29,11 @@ struct Backward {
   const T* side;  ///< x, or the y that has its sign
   const T* dy;
   T* dx;
-  float slope;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (side[i] > 0 ? 1 : slope); }
+  float slope, ceiling;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = side[i];
+    dx[i] = dy[i] * (v >= ceiling ? 0 : v > 0 ? 1 : slope);
+  }
 };
 
 const RegisterLayer registered({
@@ -45,7 +49,8 @@ const RegisterLayer registered({
 
 }  // namespace
 
-ReluLayer::ReluLayer(const LayerOptions& options) : negative_slope_(options.config.relu_param().negative_slope()) {}
+ReluLayer::ReluLayer(const LayerOptions& options, float ceiling)
+    : negative_slope_(options.config.relu_param().negative_slope()), ceiling_(ceiling) {}
 
 LayerShapes ReluLayer::infer(const std::vector<Shape>& x) { return {.y = {x[0]}, .w = {}}; }
 
@@ -59,11 +64,12 @@ LayerNeeds ReluLayer::prepare(const PrepareRequest& request, Context&) {
 }
 
 void ReluLayer::forward(Context& context, const Operands& io) {
-  for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_);
+  for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
 }
 
 void ReluLayer::backward(Context& context, const Operands& io) {
-  for_each_typed<Backward>(context, backward_from_y() ? io.y[0] : io.x[0], io.dy[0], io.dx[0], negative_slope_);
+  const Tensor& side = backward_from_y() ? io.y[0] : io.x[0];
+  for_each_typed<Backward>(context, side, io.dy[0], io.dx[0], negative_slope_, ceiling_);
 }
 
 }  // namespace cortado

@@ -1,6 +1,9 @@
 #pragma once
 
-// ReLU has a header because other layers recognise one behind them and take over its work (Layer::absorb).
+// ReLU has a header because other layers recognise one behind them and take over its work (Layer::absorb), and because
+// ReLU6 is one with a ceiling.
+
+#include <cmath>
 
 #include "layers/layer.h"
 
@@ -8,9 +11,10 @@ namespace cortado {
 
 class ReluLayer : public Layer {
  public:
-  explicit ReluLayer(const LayerOptions& options);
+  explicit ReluLayer(const LayerOptions& options, float ceiling = INFINITY);
 
-  float negative_slope() const { return negative_slope_; }
+  float ceiling() const { return ceiling_; }  ///< y is at most this
+  bool is_plain() const { return negative_slope_ == 0 && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
@@ -22,7 +26,7 @@ class ReluLayer : public Layer {
  private:
   bool backward_from_y() const { return negative_slope_ >= 0; }
 
-  float negative_slope_;
+  float negative_slope_, ceiling_;
 };
 
 }  // namespace cortado
