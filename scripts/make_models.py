@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes models/*/train_val.prototxt and deploy.prototxt; solvers are written by hand beside them.
+"""Writes models/*/train_val.prototxt and deploy.prototxt, and fashion_mnist.prototxt of the nets that are compared on
+small images; solvers are written by hand beside them.
 
     make_models.py           write the files
     make_models.py --check   exit 1 if a file differs from what would be written
@@ -225,16 +226,16 @@ def residual(n, name, branch, shortcut):
 
 def resnet(n, depths, block, batches):
     n.imagenet(224, batches, mean_value=IMAGENET_MEAN)
-    normalised(n, 'conv1', 'bn_conv1', 'scale_conv1', 64, 7, pad=3, stride=2)
+    normalised(n, 'conv1', 'bn_conv1', 'scale_conv1', 64, 7, pad=3, stride=n.first_stride)
     n.relu('conv1_relu')
     n.pool('pool1', MAX, 3, 2)
     for stage, depth in enumerate(depths, 2):
         for i in range(depth):
             stride = 2 if i == 0 and stage > 2 else 1
             residual(n, '%d%s' % (stage, 'abcdef'[i]), *block(32 << (stage - 1), stride, i == 0, stage))
-    n.pool('pool5', AVE, 7, 1)
-    n.fc('fc1000', 1000, MSRA)
-    n.finish(top5=True)
+    n.average('pool5') if n.small else n.pool('pool5', AVE, 7, 1)
+    n.fc('fc%d' % n.classes, n.classes, MSRA)
+    n.finish(top5=not n.small)
 
 
 def resnet18(n):
@@ -275,6 +276,91 @@ def mobilenet_v1(n):
     n.finish(top5=True)
 
 
+def mobilenet_v2(n):
+    """MobileNet v2, width 1 (Sandler et al., 2018), narrow residuals around wide depthwise filters: 3,504,872
+    parameters."""
+    n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
+
+    def step(name, outputs, kernel, **shape):
+        return normalised(n, name, name + '/bn', name + '/scale', outputs, kernel, **shape)
+
+    def active(name, *args, **shape):
+        step(name, *args, **shape)
+        return n.inplace('ReLU6', name + '/relu')
+
+    def block(name, width, outputs, wider, stride):
+        """1x1 to `wider` times the width, 3x3 on each channel, 1x1 back with nothing behind it."""
+        source, wide = n.top, width * wider
+        if wider > 1:
+            active(name + '/expand', wide, 1)
+        active(name + '/dwise', wide, 3, pad=1, stride=stride, group=wide, decay=0)
+        step(name + '/linear', outputs, 1)
+        if stride == 1 and width == outputs:
+            n.add('Eltwise', 'block_' + name[4:], [source, n.top])
+
+    active('conv1', 32, 3, pad=1, stride=n.first_stride)
+    width, stage, number = 32, 2, 0
+    for wider, outputs, blocks, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
+                                           (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for i in range(blocks):
+            if i == 0 and stride == 2 and number:
+                stage, number = stage + 1, 0
+            number += 1
+            block('conv%d_%d' % (stage, number), width, outputs, wider, stride if i == 0 else 1)
+            width = outputs
+    active('conv%d_%d' % (stage, number + 1), 1280, 1)
+    n.average('pool6')
+    n.conv('fc7', n.classes, 1, MSRA)
+    n.add('Flatten', 'fc7/flat')
+    n.finish(top5=not n.small)
+
+
+def shufflenet_v2(n):
+    """ShuffleNet v2, width 1 (Ma et al., 2018), half of the channels pass, then both halves mix: 2,278,604
+    parameters."""
+    n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
+
+    def step(name, outputs, kernel, bottom=None, relu=True, **shape):
+        top = normalised(n, name, name + '/bn', name + '/scale', outputs, kernel, bottom, **shape)
+        return n.relu(name + '/relu') if relu else top
+
+    def depthwise(name, width, stride, bottom=None):
+        return step(name, width, 3, bottom, relu=False, pad=1, stride=stride, group=width, decay=0)
+
+    def branch(name, width, stride, bottom):
+        step(name + '/conv1', width, 1, bottom)
+        depthwise(name + '/dw', width, stride)
+        return step(name + '/conv2', width, 1)
+
+    def mixed(name, left, right):
+        n.add('Concat', name + '/concat', [left, right])
+        return n.add('ShuffleChannel', name + '/shuffle', shuffle_channel_param={'group': 2})
+
+    def shrinking(name, width, outputs):
+        source = n.top
+        depthwise(name + '/left/dw', width, 2, source)
+        left = step(name + '/left/conv', outputs // 2, 1)
+        mixed(name, left, branch(name, outputs // 2, 2, source))
+
+    def keeping(name, width):
+        left, right = name + '/left', name + '/right'
+        n.add('Slice', name + '/slice', top=[left, right])
+        mixed(name, left, branch(name, width // 2, 1, right))
+
+    step('conv1', 24, 3, pad=1, stride=n.first_stride)
+    n.pool('pool1', MAX, 3, 2)
+    width = 24
+    for stage, (outputs, units) in enumerate([(116, 4), (232, 8), (464, 4)], 2):
+        shrinking('stage%d_1' % stage, width, outputs)
+        for i in range(2, units + 1):
+            keeping('stage%d_%d' % (stage, i), outputs)
+        width = outputs
+    step('conv5', 1024, 1)
+    n.average('pool5')
+    n.fc('fc6', n.classes, MSRA)
+    n.finish(top5=not n.small)
+
+
 def squeezenet(n):
     """SqueezeNet v1.1 (Iandola et al., 2016), AlexNet's accuracy at a fiftieth of its size: 1,235,496 parameters."""
     n.imagenet(227, (32, 25), mean_value=IMAGENET_MEAN)
@@ -307,14 +393,20 @@ def squeezenet(n):
 
 NAMES = {lenet: 'LeNet', cifar10_quick: 'CIFAR10_quick', cifar10_full: 'CIFAR10_full', alexnet: 'AlexNet',
          caffenet: 'CaffeNet', googlenet: 'GoogLeNet', vgg16: 'VGG16', resnet18: 'ResNet18', resnet50: 'ResNet50',
-         mobilenet_v1: 'MobileNetV1', squeezenet: 'SqueezeNet_v1.1'}
+         mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2', shufflenet_v2: 'ShuffleNetV2',
+         squeezenet: 'SqueezeNet_v1.1'}
+
+SMALL = resnet18, mobilenet_v2, shufflenet_v2
 
 
 def main():
     check, stale = '--check' in sys.argv[1:], []
     for build, name in NAMES.items():
-        for file, training in ('train_val.prototxt', True), ('deploy.prototxt', False):
-            net = Net(name, ' '.join(build.__doc__.split()).rstrip('.') + '.', training)
+        files = [('train_val.prototxt', True, False), ('deploy.prototxt', False, False)]
+        if build in SMALL:
+            files.append(('fashion_mnist.prototxt', True, True))
+        for file, training, small in files:
+            net = Net(name, ' '.join(build.__doc__.split()).rstrip('.') + '.', training, small)
             build(net)
             path = MODELS / build.__name__ / file
             if check:

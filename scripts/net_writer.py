@@ -1,7 +1,8 @@
 """Nets written as compact prototxt text, for make_models.py.
 
 A Net collects layers; each reads what the one before it wrote unless it is told another bottom. The same calls give
-the training net (Data layers, fillers, multipliers, losses) and the deployed one (Input, Softmax).
+the training net (Data layers, fillers, multipliers, losses), the deployed one (Input, Softmax), and the training net
+for small images: 28 x 28 grey ones of ten classes, for which a net of photographs begins with a stride of 1.
 """
 import re
 
@@ -69,8 +70,9 @@ def split_message(part):
 class Net:
     """Layers in order; `top` is the blob that the next layer reads unless it is told another."""
 
-    def __init__(self, name, about, training):
-        self.name, self.about, self.training = name, about, training
+    def __init__(self, name, about, training, small=False):
+        self.name, self.about, self.training, self.small = name, about, training, small
+        self.classes, self.first_stride = (10, 1) if small else (1000, 2)
         self.layers, self.top = [], 'data'
 
     def add(self, kind, name, bottom=None, top=None, **rest):
@@ -143,6 +145,9 @@ class Net:
 
     def imagenet(self, crop, batches, **transform):
         """Random mirrored crops of BGR images of 256 x 256 to train on, the central crop to test on."""
+        if self.small:
+            tests = {'scale': 0.0111, 'mean_value': 73}  # one over the deviation of Fashion-MNIST's values, their mean
+            return self.data('fashion_mnist', (1, 28, 28), (64, 100), {'mirror': True, **tests}, tests)
         train = {'mirror': True, 'crop_size': crop, **transform}
         self.data('ilsvrc12', (3, crop, crop), batches, train, {'crop_size': crop, **transform})
 
@@ -164,5 +169,6 @@ class Net:
 
     def __str__(self):
         use = 'For training and testing.' if self.training else 'Deployed: one image in, probabilities out.'
+        use = 'The same for 28 x 28 grey images of ten classes.' if self.small else use
         head = '# %s\n# %s Written by scripts/make_models.py.\n' % (self.about, use)
         return head + 'name: "%s"\n' % self.name + '\n'.join(map(layer_text, self.layers)) + '\n'

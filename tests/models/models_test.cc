@@ -119,6 +119,8 @@ INSTANTIATE_TEST_SUITE_P(, Models,
                                          Model{"resnet18", kImage224, 11689512, 11689512, 2 * 4800 + 20},
                                          Model{"resnet50", kImage224, 25557032, 25557032, 2 * 26560 + 53},
                                          Model{"mobilenet_v1", kImage224, 4231976, 4231976, 2 * 10944 + 27},
+                                         Model{"mobilenet_v2", kImage224, 3504872, 3504872, 2 * 17056 + 52},
+                                         Model{"shufflenet_v2", kImage224, 2278604, 2278604, 2 * 8090 + 56},
                                          Model{"squeezenet", kImage227, 1235496, 1235496, 0}),
                          [](const testing::TestParamInfo<Model>& info) { return info.param.folder; });
 
