@@ -202,7 +202,8 @@ def vgg16(n):
 def normalised(n, conv, bn, scale, outputs, kernel, bottom=None, **shape):
     """Convolution without bias, BatchNorm, and Scale, which learns what BatchNorm took away."""
     n.conv(conv, outputs, kernel, MSRA, None, bottom, **shape)
-    n.inplace('BatchNorm', bn)
+    # Over a short training, Caffe's average of a thousand iterations would lag behind the weights.
+    n.inplace('BatchNorm', bn, **({'batch_norm_param': {'moving_average_fraction': 0.95}} if n.small else {}))
     return n.inplace('Scale', scale, scale_param={'bias_term': True})
 
 

@@ -6,6 +6,7 @@
   trajectory  losses of 20 training steps without Dropout, against PyTorch's
   memory      peak resident memory of training
   startup     seconds to the end of the first training step
+  accuracy    of nets for small images after equal times of training on Fashion-MNIST (--seconds); no peer
 
 What the figures mean: docs/benchmarks.md. Examples:
 
@@ -21,6 +22,7 @@ import os
 import sys
 import tempfile
 
+import accuracy
 import infer
 import machine
 import memory
@@ -36,7 +38,8 @@ MODES = {  # name: (what measures, nets unless told)
     'trajectory': (train.trajectory, 'lenet,cifar10_quick,alexnet,googlenet,resnet18,resnet50,vgg16,mobilenet_v1'),
     'inference': (infer.measure, 'alexnet,googlenet,resnet50,vgg16,mobilenet_v1'),
     'memory': (memory.measure, 'resnet50,vgg16'),
-    'startup': (startup.measure, 'lenet,resnet50')}
+    'startup': (startup.measure, 'lenet,resnet50'),
+    'accuracy': (accuracy.measure, 'resnet18,mobilenet_v2,shufflenet_v2')}
 
 
 def parse_options():
@@ -47,6 +50,7 @@ def parse_options():
     parser.add_argument('--rounds', type=int, default=15, help='of ours-peer-peer-ours (default: %(default)s)')
     parser.add_argument('--block', type=float, default=0.7, help='seconds of one block (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)), help='default: all CPUs')
+    parser.add_argument('--seconds', type=float, default=180, help='mode accuracy: of training (default: %(default)s)')
     parser.add_argument('--batch', type=int, help='images in a training step (default: the net\'s own)')
     parser.add_argument('--gpu', metavar='N', help='mode train: both sides on this GPU')
     parser.add_argument('--precision', default='fp32', help='there: fp32, tf32, bf16 or fp16 (default: %(default)s)')

@@ -13,7 +13,8 @@ NETS = {  # name: (batch in training, one sample, classes)
     'lenet': (64, (1, 28, 28), 10), 'cifar10_quick': (100, (3, 32, 32), 10), 'alexnet': (32, IMAGES, 1000),
     'googlenet': (16, SMALLER, 1000), 'resnet18': (16, SMALLER, 1000), 'resnet50': (8, SMALLER, 1000),
     'vgg16': (4, SMALLER, 1000), 'mobilenet_v1': (8, SMALLER, 1000), 'squeezenet': (16, IMAGES, 1000),
-    'cifar10_full': (100, (3, 32, 32), 10), 'caffenet': (32, IMAGES, 1000), 'lstm': (32, (100, 256), None)}
+    'cifar10_full': (100, (3, 32, 32), 10), 'caffenet': (32, IMAGES, 1000),
+    'mobilenet_v2': (8, SMALLER, 1000), 'shufflenet_v2': (16, SMALLER, 1000), 'lstm': (32, (100, 256), None)}
 
 
 def training_batch(name):

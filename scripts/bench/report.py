@@ -48,8 +48,13 @@ def startup_line(r):
         r['cold_s'], r['warm_s'], r['help_s'], peer)]
 
 
+def accuracy_line(r):
+    return ['accuracy %.4f, loss %.3f after %.0f s: %d iterations, %d parameters' % (
+        r['accuracy'], r['loss'], r['seconds'], r['iterations'], r['parameters'])]
+
+
 LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajectory_line, 'memory': memory_line,
-         'startup': startup_line}
+         'startup': startup_line, 'accuracy': accuracy_line}
 
 
 def show(result):
@@ -82,7 +87,10 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
     'startup': ('Start to the end of the first training step',
                 ['first time, s', 'again, s', 'PyTorch, s', '`--help`, s'],
                 lambda r: ['%.3f' % r['cold_s'], '%.3f' % r['warm_s'],
-                           '%.2f' % r['peer_s'] if 'peer_s' in r else '', '%.3f' % r['help_s']])}
+                           '%.2f' % r['peer_s'] if 'peer_s' in r else '', '%.3f' % r['help_s']]),
+    'accuracy': ('Accuracy on Fashion-MNIST after equal times', ['parameters', 'seconds', 'iterations', 'accuracy', 'loss'],
+                 lambda r: ['%d' % r['parameters'], '%.0f' % r['seconds'], '%d' % r['iterations'],
+                            '%.4f' % r['accuracy'], '%.3f' % r['loss']])}
 
 
 def tables(path):

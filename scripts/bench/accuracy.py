@@ -1,0 +1,47 @@
+"""Mode `accuracy`: what nets for small images learn of Fashion-MNIST in equal times of training.
+
+A step is timed first; the number of iterations follows from --seconds. The rate falls from 0.05 to nothing in them."""
+import json
+import os
+import subprocess
+import time
+
+import nets
+
+SOLVER = '''net: "%s"
+base_lr: 0.05
+momentum: 0.9
+weight_decay: 0.0001
+lr_policy: "poly"
+power: 1
+max_iter: %d
+display: 0
+random_seed: 1
+snapshot_prefix: "%s"
+'''
+
+
+def run(options, command, *words):
+    """The program in the repository's root, where the paths of its models begin; what it printed."""
+    line = [options.bin + '/cortado', command, '--quiet', '--threads=%d' % options.threads, *words]
+    return subprocess.run(line, cwd=nets.ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def measure(options, folder, name, tell):
+    net = 'models/%s/fashion_mnist.prototxt' % name
+    if not os.path.isdir(nets.ROOT + '/data_sets/fashion_mnist_train_lmdb'):
+        tell('not measured: data_sets/ is not there; scripts/quickstart.sh makes it')
+        return []
+    step = json.loads(run(options, 'time', '--model=' + net, '--phase=TRAIN', '--iterations=20', '--json'))
+    batch = 64
+    iterations = int(options.seconds * 1e3 / step['both']['median_ms'])
+    prefix = folder + '/' + name
+    solver = nets.write(folder + '/solver.prototxt', SOLVER % (net, iterations, prefix))
+    begin = time.perf_counter()
+    run(options, 'train', '--solver=' + solver)
+    seconds = time.perf_counter() - begin
+    weights = '%s_iter_%d.caffemodel' % (prefix, iterations)
+    scores = json.loads(run(options, 'test', '--model=' + net, '--weights=' + weights, '--iterations=100', '--json'))
+    return [{'mode': 'accuracy', 'net': name, 'batch': batch, 'seconds': seconds, 'iterations': iterations,
+             'accuracy': scores['outputs']['accuracy'], 'loss': scores['outputs']['loss'],
+             'parameters': json.loads(run(options, 'summary', '--model=' + net, '--json'))['total_params']}]
