@@ -57,7 +57,7 @@ void print_values(std::ostream& out, const Graph& graph, const std::vector<Value
     const Value& value = graph.values[size_t(ids[i])];
     out << (i ? ", " : "") << "%" << ids[i] << " '" << value.name << "'";
     if (!value.shape_known) continue;
-    out << " " << value.shape.str();
+    out << " " << (value.live ? "at most " : "") << value.shape.str();
     if (value.layout != Layout::kPlain) out << " " << name_of(value.layout);
     if (value.dtype != DType::kF32) out << " " << name_of(value.dtype);
   }

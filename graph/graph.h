@@ -36,6 +36,7 @@ struct Value {
   std::vector<Reader> readers;
   bool wants_gradient = false;  ///< a weight that learns lies before it, or force_backward
   float loss_weight = 0;        ///< != 0: its elements are summed into the loss with this factor
+  std::shared_ptr<Shape> live;  ///< where only the values tell the shape: that of the latest pass; `shape` is the most then
   bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
 
   TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain}; }

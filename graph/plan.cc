@@ -109,7 +109,8 @@ class Planner {
       step.saved.push_back(new_buffer(bytes, n, node.runs_backward ? time_.backward(n) : n));
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
-    if (!needs.y_is_x) plan_.forward.push_back({.node = n});
+    // A view has nothing to do, unless its shape is found out in every pass.
+    if (!needs.y_is_x || node.layer->forward_needs_host()) plan_.forward.push_back({.node = n});
   }
 
   int place_value(int n, size_t i, const LayerNeeds& needs) {

@@ -61,7 +61,10 @@ class LstmUnitLayer : public Layer {
   }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    return {.backward_reads_x = {true, true, true}, .backward_reads_y = {true, false}};
+    LayerNeeds needs;
+    needs.backward_reads_x = {true, true, true};
+    needs.backward_reads_y = {true, false};
+    return needs;
   }
 
   void forward(Context& context, const Operands& io) override {

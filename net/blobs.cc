@@ -54,13 +54,15 @@ bool Net::has_blob(const std::string& blob) const {
 }
 
 Shape Net::blob_shape(const std::string& blob) const {
-  return plan_.graph.values[size_t(find_blob(plan_.graph, blob))].shape;
+  const graph::Value& value = plan_.graph.values[size_t(find_blob(plan_.graph, blob))];
+  return value.live ? *value.live : value.shape;
 }
 
 std::vector<float> Net::read_blob(const std::string& blob) const {
   const graph::ValueId id = find_blob(plan_.graph, blob);
   std::vector<float> plain(size_t(plan_.graph.values[size_t(id)].shape.count()));
   read_blob_to(id, plain.data());
+  plain.resize(size_t(blob_shape(blob).count()));  // fewer rows than planned may be there
   return plain;
 }
 

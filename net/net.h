@@ -80,7 +80,8 @@ class Net {
   bool has_blob(const std::string& blob) const;      ///< known and readable after forward()
   Shape blob_shape(const std::string& blob) const;   ///< throws Error(kUsage) with the nearest name
   std::vector<float> read_blob(const std::string& blob) const;  ///< row-major copy in the user's shape
-  void read_blob_to(graph::ValueId value, float* plain) const;   ///< the same, without allocating; plain layouts only copy
+  /// The same without allocating, plain layouts only copy; with zeros for rows that were planned and are not there.
+  void read_blob_to(graph::ValueId value, float* plain) const;
   void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes
   std::vector<std::string> input_names() const;                  ///< blobs made by Input layers
 

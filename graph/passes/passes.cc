@@ -11,6 +11,7 @@ const std::vector<Pass>& all_passes() {
       {"share_weights", "weights of one name become one", share_weights},
       {"mark_backward", "which gradients are wanted", mark_backward},
       {"sum_gradients", "values with several gradients are split", sum_gradients},
+      {"follow_rows", "what reads rows that were chosen runs on as many as there are", follow_rows},
       {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
       {"fuse_sums", "frozen: a sum goes into the convolution before it", fuse_sums, true},
       {"fuse", "layers take over their followers", fuse, true},

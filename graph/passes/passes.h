@@ -27,6 +27,7 @@ void infer_shapes(Graph& graph);
 void share_weights(Graph& graph);
 void mark_backward(Graph& graph);
 void sum_gradients(Graph& graph);
+void follow_rows(Graph& graph);
 void fold_batch_norm(Graph& graph);
 void fuse_sums(Graph& graph);
 void fuse(Graph& graph);
