@@ -77,7 +77,8 @@ TEST(InstanceNorm, AddsEpsToTheVariance) { check_layer(instance_norm("eps: 0.1",
 
 TEST(InstanceNorm, HasNoWeightsUnlessTold) {
   EXPECT_TRUE(MadeLayer("type: 'InstanceNorm'", "", {{2, 6, 4}}).shapes.w.empty());
-  EXPECT_EQ(MadeLayer("type: 'InstanceNorm' instance_norm_param { affine: true }", "", {{2, 6, 4}}).shapes.w.size(), 2u);
+  const MadeLayer affine("type: 'InstanceNorm' instance_norm_param { affine: true }", "", {{2, 6, 4}});
+  EXPECT_EQ(affine.shapes.w.size(), 2u);
 }
 
 TEST(InstanceNorm, ExplainsWhatIsWrong) {
