@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "layers/registry.h"
+#include "layers/unavailable_types.h"
 
 namespace cortado::graph {
 
@@ -86,6 +87,10 @@ class Builder {
 
   const LayerType* find_type(int source, const LayerParameter& config) {
     if (const LayerType* type = find_layer_type(config.type())) return type;
+    if (const UnavailableType* type = find_unavailable_type(config.type())) {
+      complain(source, "type", "layer '" + config.name() + "': type '" + config.type() + "' " + type->why, type->hint);
+      return nullptr;
+    }
     std::vector<std::string> known;
     for (const LayerType* type : all_layer_types()) known.push_back(type->name);
     complain(source, "type",

@@ -9,32 +9,12 @@
 #include <cmath>
 
 #include "layers/registry.h"
+#include "layers/row_moments.h"
 #include "layers/shape_rules.h"
-#include "layers/typed.h"
 
 namespace cortado {
 
 namespace {
-
-template <typename T>
-struct Value {
-  const T* x;
-  int64_t width;
-  float scale;
-  CORTADO_HD float operator()(int64_t k, int64_t i) const { return scale * x[k * width + i]; }
-};
-
-template <typename T>
-struct SquaredDistance {
-  const T* x;
-  const float* mean;
-  int64_t width;
-  float scale;
-  CORTADO_HD float operator()(int64_t k, int64_t i) const {
-    const float distance = x[k * width + i] - mean[k];
-    return scale * distance * distance;
-  }
-};
 
 template <typename T>
 struct Product {
@@ -109,21 +89,21 @@ class MvnLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     float* mean = static_cast<float*>(io.scratch);
-    reduce<Value>(context, mean, io.x[0], width_, share());
+    row_means(context, io.x[0], rows_, width_, mean);
     if (!param_.normalize_variance()) return for_each_channel_typed<Center>(context, rows(), io.x[0], io.y[0], mean);
     float *factor = static_cast<float*>(io.saved[0]), *ratio = static_cast<float*>(io.saved[1]);
-    reduce<SquaredDistance>(context, factor, io.x[0], mean, width_, share());
+    row_variances(context, io.x[0], rows_, width_, mean, factor);
     for_each(context, rows_, Factors{factor, ratio, param_.eps()});
     for_each_channel_typed<Forward>(context, rows(), io.x[0], io.y[0], mean, factor);
   }
 
   void backward(Context& context, const Operands& io) override {
     float *mean_dy = static_cast<float*>(io.scratch), *mean_product = mean_dy + rows_;
-    reduce<Value>(context, mean_dy, io.dy[0], width_, share());
+    row_means(context, io.dy[0], rows_, width_, mean_dy);
     if (!param_.normalize_variance())
       return for_each_channel_typed<Center>(context, rows(), io.dy[0], io.dx[0], mean_dy);
     const float *factor = static_cast<float*>(io.saved[0]), *ratio = static_cast<float*>(io.saved[1]);
-    reduce<Product>(context, mean_product, io.y[0], io.dy[0], width_, share());
+    sum_of_rows<Product>(context, rows_, width_, mean_product, io.y[0], io.dy[0], width_, share_of_row(width_));
     for_each_channel_typed<Backward>(context, rows(), io.y[0], io.dy[0], io.dx[0], mean_dy, mean_product, factor,
                                      ratio);
   }
@@ -131,14 +111,7 @@ class MvnLayer : public Layer {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
 
  private:
-  template <template <typename> class Term, typename... Members>
-  void reduce(Context& context, float* out, const Members&... members) const {
-    const auto sum = [&](const auto& term) { reduce_rows(context, rows_, width_, term, out); };
-    with_functor<Term>(sum, members...);
-  }
-
   ChannelView rows() const { return {1, rows_, width_, Layout::kPlain}; }
-  float share() const { return width_ > 0 ? 1 / float(width_) : 0; }
 
   const caffe::MVNParameter& param_;
   int64_t rows_ = 0, width_ = 0;

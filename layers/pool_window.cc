@@ -70,18 +70,34 @@ void check_global(const Options& o, const PoolWindow::Pair& stride, const PoolWi
                      "global pooling has one window and nowhere to move");
 }
 
-void refuse_unavailable(const Options& o) {
-  if (o.kernel_size_3d_size() > 0)
-    throw FieldError("pooling_param.kernel_size_3d", "windows over three axes are not available yet");
-  if (o.torch_pooling())
-    throw FieldError("pooling_param.torch_pooling", "torch_pooling is not available",
-                     "round_mode: FLOOR rounds as Torch does");
+/// Whether the number of windows is rounded up. Three dialects have a name for it each.
+bool rounds_up(const Options& o) {
+  const bool up = o.has_round_mode() ? o.round_mode() == Options::CEIL : !o.torch_pooling() && o.ceil_mode();
+  if (o.has_ceil_mode() && o.ceil_mode() != up)
+    throw FieldError("pooling_param.ceil_mode",
+                     std::string("ceil_mode contradicts ") + (o.has_round_mode() ? "round_mode" : "torch_pooling"),
+                     "one of them is enough");
+  if (o.torch_pooling() && up)
+    throw FieldError("pooling_param.torch_pooling", "torch_pooling contradicts round_mode",
+                     "it rounds down; one of them is enough");
+  return up;
+}
+
+void refuse_volumes(const Options& o) {
+  const char* field = o.kernel_size_3d_size() > 0 ? "kernel_size_3d"
+                      : o.stride_3d_size() > 0    ? "stride_3d"
+                      : o.pad_3d_size() > 0       ? "pad_3d"
+                                                  : nullptr;
+  if (field)
+    throw FieldError(std::string("pooling_param.") + field, "windows over three axes are not available",
+                     "pooling takes N x C x H x W");
 }
 
 }  // namespace
 
 PoolWindow::PoolWindow(const Options& options) : options_(options) {
-  refuse_unavailable(options_);
+  refuse_volumes(options_);
+  up_ = rounds_up(options_);
   stride = stride_of(options_);
   pad = pad_of(options_);
   if (options_.global_pooling())
@@ -92,6 +108,9 @@ PoolWindow::PoolWindow(const Options& options) : options_(options) {
 
 Shape PoolWindow::infer(const Shape& x) {
   if (x.axes() != 4) throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W");
+  if (x.canonical_axis(options_.axis()) != 1)
+    throw FieldError("pooling_param.axis", "axis " + std::to_string(options_.axis()) + " cannot hold the channels",
+                     "pooling takes N x C x H x W: leave axis out, or write 1");
   if (options_.global_pooling()) kernel = {x[2], x[3]};
   const Shape y = {x[0], x[1], outputs(x, 2), outputs(x, 3)};
   if (checked_mul(kernel.h, kernel.w) > INT32_MAX)
@@ -122,8 +141,7 @@ int64_t PoolWindow::outputs(const Shape& x, int axis) const {
     throw FieldError(kernel_field(h), "the window is " + std::to_string(kernel.h) + "x" + std::to_string(kernel.w) +
                                           ", larger than its padded input " + std::to_string(x[2] + 2 * pad.h) + "x" +
                                           std::to_string(x[3] + 2 * pad.w));
-  const bool up = options_.round_mode() == Options::CEIL;
-  int64_t out = (up ? (room + step - 1) / step : room / step) + 1;
+  int64_t out = (up_ ? (room + step - 1) / step : room / step) + 1;
   if (before > 0 && (out - 1) * step >= in + before) --out;
   return out;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 // The options of pooling_param that say where windows lie, and how many there are along an axis: rounded up,
-// ceil((in + 2 pad - kernel) / stride) + 1, unless round_mode is FLOOR; with padding, a last window that would start
-// beyond the image and its first padding is left out. Kernels larger than the padded input are mistakes here; Caffe
-// lets some of them pass.
+// ceil((in + 2 pad - kernel) / stride) + 1, unless round_mode: FLOOR, ceil_mode: false or torch_pooling: true say down;
+// with padding, a last window that would start beyond the image and its first padding is left out. Kernels larger than
+// the padded input are mistakes here; Caffe lets some of them pass.
 
 #include <string>
 
@@ -32,6 +32,7 @@ class PoolWindow {
   int64_t outputs(const Shape& x, int axis) const;
 
   const caffe::PoolingParameter& options_;
+  bool up_ = true;  ///< the number of windows is rounded up
 };
 
 }  // namespace cortado

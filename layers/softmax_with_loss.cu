@@ -1,11 +1,14 @@
 // SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t)
 // dy / normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
-// label_smoothing e makes (1 - e) t + e / classes.
+// label_smoothing e makes (1 - e) t + e / classes. t is multiplied by the class_weight of its class and by the weight
+// of its sample, which a third bottom may hold.
 //
 // The floor under p makes a dead net say exactly 87.3365. The normalizer is all labels (FULL), those not ignored
-// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. Hard labels are looked at in every forward
-// pass: on the CPU one that is no class ends it with an error, where Caffe reads other memory; on devices the loss
-// becomes NaN, which explain() explains. A second top is p; unlike in Caffe a gradient that arrives there flows on.
+// (VALID), the outer extent (BATCH_SIZE), or 1 (NONE), but never below 1. With class weights VALID is the sum of the
+// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone. Hard
+// labels are looked at in every forward pass: on the CPU one that is no class ends it with an error, where Caffe reads
+// other memory; on devices the loss becomes NaN, which explain() explains. A second top is p; unlike in Caffe a
+// gradient that arrives there flows on.
 
 #include <cfloat>
 #include <cmath>
@@ -13,6 +16,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "kernels/softmax.h"
+#include "layers/class_weights.h"
 #include "layers/loss_normalizer.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
@@ -32,6 +36,7 @@ struct Targets {
   bool ignores;
   float ignored;
   float kept, spread;  ///< 1 - e, and e / classes
+  const float *class_weights, *sample_weights;  ///< null: 1
 
   CORTADO_HD bool counts(int64_t r) const { return soft || !(ignores && values[r] == ignored); }
   CORTADO_HD bool valid(int64_t r) const {
@@ -41,7 +46,14 @@ struct Targets {
   }
   /// t of row r and class c, which is element i.
   CORTADO_HD float of(int64_t r, int64_t c, int64_t i) const {
-    return kept * (soft ? values[i] : values[r] == float(c) ? 1 : 0) + spread;
+    return (kept * (soft ? values[i] : values[r] == float(c) ? 1 : 0) + spread) * weight(r, c);
+  }
+  CORTADO_HD float weight(int64_t r, int64_t c) const {
+    return (class_weights ? class_weights[c] : 1) * (sample_weights ? sample_weights[r] : 1);
+  }
+  /// What row r adds to the number of those that count.
+  CORTADO_HD float count(int64_t r) const {
+    return !counts(r) ? 0 : class_weights && !soft && valid(r) ? class_weights[int64_t(values[r])] : 1;
   }
 };
 
@@ -53,12 +65,15 @@ struct JudgeRow {
   const float* p;
   float *losses, *weights;
   CORTADO_HD void operator()(int64_t r) const {
-    const bool counts = targets.counts(r);
-    weights[r] = counts ? 1 : 0;
-    losses[r] = !counts ? 0 : targets.valid(r) ? loss_of(r) : NAN;
+    weights[r] = 0;
+    losses[r] = !targets.counts(r) ? 0 : targets.valid(r) ? loss_of(r) : NAN;
   }
   CORTADO_HD float loss_of(int64_t r) const {
-    if (!targets.soft && targets.spread == 0) return log_loss(p[targets.rows.at(r, int64_t(targets.values[r]))]);
+    if (!targets.soft && targets.spread == 0) {
+      const int64_t label = int64_t(targets.values[r]);
+      weights[r] = targets.weight(r, label);
+      return weights[r] * log_loss(p[targets.rows.at(r, label)]);
+    }
     float loss = 0, weight = 0;
     for (int64_t c = 0; c < targets.rows.classes; ++c) {
       const int64_t i = targets.rows.at(r, c);
@@ -83,10 +98,11 @@ struct SoftmaxAndJudge {
   }
 };
 
-/// Of row 0, the losses; of row 1, one for each that counts.
+/// Of row 0, the losses; of row 1, what each counts.
 struct SumTerm {
-  const float *losses, *weights;
-  CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : weights[r] != 0 ? 1 : 0; }
+  const float* losses;
+  Targets targets;
+  CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : targets.count(r); }
 };
 
 template <typename T>
@@ -126,11 +142,12 @@ class SoftmaxWithLossLayer : public Layer {
   float* p(const Operands& io) const { return shows_p_ ? io.y[1].f32() : static_cast<float*>(io.saved[1]); }
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
   static float* weights(const Operands& io) { return normalizer(io) + 1; }
-  Targets targets_of(const float* values) const;
+  Targets targets_of(const float* values, const Operands& io) const;
   void check(const Targets& targets) const;
 
   int64_t axis_option_;
   const caffe::LossParameter& loss_;
+  ClassWeights class_weights_;
   bool shows_p_;  ///< there is a second top
   bool soft_ = false;
   int axis_ = 0;
@@ -141,6 +158,7 @@ class SoftmaxWithLossLayer : public Layer {
 SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& options)
     : axis_option_(options.config.softmax_param().axis()),
       loss_(options.config.loss_param()),
+      class_weights_(loss_),
       shows_p_(options.config.top_size() > 1) {
   if (!(loss_.label_smoothing() >= 0 && loss_.label_smoothing() < 1))
     throw FieldError("loss_param.label_smoothing",
@@ -158,13 +176,21 @@ LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
                          std::to_string(rows()) + " predictions (" + x[0].str() + ")",
                      "one label for each place of bottom[0] outside axis " + std::to_string(axis_) +
                          ", which holds the classes, or one for each value of bottom[0]");
+  if (x.size() > 2 && x[2].count() != rows())
+    throw FieldError("bottom[2]",
+                     "there are " + std::to_string(x[2].count()) + " weights (" + x[2].str() + ") for " +
+                         std::to_string(rows()) + " predictions (" + x[0].str() + ")",
+                     "one weight for each place of bottom[0] outside axis " + std::to_string(axis_));
+  class_weights_.check(classes_);
   return {.y = shows_p_ ? std::vector<Shape>{Shape(), x[0]} : std::vector<Shape>{Shape()}, .w = {}};
 }
 
 LayerNeeds SoftmaxWithLossLayer::prepare(const PrepareRequest& request, Context& context) {
   const int64_t row_bytes = rows() * int64_t(sizeof(float));
+  class_weights_.place(context);
   LayerNeeds needs;
-  needs.backward_reads_x = {false, true};
+  needs.backward_reads_x = {false, true, true};
+  needs.backward_reads_x.resize(request.x.size());
   needs.backward_reads_y = {false};
   needs.saved = {int64_t(sizeof(float)) + row_bytes};
   if (shows_p_)
@@ -183,7 +209,7 @@ LayerNeeds SoftmaxWithLossLayer::prepare(const PrepareRequest& request, Context&
 }
 
 void SoftmaxWithLossLayer::forward(Context& context, const Operands& io) {
-  const Targets targets = targets_of(io.x[1].f32());
+  const Targets targets = targets_of(io.x[1].f32(), io);
   float *losses = static_cast<float*>(io.scratch), *sums = losses + rows();
   const JudgeRow judge{targets, p(io), losses, weights(io)};
   if (context.device.is_cpu()) check(targets);
@@ -193,15 +219,15 @@ void SoftmaxWithLossLayer::forward(Context& context, const Operands& io) {
   } else {
     with_functor<SoftmaxAndJudge>([&](const auto& both) { for_each(context, rows(), both); }, io.x[0], p(io), judge);
   }
-  reduce_rows(context, 2, rows(), SumTerm{losses, weights(io)}, sums);
+  reduce_rows(context, 2, rows(), SumTerm{losses, targets}, sums);
   const float counted = soft_ ? float(rows()) : 0;
   const float fixed = fixed_normalizer(loss_, caffe::LossParameter::VALID, rows(), outer_, counted);
-  for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed});
+  for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed, class_weights_.given()});
 }
 
 void SoftmaxWithLossLayer::backward(Context& context, const Operands& io) {
   if (!io.dx[0]) return;
-  const Targets targets = targets_of(io.x[1].f32());
+  const Targets targets = targets_of(io.x[1].f32(), io);
   const float* dp = shows_p_ ? io.dy[1].f32() : nullptr;
   float* sums = static_cast<float*>(io.scratch);
   if (dp) for_each(context, rows(), GradientOfP{targets.rows, p(io), dp, sums});
@@ -211,13 +237,20 @@ void SoftmaxWithLossLayer::backward(Context& context, const Operands& io) {
 void SoftmaxWithLossLayer::explain(Context& context, const Operands& io) {
   std::vector<float> values(size_t(io.x[1].count()));
   copy_to_host(context, values.data(), io.x[1].data, values.size() * sizeof(float));
-  check(targets_of(values.data()));
+  check(targets_of(values.data(), io));
 }
 
-Targets SoftmaxWithLossLayer::targets_of(const float* values) const {
+Targets SoftmaxWithLossLayer::targets_of(const float* values, const Operands& io) const {
   const float e = loss_.label_smoothing();
-  return {values, {classes_, inner_},  soft_, loss_.has_ignore_label(), float(loss_.ignore_label()),
-          1 - e,  e / float(classes_)};
+  return {.values = values,
+          .rows = {classes_, inner_},
+          .soft = soft_,
+          .ignores = loss_.has_ignore_label(),
+          .ignored = float(loss_.ignore_label()),
+          .kept = 1 - e,
+          .spread = e / float(classes_),
+          .class_weights = class_weights_.data(),
+          .sample_weights = io.x.size() > 2 ? io.x[2].f32() : nullptr};
 }
 
 /// Throws Error(kData) at the first label that is no class.
@@ -239,7 +272,7 @@ const RegisterLayer registered({
     .help = "softmax and the negative log-likelihood of the labels",
     .options = "loss_param",
     .least_x = 2,
-    .most_x = 2,
+    .most_x = 3,
     .least_y = 1,
     .most_y = 2,
     .make = make_layer<SoftmaxWithLossLayer>,

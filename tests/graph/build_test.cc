@@ -45,6 +45,25 @@ TEST(Build, unknown_type_and_duplicate_top_are_found_in_one_run) {
   EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << "the first maker of 'r' is shown: " << text;
 }
 
+TEST(Build, a_type_that_is_known_and_not_here_is_called_so) {
+  const auto message = [](const std::string& type) {
+    return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
+  };
+  for (const std::string type :
+       {"AnnotatedData", "PriorBox", "MultiBoxLoss", "DetectionOutput", "DetectionEvaluate", "ROIPooling",
+        "PSROIPooling", "BoxAnnotatorOHEM", "SoftmaxWithLossOHEM", "SmoothL1LossOHEM", "BoxData", "RegionLoss", "Reorg",
+        "EvalDetection", "Proposal", "VideoData", "DetectNetTransformation"}) {
+    const std::string text = message(type);
+    EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
+    EXPECT_NE(text.find("type '" + type + "' detects objects"), std::string::npos) << text;
+    EXPECT_EQ(text.find("did you mean"), std::string::npos) << text;
+  }
+  EXPECT_NE(message("Python").find("type 'Python' is code in Python, which is not run"), std::string::npos);
+  EXPECT_NE(message("TRT").find("type 'TRT' runs an engine"), std::string::npos);
+  EXPECT_NE(message("MnActivation").find("one machine"), std::string::npos);
+  EXPECT_NE(message("SyncBN").find("write BatchNorm, and Scale behind it"), std::string::npos);
+}
+
 TEST(Build, a_cycle_is_called_a_cycle) {
   const std::string text = mistakes_of(kInput +
                                        "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"

@@ -118,9 +118,10 @@ void LayerRun::bind_forward(const Arrays& x) {
   for (size_t i = 0; i < request_.y.size(); ++i) {
     const bool shares = needs_.y_is_x || (i == 0 && options_.in_place && needs_.y_may_overwrite_x);
     if (shares) {
-      EXPECT_EQ(request_.y[i].bytes(), request_.x[0].bytes()) << "y cannot lie in x's memory";
+      EXPECT_EQ(request_.y[i].bytes(), request_.x[needs_.overwritten].bytes()) << "y cannot lie in x's memory";
     }
-    io_.y.push_back({request_.y[i], context_.device, shares ? io_.x[0].data : memory(request_.y[i].bytes()).data()});
+    io_.y.push_back({request_.y[i], context_.device,
+                     shares ? io_.x[needs_.overwritten].data : memory(request_.y[i].bytes()).data()});
   }
 }
 
@@ -172,8 +173,10 @@ void LayerRun::forward() {
     EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left something in y's padding lanes";
   }
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
-  for (size_t i = over_x ? 1 : 0; i < io_.x.size(); ++i)
-    EXPECT_TRUE(same_bits(load(context_, io_.x[i]), before[i])) << "forward changed x[" << i << "]";
+  for (size_t i = 0; i < io_.x.size(); ++i)
+    if (!over_x || i != needs_.overwritten) {
+      EXPECT_TRUE(same_bits(load(context_, io_.x[i]), before[i])) << "forward changed x[" << i << "]";
+    }
   check_guards();
 }
 
@@ -192,7 +195,7 @@ void LayerRun::spoil_what_backward_may_not_read() {
 
 void LayerRun::backward(const Arrays& dy) {
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
-  EXPECT_FALSE(over_x && needs_.backward_reads_x[0]) << "y may overwrite x[0], which backward reads";
+  EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.overwritten]) << "y may overwrite x, which backward reads";
   if (needs_.can_rebuild_y && io_.y[0].data != io_.x[0].data) expect_rebuild();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)

@@ -21,7 +21,7 @@ int64_t outputs(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up
 }
 
 /// Pooling as its definition says, one window after the other; y[1] are the places.
-Arrays pool(const Array& x, const Window& k, bool average, bool up = true) {
+Arrays pool(const Array& x, const Window& k, bool average, bool up = true, bool counts_padding = true) {
   const int64_t planes = x.shape[0] * x.shape[1], h = x.shape[2], w = x.shape[3];
   const int64_t out_h = outputs(h, k.kernel_h, k.stride_h, k.pad_h, up),
                 out_w = outputs(w, k.kernel_w, k.stride_w, k.pad_w, up);
@@ -34,8 +34,9 @@ Arrays pool(const Array& x, const Window& k, bool average, bool up = true) {
         double sum = 0, best = -DBL_MAX, area = 0, place = -1;
         for (int64_t i = oh * k.stride_h - k.pad_h; i < oh * k.stride_h - k.pad_h + k.kernel_h; ++i)
           for (int64_t j = ow * k.stride_w - k.pad_w; j < ow * k.stride_w - k.pad_w + k.kernel_w; ++j) {
-            if (i < h + k.pad_h && j < w + k.pad_w) area += 1;
-            if (i < 0 || i >= h || j < 0 || j >= w) continue;
+            const bool outside = i < 0 || i >= h || j < 0 || j >= w;
+            if (counts_padding ? i < h + k.pad_h && j < w + k.pad_w : !outside) area += 1;
+            if (outside) continue;
             const double v = x[size_t((p * h + i) * w + j)];
             sum += v;
             if (v > best) best = v, place = double(i * w + j);
@@ -72,7 +73,31 @@ TEST(Pooling, RoundsTheNumberOfOutputsUp) {
 }
 
 TEST(Pooling, RoundsDownWhenTold) {
-  check_both("kernel_size: 3 stride: 2 round_mode: FLOOR", {3, 3, 2, 2, 0, 0}, {1, 20, 6, 8}, false);
+  const Window window = {3, 3, 2, 2, 0, 0}, padded = {3, 3, 2, 2, 1, 1};
+  for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false", "torch_pooling: true",
+                                 "round_mode: FLOOR ceil_mode: false torch_pooling: true"}) {
+    check_both("kernel_size: 3 stride: 2 " + down, window, {1, 20, 6, 8}, false);
+    check_both("kernel_size: 3 stride: 2 pad: 1 " + down, padded, {1, 20, 6, 8}, false);
+  }
+  for (const std::string up : {"round_mode: CEIL", "ceil_mode: true", "torch_pooling: false"})
+    check_both("kernel_size: 3 stride: 2 " + up, window, {1, 3, 6, 8}, true);
+  check_both("kernel_size: 3 stride: 2 axis: -3", window, {1, 3, 6, 8}, true);
+}
+
+TEST(Pooling, LeavesPaddingOutOfTheDivisorWhenTold) {
+  const auto check = [](const std::string& options, const Window& window, const Shape& shape, bool up) {
+    SCOPED_TRACE(options + " of " + shape.str());
+    LayerCase layer_case = pooling("avg_include_pad: false " + options, window, shape, true);
+    layer_case.reference = [=](const Arrays& x, const Arrays&) -> Arrays {
+      return {pool(x[0], window, true, up, false)[0]};
+    };
+    check_layer(layer_case);
+  };
+  check("kernel_size: 3 stride: 2 pad: 1", {3, 3, 2, 2, 1, 1}, {1, 20, 6, 8}, true);
+  check("kernel_size: 3 stride: 1 pad: 1", {3, 3, 1, 1, 1, 1}, {1, 20, 5, 4}, true);
+  check("kernel_size: 4 stride: 3 pad: 2", {4, 4, 3, 3, 2, 2}, {1, 3, 6, 7}, true);
+  check("kernel_size: 3 stride: 2 pad: 1 ceil_mode: false", {3, 3, 2, 2, 1, 1}, {2, 20, 7, 8}, false);
+  check("kernel_size: 3 stride: 2", {3, 3, 2, 2, 0, 0}, {1, 20, 6, 8}, true);
 }
 
 TEST(Pooling, CountsPaddingButNotWhatHangsOverIt) {
@@ -150,6 +175,14 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("global_pooling: true stride: 2", "pooling_param.stride", "one window");
   expect("kernel_size: 70000 pad: 69999 stride: 70000", "pooling_param.kernel_size", "too large");
   expect("kernel_size: 2", "bottom[0]", "needs N x C x H x W", {3, 5});
+  expect("kernel_size: 2 axis: 2", "pooling_param.axis", "axis 2");
+  expect("kernel_size: 2 round_mode: FLOOR ceil_mode: true", "pooling_param.ceil_mode", "contradicts round_mode");
+  expect("kernel_size: 2 round_mode: CEIL ceil_mode: false", "pooling_param.ceil_mode", "contradicts round_mode");
+  expect("kernel_size: 2 torch_pooling: true ceil_mode: true", "pooling_param.ceil_mode", "contradicts torch_pooling");
+  expect("kernel_size: 2 torch_pooling: true round_mode: CEIL", "pooling_param.torch_pooling", "contradicts round");
+  expect("kernel_size_3d: 2", "pooling_param.kernel_size_3d", "three axes");
+  expect("kernel_size: 2 stride_3d: 2", "pooling_param.stride_3d", "three axes");
+  expect("kernel_size: 2 pad_3d: 1", "pooling_param.pad_3d", "three axes");
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}},
                      "top[1]", "only MAX");
 }

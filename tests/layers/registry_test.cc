@@ -1,4 +1,5 @@
 #include "layers/registry.h"
+#include "layers/unavailable_types.h"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,12 @@ TEST(Registry, HasOneTypeForEachLayerFile) {
     if (!type->name.starts_with(kTestPrefix)) types.insert(squeezed(type->name));
   EXPECT_EQ(types, registering_files());
   EXPECT_GE(types.size(), 20u);
+}
+
+TEST(Registry, WhatIsNotHereIsNotHere) {
+  for (const LayerType* type : all_layer_types()) EXPECT_EQ(find_unavailable_type(type->name), nullptr) << type->name;
+  ASSERT_NE(find_unavailable_type("Python"), nullptr);
+  EXPECT_EQ(find_unavailable_type("Pithon"), nullptr);
 }
 
 TEST(Registry, FindsTypesByTheirExactName) {

@@ -16,6 +16,7 @@ struct Rule {
   double ignored = -1e9;
   int axis = 1;
   double smoothing = 0;
+  std::vector<double> weights = {};  ///< of classes
 };
 
 /// The loss and the probabilities from their definitions.
@@ -31,18 +32,20 @@ Arrays loss_of(const Arrays& x, const Rule& rule) {
     for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
     for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
     if (!soft && x[1][size_t(r)] == rule.ignored) continue;
-    counted += 1;
+    counted += soft || rule.weights.empty() ? 1 : rule.weights[size_t(x[1][size_t(r)])];
     for (int64_t c = 0; c < classes; ++c) {
       const double label = soft ? x[1][at(c)] : double(x[1][size_t(r)] == double(c));
       const double t = (1 - rule.smoothing) * label + rule.smoothing / double(classes);
-      loss -= t * std::log(std::max(p[at(c)], double(FLT_MIN)));
+      const double weight = (rule.weights.empty() ? 1 : rule.weights[size_t(c)]) * (x.size() > 2 ? x[2][size_t(r)] : 1);
+      loss -= weight * t * std::log(std::max(p[at(c)], double(FLT_MIN)));
     }
   }
   const double by = rule.by == By::kAll       ? double(outer * inner)
                     : rule.by == By::kCounted ? counted
                     : rule.by == By::kOuter   ? double(outer)
                                               : 1;
-  return {Array(Shape(), loss / std::max(1.0, by)), p};
+  const bool mean = by > 0 && !rule.weights.empty() && rule.by == By::kCounted;
+  return {Array(Shape(), loss / (mean ? by : std::max(1.0, by))), p};
 }
 
 LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule,
@@ -98,6 +101,58 @@ TEST(SoftmaxWithLoss, TakesSoftLabels) {
   soft("", {6, 10}, {}, 1);
   soft("loss_param { normalization: FULL }", {2, 5, 3, 4}, {By::kAll}, 2);
   soft("loss_param { label_smoothing: 0.2 ignore_label: 0 }", {2, 5, 3, 4}, {.smoothing = 0.2}, 1);
+}
+
+TEST(SoftmaxWithLoss, WeighsClasses) {
+  const std::vector<double> weights = {0.5, 2, 0, 1.5, 0.25};
+  const std::string text = "class_weight: [0.5, 2, 0, 1.5, 0.25] ";
+  const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
+  const auto check = [&](const std::string& options, Rule rule, bool shows_p = false) {
+    rule.weights = weights;
+    check_layer(loss_case("loss_param { " + text + options + " }", x, labels, rule, shows_p));
+  };
+  check("", {});
+  check("ignore_label: 1", {.ignored = 1}, true);
+  check("normalization: FULL", {By::kAll});
+  check("normalization: BATCH_SIZE", {By::kOuter});
+  check("normalization: NONE", {By::kOne});
+  check("label_smoothing: 0.2 ignore_label: 3", {.ignored = 3, .smoothing = 0.2});
+}
+
+TEST(SoftmaxWithLoss, WeighsClassesOfSoftLabels) {
+  LayerCase layer_case =
+      loss_case("loss_param { class_weight: [0.5, 2, 0.1] }", {4, 3}, {4, 3}, {.weights = {0.5, 2, 0.1}});
+  layer_case.x[1] = random({4, 3}, 3, 0, 0.7);
+  check_layer(layer_case);
+}
+
+TEST(SoftmaxWithLoss, OfWeighedClassesIsTheWeightedMean) {
+  // Equal scores cost log 2 each, however little they weigh together.
+  const std::string layer = "type: 'SoftmaxWithLoss' loss_param { class_weight: [0.125, 0.25] }";
+  LayerRun run(layer, {Array({3, 2}), Array({3}, {0, 1, 1})});
+  run.forward();
+  EXPECT_NEAR(run.y()[0][0], std::log(2), 1e-6);
+  LayerRun none("type: 'SoftmaxWithLoss' loss_param { class_weight: [1, 0] }", {Array({1, 2}), Array({1}, {1})});
+  none.forward();
+  EXPECT_EQ(none.y()[0][0], 0);
+}
+
+TEST(SoftmaxWithLoss, WeighsSamples) {
+  const auto check = [](const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule) {
+    LayerCase layer_case = loss_case(options, shape, labels, rule);
+    layer_case.x.push_back(random(labels, 4, 0, 2));
+    check_layer(layer_case);
+  };
+  check("", {6, 10}, {6}, {});
+  check("loss_param { ignore_label: 2 normalization: BATCH_SIZE }", {2, 5, 3, 4}, {2, 3, 4}, {By::kOuter, 2});
+  check("loss_param { label_smoothing: 0.1 class_weight: [1, 2, 3] }", {7, 3}, {7},
+        {.smoothing = 0.1, .weights = {1, 2, 3}});
+}
+
+TEST(SoftmaxWithLoss, WeightsOfSamplesLeaveTheNormalizerAlone) {
+  LayerRun run("type: 'SoftmaxWithLoss'", {Array({2, 2}), Array({2}, {0, 1}), Array({2}, {3, 0})});
+  run.forward();
+  EXPECT_NEAR(run.y()[0][0], 3 * std::log(2) / 2, 1e-6);
 }
 
 TEST(SoftmaxWithLoss, SoftLabelsThatAreHardGiveTheSame) {
@@ -172,6 +227,15 @@ TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
                      "does not exist");
   expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }", {{4, 10}, {4}},
                      "loss_param.label_smoothing", "must lie in [0, 1)");
+  expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4}, {5}}, "bottom[2]", "5 weights (5) for 4 predictions");
+  const auto expect_weights = [](const std::string& weights, const std::string& entry, const std::string& words) {
+    expect_field_error("type: 'SoftmaxWithLoss' loss_param { class_weight: [" + weights + "] }", {{4, 2}, {4}},
+                       "loss_param.class_weight[" + entry + "]", words);
+  };
+  expect_weights("1, 2, 3", "2", "3 weights for 2 classes");
+  expect_weights("1", "0", "1 weight for 2 classes");
+  expect_weights("1, -1", "1", "-1");
+  expect_weights("nan, 1", "0", "nan");
 }
 
 }  // namespace
