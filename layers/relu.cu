@@ -1,5 +1,5 @@
-// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches it,
-// y is the ceiling and dx is 0.
+// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches
+// it, y is the ceiling and dx is 0.
 //
 // With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
 // write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net

@@ -13,8 +13,9 @@ class ReluLayer : public Layer {
  public:
   explicit ReluLayer(const LayerOptions& options, float ceiling = INFINITY);
 
-  float ceiling() const { return ceiling_; }  ///< y is at most this
-  bool is_plain() const { return negative_slope_ == 0 && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
+  bool leaks() const { return negative_slope_ != 0; }
+  float ceiling() const { return ceiling_; }                          ///< y is at most this
+  bool is_plain() const { return !leaks() && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return LayoutRule::kFollow; }

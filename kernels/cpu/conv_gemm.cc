@@ -60,6 +60,7 @@ class Gemm final : public ConvKernel {
       : s_(request.shape),
         direction_(direction),
         relu_(request.relu),
+        ceiling_(request.ceiling),
         sum_(request.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
         places_(s_.h.out() * s_.w.out()),
@@ -194,7 +195,7 @@ class Gemm final : public ConvKernel {
         const float add = bias ? bias[k] : 0;
         for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) {
           const float value = *p + add;
-          *p = relu_ && value < 0 ? 0 : value;
+          *p = !relu_ ? value : value < 0 ? 0 : value > ceiling_ ? ceiling_ : value;
         }
       }
     });
@@ -213,7 +214,9 @@ class Gemm final : public ConvKernel {
 
   ConvShape s_;
   ConvDirection direction_;
-  bool relu_, sum_;
+  bool relu_;
+  float ceiling_;
+  bool sum_;
   WeightFormat format_;
   int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group
   PlainCopy x_, y_;

@@ -88,7 +88,9 @@ TEST(DepthwiseConvolution, NamesWhatIsWrong) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {2, 6, 5, 5}) {
     expect_field_error("type: 'DepthwiseConvolution' convolution_param { " + options + " }", {x},
-                       field.empty() ? "convolution_param" : field[0] == 'b' ? field : "convolution_param." + field,
+                       field.empty()     ? "convolution_param"
+                       : field[0] == 'b' ? field
+                                         : "convolution_param." + field,
                        words);
   };
   refuses("kernel_size: 3 group: 3", "group", "group is 3, but bottom[0] has 6 channels");
