@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -45,6 +46,24 @@ TEST(Registry, HasOneTypeForEachLayerFile) {
     if (!type->name.starts_with(kTestPrefix)) types.insert(squeezed(type->name));
   EXPECT_EQ(types, registering_files());
   EXPECT_GE(types.size(), 20u);
+}
+
+/// Where gradients may flow through a layer, its test must measure them; check_layer() does.
+TEST(Registry, HasTheGradientOfEachTypeMeasured) {
+  std::map<std::string, std::string> sources, tests;
+  for (const auto& [folder, contents] : {std::pair("layers", &sources), std::pair("tests/layers", &tests)})
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(CORTADO_SOURCE_DIR "/") + folder))
+      (*contents)[squeezed(entry.path().stem())] += file_content(entry.path());
+  std::string missing;
+  for (const LayerType* type : all_layer_types()) {
+    if (type->name.starts_with(kTestPrefix) || type->most_x == 0 || type->most_y == 0) continue;
+    const std::string &source = sources[squeezed(type->name)], &test = tests[squeezed(type->name) + "test"];
+    if (source.find("differentiable(int) const override { return false; }") != std::string::npos) continue;
+    const bool measured =
+        test.find("check_layer(") != std::string::npos && test.find("'" + type->name + "'") != std::string::npos;
+    if (!measured) missing += " " + type->name;
+  }
+  EXPECT_EQ(missing, "") << "a type's test is tests/layers/<its name>_test.cc and calls check_layer()";
 }
 
 TEST(Registry, FindsTypesByTheirExactName) {
