@@ -1,9 +1,10 @@
 #pragma once
 
 // Batch normalisation over the channel axis, with a scale, a shift and a ReLU behind it in the same pass where wanted:
-//   y = max(0, gamma * (x - mean) / sqrt(variance + eps) + beta)
+//   y = max(0, gamma * (x - mean) / sqrt(variance + eps) + beta), perhaps with a ceiling, too
 // mean and the biased variance are the batch's own, or given (inference, frozen statistics).
 
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@ struct BatchNormRequest {
   bool given_statistics = false;  ///< mean and variance are inputs, not results
   bool affine = false;            ///< there are gamma and beta
   bool relu = false;
+  float ceiling = INFINITY;  ///< with relu: y is no more than this
   bool backward = false;  ///< backward() will be called
 
   int64_t channels() const { return x.shape[1]; }

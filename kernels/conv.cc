@@ -64,6 +64,7 @@ std::string describe(const ConvRequest& request, ConvDirection direction) {
   if (s.dtype != DType::kF32) out << " " << name_of(s.dtype);
   if (request.bias) out << " bias";
   if (request.relu) out << " relu";
+  if (request.ceiling < INFINITY) out << request.ceiling;
   if (request.sum) out << " sum";
   if (request.frozen) out << " frozen";
   if (request.w_format) out << " weights " << request.w_format->name();

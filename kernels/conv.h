@@ -4,6 +4,7 @@
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
 // A ReLU may follow within forward. Each direction is run by the candidate that suits it best (kernels/conv_choice.cc).
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ struct ConvRequest {
   bool frozen = false;                                   ///< w is set once and never read back: any storage will do
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
   bool sum = false;                                      ///< forward adds to what y holds, before the ReLU
+  float ceiling = INFINITY;                              ///< with relu: forward writes no more than this
 };
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -26,42 +26,21 @@ struct Backward {
   }
 };
 
-class AbsValLayer : public Layer {
+class AbsValLayer : public ElementwiseLayer {
  public:
   explicit AbsValLayer(const LayerOptions&) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return true; }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
-
-  void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0]);
-  }
+  void forward(Context& context, const Operands& io) override { for_each_typed<Forward>(context, io.x[0], io.y[0]); }
 
   void backward(Context& context, const Operands& io) override {
     for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0]);
   }
 };
 
-const RegisterLayer registered({
-    .name = "AbsVal",
-    .help = "the absolute value",
-    .options = "",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<AbsValLayer>,
-});
+const RegisterLayer registered(elementwise_type<AbsValLayer>("AbsVal", "the absolute value"));
 
 }  // namespace
 

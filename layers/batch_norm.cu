@@ -4,7 +4,7 @@
 // Caffe does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by,
 // each becoming moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with
 // use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
-// variance 0. It takes over a Scale and a ReLU behind it: one pass over memory forward, two backward. NVIDIA's
+// variance 0. It takes over a Scale and a ReLU or ReLU6 behind it: one pass over memory forward, two backward. NVIDIA's
 // scale_bias gives it factors and biases of its own, as if a Scale followed.
 
 #include "core/error.h"
@@ -96,7 +96,9 @@ class BatchNormLayer : public Layer {
       return true;
     }
     const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    return relu_ = relu && relu->is_plain();
+    if (!relu || relu->leaks()) return false;
+    ceiling_ = relu->ceiling();
+    return relu_ = true;
   }
 
   /// By running averages, without a ReLU, it is a factor and a term for each channel.
@@ -113,7 +115,7 @@ class BatchNormLayer : public Layer {
     if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
     norm.eps = options_.eps();
     norm.given_statistics = given_statistics_;
-    norm.affine = affine_, norm.relu = relu_, norm.backward = request.backward;
+    norm.affine = affine_, norm.relu = relu_, norm.ceiling = ceiling_, norm.backward = request.backward;
     norm_ = kernels::plan_batch_norm(norm, context);
     const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
     LayerNeeds needs;
@@ -199,6 +201,7 @@ class BatchNormLayer : public Layer {
   const caffe::BatchNormParameter& options_;
   bool given_statistics_;  ///< the running average; else the batch's own
   bool affine_ = false, bias_ = false, relu_;
+  float ceiling_ = INFINITY;  ///< of the ReLU
   std::unique_ptr<kernels::BatchNorm> norm_;
   std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for rebuild()
 };

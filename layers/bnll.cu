@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -29,46 +28,21 @@ struct Backward {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * -expm1f(-y[i]); }
 };
 
-class BnllLayer : public Layer {
+class BnllLayer : public ElementwiseLayer {
  public:
   explicit BnllLayer(const LayerOptions&) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_y = {true};
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kY; }
+  bool keeps_zero() const override { return false; }
 
   void forward(Context& context, const Operands& io) override { for_each_typed<Forward>(context, io.x[0], io.y[0]); }
 
   void backward(Context& context, const Operands& io) override {
     for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0]);
   }
-
- private:
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "BNLL",
-    .help = "ln(1 + e^x)",
-    .options = "",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<BnllLayer>,
-});
+const RegisterLayer registered(elementwise_type<BnllLayer>("BNLL", "ln(1 + e^x)"));
 
 }  // namespace
 

@@ -2,8 +2,7 @@
 // which y cannot tell: backward reads x. It runs in padded blocks where 0 stays 0: min <= 0 <= max.
 
 #include "core/error.h"
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 #include "layers/words.h"
 
@@ -34,7 +33,7 @@ struct Backward {
   }
 };
 
-class ClipLayer : public Layer {
+class ClipLayer : public ElementwiseLayer {
  public:
   explicit ClipLayer(const LayerOptions& options)
       : min_(options.config.clip_param().min()), max_(options.config.clip_param().max()) {
@@ -46,24 +45,8 @@ class ClipLayer : public Layer {
       throw FieldError("clip_param.min", "min is " + text_of(min_) + ", not below max, " + text_of(max_));
   }
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  LayoutRule layouts() const override {
-    const bool keeps_zero = min_ <= 0 && max_ >= 0;
-    return keeps_zero || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
-  }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return min_ <= 0 && max_ >= 0; }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], min_, max_);
@@ -75,19 +58,9 @@ class ClipLayer : public Layer {
 
  private:
   float min_, max_;
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "Clip",
-    .help = "x within two bounds",
-    .options = "clip_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<ClipLayer>,
-});
+const RegisterLayer registered(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param"));
 
 }  // namespace
 

@@ -1,14 +1,16 @@
 // Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
 // with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
-// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory, unless the layer
-// that reads y has done it. In a frozen net it takes over what multiplies and shifts its channels, by folding it into w, and
-// a sum: then the last x is the other operand, and where y lies in that one's memory nothing is moved for it.
+// It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in dy's
+// own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts its
+// channels, by folding it into w, and a sum: then the last x is the other operand, and where y lies in that one's memory
+// nothing is moved for it.
 // Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
 // whose rounding differs. A depthwise convolution is one with a group for each channel; its options may leave that out.
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "kernels/conv.h"
@@ -67,12 +69,13 @@ class ConvolutionLayer : public Layer {
 
   bool absorb(const Layer& next) override {
     const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || !relu->is_plain() || relu_ || tops_ != 1) return false;
+    if (!relu || relu->leaks() || relu_ || tops_ != 1) return false;
+    ceiling_ = relu->ceiling();
     return relu_ = true;
   }
 
   bool hand_relu_mask(Layer& reader) override {
-    if (!relu_ || tops_ != 1 || !reader.take_relu_mask()) return false;
+    if (!relu_ || ceiling_ < INFINITY || tops_ != 1 || !reader.take_relu_mask()) return false;
     masks_dy_ = false;
     return true;
   }
@@ -105,6 +108,7 @@ class ConvolutionLayer : public Layer {
                               .relu = relu_,
                               .backward_data = false,
                               .backward_weights = wants_dw};
+    conv.ceiling = ceiling_;
     conv.sum = sum_;
     conv.frozen = request.frozen;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
@@ -150,7 +154,7 @@ class ConvolutionLayer : public Layer {
         if (io.dx[i]) clear_values(context, io.dx[i]);
         continue;
       }
-      if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i]);
+      if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i], ceiling_);
       if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].data, io.dy[i].data, d, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].data, io.w[0].f32(), io.dx[i].data, io.scratch);
@@ -176,6 +180,7 @@ class ConvolutionLayer : public Layer {
   ConvWindow window_;
   LinearWeights weights_;
   bool relu_, sum_ = false;
+  float ceiling_ = INFINITY;  ///< of the ReLU
   bool of_images_ = true;  ///< N x C x H x W: other operands are plain
   bool masks_dy_ = true;  ///< false: dy comes masked
   size_t tops_;

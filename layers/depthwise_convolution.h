@@ -1,8 +1,8 @@
 #pragma once
 
-// Depthwise convolution is Convolution with one group for each channel of x, and all that Convolution has: its kernels, its
-// weights (K x 1 x H x W, to be exchanged with a Convolution's), its fusions. convolution_param may leave out `group`, and
-// `num_output`, which then is the number of channels.
+// Depthwise convolution is Convolution with one group for each channel of x, and all that Convolution has: its kernels,
+// its weights (K x 1 x H x W, to be exchanged with a Convolution's), its fusions. convolution_param may leave out
+// `group`, and `num_output`, which then is the number of channels.
 
 #include <memory>
 

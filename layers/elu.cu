@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -47,52 +47,32 @@ struct BackwardFromX {
   }
 };
 
-class EluLayer : public Layer {
+class EluLayer : public ElementwiseLayer {
  public:
   explicit EluLayer(const LayerOptions& options)
       : alpha_(options.config.elu_param().alpha()), lambda_(options.config.elu_param().lambda()) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
-
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {!backward_from_y()};
-    needs.backward_reads_y = {backward_from_y()};
-    needs.y_may_overwrite_x = backward_from_y() || !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
+  BackwardReads backward_reads() const override {
+    return alpha_ >= 0 && lambda_ > 0 ? BackwardReads::kY : BackwardReads::kX;
   }
+  bool keeps_zero() const override { return true; }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], alpha_, lambda_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (backward_from_y())
+    if (backward_reads() == BackwardReads::kY)
       for_each_typed<BackwardFromY>(context, io.y[0], io.dy[0], io.dx[0], alpha_, lambda_);
     else
       for_each_typed<BackwardFromX>(context, io.x[0], io.dy[0], io.dx[0], alpha_, lambda_);
   }
 
  private:
-  bool backward_from_y() const { return alpha_ >= 0 && lambda_ > 0; }
-
   float alpha_, lambda_;
 };
 
-const RegisterLayer registered({
-    .name = "ELU",
-    .help = "x above 0, alpha (e^x - 1) below",
-    .options = "elu_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<EluLayer>,
-});
+const RegisterLayer registered(elementwise_type<EluLayer>("ELU", "x above 0, alpha (e^x - 1) below", "elu_param"));
 
 }  // namespace
 

@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 #include "layers/words.h"
 
@@ -40,7 +39,7 @@ float log_of_base(float base) {
   return std::log(base);
 }
 
-class ExpLayer : public Layer {
+class ExpLayer : public ElementwiseLayer {
  public:
   explicit ExpLayer(const LayerOptions& options) {
     const caffe::ExpParameter& param = options.config.exp_param();
@@ -49,21 +48,8 @@ class ExpLayer : public Layer {
     term_ = param.shift() * log_base;
   }
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_y = {true};
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kY; }
+  bool keeps_zero() const override { return false; }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], factor_, term_);
@@ -75,19 +61,10 @@ class ExpLayer : public Layer {
 
  private:
   float factor_, term_;
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "Exp",
-    .help = "a base to the power of shift + scale x",
-    .options = "exp_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<ExpLayer>,
-});
+const RegisterLayer registered(elementwise_type<ExpLayer>("Exp", "a base to the power of shift + scale x",
+                                                          "exp_param"));
 
 }  // namespace
 

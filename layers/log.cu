@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 #include "layers/words.h"
 
@@ -39,30 +38,15 @@ float factor_of_base(float base) {
   return 1 / std::log(base);
 }
 
-class LogLayer : public Layer {
+class LogLayer : public ElementwiseLayer {
  public:
   explicit LogLayer(const LayerOptions& options)
       : factor_(factor_of_base(options.config.log_param().base())),
         scale_(options.config.log_param().scale()),
         shift_(options.config.log_param().shift()) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  LayoutRule layouts() const override {
-    return shift_ == 1 || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
-  }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return shift_ == 1; }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], factor_, scale_, shift_);
@@ -74,19 +58,10 @@ class LogLayer : public Layer {
 
  private:
   float factor_, scale_, shift_;
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "Log",
-    .help = "the logarithm of shift + scale x to a base",
-    .options = "log_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<LogLayer>,
-});
+const RegisterLayer registered(elementwise_type<LogLayer>("Log", "the logarithm of shift + scale x to a base",
+                                                          "log_param"));
 
 }  // namespace
 

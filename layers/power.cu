@@ -6,8 +6,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -56,31 +55,17 @@ struct BackwardLinear {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * scale; }
 };
 
-class PowerLayer : public Layer {
+class PowerLayer : public ElementwiseLayer {
  public:
   explicit PowerLayer(const LayerOptions& options)
       : power_(options.config.power_param().power()),
         scale_(options.config.power_param().scale()),
         shift_(options.config.power_param().shift()) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
+  BackwardReads backward_reads() const override {
+    return constant() || linear() ? BackwardReads::kNeither : BackwardReads::kX;
   }
-
-  LayoutRule layouts() const override {
-    const bool keeps_zero = shift_ == 0 && power_ >= 1;
-    return keeps_zero || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
-  }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {!constant() && !linear()};
-    needs.y_may_overwrite_x = constant() || linear() || !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  bool keeps_zero() const override { return shift_ == 0 && power_ >= 1; }
 
   void forward(Context& context, const Operands& io) override {
     if (constant()) return for_each_typed<Constant>(context, io.y[0], raise(shift_, power_));
@@ -98,19 +83,9 @@ class PowerLayer : public Layer {
   bool linear() const { return power_ == 1; }
 
   float power_, scale_, shift_;
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "Power",
-    .help = "(shift + scale x) to a power",
-    .options = "power_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<PowerLayer>,
-});
+const RegisterLayer registered(elementwise_type<PowerLayer>("Power", "(shift + scale x) to a power", "power_param"));
 
 }  // namespace
 

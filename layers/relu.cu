@@ -1,11 +1,10 @@
-// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches it,
-// y is the ceiling and dx is 0.
+// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches
+// it, y is the ceiling and dx is 0.
 //
 // With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
 // write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
 // which diverges says so. Negative inputs give +0, never -0.
 
-#include "layers/registry.h"
 #include "layers/relu.h"
 #include "layers/typed.h"
 
@@ -36,39 +35,20 @@ struct Backward {
   }
 };
 
-const RegisterLayer registered({
-    .name = "ReLU",
-    .help = "max(x, 0), or a small slope below 0",
-    .options = "relu_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<ReluLayer>,
-});
+const RegisterLayer registered(elementwise_type<ReluLayer>("ReLU", "max(x, 0), or a small slope below 0",
+                                                           "relu_param"));
 
 }  // namespace
 
 ReluLayer::ReluLayer(const LayerOptions& options, float ceiling)
     : negative_slope_(options.config.relu_param().negative_slope()), ceiling_(ceiling) {}
 
-LayerShapes ReluLayer::infer(const std::vector<Shape>& x) { return {.y = {x[0]}, .w = {}}; }
-
-LayerNeeds ReluLayer::prepare(const PrepareRequest& request, Context&) {
-  LayerNeeds needs;
-  needs.backward_reads_x = {!backward_from_y()};
-  needs.backward_reads_y = {backward_from_y()};
-  needs.y_may_overwrite_x = backward_from_y() || !request.backward;
-  needs.dx_may_overwrite_dy = true;
-  return needs;
-}
-
 void ReluLayer::forward(Context& context, const Operands& io) {
   for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
 }
 
 void ReluLayer::backward(Context& context, const Operands& io) {
-  const Tensor& side = backward_from_y() ? io.y[0] : io.x[0];
+  const Tensor& side = backward_reads() == BackwardReads::kY ? io.y[0] : io.x[0];
   for_each_typed<Backward>(context, side, io.dy[0], io.dx[0], negative_slope_, ceiling_);
 }
 

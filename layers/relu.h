@@ -5,27 +5,26 @@
 
 #include <cmath>
 
-#include "layers/layer.h"
+#include "layers/elementwise.h"
 
 namespace cortado {
 
-class ReluLayer : public Layer {
+class ReluLayer : public ElementwiseLayer {
  public:
   explicit ReluLayer(const LayerOptions& options, float ceiling = INFINITY);
 
-  float ceiling() const { return ceiling_; }  ///< y is at most this
-  bool is_plain() const { return negative_slope_ == 0 && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
+  bool leaks() const { return negative_slope_ != 0; }
+  float ceiling() const { return ceiling_; }                          ///< y is at most this
+  bool is_plain() const { return !leaks() && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
 
-  LayerShapes infer(const std::vector<Shape>& x) override;
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  /// With a slope >= 0, y has the sign of x.
+  BackwardReads backward_reads() const override { return negative_slope_ >= 0 ? BackwardReads::kY : BackwardReads::kX; }
+  bool keeps_zero() const override { return true; }
+
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
 
  private:
-  bool backward_from_y() const { return negative_slope_ >= 0; }
-
   float negative_slope_, ceiling_;
 };
 

@@ -2,6 +2,8 @@
 
 // What a layer that has taken over a ReLU begins backward with. For .cu files, as core/for_each.h is.
 
+#include <cmath>
+
 #include "layers/typed.h"
 
 namespace cortado {
@@ -12,14 +14,15 @@ template <typename T>
 struct ReluMask {
   const T* y;
   T* dy;
-  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 ? float(dy[i]) : 0; }
+  float ceiling;
+  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 && y[i] < ceiling ? float(dy[i]) : 0; }
 };
 
 }  // namespace
 
-/// dy becomes 0 wherever the ReLU's y is 0.
-inline void mask_by_relu(Context& context, const Tensor& y, const Tensor& dy) {
-  for_each_typed<ReluMask>(context, y, dy);
+/// dy becomes 0 wherever the ReLU's y is 0, or at its ceiling.
+inline void mask_by_relu(Context& context, const Tensor& y, const Tensor& dy, float ceiling = INFINITY) {
+  for_each_typed<ReluMask>(context, y, dy, ceiling);
 }
 
 }  // namespace cortado

@@ -1,8 +1,8 @@
-// ShuffleChannel: the channels, seen as `group` rows of m, are read column by column: y[j group + i] = x[i m + j]. So the
-// results of grouped convolutions meet in the next one. Backward is the same with group and m exchanged.
+// ShuffleChannel: the channels, seen as `group` rows of m, are read column by column: y[j group + i] = x[i m + j]. So
+// the results of grouped convolutions meet in the next one. Backward is the same with group and m exchanged.
 //
-// Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a small
-// table tells. Padding lanes are found in place, where x has them zero.
+// Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
+// small table tells. Padding lanes are found in place, where x has them zero.
 
 #include "core/device_memory.h"
 #include "core/error.h"
@@ -47,9 +47,9 @@ class ShuffleChannelLayer : public Layer {
     require_axes(x[0], 2);
     channels_ = x[0][1];
     if (channels_ % group_ != 0)
-      throw FieldError("shuffle_channel_param.group",
-                       "group is " + std::to_string(group_) + ", which does not divide the " +
-                           count_of(channels_, "channel", "channels") + " of bottom[0]");
+      throw FieldError("shuffle_channel_param.group", "group is " + std::to_string(group_) +
+                                                          ", which does not divide the " +
+                                                          count_of(channels_, "channel", "channels") + " of bottom[0]");
     return {.y = {x[0]}, .w = {}};
   }
 

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
-#include "layers/shape_rules.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -29,48 +28,21 @@ struct Backward {
   }
 };
 
-class SigmoidLayer : public Layer {
+class SigmoidLayer : public ElementwiseLayer {
  public:
   explicit SigmoidLayer(const LayerOptions&) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    fills_blocks_ = fills_blocks(x[0]);
-    return {.y = {x[0]}, .w = {}};
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kY; }
+  bool keeps_zero() const override { return false; }
 
-  LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_y = {true};
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
-
-  void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0]);
-  }
+  void forward(Context& context, const Operands& io) override { for_each_typed<Forward>(context, io.x[0], io.y[0]); }
 
   void backward(Context& context, const Operands& io) override {
     for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0]);
   }
-
- private:
-  bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
-    .name = "Sigmoid",
-    .help = "1 / (1 + e^-x)",
-    .options = "sigmoid_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<SigmoidLayer>,
-});
+const RegisterLayer registered(elementwise_type<SigmoidLayer>("Sigmoid", "1 / (1 + e^-x)", "sigmoid_param"));
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/registry.h"
+#include "layers/elementwise.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -31,22 +31,12 @@ struct Backward {
   }
 };
 
-class SwishLayer : public Layer {
+class SwishLayer : public ElementwiseLayer {
  public:
   explicit SwishLayer(const LayerOptions& options) : beta_(options.config.swish_param().beta()) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
-
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
-    return needs;
-  }
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return true; }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], beta_);
@@ -60,16 +50,7 @@ class SwishLayer : public Layer {
   float beta_;
 };
 
-const RegisterLayer registered({
-    .name = "Swish",
-    .help = "x times the sigmoid of beta x",
-    .options = "swish_param",
-    .least_x = 1,
-    .most_x = 1,
-    .least_y = 1,
-    .most_y = 1,
-    .make = make_layer<SwishLayer>,
-});
+const RegisterLayer registered(elementwise_type<SwishLayer>("Swish", "x times the sigmoid of beta x", "swish_param"));
 
 }  // namespace
 

@@ -250,10 +250,11 @@ class Own final : public BatchNorm {
     };
     const auto map = [&](int64_t g, int64_t n) {
       const Lanes mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
+      const Lanes ceiling = spread(request_.ceiling);
       const float* x = floats(io.x) + runs_.offset(n, g);
       map_run<streaming>(runs_.run(g), floats(io.y) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
         const Lanes v = (load(x + i) - mean) * a + beta;
-        return relu ? (v < 0 ? Lanes{} : v) : v;
+        return relu ? smaller(v < 0 ? Lanes{} : v, ceiling) : v;
       });
     };
     passes_.run(context, io.scratch, sum, finish, map);
@@ -261,8 +262,10 @@ class Own final : public BatchNorm {
 
   /// dy, or 0 where the ReLU stopped x.
   template <bool relu>
-  static Lanes passed(const Lanes& dy, const Lanes& centred, const Lanes& a, const Lanes& beta) {
-    return relu ? (centred * a + beta > 0 ? dy : Lanes{}) : dy;
+  static Lanes passed(const Lanes& dy, const Lanes& centred, const Lanes& a, const Lanes& beta, const Lanes& ceiling) {
+    if (!relu) return dy;
+    const Lanes v = centred * a + beta;
+    return (v > 0) & (v < ceiling) ? dy : Lanes{};
   }
 
   void add_to(float* result, bool add, int64_t g, Lanes value) const {
@@ -281,11 +284,12 @@ class Own final : public BatchNorm {
       const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
       alignas(64) float mean[kLanes];
       store(mean, runs_.of_group(io.mean, g));
-      const Lanes a = slope(io, g), beta = runs_.of_group(io.beta, g);
+      const Lanes a = slope(io, g), beta = runs_.of_group(io.beta, g), ceiling = spread(request_.ceiling);
       sum_run(
           runs_.run(g),
           [&](int64_t i, const auto& load, Lanes& sum_g, Lanes& sum_gx) {
-            const Lanes centred = load(x + i) - load(mean), passing = passed<relu>(load(dy + i), centred, a, beta);
+            const Lanes centred = load(x + i) - load(mean);
+            const Lanes passing = passed<relu>(load(dy + i), centred, a, beta, ceiling);
             sum_g += passing;
             sum_gx += passing * centred;
           },
@@ -309,10 +313,10 @@ class Own final : public BatchNorm {
       if (!io.dx) return;
       const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
       const Lanes a = slope(io, g), mean = runs_.of_group(io.mean, g), beta = runs_.of_group(io.beta, g);
-      const Lanes slope_x = by_x[g], constant = rest[g];
+      const Lanes slope_x = by_x[g], constant = rest[g], ceiling = spread(request_.ceiling);
       map_run<streaming>(runs_.run(g), floats(io.dx) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
         const Lanes centred = load(x + i) - mean;
-        return a * passed<relu>(load(dy + i), centred, a, beta) + slope_x * centred + constant;
+        return a * passed<relu>(load(dy + i), centred, a, beta, ceiling) + slope_x * centred + constant;
       });
     };
     passes_.run(context, io.scratch, sum, finish, map);

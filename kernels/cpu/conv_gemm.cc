@@ -60,6 +60,7 @@ class Gemm final : public ConvKernel {
       : s_(request.shape),
         direction_(direction),
         relu_(request.relu),
+        ceiling_(request.ceiling),
         sum_(request.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
         lines_(s_),
@@ -199,7 +200,7 @@ class Gemm final : public ConvKernel {
         const float add = bias ? bias[k] : 0;
         for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) {
           const float value = *p + add;
-          *p = relu_ && value < 0 ? 0 : value;
+          *p = !relu_ ? value : value < 0 ? 0 : value > ceiling_ ? ceiling_ : value;
         }
       }
     });
@@ -218,7 +219,9 @@ class Gemm final : public ConvKernel {
 
   ConvShape s_;
   ConvDirection direction_;
-  bool relu_, sum_;
+  bool relu_;
+  float ceiling_;
+  bool sum_;
   WeightFormat format_;
   ConvLines lines_;
   int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group

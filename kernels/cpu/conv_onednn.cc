@@ -62,7 +62,10 @@ dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
   dnnl::primitive_attr attributes = user_scratchpad();
   dnnl::post_ops after;
   if (request.sum) after.append_sum(1.0f);
-  if (request.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  if (request.relu && request.ceiling < INFINITY)
+    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, request.ceiling);
+  else if (request.relu)
+    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
   attributes.set_post_ops(after);
   return attributes;
 }

@@ -129,6 +129,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
         to_x_(to_x),
         relu_(request.relu && !to_x),
         sum_(request.sum && !to_x),
+        ceiling_(request.ceiling),
         from_(to_x ? y_ : x_),
         to_(to_x ? x_ : y_),
         pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
@@ -196,6 +197,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
     const Lanes bias = io.bias && !to_x_ ? load_some(io.bias + channel, left) : Lanes{};
+    const Lanes ceiling = spread(ceiling_);
     for (int64_t row = from; row < to; ++row) {
       const int64_t tile = begin + row;
       Lanes frequencies[kSize][kSize], y[kOutputs][kOutputs];
@@ -208,13 +210,14 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 #pragma GCC unroll 8
         for (Lanes& value : line) {
           value += bias;
-          if (relu_) value = larger(value, Lanes{});
+          if (relu_) value = smaller(larger(value, Lanes{}), ceiling);
         }
       store_tile(plane, grid_.h(tile), grid_.w(tile), y);
     }
   }
 
   bool stored_, to_x_, relu_, sum_;
+  float ceiling_;
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;

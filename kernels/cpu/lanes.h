@@ -60,6 +60,8 @@ inline void stream(float* p, const Lanes& v) {
 
 /// The larger of each pair; b where they do not compare.
 inline Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+/// The smaller of each pair; a where they do not compare.
+inline Lanes smaller(const Lanes& a, const Lanes& b) { return a > b ? b : a; }
 
 inline Lanes square_root(const Lanes& v) {
 #ifdef __AVX512F__

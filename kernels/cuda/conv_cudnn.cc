@@ -101,7 +101,8 @@ class Forward final : public Cudnn {
   using Cudnn::Cudnn;
 
   bool prepare(Context& context, int rank, std::string& why) override {
-    if (request_.bias && !request_.sum && prepare_fused(context, rank)) return true;
+    const bool fuses = request_.bias && !request_.sum && request_.ceiling == INFINITY;
+    if (fuses && prepare_fused(context, rank)) return true;
     Graph graph;
     graph.convolve(Graph::Conv::kForward, window_, x_, w_, y_);
     if (!adopt(context, graph, rank, filters_.differs(), why)) return false;
@@ -117,7 +118,8 @@ class Forward final : public Cudnn {
                       scratch);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, product}, scratch);
     if (request_.bias || request_.relu || request_.sum)
-      finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y);
+      finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y,
+                         request_.ceiling);
   }
 
  private:

@@ -36,8 +36,11 @@ struct Passed {
   Normal<T> normal;
   const T* dy;
   bool relu;
+  float ceiling;
   CORTADO_HD float operator()(int64_t i, int64_t c) const {
-    return relu && !(normal.value(i, c) > 0) ? 0.0f : float(dy[i]);
+    if (!relu) return float(dy[i]);
+    const float value = normal.value(i, c);
+    return value > 0 && value < ceiling ? float(dy[i]) : 0.0f;
   }
 };
 
@@ -82,9 +85,10 @@ struct Forward {
   Normal<T> normal;
   T* y;
   bool relu;
+  float ceiling;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
     const float value = normal.value(i, c);
-    y[i] = T(relu && value < 0 ? 0.0f : value);
+    y[i] = T(!relu ? value : value < 0 ? 0.0f : value > ceiling ? ceiling : value);
   }
 };
 
@@ -177,13 +181,13 @@ class Plain final : public BatchNorm {
     const Coefficients k = coefficients(io.scratch);
     if (!r_.given_statistics) set_statistics<T>(context, io, k);
     const Normal<T> n = normal<T>(context, io, k);
-    for_each_channel(context, view_, Forward<T>{n, static_cast<T*>(io.y), r_.relu});
+    for_each_channel(context, view_, Forward<T>{n, static_cast<T*>(io.y), r_.relu, r_.ceiling});
   }
 
   template <typename T>
   void backward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
-    const Passed<T> passed{normal<T>(context, io, k), static_cast<const T*>(io.dy), r_.relu};
+    const Passed<T> passed{normal<T>(context, io, k), static_cast<const T*>(io.dy), r_.relu, r_.ceiling};
     if (io.dgamma || io.dbeta || !r_.given_statistics)
       sum_channels(context, parts_, GradientTerm<T>{passed}, k.a, k.b, scratch_part(io.scratch, sums_));
     for_each(

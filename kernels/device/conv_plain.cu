@@ -49,6 +49,7 @@ struct Forward {
   const float *w, *bias;
   T* y;
   bool relu, sum;
+  float ceiling;
 
   CORTADO_HD void operator()(int64_t at) const {
     const PlaneIndex o = g.y.stored(at);
@@ -63,7 +64,7 @@ struct Forward {
         total += sum_of(g.c, term);
       }
     }
-    y[at] = T(finished(total, bias, o.c, relu));
+    y[at] = T(finished(total, bias, o.c, relu, ceiling));
   }
 };
 
@@ -146,8 +147,9 @@ class Plain final : public ConvKernel {
       using T = decltype(type);
       const T *x = static_cast<const T*>(io.x), *dy = static_cast<const T*>(io.dy);
       if (direction_ == ConvDirection::kForward)
-        for_each(context, g_.y.count(),
-                 Forward<T>{g_, x, io.w, io.bias, static_cast<T*>(io.y), request_.relu, request_.sum});
+        for_each(
+            context, g_.y.count(),
+            Forward<T>{g_, x, io.w, io.bias, static_cast<T*>(io.y), request_.relu, request_.sum, request_.ceiling});
       else if (direction_ == ConvDirection::kBackwardData)
         for_each(context, g_.x.count(), BackwardData<T>{g_, dy, io.w, static_cast<T*>(io.dx)});
       else

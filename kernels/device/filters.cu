@@ -39,8 +39,9 @@ struct FinishConvolution {
   const float* bias;
   bool relu, sum;
   T* y;
+  float ceiling;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
-    y[i] = T(finished(float(from[i]) + (sum ? float(y[i]) : 0.0f), bias, c, relu));
+    y[i] = T(finished(float(from[i]) + (sum ? float(y[i]) : 0.0f), bias, c, relu, ceiling));
   }
 };
 
@@ -68,11 +69,11 @@ void read_filters(Context& context, const FilterCopy& spec, const void* copy, fl
 }
 
 void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const float* bias, bool relu,
-                        bool sum, void* y) {
+                        bool sum, void* y, float ceiling) {
   with_float_type(y_spec.dtype, [&](auto type) {
     using T = decltype(type);
     for_each_channel(context, channel_view(y_spec),
-                     FinishConvolution<T>{static_cast<const T*>(from), bias, relu, sum, static_cast<T*>(y)});
+                     FinishConvolution<T>{static_cast<const T*>(from), bias, relu, sum, static_cast<T*>(y), ceiling});
   });
 }
 

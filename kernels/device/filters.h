@@ -3,6 +3,8 @@
 // What libraries' convolutions need around them on a device: filters in the type and order that they want, and back;
 // and what follows a convolution that could not do it itself.
 
+#include <cmath>
+
 #include "core/context.h"
 #include "core/tensor.h"
 
@@ -25,9 +27,10 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 /// dw = copy, or dw += copy
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add);
 
-/// y = from + bias, then the ReLU; with `sum`, y's own values are added before it. `bias` may be null. `from` may be y.
+/// y = from + bias, then the ReLU and its ceiling; with `sum`, y's own values are added before it. `bias` may be null.
+/// `from` may be y.
 void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const float* bias, bool relu,
-                        bool sum, void* y);
+                        bool sum, void* y, float ceiling = INFINITY);
 
 /// dbias[c] = the sum of dy over channel c, or added to it. `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch);

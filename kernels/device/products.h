@@ -2,6 +2,7 @@
 
 // What the plain candidates of matrix products and convolutions share.
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/host_device.h"
@@ -19,10 +20,11 @@ CORTADO_HD float sum_of(int64_t n, const Term& term) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-/// What follows a product: a bias and a ReLU.
-CORTADO_HD inline float finished(float value, const float* bias, int64_t i, bool relu) {
+/// What follows a product: a bias and a ReLU, which may have a ceiling.
+CORTADO_HD inline float finished(float value, const float* bias, int64_t i, bool relu, float ceiling = INFINITY) {
   const float sum = bias ? value + bias[i] : value;
-  return relu && sum < 0 ? 0.0f : sum;
+  if (!relu) return sum;
+  return sum < 0 ? 0.0f : sum > ceiling ? ceiling : sum;
 }
 
 }  // namespace cortado::kernels

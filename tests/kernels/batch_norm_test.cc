@@ -2,6 +2,8 @@
 
 #include "kernels/batch_norm.h"
 
+#include <algorithm>
+
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -31,8 +33,8 @@ Reference reference(const BatchNormRequest& r, const Values& x, const Values& ga
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = channel(i);
     const double v = hat(i) * factor(c) + (r.affine ? beta[c] : 0);
-    e.y[i] = r.relu ? std::max(0.0, v) : v;
-    if (r.relu && v <= 0) g[i] = 0;
+    e.y[i] = r.relu ? std::clamp(v, 0.0, double(r.ceiling)) : v;
+    if (r.relu && (v <= 0 || v >= r.ceiling)) g[i] = 0;
     e.dbeta[c] += g[i];
     e.dgamma[c] += g[i] * hat(i);
   }
@@ -78,7 +80,7 @@ Result run(const BatchNormRequest& r, int threads, const Values& x, const Values
 void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
   r.backward = true;
   SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") +
-               (r.relu ? " relu" : "") + (r.given_statistics ? " given" : ""));
+               (r.relu ? " relu" + std::to_string(r.ceiling) : "") + (r.given_statistics ? " given" : ""));
   const int64_t channels = r.channels();
   Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.x.shape.count(), 2);
   for (float& v : x) v = v * 3 + 1;
@@ -108,6 +110,7 @@ void check_extras(const TensorSpec& x, DeviceKind kind = DeviceKind::kCpu) {
       for (const bool relu : {false, true}) {
         BatchNormRequest r;
         r.x = x, r.given_statistics = given, r.affine = affine, r.relu = relu;
+        if (affine) r.ceiling = 0.75f;
         check(r, kind);
       }
 }

@@ -2,6 +2,8 @@
 
 #include "kernels/conv.h"
 
+#include <algorithm>
+
 #include "tests/harness/windows.h"
 #include "tests/kernels/operand.h"
 
@@ -37,8 +39,9 @@ struct Reference {
   std::vector<double> y, dx, dw, dbias;
 };
 
-Reference reference(const ConvShape& s, bool relu, const Values& x, const Values& w, const Values& bias,
+Reference reference(const ConvRequest& request, const Values& x, const Values& w, const Values& bias,
                     const Values& dy) {
+  const ConvShape& s = request.shape;
   const int64_t places = s.y().shape.count(2);
   Reference r{std::vector<double>(dy.size()), std::vector<double>(x.size()), std::vector<double>(w.size()),
               std::vector<double>(bias.size())};
@@ -51,7 +54,7 @@ Reference reference(const ConvShape& s, bool relu, const Values& x, const Values
     const size_t k = o / size_t(places) % size_t(s.k);
     if (!bias.empty()) r.dbias[k] += dy[o];
     if (!bias.empty()) r.y[o] += bias[k];
-    if (relu) r.y[o] = std::max(r.y[o], 0.0);
+    if (request.relu) r.y[o] = std::clamp(r.y[o], 0.0, double(request.ceiling));
   }
   return r;
 }
@@ -84,7 +87,7 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
   const bool plain = candidate.name == "plain";  // others may sum in 16 bits what they write in them, and transform
   const double sums = (plain ? 1e-5 : 1e-4) + (plain ? 0 : rounding(s.dtype)),
                values = (plain ? 1e-5 : 1e-4) + rounding(s.dtype);
-  const Reference expected = reference(s, request.relu, x, w, bias, dy);
+  const Reference expected = reference(request, x, w, bias, dy);
   const Operand x_in(context, s.x(), x), dy_in(context, s.y(), dy), y(context, s.y()), dx(context, s.x()),
       bias_memory = floats_of(context, bias);
   const StoredWeight w_in(context, conv->weight_format(), w);
@@ -294,6 +297,20 @@ TEST(Conv, ReluAndNoBias) {
           s.x_layout = s.y_layout = layout;
           EXPECT_TRUE(check(named(name)[0], {s, bias, relu, true, true}) || layout == Layout::kPlain);
         }
+}
+
+TEST(Conv, ReluWithACeiling) {
+  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
+    ConvRequest request{.shape = square(2, 20, 6, 20, 3, 1, 1), .bias = true, .relu = true};
+    request.shape.x_layout = request.shape.y_layout = layout;
+    request.ceiling = 0.25f;
+    int accepted = 0;
+    for (const ConvCandidate& candidate : conv_candidates()) accepted += check(candidate, request);
+    EXPECT_GE(accepted, layout == Layout::kBlocked16 ? 4 : 1);
+    if (layout == Layout::kBlocked16) continue;
+    for (const DeviceKind kind : devices())
+      for (const ConvCandidate& candidate : device_conv_candidates()) check(candidate, request, kind);
+  }
 }
 
 TEST(Conv, WorksInGivenWeightFormats) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/harness/layer_harness.h"
@@ -11,6 +12,7 @@ struct Norm {
   double eps = 1e-5;
   bool average = false;  ///< use the stored statistics
   bool scale = false, bias = false, relu = false;
+  double ceiling = INFINITY;  ///< of the ReLU
 };
 
 int64_t channel_of(const Shape& shape, size_t i) {
@@ -42,7 +44,7 @@ Array normalise(const Array& x, const Arrays& w, const Norm& o) {
     const size_t c = size_t(channel_of(x.shape, i));
     y[i] = (x[i] - mean[c]) / std::sqrt(variance[c] + o.eps);
     if (o.scale) y[i] = y[i] * w[3][c] + (o.bias ? w[4][c] : 0);
-    if (o.relu) y[i] = std::max(y[i], 0.0);
+    if (o.relu) y[i] = std::clamp(y[i], 0.0, o.ceiling);
   }
   return y;
 }
@@ -111,6 +113,17 @@ TEST(BatchNorm, TakesOverARelu) {
     }
 }
 
+TEST(BatchNorm, TakesOverARelu6) {
+  for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}})
+    for (const bool average : {false, true}) {
+      const Norm o{.average = average, .scale = true, .bias = true, .relu = true, .ceiling = 6};
+      LayerCase layer_case = norm(shape, o, "scale_bias: true", "type: 'ReLU6'");
+      layer_case.w.push_back(random({shape[1]}, 4, 3, 6));  // so that some values get above 6
+      layer_case.w.push_back(random({shape[1]}, 5, 0, 2));
+      check_layer(layer_case);
+    }
+}
+
 TEST(BatchNorm, LeavesOtherFollowersAlone) {
   const auto absorbs = [](const std::string& follower) {
     return MadeLayer("type: 'BatchNorm'", follower, {{2, 3, 4, 5}}).absorbed;
@@ -119,6 +132,7 @@ TEST(BatchNorm, LeavesOtherFollowersAlone) {
   EXPECT_FALSE(absorbs("type: 'Scale' scale_param { axis: 2 }"));
   EXPECT_FALSE(absorbs("type: 'Scale' scale_param { num_axes: 2 }"));
   EXPECT_FALSE(absorbs("type: 'ReLU' relu_param { negative_slope: 0.1 }"));
+  EXPECT_FALSE(absorbs("type: 'ReLU6' relu_param { negative_slope: 0.1 }"));
   EXPECT_FALSE(absorbs("type: 'Sigmoid'"));
 }
 

@@ -137,6 +137,27 @@ TEST(Convolution, TakesOverARelu) {
                .same_bits_for_any_threads = false});
 }
 
+TEST(Convolution, TakesOverARelu6) {
+  const auto reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+    return {map(convolve(x[0], w[0], &w[1], {3, 3}, true), [](double v) { return std::min(v, 6.0); })};
+  };
+  Array bias({20}, 4);  // far from the kinks: off, on and at the ceiling in turns
+  for (size_t k = 1; k < 20; ++k) bias[k] = k % 3 == 0 ? -4 : k % 3 == 1 ? 3 : 10;
+  check_layer({.layer = layer("num_output: 20 kernel_size: 3"),
+               .x = {random({2, 2, 5, 5}, 1)},
+               .reference = reference,
+               .w = {random({20, 2, 3, 3}, 3, -0.2, 0.2), bias},
+               .follower = "type: 'ReLU6'",
+               .same_bits_for_any_threads = false});
+}
+
+TEST(Convolution, KeepsTheMaskOfARelu6) {
+  const MadeLayer convolution(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU6'", {{1, 2, 5, 5}});
+  const MadeLayer pooling("type: 'Pooling' pooling_param { kernel_size: 2 }", "", {{1, 4, 3, 3}});
+  EXPECT_TRUE(convolution.absorbed);
+  EXPECT_FALSE(convolution.layer->hand_relu_mask(*pooling.layer));
+}
+
 TEST(Convolution, LeavesALeakyReluAlone) {
   const MadeLayer made(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU' relu_param { negative_slope: 0.1 }",
                        {{1, 2, 5, 5}});

@@ -26,8 +26,8 @@ Array filtered(const Array& x, const Array& w, const Array& bias, int64_t stride
   return y;
 }
 
-LayerCase depthwise(const std::string& type, const std::string& options, const Shape& x, int64_t stride = 1) {
-  return {.layer = "type: '" + type + "' convolution_param { kernel_size: 3 pad: 1 " + options + " }",
+LayerCase depthwise(const std::string& options, const Shape& x, int64_t stride = 1) {
+  return {.layer = "type: 'DepthwiseConvolution' convolution_param { kernel_size: 3 pad: 1 " + options + " }",
           .x = {random(x, 1)},
           .reference = [stride](const Arrays& x, const Arrays& w) -> Arrays {
             return {filtered(x[0], w[0], w[1], stride, false)};
@@ -36,28 +36,24 @@ LayerCase depthwise(const std::string& type, const std::string& options, const S
 }
 
 TEST(DepthwiseConvolution, HasAGroupForEachChannel) {
-  check_layer(depthwise("DepthwiseConvolution", "num_output: 20 group: 20", {2, 20, 5, 4}));
-  check_layer(depthwise("DepthwiseConvolution", "num_output: 32 stride: 2", {1, 32, 5, 6}, 2));
+  check_layer(depthwise("num_output: 20 group: 20", {2, 20, 5, 4}));
+  check_layer(depthwise("num_output: 32 stride: 2", {1, 32, 5, 6}, 2));
 }
 
-TEST(DepthwiseConvolution, MayHaveSeveralFiltersForAChannel) {
-  check_layer(depthwise("DepthwiseConvolution", "num_output: 12", {2, 4, 5, 5}));
-}
+TEST(DepthwiseConvolution, MayHaveSeveralFiltersForAChannel) { check_layer(depthwise("num_output: 12", {2, 4, 5, 5})); }
 
 TEST(DepthwiseConvolution, FindsOutWhatIsLeftOut) {
-  check_layer(depthwise("DepthwiseConvolution", "", {2, 5, 4, 4}));
+  check_layer(depthwise("", {2, 5, 4, 4}));
   const MadeLayer made("type: 'DepthwiseConvolution' convolution_param { kernel_size: 3 bias_term: false }", "",
                        {{2, 16, 5, 5}});
   ASSERT_EQ(made.shapes.w.size(), 1u);
   EXPECT_EQ(made.shapes.w[0].shape, (Shape{16, 1, 3, 3}));
 }
 
-TEST(ConvolutionDepthwise, IsTheSame) { check_layer(depthwise("ConvolutionDepthwise", "", {2, 20, 5, 4})); }
-
 TEST(DepthwiseConvolution, TakesOverARelu) {
   Array bias({20}, 4);  // far from the kink: every other channel is on, the others off
   for (size_t k = 1; k < 20; k += 2) bias[k] = -4;
-  LayerCase layer_case = depthwise("DepthwiseConvolution", "", {2, 20, 5, 5});
+  LayerCase layer_case = depthwise("", {2, 20, 5, 5});
   layer_case.reference = [](const Arrays& x, const Arrays& w) -> Arrays {
     return {filtered(x[0], w[0], w[1], 1, true)};
   };
@@ -88,7 +84,9 @@ TEST(DepthwiseConvolution, NamesWhatIsWrong) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {2, 6, 5, 5}) {
     expect_field_error("type: 'DepthwiseConvolution' convolution_param { " + options + " }", {x},
-                       field.empty() ? "convolution_param" : field[0] == 'b' ? field : "convolution_param." + field,
+                       field.empty()     ? "convolution_param"
+                       : field[0] == 'b' ? field
+                                         : "convolution_param." + field,
                        words);
   };
   refuses("kernel_size: 3 group: 3", "group", "group is 3, but bottom[0] has 6 channels");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -52,6 +53,24 @@ TEST(Registry, WhatIsNotHereIsNotHere) {
   for (const LayerType* type : all_layer_types()) EXPECT_EQ(find_unavailable_type(type->name), nullptr) << type->name;
   ASSERT_NE(find_unavailable_type("Python"), nullptr);
   EXPECT_EQ(find_unavailable_type("Pithon"), nullptr);
+}
+
+/// Where gradients may flow through a layer, its test must measure them; check_layer() does.
+TEST(Registry, HasTheGradientOfEachTypeMeasured) {
+  std::map<std::string, std::string> sources, tests;
+  for (const auto& [folder, contents] : {std::pair("layers", &sources), std::pair("tests/layers", &tests)})
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(CORTADO_SOURCE_DIR "/") + folder))
+      (*contents)[squeezed(entry.path().stem())] += file_content(entry.path());
+  std::string missing;
+  for (const LayerType* type : all_layer_types()) {
+    if (type->name.starts_with(kTestPrefix) || type->most_x == 0 || type->most_y == 0) continue;
+    const std::string &source = sources[squeezed(type->name)], &test = tests[squeezed(type->name) + "test"];
+    if (source.find("differentiable(int) const override { return false; }") != std::string::npos) continue;
+    const bool measured =
+        test.find("check_layer(") != std::string::npos && test.find("'" + type->name + "'") != std::string::npos;
+    if (!measured) missing += " " + type->name;
+  }
+  EXPECT_EQ(missing, "") << "a type's test is tests/layers/<its name>_test.cc and calls check_layer()";
 }
 
 TEST(Registry, FindsTypesByTheirExactName) {

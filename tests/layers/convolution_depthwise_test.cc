@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+/// Windows of 1 x 1: each channel times a factor of its own.
+TEST(ConvolutionDepthwise, IsAnotherNameForDepthwiseConvolution) {
+  check_layer({
+      .layer = "type: 'ConvolutionDepthwise' convolution_param { kernel_size: 1 }",
+      .x = {random({2, 20, 3, 2}, 1)},
+      .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+        Array y = x[0];
+        for (size_t i = 0; i < y.size(); ++i) y[i] = y[i] * w[0][i / 6 % 20] + w[1][i / 6 % 20];
+        return {y};
+      },
+      .same_bits_for_any_threads = false,
+  });
+}
+
+}  // namespace
+}  // namespace cortado::harness
