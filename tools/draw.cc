@@ -1,5 +1,5 @@
-// `cortado draw`: a net as a picture. Shapes are those of `summary`; where a dataset is not at hand or the net has layers that
-// this program does not know, the picture has none and a line on stderr says why.
+// `cortado draw`: a net as a picture. Shapes are those of `summary`; where a dataset is not at hand or the net has
+// layers that this program does not know, the picture has none and a line on stderr says why.
 #include <iostream>
 #include <optional>
 
@@ -31,8 +31,9 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
     try {
       return graph_with_shapes(file, options);
     } catch (const Error& error) {
-      if (why.empty()) why = error.mistakes()[0].place.str() + (error.mistakes()[0].place.known() ? ": " : "") +
-                             error.mistakes()[0].message;
+      if (why.empty())
+        why = error.mistakes()[0].place.str() + (error.mistakes()[0].place.known() ? ": " : "") +
+              error.mistakes()[0].message;
     }
     if (open_data) continue;
   }
@@ -49,7 +50,8 @@ int run_draw(const Arguments& arguments) {
   options.backward = false;
   const std::optional<graph::Graph> shapes = shapes_of(file, options);
   const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
-  if (picture.blocks.empty()) throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
+  if (picture.blocks.empty())
+    throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
   const bool across = arguments.text("rankdir") == "LR";
   const std::string text = arguments.on("json")     ? to_json(picture)
                            : format == Format::kDot ? to_dot(picture, across)
@@ -66,39 +68,41 @@ int run_draw(const Arguments& arguments) {
 }  // namespace
 
 Command draw_command() {
-  return {.name = "draw",
-          .summary = "draws a net as SVG or for Graphviz",
-          .flags = joined({{model_flag(),
-                            phase_flag("TRAIN"),
-                            {.name = "rankdir",
-                             .kind = FlagKind::kText,
-                             .value = "DIR",
-                             .help = "TB: from top to bottom, LR: from left to right",
-                             .fallback = "TB",
-                             .choices = {"TB", "LR"}},
-                            {.name = "full", .help = "a block for each layer, none stacked onto another"},
-                            {.name = "format",
-                             .kind = FlagKind::kText,
-                             .value = "FORMAT",
-                             .help = "svg or dot, whatever the file is called",
-                             .choices = {"svg", "dot"}},
-                            {.name = "batch",
-                             .kind = FlagKind::kInteger,
-                             .value = "N",
-                             .help = "as if the net's data came in batches of N; 0 leaves them",
-                             .fallback = "0",
-                             .least = 0,
-                             .most = 1 << 24},
-                            json_flag()},
-                           state_flags()}),
-          .operands = {"FILE", "OUT.svg or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
-          .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
-                       {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
-                       {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpng net.dot -o net.png"}},
-          .run = run_draw,
-          .about = "A block is a layer with those stacked on it: layers that compute in place or element by element on what "
-                   "nobody else reads. It shows name, type, shapes and parameters; hold the pointer over it for all "
-                   "options. Colours follow the page, light or dark."};
+  return {
+      .name = "draw",
+      .summary = "draws a net as SVG or for Graphviz",
+      .flags = joined({{model_flag(),
+                        phase_flag("TRAIN"),
+                        {.name = "rankdir",
+                         .kind = FlagKind::kText,
+                         .value = "DIR",
+                         .help = "TB: from top to bottom, LR: from left to right",
+                         .fallback = "TB",
+                         .choices = {"TB", "LR"}},
+                        {.name = "full", .help = "a block for each layer, none stacked onto another"},
+                        {.name = "format",
+                         .kind = FlagKind::kText,
+                         .value = "FORMAT",
+                         .help = "svg or dot, whatever the file is called",
+                         .choices = {"svg", "dot"}},
+                        {.name = "batch",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "as if the net's data came in batches of N; 0 leaves them",
+                         .fallback = "0",
+                         .least = 0,
+                         .most = 1 << 24},
+                        json_flag()},
+                       state_flags()}),
+      .operands = {"FILE", "OUT.svg or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
+      .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
+                   {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
+                   {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpng net.dot -o net.png"}},
+      .run = run_draw,
+      .about =
+          "A block is a layer with those stacked on it: layers that compute in place or element by element on what "
+          "nobody else reads. It shows name, type, shapes and parameters; hold the pointer over it for all "
+          "options. Colours follow the page, light or dark."};
 }
 
 }  // namespace cortado::tools

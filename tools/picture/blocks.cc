@@ -1,5 +1,5 @@
-// From a net's layers to blocks. Names are connected here rather than taken from the graph, so that a net with layer types that
-// this program does not have can be looked at too; the graph adds what it knows where there is one.
+// From a net's layers to blocks. Names are connected here rather than taken from the graph, so that a net with layer
+// types that this program does not have can be looked at too; the graph adds what it knows where there is one.
 #include "tools/picture/blocks.h"
 
 #include <array>
@@ -106,18 +106,24 @@ LayerKind kind_of(const std::string& type) {
   };
   // The first part that occurs in the type's name decides.
   static constexpr std::array kRules = {
-      Rule{"Loss", LayerKind::kLoss},           Rule{"Data", LayerKind::kData},         Rule{"Input", LayerKind::kData},
-      Rule{"Conv", LayerKind::kConvolution},    Rule{"Deconv", LayerKind::kConvolution}, Rule{"Im2col", LayerKind::kConvolution},
-      Rule{"InnerProduct", LayerKind::kDense},  Rule{"Embed", LayerKind::kDense},       Rule{"MatMul", LayerKind::kDense},
-      Rule{"LSTM", LayerKind::kRecurrent},      Rule{"RNN", LayerKind::kRecurrent},     Rule{"Recurrent", LayerKind::kRecurrent},
-      Rule{"Pooling", LayerKind::kPooling},     Rule{"SPP", LayerKind::kPooling},       Rule{"Interp", LayerKind::kPooling},
-      Rule{"Upsample", LayerKind::kPooling},    Rule{"Norm", LayerKind::kNorm},         Rule{"LRN", LayerKind::kNorm},
-      Rule{"MVN", LayerKind::kNorm},            Rule{"Scale", LayerKind::kNorm},        Rule{"Bias", LayerKind::kNorm},
-      Rule{"LU", LayerKind::kActivation},       Rule{"Sigmoid", LayerKind::kActivation}, Rule{"TanH", LayerKind::kActivation},
-      Rule{"BNLL", LayerKind::kActivation},     Rule{"wish", LayerKind::kActivation},   Rule{"Mish", LayerKind::kActivation},
-      Rule{"Dropout", LayerKind::kActivation},  Rule{"Eltwise", LayerKind::kCombine},   Rule{"Concat", LayerKind::kCombine},
-      Rule{"Axpy", LayerKind::kCombine},        Rule{"Slice", LayerKind::kCombine},     Rule{"Split", LayerKind::kCombine},
-      Rule{"Accuracy", LayerKind::kScore},      Rule{"Softmax", LayerKind::kScore},     Rule{"ArgMax", LayerKind::kScore},
+      Rule{"Loss", LayerKind::kLoss},          Rule{"Data", LayerKind::kData},
+      Rule{"Input", LayerKind::kData},         Rule{"Conv", LayerKind::kConvolution},
+      Rule{"Deconv", LayerKind::kConvolution}, Rule{"Im2col", LayerKind::kConvolution},
+      Rule{"InnerProduct", LayerKind::kDense}, Rule{"Embed", LayerKind::kDense},
+      Rule{"MatMul", LayerKind::kDense},       Rule{"LSTM", LayerKind::kRecurrent},
+      Rule{"RNN", LayerKind::kRecurrent},      Rule{"Recurrent", LayerKind::kRecurrent},
+      Rule{"Pooling", LayerKind::kPooling},    Rule{"SPP", LayerKind::kPooling},
+      Rule{"Interp", LayerKind::kPooling},     Rule{"Upsample", LayerKind::kPooling},
+      Rule{"Norm", LayerKind::kNorm},          Rule{"LRN", LayerKind::kNorm},
+      Rule{"MVN", LayerKind::kNorm},           Rule{"Scale", LayerKind::kNorm},
+      Rule{"Bias", LayerKind::kNorm},          Rule{"LU", LayerKind::kActivation},
+      Rule{"Sigmoid", LayerKind::kActivation}, Rule{"TanH", LayerKind::kActivation},
+      Rule{"BNLL", LayerKind::kActivation},    Rule{"wish", LayerKind::kActivation},
+      Rule{"Mish", LayerKind::kActivation},    Rule{"Dropout", LayerKind::kActivation},
+      Rule{"Eltwise", LayerKind::kCombine},    Rule{"Concat", LayerKind::kCombine},
+      Rule{"Axpy", LayerKind::kCombine},       Rule{"Slice", LayerKind::kCombine},
+      Rule{"Split", LayerKind::kCombine},      Rule{"Accuracy", LayerKind::kScore},
+      Rule{"Softmax", LayerKind::kScore},      Rule{"ArgMax", LayerKind::kScore},
       Rule{"Detection", LayerKind::kScore}};
   for (const Rule& rule : kRules)
     if (type.find(rule.part) != std::string::npos) return rule.kind;
@@ -132,7 +138,8 @@ NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetSta
   std::vector<int> block_of(layers.config.size());
   for (size_t i = 0; i < layers.config.size(); ++i) {
     const bool stacked = !full && stacks(layers, i);
-    block_of[i] = stacked ? block_of[size_t(layers.flows[size_t(layers.x[i][0])].producer)] : int(picture.blocks.size());
+    block_of[i] =
+        stacked ? block_of[size_t(layers.flows[size_t(layers.x[i][0])].producer)] : int(picture.blocks.size());
     if (!stacked) picture.blocks.emplace_back();
     picture.blocks[size_t(block_of[i])].layers.push_back(layers.config[i]);
   }
@@ -141,7 +148,8 @@ NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetSta
   for (size_t i = 0; i < layers.config.size(); ++i) {
     std::vector<PictureBlob>& tops = picture.blocks[size_t(block_of[i])].tops;
     tops.clear();  // those of the block's last layer stay
-    for (const int flow : layers.y[i]) tops.push_back({layers.flows[size_t(flow)].name, layers.flows[size_t(flow)].shape});
+    for (const int flow : layers.y[i])
+      tops.push_back({layers.flows[size_t(flow)].name, layers.flows[size_t(flow)].shape});
   }
   picture.name = file->net.name();
   picture.phase = merged.phase();

@@ -11,7 +11,19 @@
 namespace cortado::tools {
 
 /// What a layer is for; decides its colour.
-enum class LayerKind { kData, kConvolution, kDense, kRecurrent, kPooling, kNorm, kActivation, kCombine, kLoss, kScore, kOther };
+enum class LayerKind {
+  kData,
+  kConvolution,
+  kDense,
+  kRecurrent,
+  kPooling,
+  kNorm,
+  kActivation,
+  kCombine,
+  kLoss,
+  kScore,
+  kOther
+};
 
 struct PictureBlob {
   std::string name;
@@ -44,9 +56,9 @@ struct NetPicture {
 
 LayerKind kind_of(const std::string& type);
 
-/// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which nobody else reads, and computes in
-/// place or element by element, is stacked onto the layer that makes it. `shapes` is the same net's graph after
-/// infer_shapes; null: nothing is known of shapes, and types and names need not be right.
+/// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which nobody else reads, and
+/// computes in place or element by element, is stacked onto the layer that makes it. `shapes` is the same net's graph
+/// after infer_shapes; null: nothing is known of shapes, and types and names need not be right.
 NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool full,
                         const graph::Graph* shapes);
 

@@ -60,7 +60,8 @@ std::string pooling(const caffe::PoolingParameter& o) {
   std::string kind = (o.global_pooling() ? "global " : "") + kinds[o.pool()];
   const uint32_t h = o.has_kernel_size() ? o.kernel_size() : o.kernel_h();
   const uint32_t w = o.has_kernel_size() ? o.kernel_size() : o.kernel_w();
-  const uint32_t down = o.has_stride_h() ? o.stride_h() : o.stride(), right = o.has_stride_w() ? o.stride_w() : o.stride();
+  const uint32_t down = o.has_stride_h() ? o.stride_h() : o.stride(),
+                 right = o.has_stride_w() ? o.stride_w() : o.stride();
   if (h > 0) kind += " " + times(h, w);
   return Parts().add(kind).add(down > 1 || right > 1 ? step(times(down, right)) : "").text();
 }
@@ -79,7 +80,8 @@ std::string caption_of(const caffe::LayerParameter& layer) {
   if (layer.has_inner_product_param()) options = std::to_string(layer.inner_product_param().num_output());
   if (layer.has_recurrent_param()) options = std::to_string(layer.recurrent_param().num_output());
   if (layer.has_embed_param())
-    options = std::to_string(layer.embed_param().input_dim()) + " to " + std::to_string(layer.embed_param().num_output());
+    options =
+        std::to_string(layer.embed_param().input_dim()) + " to " + std::to_string(layer.embed_param().num_output());
   if (layer.type() == "Eltwise") options = eltwise(layer.eltwise_param());
   if (layer.type() == "LRN") options = "over " + std::to_string(layer.lrn_param().local_size());
   if (layer.type() == "Dropout") options = number_text("%g", double(layer.dropout_param().dropout_ratio()));

@@ -1,6 +1,6 @@
-// Four alignments, each to one corner: a point takes the place of the middle one of its neighbours in the rank before it where
-// that crosses no alignment made already; chains of aligned points become one column, and columns are pushed together. Each
-// point's place is the mean of the middle two of its four.
+// Four alignments, each to one corner: a point takes the place of the middle one of its neighbours in the rank before
+// it where that crosses no alignment made already; chains of aligned points become one column, and columns are pushed
+// together. Each point's place is the mean of the middle two of its four.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -13,7 +13,8 @@ namespace {
 
 using Order = std::vector<std::vector<int>>;
 
-/// Pairs of joined points whose link would cross one between two link points: those are kept straight before all others.
+/// Pairs of joined points whose link would cross one between two link points: those are kept straight before all
+/// others.
 std::set<std::pair<int, int>> marked_links(const Ranks& ranks) {
   std::set<std::pair<int, int>> marked;
   std::vector<int> position(ranks.points.size());
@@ -71,8 +72,10 @@ class Alignment {
       int last = -1;
       for (const int id : rank) {
         std::vector<int> joined = before(id);
-        std::sort(joined.begin(), joined.end(), [this](int a, int b) { return position_[size_t(a)] < position_[size_t(b)]; });
-        for (size_t k = joined.empty() ? 0 : (joined.size() - 1) / 2; k < joined.size() && k <= joined.size() / 2; ++k) {
+        std::sort(joined.begin(), joined.end(),
+                  [this](int a, int b) { return position_[size_t(a)] < position_[size_t(b)]; });
+        for (size_t k = joined.empty() ? 0 : (joined.size() - 1) / 2; k < joined.size() && k <= joined.size() / 2;
+             ++k) {
           const int other = joined[k];
           const auto link = upward_ ? std::pair(id, other) : std::pair(other, id);
           if (next_[size_t(id)] != id || position_[size_t(other)] <= last || marked.contains(link)) continue;

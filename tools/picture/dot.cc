@@ -42,8 +42,8 @@ std::string to_dot(const NetPicture& picture, bool across) {
     const KindStyle& style = style_of(kind_of(block.layers[0]->type()));
     out += "  n" + std::to_string(i) + " [label=" +
            label({block.layers[0]->name(), caption_of(*block.layers[0]), stacked_text(block), facts_of(block)}) +
-           ", fillcolor=\"" + style.fill + "\", color=\"" + style.line + "\", tooltip=" +
-           quoted(options_text(*block.layers[0])) + "];\n";
+           ", fillcolor=\"" + style.fill + "\", color=\"" + style.line +
+           "\", tooltip=" + quoted(options_text(*block.layers[0])) + "];\n";
   }
   for (const BlockEdge& edge : picture.edges)
     out += "  n" + std::to_string(edge.from) + " -> n" + std::to_string(edge.to) +

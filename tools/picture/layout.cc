@@ -10,7 +10,8 @@ namespace cortado::tools {
 
 namespace {
 
-/// Where the links that leave (or enter) each node do so: side by side around its middle, in the order of their other ends.
+/// Where the links that leave (or enter) each node do so: side by side around its middle, in the order of their other
+/// ends.
 class Ports {
  public:
   Ports(const std::vector<Extent>& nodes, const std::vector<Link>& links, const Ranks& ranks,
@@ -78,14 +79,16 @@ Drawing lay_out(const std::vector<Extent>& nodes, const std::vector<Link>& links
   const Ports ports(nodes, links, ranks, places);
   for (size_t i = 0; i < links.size(); ++i) {
     const size_t from = size_t(links[i].from), to = size_t(links[i].to);
-    std::vector<Extent> route = {
-        {places[from] + ports.offset(links[i]), drawing.centres[from].along + nodes[from].along / 2}};
+    const double leaves = places[from] + ports.offset(links[i]);
+    std::vector<Extent> route = {{leaves, drawing.centres[from].along + nodes[from].along / 2},
+                                 {leaves, bands[size_t(ranks.points[from].rank)].end}};
     for (size_t k = 1; k + 1 < ranks.chains[i].size(); ++k) {
       const int id = ranks.chains[i][k];
       const Band& band = bands[size_t(ranks.points[size_t(id)].rank)];
       route.push_back({places[size_t(id)], band.begin});
       route.push_back({places[size_t(id)], band.end});
     }
+    route.push_back({places[to], bands[size_t(ranks.points[to].rank)].begin});
     route.push_back({places[to], drawing.centres[to].along - nodes[to].along / 2});
     drawing.routes.push_back(std::move(route));
   }

@@ -23,9 +23,10 @@ struct Spacing {
 };
 
 struct Drawing {
-  std::vector<Extent> centres;              ///< of the nodes
-  std::vector<std::vector<Extent>> routes;  ///< of each link: points to go through; between the 1st and 2nd, 3rd and 4th, ... of them
-                                            ///< the way may bend, between the 2nd and 3rd, ... it is straight past a rank
+  std::vector<Extent> centres;  ///< of the nodes
+  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank, and in any
+  /// bend to the next pair.
+  std::vector<std::vector<Extent>> routes;
   Extent size;
 };
 

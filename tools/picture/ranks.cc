@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMostPoints = 200'000;
 
-/// Number of pairs of links between two ranks that cross, `upper` being the positions of the upper ends in the order of the
-/// lower ones. Counts inversions by merging.
+/// Number of pairs of links between two ranks that cross, `upper` being the positions of the upper ends in the order of
+/// the lower ones. Counts inversions by merging.
 int64_t inversions(std::vector<int>& upper, std::vector<int>& scratch, size_t begin, size_t end) {
   if (end - begin < 2) return 0;
   const size_t middle = (begin + end) / 2;

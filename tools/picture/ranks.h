@@ -23,7 +23,8 @@ struct Ranks {
   std::vector<std::vector<int>> chains;  ///< of each link: its points, both ends included
 };
 
-/// The rank of each node: as far down as the longest way to it; where nothing leads to it, as low as what it leads to lets it be.
+/// The rank of each node: as far down as the longest way to it; where nothing leads to it, as low as what it leads to
+/// lets it be.
 std::vector<int> ranks_of(size_t nodes, const std::vector<Link>& links);
 
 /// Gives nodes their ranks and cuts links into pieces of one rank.
@@ -32,8 +33,8 @@ Ranks make_ranks(const std::vector<Extent>& nodes, const std::vector<Link>& link
 /// Orders each rank so that few links cross.
 void order_ranks(Ranks& ranks);
 
-/// Where the points' centres lie across, by Brandes and Köpf's method: links straight where they can be, and every point in the
-/// middle of those it is joined to as far as neighbours let it.
+/// Where the points' centres lie across, by Brandes and Köpf's method: links straight where they can be, and every
+/// point in the middle of those it is joined to as far as neighbours let it.
 std::vector<double> place_points(const Ranks& ranks, const Spacing& spacing);
 
 }  // namespace cortado::tools

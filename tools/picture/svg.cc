@@ -1,6 +1,7 @@
-// The picture as SVG. Widths of text are computed, and every text is told its width (textLength), so that no viewer's face
-// makes it run over an edge. Colours are classes; a dark page exchanges them. What data layers hand to blocks far below, labels
-// as a rule, is a small mark beside those blocks: as lines past the whole net they would only push it apart.
+// The picture as SVG. Widths of text are computed, and every text is told its width (textLength), so that no viewer's
+// face makes it run over an edge. Colours are classes; a dark page exchanges them. What data layers hand to blocks far
+// below, labels as a rule, is a small mark beside those blocks: as lines past the whole net they would only push it
+// apart.
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -70,8 +71,8 @@ Box make_box(const Block& block) {
   box.name = fitted(first.name(), kMostText, kName, true);
   box.caption = fitted(caption_of(first), kMostText, kBody);
   box.facts = fitted(facts_of(block), kMostText + 60, kFacts);
-  double widest = std::max({text_width(box.name, kName, true), text_width(box.caption, kBody),
-                            text_width(box.facts, kFacts), 50.0});
+  double widest = std::max(
+      {text_width(box.name, kName, true), text_width(box.caption, kBody), text_width(box.facts, kFacts), 50.0});
   double row = 0;
   for (size_t i = 1; i < block.layers.size(); ++i) {
     const std::string text = fitted(block.layers[i]->type(), kMostText - 12, kChip);
@@ -105,7 +106,7 @@ std::string tooltip(const std::vector<std::string>& lines) {
   return out + "</title>";
 }
 
-std::string number(double value) { return number_text("%.5g", value); }
+std::string number(double value) { return number_text("%.7g", value); }
 
 std::string about_block(const Block& block) {
   std::vector<std::string> lines;
@@ -114,7 +115,8 @@ std::string about_block(const Block& block) {
     std::istringstream options(options_text(*layer));
     for (std::string line; std::getline(options, line);) lines.push_back("  " + line);
   }
-  for (const PictureBlob& top : block.tops) lines.push_back("makes " + top.name + (top.shape.empty() ? "" : " " + top.shape));
+  for (const PictureBlob& top : block.tops)
+    lines.push_back("makes " + top.name + (top.shape.empty() ? "" : " " + top.shape));
   if (block.params > 0) lines.push_back(count_text(block.params) + " params");
   if (block.flops > 0) lines.push_back(number_text("%.4g", double(block.flops) / 1e6) + " MFLOP forward");
   return tooltip(lines);
@@ -134,8 +136,8 @@ class Svg {
   }
 
   std::string str() {
-    const double inner = std::max({across_ ? drawing_.size.along : drawing_.size.across, 430.0,
-                                   text_width(title(), 20, true)});
+    const double inner =
+        std::max({across_ ? drawing_.size.along : drawing_.size.across, 430.0, text_width(title(), 20, true)});
     write_legend(inner);
     left_ = kMargin + (inner - (across_ ? drawing_.size.along : drawing_.size.across)) / 2;
     const double width = inner + 2 * kMargin;
@@ -144,8 +146,8 @@ class Svg {
     for (size_t i = 0; i < boxes_.size(); ++i) write_block(i);
     for (size_t i = 0; i < marks_.size(); ++i) write_mark(i);
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" + number(height) +
-           "\" viewBox=\"0 0 " + number(width) + " " + number(height) + "\" role=\"img\">\n" + tooltip({title()}) + "\n" +
-           style() +
+           "\" viewBox=\"0 0 " + number(width) + " " + number(height) + "\" role=\"img\">\n" + tooltip({title()}) +
+           "\n" + style() +
            "<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7.2\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
            "orient=\"auto\"><path class=\"head\" d=\"M0,0.8L8,4L0,7.2z\"/></marker></defs>\n"
            "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" +
@@ -153,14 +155,12 @@ class Svg {
   }
 
  private:
-  Extent extent(double width, double height) const {
-    return across_ ? Extent{height, width} : Extent{width, height};
-  }
+  Extent extent(double width, double height) const { return across_ ? Extent{height, width} : Extent{width, height}; }
 
   /// Adds a node for each mark and leads the link from there.
   void replace_far_links(std::vector<Extent>& nodes) {
     const std::vector<int> ranks = ranks_of(nodes.size(), links_);
-        for (size_t i = 0; i < links_.size(); ++i) {
+    for (size_t i = 0; i < links_.size(); ++i) {
       const Link& link = links_[i];
       if (kind_of(picture_.blocks[size_t(link.from)].layers[0]->type()) != LayerKind::kData) continue;
       if (ranks[size_t(link.to)] - ranks[size_t(link.from)] < kFar) continue;
@@ -193,13 +193,16 @@ class Svg {
   static std::string style() {
     return "<style>\n"
            "text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;text-anchor:middle;fill:#1d2430}\n"
-           ".name{font-size:13px;font-weight:bold}.caption{font-size:11px}.facts{font-size:10px}.chip{font-size:9.5px}\n"
+           ".name{font-size:13px;font-weight:bold}.caption{font-size:11px}.facts{font-size:10px}.chip{font-size:9.5px}"
+           "\n"
            ".title{font-size:20px;font-weight:bold}.title,.headline,.key{text-anchor:start}\n"
            ".headline{font-size:12px}.key{font-size:11px}.facts,.headline,.key{fill:#566172}\n"
            ".page{fill:#ffffff}.box{stroke-width:1.3}.tag{stroke-width:0.8}\n"
-           ".edge{fill:none;stroke:#8b95a5;stroke-width:1.5}.edge:hover{stroke:#3f74c6;stroke-width:3}.head{fill:#8b95a5}\n" +
+           ".edge{fill:none;stroke:#8b95a5;stroke-width:1.5}.edge:hover{stroke:#3f74c6;stroke-width:3}.head{fill:#"
+           "8b95a5}\n" +
            colours(false) +
-           "@media (prefers-color-scheme:dark){\ntext{fill:#e9edf3}.facts,.headline,.key{fill:#a9b3c1}.page{fill:#14171c}\n"
+           "@media "
+           "(prefers-color-scheme:dark){\ntext{fill:#e9edf3}.facts,.headline,.key{fill:#a9b3c1}.page{fill:#14171c}\n"
            ".edge{stroke:#7d8899}.head{fill:#7d8899}\n" +
            colours(true) + "}\n</style>\n";
   }
@@ -249,11 +252,13 @@ class Svg {
     const PictureBlob& blob = picture_.blobs[size_t(edge.blob)];
     const std::vector<Extent>& route = drawing_.routes[index];
     std::string path = "M" + pair(on_page(route[0]));
-    for (size_t i = 0; i + 1 < route.size(); i += 2) {
-      const double middle = (route[i].along + route[i + 1].along) / 2;
-      path += "C" + pair(on_page({route[i].across, middle})) + " " + pair(on_page({route[i + 1].across, middle})) + " " +
-              pair(on_page(route[i + 1]));
-      if (i + 2 < route.size()) path += "L" + pair(on_page(route[i + 2]));
+    for (size_t i = 0; i < route.size(); i += 2) {
+      if (i > 0) {
+        const double middle = (route[i - 1].along + route[i].along) / 2;
+        path += "C" + pair(on_page({route[i - 1].across, middle})) + " " + pair(on_page({route[i].across, middle})) +
+                " " + pair(on_page(route[i]));
+      }
+      if (route[i + 1].along > route[i].along) path += "L" + pair(on_page(route[i + 1]));
     }
     body_ += "<path class=\"edge\" marker-end=\"url(#head)\" d=\"" + path + "\">" +
              tooltip({blob.name + (blob.shape.empty() ? "" : " " + blob.shape)}) + "</path>\n";
@@ -264,8 +269,10 @@ class Svg {
     const BlockEdge& edge = picture_.edges[size_t(mark.edge)];
     const Extent centre = on_page(drawing_.centres[index]);
     const PictureBlob& blob = picture_.blobs[size_t(edge.blob)];
-    body_ += "<g>" + tooltip({blob.name + (blob.shape.empty() ? "" : " " + blob.shape),
-                              "made by " + picture_.blocks[size_t(edge.from)].layers[0]->name()}) + "\n";
+    body_ += "<g>" +
+             tooltip({blob.name + (blob.shape.empty() ? "" : " " + blob.shape),
+                      "made by " + picture_.blocks[size_t(edge.from)].layers[0]->name()}) +
+             "\n";
     write_rect("tag data", centre.across - mark.width / 2, centre.along - kMarkHeight / 2, mark.width, kMarkHeight,
                kMarkHeight / 2);
     write_text("facts", centre.across, centre.along + 3.6, mark.text, mark.width - 18);
