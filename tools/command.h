@@ -40,6 +40,7 @@ Command time_command();
 Command check_command();
 Command summary_command();
 Command plan_command();
+Command draw_command();
 Command classify_command();
 Command infer_command();
 Command convert_command();

@@ -1,13 +1,14 @@
 // `cortado layers`: the layer types of this build, from their registrations; of one type, its options with their
-// defaults, from the schema.
-#include <google/protobuf/descriptor.h>
-
+// defaults and what they do, from the schema and its comments. As a page, docs/layers.md.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "layers/registry.h"
 #include "proto/cortado.pb.h"
+#include "proto/field_help.h"
 #include "tools/command.h"
+#include "tools/field_list.h"
+#include "tools/layers_page.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -16,62 +17,13 @@ namespace cortado::tools {
 namespace {
 
 using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
 using nlohmann::ordered_json;
 
-/// The message that holds a type's options, or null.
-const Descriptor* options_of(const LayerType& type) {
-  const FieldDescriptor* field = caffe::LayerParameter::descriptor()->FindFieldByName(type.options);
-  return field ? field->message_type() : nullptr;
-}
-
-std::string type_of(const FieldDescriptor& field) {
-  std::string name = field.type_name();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) name = field.message_type()->name();
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
-    name.clear();
-    for (int i = 0; i < field.enum_type()->value_count(); ++i)
-      name += (i ? "|" : "") + field.enum_type()->value(i)->name();
-  }
-  return field.is_repeated() ? name + "..." : name;
-}
-
-std::string number_text(double value) {
-  std::ostringstream out;
-  out << value;
-  return out.str();
-}
-
-std::string default_of(const FieldDescriptor& field) {
-  if (field.is_repeated() || !field.has_default_value()) return "";
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return std::to_string(field.default_value_int32());
-    case FieldDescriptor::CPPTYPE_INT64:
-      return std::to_string(field.default_value_int64());
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return std::to_string(field.default_value_uint32());
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return std::to_string(field.default_value_uint64());
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return number_text(field.default_value_float());
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return number_text(field.default_value_double());
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return field.default_value_bool() ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return field.default_value_enum()->name();
-    case FieldDescriptor::CPPTYPE_STRING:
-      return "\"" + field.default_value_string() + "\"";
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      break;
-  }
-  return "";
-}
-
-std::string range(int least, int most) {
-  if (most < 0) return std::to_string(least) + " or more";
-  return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+ordered_json fields_json(const Descriptor& message) {
+  ordered_json fields = ordered_json::array();
+  for (const FieldRow& row : field_rows(message))
+    fields.push_back({{"name", row.name}, {"type", row.type}, {"default", row.fallback}, {"help", row.help}});
+  return fields;
 }
 
 ordered_json to_json(const LayerType& type) {
@@ -82,27 +34,53 @@ ordered_json to_json(const LayerType& type) {
                        {"bottoms", {type.least_x, limit(type.most_x)}},
                        {"tops", {type.least_y, limit(type.most_y)}},
                        {"fields", ordered_json::array()}};
-  if (const Descriptor* options = options_of(type))
-    for (int i = 0; i < options->field_count(); ++i)
-      json["fields"].push_back({{"name", options->field(i)->name()},
-                                {"type", type_of(*options->field(i))},
-                                {"default", default_of(*options->field(i))}});
+  if (const Descriptor* options = options_of(type)) json["fields"] = fields_json(*options);
   return json;
+}
+
+void show_fields(const std::string& opening, const Descriptor& message) {
+  constexpr size_t kIndent = 6;
+  Table table({"  " + opening, "", ""});
+  const std::vector<FieldRow> rows = field_rows(message);
+  for (const FieldRow& row : rows) table.add({"  " + row.name, row.type, row.fallback});
+  const std::vector<std::string> lines = split(table.str(), '\n');
+  std::cout << "\n" << opening << " {\n";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::cout << lines[i + 1] << "\n";
+    if (!rows[i].help.empty()) std::cout << std::string(kIndent, ' ') << wrapped(rows[i].help, kIndent) << "\n";
+  }
+  std::cout << "}\n";
+}
+
+void show_messages_below(const Descriptor& message) {
+  std::string names;
+  for (const Descriptor* inner : messages_below(message)) names += (names.empty() ? "" : ", ") + inner->name();
+  if (!names.empty()) std::cout << wrapped("'cortado layers NAME' tells of " + names, 0) << "\n";
 }
 
 void show_type(const LayerType& type) {
   std::cout << type.name << ": " << wrapped(type.help, type.name.size() + 2) << "\n"
-            << "bottoms " << range(type.least_x, type.most_x) << ", tops " << range(type.least_y, type.most_y) << "\n";
+            << "bottoms " << range_text(type.least_x, type.most_x) << ", tops " << range_text(type.least_y, type.most_y)
+            << "\n";
   const Descriptor* options = options_of(type);
   if (!options) {
     std::cout << "no options\n";
     return;
   }
-  std::cout << "\n" << type.options << " {\n";
-  Table table({"  field", "type", "default"});
-  for (int i = 0; i < options->field_count(); ++i)
-    table.add({"  " + options->field(i)->name(), type_of(*options->field(i)), default_of(*options->field(i))});
-  std::cout << table.str() << "}\n";
+  show_fields(type.options, *options);
+  show_messages_below(*options);
+}
+
+void show_message(const Descriptor& message, bool as_json) {
+  if (as_json) {
+    const ordered_json json = {
+        {"message", message.name()}, {"help", help_of(message)}, {"fields", fields_json(message)}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::cout << message.name() << ": " << wrapped(help_of(message), message.name().size() + 2) << "\n";
+  show_fields(message.name(), message);
+  show_messages_below(message);
 }
 
 void show_all(bool as_json) {
@@ -114,12 +92,19 @@ void show_all(bool as_json) {
   }
   Table table({"type", "bottoms", "tops", "what it does"});
   for (const LayerType* type : all_layer_types())
-    table.add({type->name, range(type->least_x, type->most_x), range(type->least_y, type->most_y), type->help});
+    table.add(
+        {type->name, range_text(type->least_x, type->most_x), range_text(type->least_y, type->most_y), type->help});
   std::cout << table.str() << "'cortado layers TYPE' shows a type's options\n";
 }
 
 int run_layers(const Arguments& arguments) {
   const bool as_json = arguments.on("json");
+  if (arguments.on("markdown")) {
+    if (as_json || !arguments.operands().empty())
+      throw usage_error("--markdown makes the page of all types and goes alone");
+    std::cout << layers_page();
+    return 0;
+  }
   if (arguments.operands().empty()) {
     show_all(as_json);
     return 0;
@@ -127,7 +112,11 @@ int run_layers(const Arguments& arguments) {
   const std::string& name = arguments.operands()[0];
   const LayerType* type = find_layer_type(name);
   if (!type) {
-    std::vector<std::string> names;
+    if (const Descriptor* message = schema_message(name)) {
+      show_message(*message, as_json);
+      return 0;
+    }
+    std::vector<std::string> names = schema_messages();
     for (const LayerType* known : all_layer_types()) names.push_back(known->name);
     throw usage_error("no layer type is called '" + name + "'", did_you_mean(name, names));
   }
@@ -141,13 +130,16 @@ int run_layers(const Arguments& arguments) {
 }  // namespace
 
 Command layers_command() {
-  return {.name = "layers",
-          .summary = "lists the layer types, or one type's options",
-          .flags = {json_flag()},
-          .operands = {"TYPE", "a layer type as prototxt spells it", 0, 1},
-          .examples = {{"cortado layers", "every type in one line each"},
-                       {"cortado layers Convolution", "the fields of convolution_param with their defaults"}},
-          .run = run_layers};
+  return {
+      .name = "layers",
+      .summary = "lists the layer types, or one type's options",
+      .flags = {json_flag(), {.name = "markdown", .help = "the page docs/layers.md"}},
+      .operands = {"TYPE", "a layer type as prototxt spells it, or a message of the schema", 0, 1},
+      .examples = {{"cortado layers", "every type in one line each"},
+                   {"cortado layers Convolution", "the fields of convolution_param, their defaults and what they do"},
+                   {"cortado layers FillerParameter", "the same of any message"},
+                   {"cortado layers SolverParameter", "what a solver can say"}},
+      .run = run_layers};
 }
 
 }  // namespace cortado::tools

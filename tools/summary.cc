@@ -144,7 +144,7 @@ int run_summary(const Arguments& arguments) {
     summary.memory = plan_memory(file, options, context);
   }
   if (arguments.on("json"))
-    std::cout << to_json(summary).dump(1) << "\n";
+    std::cout << to_json(summary).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   else
     show(summary);
   return 0;

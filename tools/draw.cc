@@ -1,0 +1,108 @@
+// `cortado draw`: a net as a picture. Shapes are those of `summary`; where a dataset is not at hand or the net has
+// layers that this program does not know, the picture has none and a line on stderr says why.
+#include <iostream>
+#include <optional>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "tools/command.h"
+#include "tools/net_file.h"
+#include "tools/picture/render.h"
+#include "tools/run_options.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+enum class Format { kSvg, kDot };
+
+Format format_of(const Arguments& arguments, const std::string& output) {
+  if (arguments.has("format")) return arguments.text("format") == "dot" ? Format::kDot : Format::kSvg;
+  if (output == "-" || output.ends_with(".svg")) return Format::kSvg;
+  if (output.ends_with(".dot") || output.ends_with(".gv")) return Format::kDot;
+  throw usage_error("'" + output + "' ends in neither .svg nor .dot", "dot -Tpng makes other pictures of a .dot file");
+}
+
+std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options) {
+  std::string why;
+  for (const bool open_data : {true, false}) {
+    options.open_data = open_data;
+    try {
+      return graph_with_shapes(file, options);
+    } catch (const Error& error) {
+      if (why.empty())
+        why = error.mistakes()[0].place.str() + (error.mistakes()[0].place.known() ? ": " : "") +
+              error.mistakes()[0].message;
+    }
+    if (open_data) continue;
+  }
+  log_warning() << "the picture has no shapes: " << why;
+  return {};
+}
+
+int run_draw(const Arguments& arguments) {
+  const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
+  const Format format = format_of(arguments, arguments.on("json") ? "-" : output);
+  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = false;
+  const std::optional<graph::Graph> shapes = shapes_of(file, options);
+  const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
+  if (picture.blocks.empty())
+    throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
+  const bool across = arguments.text("rankdir") == "LR";
+  const std::string text = arguments.on("json")     ? to_json(picture)
+                           : format == Format::kDot ? to_dot(picture, across)
+                                                    : to_svg(picture, across);
+  if (output == "-") {
+    std::cout << text;
+    return 0;
+  }
+  write_file_atomically(output, text);
+  log_info() << "wrote " << output << ": " << picture.layers << " layers in " << picture.blocks.size() << " blocks";
+  return 0;
+}
+
+}  // namespace
+
+Command draw_command() {
+  return {
+      .name = "draw",
+      .summary = "draws a net as SVG or for Graphviz",
+      .flags = joined({{model_flag(),
+                        phase_flag("TRAIN"),
+                        {.name = "rankdir",
+                         .kind = FlagKind::kText,
+                         .value = "DIR",
+                         .help = "TB: from top to bottom, LR: from left to right",
+                         .fallback = "TB",
+                         .choices = {"TB", "LR"}},
+                        {.name = "full", .help = "a block for each layer, none stacked onto another"},
+                        {.name = "format",
+                         .kind = FlagKind::kText,
+                         .value = "FORMAT",
+                         .help = "svg or dot, whatever the file is called",
+                         .choices = {"svg", "dot"}},
+                        {.name = "batch",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "as if the net's data came in batches of N; 0 leaves them",
+                         .fallback = "0",
+                         .least = 0,
+                         .most = 1 << 24},
+                        json_flag()},
+                       state_flags()}),
+      .operands = {"FILE", "OUT.svg or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
+      .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
+                   {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
+                   {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpng net.dot -o net.png"}},
+      .run = run_draw,
+      .about =
+          "A block is a layer with those stacked on it: layers that compute in place or element by element on what "
+          "nobody else reads. It shows name, type, shapes and parameters; hold the pointer over it for all "
+          "options. Colours follow the page, light or dark."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,161 @@
+// From a net's layers to blocks. Names are connected here rather than taken from the graph, so that a net with layer
+// types that this program does not have can be looked at too; the graph adds what it knows where there is one.
+#include "tools/picture/blocks.h"
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "tools/net_file.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using caffe::LayerParameter;
+
+/// A blob between two layers; a name that is computed in place is several.
+struct Flow {
+  std::string name, shape;
+  int producer = -1;
+  std::vector<int> readers;
+};
+
+struct Layers {
+  std::vector<const LayerParameter*> config;
+  std::vector<std::vector<int>> x, y;
+  std::vector<Flow> flows;
+};
+
+Layers connect(const NetFile& file, const caffe::NetState& state) {
+  Layers out;
+  std::map<std::string, int> last;
+  for (const LayerParameter& config : file.net.layer()) {
+    if (!graph::selected(config, state)) continue;
+    const int layer = int(out.config.size());
+    out.config.push_back(&config);
+    out.x.emplace_back();
+    out.y.emplace_back();
+    for (const std::string& name : config.bottom()) {
+      const auto found = last.find(name);
+      if (found == last.end()) continue;  // nobody makes it: the net is wrong there, and `check` says so
+      out.x.back().push_back(found->second);
+      out.flows[size_t(found->second)].readers.push_back(layer);
+    }
+    for (const std::string& name : config.top()) {
+      last[name] = int(out.flows.size());
+      out.y.back().push_back(int(out.flows.size()));
+      out.flows.push_back({name, "", layer, {}});
+    }
+  }
+  return out;
+}
+
+bool element_wise(const std::string& type) {
+  static const std::set<std::string> types = {"BatchNorm", "Scale", "Bias",   "Dropout", "SpatialDropout", "Power",
+                                              "Exp",       "Log",   "AbsVal", "Clip",    "Threshold"};
+  const LayerKind kind = kind_of(type);
+  return types.contains(type) || kind == LayerKind::kActivation;
+}
+
+/// Whether layer `at` is stacked onto the one that makes what it reads.
+bool stacks(const Layers& layers, size_t at) {
+  if (layers.x[at].size() != 1 || layers.y[at].size() != 1) return false;
+  const Flow& flow = layers.flows[size_t(layers.x[at][0])];
+  if (flow.readers.size() != 1 || layers.y[size_t(flow.producer)].size() != 1) return false;
+  const bool in_place = flow.name == layers.flows[size_t(layers.y[at][0])].name;
+  const bool of_data = kind_of(layers.config[size_t(flow.producer)]->type()) == LayerKind::kData;
+  return in_place || (!of_data && element_wise(layers.config[at]->type()));
+}
+
+/// Shapes, parameters and operations, layer by layer in the same order.
+void add_shapes(const graph::Graph& graph, Layers& layers, const std::vector<int>& block_of, NetPicture& picture) {
+  for (size_t i = 0; i < graph.nodes.size() && i < layers.config.size(); ++i) {
+    const graph::Node& node = graph.nodes[i];
+    Block& block = picture.blocks[size_t(block_of[i])];
+    for (const graph::WeightId id : node.w) block.params += graph.weights[size_t(id)].spec.shape.count();
+    const int64_t flops = flops_of(graph, node);
+    block.flops += flops;
+    picture.flops += flops;
+    for (size_t k = 0; k < layers.y[i].size() && k < node.y.size(); ++k) {
+      const graph::Value& value = graph.values[size_t(node.y[k])];
+      if (value.shape_known) layers.flows[size_t(layers.y[i][k])].shape = value.shape.str();
+    }
+  }
+  picture.counted = all_shapes_known(graph);
+  picture.params = count_weights(graph, true);
+}
+
+void add_edges(const Layers& layers, const std::vector<int>& block_of, NetPicture& picture) {
+  for (const Flow& flow : layers.flows) {
+    const int from = block_of[size_t(flow.producer)];
+    picture.blobs.push_back({flow.name, flow.shape});
+    std::set<int> reached;
+    for (const int reader : flow.readers)
+      if (const int to = block_of[size_t(reader)]; to != from && reached.insert(to).second)
+        picture.edges.push_back({from, to, int(picture.blobs.size()) - 1});
+  }
+}
+
+}  // namespace
+
+LayerKind kind_of(const std::string& type) {
+  struct Rule {
+    const char* part;
+    LayerKind kind;
+  };
+  // The first part that occurs in the type's name decides.
+  static constexpr std::array kRules = {
+      Rule{"Loss", LayerKind::kLoss},          Rule{"Data", LayerKind::kData},
+      Rule{"Input", LayerKind::kData},         Rule{"Conv", LayerKind::kConvolution},
+      Rule{"Deconv", LayerKind::kConvolution}, Rule{"Im2col", LayerKind::kConvolution},
+      Rule{"InnerProduct", LayerKind::kDense}, Rule{"Embed", LayerKind::kDense},
+      Rule{"MatMul", LayerKind::kDense},       Rule{"LSTM", LayerKind::kRecurrent},
+      Rule{"RNN", LayerKind::kRecurrent},      Rule{"Recurrent", LayerKind::kRecurrent},
+      Rule{"Pooling", LayerKind::kPooling},    Rule{"SPP", LayerKind::kPooling},
+      Rule{"Interp", LayerKind::kPooling},     Rule{"Upsample", LayerKind::kPooling},
+      Rule{"Norm", LayerKind::kNorm},          Rule{"LRN", LayerKind::kNorm},
+      Rule{"MVN", LayerKind::kNorm},           Rule{"Scale", LayerKind::kNorm},
+      Rule{"Bias", LayerKind::kNorm},          Rule{"LU", LayerKind::kActivation},
+      Rule{"Sigmoid", LayerKind::kActivation}, Rule{"TanH", LayerKind::kActivation},
+      Rule{"BNLL", LayerKind::kActivation},    Rule{"wish", LayerKind::kActivation},
+      Rule{"Mish", LayerKind::kActivation},    Rule{"Dropout", LayerKind::kActivation},
+      Rule{"Eltwise", LayerKind::kCombine},    Rule{"Concat", LayerKind::kCombine},
+      Rule{"Axpy", LayerKind::kCombine},       Rule{"Slice", LayerKind::kCombine},
+      Rule{"Split", LayerKind::kCombine},      Rule{"Accuracy", LayerKind::kScore},
+      Rule{"Softmax", LayerKind::kScore},      Rule{"ArgMax", LayerKind::kScore},
+      Rule{"Detection", LayerKind::kScore}};
+  for (const Rule& rule : kRules)
+    if (type.find(rule.part) != std::string::npos) return rule.kind;
+  return LayerKind::kOther;
+}
+
+NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool full,
+                        const graph::Graph* shapes) {
+  NetPicture picture;
+  const caffe::NetState merged = graph::merge_states(file->net.state(), state);
+  Layers layers = connect(*file, merged);
+  std::vector<int> block_of(layers.config.size());
+  for (size_t i = 0; i < layers.config.size(); ++i) {
+    const bool stacked = !full && stacks(layers, i);
+    block_of[i] =
+        stacked ? block_of[size_t(layers.flows[size_t(layers.x[i][0])].producer)] : int(picture.blocks.size());
+    if (!stacked) picture.blocks.emplace_back();
+    picture.blocks[size_t(block_of[i])].layers.push_back(layers.config[i]);
+  }
+  if (shapes) add_shapes(*shapes, layers, block_of, picture);
+  add_edges(layers, block_of, picture);
+  for (size_t i = 0; i < layers.config.size(); ++i) {
+    std::vector<PictureBlob>& tops = picture.blocks[size_t(block_of[i])].tops;
+    tops.clear();  // those of the block's last layer stay
+    for (const int flow : layers.y[i])
+      tops.push_back({layers.flows[size_t(flow)].name, layers.flows[size_t(flow)].shape});
+  }
+  picture.name = file->net.name();
+  picture.phase = merged.phase();
+  picture.layers = int(layers.config.size());
+  picture.file = std::move(file);
+  return picture;
+}
+
+}  // namespace cortado::tools

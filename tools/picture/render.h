@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "tools/picture/blocks.h"
+
+namespace cortado::tools {
+
+/// Self-contained SVG that follows the reader's choice of a light or dark page. `across`: ranks run from left to right.
+std::string to_svg(const NetPicture& picture, bool across);
+
+/// For Graphviz.
+std::string to_dot(const NetPicture& picture, bool across);
+
+/// Blocks and edges for programs.
+std::string to_json(const NetPicture& picture);
+
+/// A kind's name as the legend has it, and its colours ("#rrggbb") on light pages and on dark ones.
+struct KindStyle {
+  const char *name, *id;
+  const char *fill, *line, *dark_fill, *dark_line;
+};
+const KindStyle& style_of(LayerKind kind);
+
+/// "64x20x24x24 · 520 params": the blobs that a block makes, by name where there are several, and its weights.
+std::string facts_of(const Block& block);
+
+/// "TRAIN · 9 layers · 431 080 params · 4.6 MFLOP forward".
+std::string headline_of(const NetPicture& picture);
+
+}  // namespace cortado::tools

@@ -1,0 +1,72 @@
+#include "tools/picture/text_width.h"
+
+#include <vector>
+
+namespace cortado::tools {
+
+namespace {
+
+// Of the characters from ' ' to '~', in thousandths of the size.
+constexpr int kWidths[] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
+                           556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
+                           1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
+                           667,  778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556,
+                           333,  556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556,
+                           556,  556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584};
+constexpr int kOther = 1000;  // characters of other scripts are at most square
+
+/// The text's characters, each as its bytes.
+std::vector<std::string> characters(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xC2 && lead < 0xE0 ? 2
+                          : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                        : 0;
+    bool whole = length > 0 && i + length <= text.size() && lead >= 0x20 && lead != 0x7F;
+    for (size_t k = 1; whole && k < length; ++k) whole = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
+    out.push_back(whole ? text.substr(i, length) : "?");
+    i += whole ? length : 1;
+  }
+  return out;
+}
+
+double width_of(const std::string& character, double size, bool bold) {
+  const bool plain = character.size() == 1;
+  const int width = plain ? kWidths[size_t(character[0]) - 32] : character == "×" || character == "·" ? 584 : kOther;
+  return width * size / 1000 * (bold ? 1.08 : 1);
+}
+
+}  // namespace
+
+double text_width(const std::string& text, double size, bool bold) {
+  double sum = 0;
+  for (const std::string& character : characters(text)) sum += width_of(character, size, bold);
+  return sum;
+}
+
+std::string fitted(const std::string& text, double most, double size, bool bold) {
+  const std::vector<std::string> all = characters(text);
+  std::string whole, front, back;
+  double width = 0;
+  for (const std::string& character : all) {
+    whole += character;
+    width += width_of(character, size, bold);
+  }
+  if (width <= most) return whole;
+  double used = width_of("…", size, bold);
+  for (size_t i = 0, j = all.size(); i < j;) {
+    const std::string& next = i + j <= all.size() ? all[i] : all[j - 1];
+    used += width_of(next, size, bold);
+    if (used > most) break;
+    if (i + j <= all.size())
+      front += all[i++];
+    else
+      back = all[--j] + back;
+  }
+  return front + "…" + back;
+}
+
+}  // namespace cortado::tools
