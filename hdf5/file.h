@@ -13,7 +13,7 @@ namespace cortado::hdf5 {
 /// Fails, before a value is read, where they would be more than `most` bytes. `values` false: the head alone.
 void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values);
 
-/// Makes the file of one stream of tensors on standard input, then writes '+' to standard output.
+/// Makes the file of one stream of tensors on standard input, or none where that ends too early, then writes '+' to standard output.
 void write_file(const std::string& path);
 
 /// Makes the file of any number of streams: a name that comes again adds rows to its dataset. Answers each with '+' once it

@@ -118,10 +118,13 @@ void write_file(const std::string& path) {
   std::vector<TensorEntry> entries;
   if (!get_head(entries)) throw Failure("there is nothing to write");
   widen_limits(entries);
-  {
+  try {
     Writer writer(path, false);
     for (const TensorEntry& entry : entries) writer.take(entry);
     writer.flush();
+  } catch (...) {
+    ::unlink(path.c_str());
+    throw;
   }
   put("+", 1);
 }

@@ -87,17 +87,18 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
   }
 }
 
+}  // namespace
+
 std::string digest_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string part(kPartBytes, '\0');
   Digest digest;
+  if (!file) throw_about(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
   while (file.read(part.data(), std::streamsize(part.size())) || file.gcount() > 0)
     digest.add(std::string_view(part).substr(0, size_t(file.gcount())));
   if (file.bad()) throw_about(ExitCode::kIo, path, "cannot be read back");
   return digest.str();
 }
-
-}  // namespace
 
 Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   struct stat info;
