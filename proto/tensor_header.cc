@@ -93,6 +93,7 @@ std::vector<TensorEntry> parse_tensor_header(std::string_view text) {
   std::vector<std::pair<int64_t, TensorEntry>> placed;
   try {
     const json object = json::parse(text);
+    if (!object.is_object()) throw std::invalid_argument("the list of tensors is no object");
     for (const auto& [name, value] : object.items())
       if (name != "__metadata__") placed.push_back(parse_entry(name, value));
   } catch (const json::exception&) {
