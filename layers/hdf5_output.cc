@@ -56,7 +56,12 @@ class Hdf5OutputLayer : public Layer {
         copy_to_host(context, copies_[i].data(), io.x[i].data, size_t(io.x[i].spec.bytes()));
       values.push_back(context.device.is_cpu() ? io.x[i].f32() : copies_[i].data());
     }
-    file_->add(entries, values);
+    try {
+      file_->add(entries, values);
+    } catch (...) {
+      file_.reset();  // nothing is left to be finished
+      throw;
+    }
   }
 
   bool forward_needs_host() const override { return true; }

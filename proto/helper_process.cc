@@ -141,6 +141,7 @@ void HelperProcess::hear_complaint() {
 }
 
 bool HelperProcess::send(std::string_view bytes) {
+  if (in_ < 0) return false;
   while (!bytes.empty()) {
     wait_for(in_, POLLOUT);
     const ssize_t n = ::send(in_, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 20), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -152,6 +153,7 @@ bool HelperProcess::send(std::string_view bytes) {
 }
 
 size_t HelperProcess::receive(char* bytes, size_t n) {
+  if (out_ < 0) return 0;
   for (;;) {
     wait_for(out_, POLLIN);
     const ssize_t got = ::read(out_, bytes, n);
@@ -171,6 +173,7 @@ bool HelperProcess::receive_all(char* bytes, size_t n) {
 }
 
 std::string HelperProcess::finish(const std::string& doing) {
+  if (process_ < 0) return doing + " it has ended before";
   close_one(in_);
   close_one(out_);
   while (complaint_ >= 0) wait_for(complaint_, POLLIN);

@@ -19,6 +19,7 @@ class HelperProcess {
   HelperProcess& operator=(const HelperProcess&) = delete;
 
   /// To its standard input; false: it takes no more. Throws std::runtime_error where it does nothing for minutes.
+  /// After finish() it takes and gives nothing.
   bool send(std::string_view bytes);
   /// From its standard output, up to `n` bytes; 0: there will be no more. Throws like send().
   size_t receive(char* bytes, size_t n);
