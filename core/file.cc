@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/replace_file.h"
 
 namespace cortado {
 
@@ -148,6 +149,19 @@ void AtomicFile::commit() {
     fail(closed ? "replace" : "write", path_, error);
   }
   sync_folder(path_);
+}
+
+void replace_file(const std::string& temporary, const std::string& path) {
+  try {
+    Descriptor file(temporary, O_RDONLY);
+    if (!file.ok()) fail("write", path, errno);
+    sync(file.fd(), path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  sync_folder(path);
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -5,6 +5,7 @@
 #include "core/half.h"
 #include "core/log.h"
 #include "net/bound_step.h"
+#include "proto/absent_blob.h"
 
 namespace cortado {
 
@@ -101,12 +102,18 @@ namespace {
 
 /// What forbids to copy `from` into the layer's weights, or "".
 std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, const LayerWeights& from) {
-  if (from.blobs.size() != layer.weights.size())
+  // What an earlier layer owns may be missing, at the end as well.
+  const auto shared = [&](size_t k) { return graph.weights[size_t(layer.weights[k])].layer != layer.config->name(); };
+  size_t last = layer.weights.size();
+  while (last > from.blobs.size() && shared(last - 1)) --last;
+  if (from.blobs.size() != last)
     return "layer '" + from.name + "' has " + std::to_string(from.blobs.size()) + " blobs in the file, " +
            std::to_string(layer.weights.size()) + " in the net";
   for (size_t k = 0; k < from.blobs.size(); ++k) {
     const Shape& wanted = graph.weights[size_t(layer.weights[k])].spec.shape;
     const Shape& have = from.blobs[k].shape;
+    if (is_absent(from.blobs[k]) && shared(k)) continue;
+    if (is_absent(from.blobs[k])) return "layer '" + from.name + "' blob " + std::to_string(k) + " is not in the file";
     // Caffe of old wrote every blob with four axes: 1x1xNxK is NxK.
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
@@ -139,6 +146,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     }
     for (size_t k = 0; k < from.blobs.size(); ++k) {
       const size_t id = size_t(layer.weights[k]);
+      if (is_absent(from.blobs[k])) continue;
       plan_.w_formats[id].from_plain(context_, from.blobs[k].data.data(), memory_->w[id]);
     }
     ++copied;

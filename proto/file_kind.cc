@@ -72,7 +72,7 @@ std::string advice_for(FileKind kind) {
     case FileKind::kBlob:
       return "a mean image goes into transform_param's mean_file";
     case FileKind::kHdf5:
-      return "write it again with snapshot_format: BINARYPROTO";
+      return "HDF5 files hold weights, solver states and the data of HDF5Data layers";
     default:
       return {};
   }

@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "proto/file_kind.h"
+#include "proto/solver_state_hdf5.h"
+#include "proto/weights_hdf5.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -35,25 +37,60 @@ void check_parts(const WireFile& file, std::string_view message, const Descripto
   }
 }
 
-std::string self_digest(caffe::SolverState state) {
-  state.mutable_training()->clear_self_digest();
-  return digest_of(state.SerializeAsString());
+/// The fields before the history, and those after it.
+std::string first_fields(const caffe::SolverState& state) {
+  caffe::SolverState first;
+  if (state.has_iter()) first.set_iter(state.iter());
+  if (state.has_learned_net()) first.set_learned_net(state.learned_net());
+  return first.SerializeAsString();
 }
+
+std::string last_fields(const caffe::SolverState& state, const std::string& digest = {}) {
+  caffe::SolverState last;
+  if (state.has_current_step()) last.set_current_step(state.current_step());
+  if (state.has_training()) {
+    *last.mutable_training() = state.training();
+    last.mutable_training()->clear_self_digest();
+    if (!digest.empty()) last.mutable_training()->set_self_digest(digest);
+  }
+  return last.SerializeAsString();
+}
+
+}  // namespace
+
+void add_first_fields(const caffe::SolverState& state, Digest& digest) { digest.add(first_fields(state)); }
+
+void add_history_field(const caffe::BlobProto& blob, Digest& digest) {
+  const std::string body = blob.SerializeAsString();
+  digest.add(field_head(caffe::SolverState::kHistoryFieldNumber, body.size()));
+  digest.add(body);
+}
+
+void add_last_fields(const caffe::SolverState& state, Digest& digest) { digest.add(last_fields(state)); }
+
+std::string self_digest(const caffe::SolverState& state) {
+  Digest digest;
+  add_first_fields(state, digest);
+  for (const caffe::BlobProto& blob : state.history()) add_history_field(blob, digest);
+  add_last_fields(state, digest);
+  return digest.str();
+}
+
+namespace {
 
 /// A flipped bit in the tag of a field makes it a field that nobody knows, and what it held would silently be missing.
 void check_digest(const WireFile& file, const caffe::SolverState& state) {
   const char* hint = "an older snapshot may be whole";
-  if (!state.has_training()) {
-    const bool strange = !state.GetReflection()->GetUnknownFields(state).empty();
-    if (strange) file.fail("corrupt: it has fields that no solver state has", hint);
-  } else if (state.training().self_digest() != self_digest(state)) {
+  if (!state.GetReflection()->GetUnknownFields(state).empty())
+    file.fail("corrupt: it has fields that no solver state has", hint);
+  if (state.has_training() && state.training().self_digest() != self_digest(state))
     file.fail("corrupt: its content does not match its digest", hint);
-  }
 }
 
 }  // namespace
 
 caffe::SolverState read_solver_state(const std::string& path) {
+  if (is_hdf5_file(path)) return read_solver_state_hdf5(path);
   return solver_state_from_bytes(read_file(path, std::numeric_limits<int32_t>::max()), path);
 }
 
@@ -77,10 +114,7 @@ SolverStateWriter::SolverStateWriter(const std::string& path, caffe::SolverState
   caffe::SolverState mark;
   mark.mutable_training();
   if (head_.has_training()) file_.append(mark.SerializeAsString());
-  caffe::SolverState first;
-  if (head_.has_iter()) first.set_iter(head_.iter());
-  if (head_.has_learned_net()) first.set_learned_net(head_.learned_net());
-  append(first.SerializeAsString());
+  append(first_fields(head_));
 }
 
 void SolverStateWriter::append(const std::string& piece) {
@@ -99,15 +133,8 @@ void SolverStateWriter::add_history(const caffe::BlobProto& blob) {
 
 /// The digest is of the message as it would be without the digest itself: the reader computes it so.
 void SolverStateWriter::commit() {
-  caffe::SolverState last;
-  if (head_.has_current_step()) last.set_current_step(head_.current_step());
-  if (head_.has_training()) {
-    *last.mutable_training() = head_.training();
-    last.mutable_training()->clear_self_digest();
-    digest_.add(last.SerializeAsString());
-    last.mutable_training()->set_self_digest(digest_.str());
-  }
-  file_.append(last.SerializeAsString());
+  digest_.add(last_fields(head_));
+  file_.append(last_fields(head_, digest_.str()));
   file_.commit();
 }
 

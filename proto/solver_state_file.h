@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-/// Reads a .solverstate, ours or Caffe's. A state of ours carries its own digest, which is checked. Throws
+/// Reads a .solverstate, ours or Caffe's, binary or HDF5. A state of ours carries its own digest, which is checked. Throws
 /// Error(kSnapshot) where it is truncated, corrupt or a file of another kind, Error(kIo) where it cannot be read.
 /// Memory stays within a small multiple of the file's size.
 caffe::SolverState read_solver_state(const std::string& path);
@@ -33,6 +33,14 @@ class SolverStateWriter {
   Digest digest_;
   int64_t bytes_ = 0;
 };
+
+/// The digest of a state without the digest itself: what its training.self_digest is to be.
+std::string self_digest(const caffe::SolverState& state);
+
+/// The same in pieces, first to last, for those that do not have all of the history at once.
+void add_first_fields(const caffe::SolverState& state, Digest& digest);
+void add_history_field(const caffe::BlobProto& blob, Digest& digest);
+void add_last_fields(const caffe::SolverState& state, Digest& digest);
 
 /// A state at hand, history included, written in one call.
 void write_solver_state(const std::string& path, const caffe::SolverState& state);

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "proto/blob_reader.h"
 #include "proto/file_kind.h"
+#include "proto/weights_hdf5.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -104,6 +105,7 @@ std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std
 }
 
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest) {
+  if (is_hdf5_file(path)) return read_weights_hdf5(path, digest);
   const std::string content = read_file(path);
   if (digest != nullptr) *digest = digest_of(content);
   return weights_from_bytes(content, path);

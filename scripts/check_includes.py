@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7}
+RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'hdf5': 2, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7}
 CONDITIONAL = {'core', 'kernels'}
 WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'(oneapi/)?dnnl': ['kernels/cpu'],
@@ -22,7 +22,8 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'solvers', 'kernels'],
+    r'nlohmann/': ['tools', 'solvers', 'kernels', 'proto'],
+    r'hdf5': ['hdf5'],
     r'zlib': ['core', 'data', 'tools'],
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "proto/helper_process.h"
 #include "solvers/learning_rate.h"
 #include "solvers/update_rule.h"
 
@@ -111,8 +112,9 @@ void check_regularization(const Config& config) {
 }
 
 void check_snapshots(const Config& config) {
-  if (config.snapshot_format() == Config::HDF5)
-    throw FieldError("snapshot_format", "snapshots are written as BINARYPROTO only", "remove snapshot_format: HDF5");
+  if (config.snapshot_format() == Config::HDF5 && path_of_helper("cortado-hdf5").empty())
+    throw FieldError("snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
+                     "remove snapshot_format: HDF5, or apt install libhdf5-dev and build again");
 }
 
 /// Options of NVIDIA's and Intel's programs that change what is learned: training on without them would mislead.

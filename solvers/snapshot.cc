@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "proto/solver_state_file.h"
+#include "solvers/snapshot_hdf5.h"
 
 namespace cortado {
 
@@ -18,6 +19,78 @@ namespace {
   throw Error(ExitCode::kSnapshot, path + " is damaged: " + how,
               "--snapshot=auto takes the newest snapshot that is whole");
 }
+
+std::string write_net(const std::string& path, Net& net, bool with_diffs) {
+  log_info() << "Snapshotting to binary proto file " << path;
+  WeightsWriter writer(path, net.name(), net.plan().weight_bytes());
+  for (size_t i = 0; i < net.plan().graph.layers.size(); ++i) {
+    caffe::LayerParameter layer;
+    net.layer_to_proto(i, layer, with_diffs);
+    check_finite(layer);
+    writer.add(layer);
+  }
+  return writer.commit();
+}
+
+void write_state(const std::string& path, const WeightUpdate& update, caffe::SolverState head) {
+  log_info() << "Snapshotting solver state to binary proto file " << path;
+  SolverStateWriter writer(path, std::move(head), update.history_bytes());
+  for (size_t i = 0; i < update.history_blobs(); ++i) {
+    caffe::BlobProto blob;
+    update.save(i, blob);
+    writer.add_history(blob);
+  }
+  writer.commit();
+}
+
+/// Snapshots move as pairs, so what lies beside the state comes before the path that it was written with.
+std::string find_weights(const std::string& state_path, const std::string& learned_net) {
+  if (learned_net.empty()) throw_damaged(state_path, "it does not name its weights");
+  const std::string beside = join_path(folder_of(state_path), file_name_of(learned_net));
+  if (file_exists(beside)) return beside;
+  if (file_exists(learned_net)) return learned_net;
+  throw Error(ExitCode::kSnapshot, "the weights of " + state_path + " are missing: there is no " + beside);
+}
+
+/// The iteration in "BEGIN123.solverstate", with or without ".h5", or -1.
+int64_t iteration_in(std::string_view name, std::string_view begin) {
+  constexpr std::string_view kEnd = ".solverstate", kHdf5 = ".h5";
+  if (name.ends_with(kHdf5)) name.remove_suffix(kHdf5.size());
+  if (!name.starts_with(begin) || !name.ends_with(kEnd) || name.size() <= begin.size() + kEnd.size()) return -1;
+  int64_t iter = -1;
+  const char *first = name.data() + begin.size(), *last = name.data() + name.size() - kEnd.size();
+  const auto [end, failure] = std::from_chars(first, last, iter);
+  return failure == std::errc() && end == last ? iter : -1;
+}
+
+/// Iterations and paths of all states of `prefix`, newest first.
+std::vector<std::pair<int64_t, std::string>> list_states(const std::string& prefix) {
+  const std::string folder = folder_of(prefix).empty() ? "." : folder_of(prefix),
+                    begin = file_name_of(prefix) + "_iter_";
+  std::vector<std::pair<int64_t, std::string>> states;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const int64_t iter = iteration_in(name, begin);
+    if (iter >= 0) states.emplace_back(iter, join_path(folder_of(prefix), name));
+  }
+  std::sort(states.rbegin(), states.rend());
+  return states;
+}
+
+std::optional<Snapshot> find_newest(const std::string& prefix) {
+  for (const auto& [iter, path] : list_states(prefix)) {
+    try {
+      return read_snapshot(path);
+    } catch (const Error& error) {
+      log_warning() << "Snapshot of iteration " << iter << " is passed over: " << error.mistakes()[0].message;
+    }
+  }
+  log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
+  return std::nullopt;
+}
+
+}  // namespace
 
 /// A net that diverges shows it in the loss one iteration after it shows in its weights.
 void check_finite(const caffe::LayerParameter& layer) {
@@ -30,82 +103,25 @@ void check_finite(const caffe::LayerParameter& layer) {
                     "a smaller base_lr or clip_gradients may help");
 }
 
-std::string write_net(const std::string& path, Net& net, bool with_diffs) {
-  WeightsWriter writer(path, net.name(), net.plan().weight_bytes());
-  for (size_t i = 0; i < net.plan().graph.layers.size(); ++i) {
-    caffe::LayerParameter layer;
-    net.layer_to_proto(i, layer, with_diffs);
-    check_finite(layer);
-    writer.add(layer);
-  }
-  return writer.commit();
+SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5) {
+  const std::string stem = prefix + "_iter_" + std::to_string(iter), end = hdf5 ? ".h5" : "";
+  return {stem + ".caffemodel" + end, stem + ".solverstate" + end, hdf5};
 }
 
-/// Snapshots move as pairs, so what lies beside the state comes before the path that it was written with.
-std::string find_weights(const std::string& state_path, const std::string& learned_net) {
-  if (learned_net.empty()) throw_damaged(state_path, "it does not name its weights");
-  const std::string beside = join_path(folder_of(state_path), file_name_of(learned_net));
-  if (file_exists(beside)) return beside;
-  if (file_exists(learned_net)) return learned_net;
-  throw Error(ExitCode::kSnapshot, "the weights of " + state_path + " are missing: there is no " + beside);
-}
-
-/// The iteration in "BEGIN123.solverstate", or -1.
-int64_t iteration_in(const std::string& name, const std::string& begin) {
-  constexpr std::string_view kEnd = ".solverstate";
-  if (!name.starts_with(begin) || !name.ends_with(kEnd) || name.size() <= begin.size() + kEnd.size()) return -1;
-  int64_t iter = -1;
-  const char *first = name.data() + begin.size(), *last = name.data() + name.size() - kEnd.size();
-  const auto [end, failure] = std::from_chars(first, last, iter);
-  return failure == std::errc() && end == last ? iter : -1;
-}
-
-/// Iterations of all states of `prefix`, newest first.
-std::vector<int64_t> list_states(const std::string& prefix) {
-  const std::string folder = folder_of(prefix).empty() ? "." : folder_of(prefix),
-                    begin = file_name_of(prefix) + "_iter_";
-  std::vector<int64_t> iterations;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const int64_t iter = iteration_in(entry.path().filename().string(), begin);
-    if (iter >= 0) iterations.push_back(iter);
-  }
-  std::sort(iterations.rbegin(), iterations.rend());
-  return iterations;
-}
-
-std::optional<Snapshot> find_newest(const std::string& prefix) {
-  for (const int64_t iter : list_states(prefix)) {
-    try {
-      return read_snapshot(snapshot_paths(prefix, iter).state);
-    } catch (const Error& error) {
-      log_warning() << "Snapshot of iteration " << iter << " is passed over: " << error.mistakes()[0].message;
-    }
-  }
-  log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
-  return std::nullopt;
-}
-
-}  // namespace
-
-SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter) {
-  const std::string stem = prefix + "_iter_" + std::to_string(iter);
-  return {stem + ".caffemodel", stem + ".solverstate"};
+SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter) {
+  return snapshot_paths(config.snapshot_prefix(), iter, config.snapshot_format() == caffe::SolverParameter::HDF5);
 }
 
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head) {
-  log_info() << "Snapshotting to binary proto file " << paths.weights;
-  head.mutable_training()->set_weights_digest(write_net(paths.weights, net, with_diffs));
-  log_info() << "Snapshotting solver state to binary proto file " << paths.state;
+  const std::string digest = paths.hdf5 ? write_net_hdf5(paths.weights, net, with_diffs)
+                                        : write_net(paths.weights, net, with_diffs);
+  head.mutable_training()->set_weights_digest(digest);
   head.set_learned_net(paths.weights);
-  SolverStateWriter writer(paths.state, std::move(head), update.history_bytes());
-  for (size_t i = 0; i < update.history_blobs(); ++i) {
-    caffe::BlobProto blob;
-    update.save(i, blob);
-    writer.add_history(blob);
-  }
-  writer.commit();
+  if (paths.hdf5)
+    write_state_hdf5(paths.state, update, std::move(head));
+  else
+    write_state(paths.state, update, std::move(head));
 }
 
 Snapshot read_snapshot(const std::string& state_path) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too.
+// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too; with ".h5" behind both
+// names where they are HDF5 files.
 //
 // The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of
 // the weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole.
@@ -19,15 +20,21 @@ namespace cortado {
 
 struct SnapshotPaths {
   std::string weights, state;
+  bool hdf5 = false;
 };
-SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter);
+SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5 = false);
+/// As the solver's snapshot_format and snapshot_prefix say.
+SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter);
 
 /// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
 /// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still whole,
-/// or without its weights (then auto passes over it). Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kDiverged) for a
+/// or without its weights (then auto passes over it). Throws Error(kSnapshot) past the 2 GiB of a binary file, Error(kDiverged) for a
 /// weight that is not finite, which must not replace a good one.
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head);
+
+/// Throws Error(kDiverged) where a blob of the layer holds what is no number.
+void check_finite(const caffe::LayerParameter& layer);
 
 /// A snapshot whose digests agree. Those that Caffe wrote have none: they are only known to parse.
 struct Snapshot {

@@ -62,9 +62,10 @@ void remove_leftovers(const std::string& prefix) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_or_here(prefix), ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = name.starts_with(begin) && (name.find(".caffemodel.tmp.") != std::string::npos ||
-                                                  name.find(".solverstate.tmp.") != std::string::npos);
-    if (ours) std::filesystem::remove(entry.path(), ignored);
+    bool ours = false;
+    for (const char* half : {".caffemodel.tmp.", ".solverstate.tmp.", ".caffemodel.h5.tmp.", ".solverstate.h5.tmp."})
+      ours = ours || name.find(half) != std::string::npos;
+    if (ours && name.starts_with(begin)) std::filesystem::remove(entry.path(), ignored);
   }
 }
 

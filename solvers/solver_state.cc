@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "kernels/choices.h"
+#include "solvers/snapshot_hdf5.h"
 #include "solvers/solver.h"
 
 namespace cortado {
@@ -113,7 +114,7 @@ void Solver::restore(const Snapshot& snapshot) {
   progress_.iter = snapshot.state.iter();
   rate_.set_current_step(snapshot.state.current_step());
   resumed_from_ = snapshot.state_path;
-  if (snapshot.state_path == snapshot_paths(config().snapshot_prefix(), iter()).state) last_snapshot_ = iter();
+  if (snapshot.state_path == snapshot_paths(config(), iter()).state) last_snapshot_ = iter();
   if (snapshot.exact())
     restore_training(snapshot.state.training());
   else
@@ -172,7 +173,7 @@ void Solver::compare_choices(const caffe::TrainingState& training) {
 }
 
 void Solver::snapshot() {
-  const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), iter());
+  const SnapshotPaths paths = snapshot_paths(config(), iter());
   write_snapshot(paths, net(), config().snapshot_diff(), *update_, state());
   last_snapshot_ = iter();
   tell([&](TrainObserver& observer) { observer.on_snapshot(progress_, paths.state); });
@@ -200,8 +201,11 @@ void Solver::check_space() {
   if (!lock_) return;
   const int64_t size = net().plan().weight_bytes() + update_->history_bytes(),
                 room = free_bytes(config().snapshot_prefix());
-  if (size >= int64_t(1) << 31)
-    throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold");
+  const SnapshotPaths paths = snapshot_paths(config(), 0);
+  if (paths.hdf5) check_hdf5_snapshot(paths.weights, net());
+  if (!paths.hdf5 && size >= int64_t(1) << 31)
+    throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold",
+                "snapshot_format: HDF5 has no such limit");
   if (room >= 0 && room < 2 * size)
     warn("a snapshot takes " + std::to_string(size >> 20) + " MiB, and only " + std::to_string(room >> 20) +
          " MiB are free at " + config().snapshot_prefix());

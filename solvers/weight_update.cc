@@ -96,9 +96,13 @@ void WeightUpdate::apply_to(size_t which, int64_t iter, float rate, float scale)
   rule_.update(net_.context(), config_, on);
 }
 
+const Shape& WeightUpdate::history_shape(size_t blob) const {
+  return net_.plan().graph.weights[size_t(slots_[blob % slots_.size()].id)].spec.shape;
+}
+
 void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
   const Slot& slot = slots_[blob % slots_.size()];
-  const Shape& shape = net_.plan().graph.weights[size_t(slot.id)].spec.shape;
+  const Shape& shape = history_shape(blob);
   BlobFile plain{shape, std::vector<float>(size_t(shape.count()))};
   if (slot.param >= 0) {
     const Param& param = net_.params()[size_t(slot.param)];

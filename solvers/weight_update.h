@@ -37,6 +37,7 @@ class WeightUpdate {
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
   /// not learn), in the user's shapes; rules with two have all first ones, then all second ones.
   size_t history_blobs() const { return slots_.size() * size_t(rule_.histories); }
+  const Shape& history_shape(size_t blob) const;
   void save(size_t blob, caffe::BlobProto& out) const;
   /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);

@@ -56,6 +56,7 @@ std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, i
     if (layer.has_input_param()) set_first_extent(layer.mutable_input_param()->mutable_shape(), batch);
     if (layer.has_dummy_data_param()) set_first_extent(layer.mutable_dummy_data_param()->mutable_shape(), batch);
     if (layer.has_data_param()) layer.mutable_data_param()->set_batch_size(uint32_t(batch));
+    if (layer.has_hdf5_data_param()) layer.mutable_hdf5_data_param()->set_batch_size(uint32_t(batch));
   }
   return changed;
 }

@@ -36,7 +36,7 @@ void suggest_next(const Solver& solver) {
   const std::string net = net_of(solver.config());
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
   show_error("next: cortado test --model=" + net +
-             " --weights=" + snapshot_paths(solver.config().snapshot_prefix(), solver.iter()).weights);
+             " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
 
 int run_train(const Arguments& arguments) {

@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "data/datum.h"
 #include "data/lmdb_writer.h"
+#include "core/file.h"
 #include "layers/registry.h"
+#include "proto/hdf5_file.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {
@@ -34,13 +36,32 @@ class Dataset {
     for (int i = 0; i < 5; ++i)
       writer.put(std::to_string(i), data::make_datum(1, 2, 3, std::string(6, char('a' + i)), i));
     writer.commit();
+    if (has_hdf5()) write_rows();
   }
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
+  static bool has_hdf5() { return !path_of_helper("cortado-hdf5").empty(); }
+  std::string rows() const { return folder_ / "rows.txt"; }
+  std::string output() const { return folder_ / "output.h5"; }
 
  private:
+  void write_rows() const {
+    Hdf5Writer writer(folder_ / "rows.h5", {{"data", "F32", {3, 2}}});
+    const float values[6] = {1, 2, 3, 4, 5, 6};
+    writer.add(values, sizeof values);
+    writer.commit();
+    write_file_atomically(rows(), folder_ / "rows.h5");
+  }
+
   std::filesystem::path folder_;
 };
+
+std::vector<Trial> hdf5_trials(const Dataset& dataset) {
+  return {
+      {"type: 'HDF5Data' top: 'data' hdf5_data_param { source: '" + dataset.rows() + "' batch_size: 4 }"},
+      {"type: 'HDF5Output' hdf5_output_param { file_name: '" + dataset.output() + "' }", {kRows, kLabels}},
+  };
+}
 
 std::vector<Trial> trials(const Dataset& dataset) {
   return {
@@ -171,8 +192,15 @@ TEST(DeviceCode, EveryLayerRunsOnADevice) {
   std::set<std::string> missing;
   for (const LayerType* type : all_layer_types())
     if (type->name.rfind("test:", 0) != 0) missing.insert(type->name);
+  std::vector<Trial> list = trials(dataset);
+  for (const Trial& trial : hdf5_trials(dataset)) {
+    if (Dataset::has_hdf5())
+      list.push_back(trial);
+    else
+      missing.erase(trial.x.empty() ? "HDF5Data" : "HDF5Output");
+  }
   for (const Device& device : tested_devices())
-    for (const Trial& trial : trials(dataset)) {
+    for (const Trial& trial : list) {
       SCOPED_TRACE(device.str() + ": " + trial.layer);
       missing.erase(run(trial, device));
     }

@@ -51,7 +51,6 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
       {"test_state { stage: \"a\" }\ntest_state { }", "2 test_state for 1 test nets", 7},
       {"train_net: \"a\"", "both train_net and net", 1},
       {"regularization_type: \"l2\"", "unknown regularization_type 'l2'", 7},
-      {"snapshot_format: HDF5", "BINARYPROTO", 7},
       {"clip_gradients: 0", "every gradient zero", 7},
       {"momentum: -0.5", "momentum is -0.5", 7},
       {"base_lr: nan", "not a finite number", 7},

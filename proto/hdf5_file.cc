@@ -1,0 +1,254 @@
+#include "proto/hdf5_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/replace_file.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kProgram = "cortado-hdf5";
+constexpr size_t kPartBytes = size_t(1) << 20;
+
+[[noreturn]] void throw_about(ExitCode code, const std::string& path, const std::string& message,
+                              const std::string& hint = {}) {
+  Mistake mistake;
+  mistake.place.file = path;
+  mistake.message = message;
+  mistake.hint = hint;
+  throw Error(code, std::move(mistake));
+}
+
+std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path, const std::vector<std::string>& arguments) {
+  if (path_of_helper(kProgram).empty())
+    throw_about(code, path, "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
+                "apt install libhdf5-dev and build again");
+  try {
+    return std::make_unique<HelperProcess>(kProgram, arguments);
+  } catch (const std::runtime_error& error) {
+    throw_about(code, path, error.what());
+  }
+}
+
+/// Two writers in one process must not meet.
+std::string temporary_beside(const std::string& path) {
+  static std::atomic<int> made{0};
+  return path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(made++);
+}
+
+/// What went wrong with a writer that takes or gives no more.
+[[noreturn]] void throw_writing(HelperProcess& process, const std::string& path) {
+  std::string reason;
+  try {
+    reason = process.finish("writing");
+  } catch (const std::runtime_error& error) {
+    reason = error.what();
+  }
+  throw_about(ExitCode::kIo, path, "cannot write: " + (reason.empty() ? "the writer ended too early" : reason));
+}
+
+void send(HelperProcess& process, const std::string& path, std::string_view bytes) {
+  bool sent = false;
+  try {
+    sent = process.send(bytes);
+  } catch (const std::runtime_error& error) {
+    throw_about(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
+  }
+  if (!sent) throw_writing(process, path);
+}
+
+/// Waits for the '+' that says that all is written.
+void await_plus(HelperProcess& process, const std::string& path) {
+  char answer = 0;
+  try {
+    if (process.receive_all(&answer, 1) && answer == '+') return;
+  } catch (const std::runtime_error& error) {
+    throw_about(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
+  }
+  throw_writing(process, path);
+}
+
+std::string head_of(const std::vector<TensorEntry>& entries, const std::string& path) {
+  try {
+    return tensor_header(entries);
+  } catch (const std::invalid_argument& error) {
+    throw_about(ExitCode::kSnapshot, path, std::string("cannot be written as HDF5: ") + error.what());
+  }
+}
+
+}  // namespace
+
+std::string digest_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string part(kPartBytes, '\0');
+  Digest digest;
+  if (!file) throw_about(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
+  while (file.read(part.data(), std::streamsize(part.size())) || file.gcount() > 0)
+    digest.add(std::string_view(part).substr(0, size_t(file.gcount())));
+  if (file.bad()) throw_about(ExitCode::kIo, path, "cannot be read back");
+  return digest.str();
+}
+
+Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
+  struct stat info;
+  const bool there = ::stat(request_.path.c_str(), &info) == 0;
+  if (!there || ::access(request_.path.c_str(), R_OK) != 0)
+    throw_about(ExitCode::kIo, request_.path, std::string("cannot read: ") + std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) throw_about(ExitCode::kIo, request_.path, "cannot read: not a regular file");
+  const int64_t most = (int64_t(64) << 20) + int64_t(request_.most_growth * double(info.st_size));
+  std::vector<std::string> arguments = {request_.values ? "read" : "list", request_.path, std::to_string(most)};
+  arguments.insert(arguments.end(), request_.names.begin(), request_.names.end());
+  process_ = start(request_.code, request_.path, arguments);
+  read_head();
+  int64_t total = 0;
+  for (const TensorEntry& entry : entries_) {
+    if (entry.bytes() > most - total) fail("its datasets are larger than was asked for");
+    total += entry.bytes();
+  }
+}
+
+void Hdf5Reader::read_head() {
+  std::string eight(8, '\0');
+  take(eight.data(), 8);
+  const uint64_t length = tensor_header_length(eight);
+  if (length > uint64_t(kMostTensorHeader)) fail("its list of datasets is too long");
+  std::string json(length, '\0');
+  take(json.data(), json.size());
+  try {
+    entries_ = parse_tensor_header(json);
+  } catch (const std::invalid_argument& error) {
+    fail(error.what());
+  }
+}
+
+void Hdf5Reader::take(char* bytes, size_t n) {
+  bool whole = false;
+  try {
+    whole = process_->receive_all(bytes, n);
+  } catch (const std::runtime_error& error) {
+    fail(std::string("cannot be read: ") + error.what());
+  }
+  if (!whole) fail_early();
+}
+
+void Hdf5Reader::fail_early() {
+  std::string reason;
+  try {
+    reason = process_->finish("reading");
+  } catch (const std::runtime_error& error) {
+    reason = error.what();
+  }
+  fail(reason.empty() ? "its reader ended too early" : reason);
+}
+
+void Hdf5Reader::read(float* out) {
+  const TensorEntry& entry = entries_.at(next_++);
+  const size_t width = size_t(tensor_value_bytes(entry.type));
+  part_.resize(kPartBytes);
+  for (size_t left = size_t(entry.shape.count()); left > 0;) {
+    const size_t n = std::min(left, kPartBytes / width);
+    take(part_.data(), n * width);
+    tensor_to_floats(entry.type, part_.data(), int64_t(n), out);
+    out += n;
+    left -= n;
+  }
+}
+
+std::string Hdf5Reader::read_bytes() {
+  std::string bytes(size_t(entries_.at(next_++).bytes()), '\0');
+  take(bytes.data(), bytes.size());
+  return bytes;
+}
+
+void Hdf5Reader::skip() {
+  part_.resize(kPartBytes);
+  for (size_t left = size_t(entries_.at(next_++).bytes()); left > 0;) {
+    const size_t n = std::min(left, part_.size());
+    take(part_.data(), n);
+    left -= n;
+  }
+}
+
+void Hdf5Reader::finish() {
+  char more;
+  try {
+    if (process_->receive(&more, 1) != 0) fail("its reader says more than was asked");
+  } catch (const std::runtime_error& error) {
+    fail(error.what());
+  }
+  if (const std::string reason = process_->finish("reading"); !reason.empty()) fail(reason);
+}
+
+void Hdf5Reader::fail(const std::string& message, const std::string& hint) const {
+  throw_about(request_.code, request_.path, message, hint);
+}
+
+Hdf5Writer::Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& entries)
+    : path_(path), temporary_(temporary_beside(path)) {
+  const std::string head = head_of(entries, path);
+  process_ = start(ExitCode::kIo, path, {"write", temporary_});
+  try {
+    send(*process_, path_, head);
+  } catch (...) {
+    process_.reset();
+    ::unlink(temporary_.c_str());
+    throw;
+  }
+}
+
+Hdf5Writer::~Hdf5Writer() {
+  if (!process_) return;
+  process_.reset();  // ends it, so that it makes no file after this
+  ::unlink(temporary_.c_str());
+}
+
+void Hdf5Writer::add(const void* bytes, size_t n) { send(*process_, path_, {static_cast<const char*>(bytes), n}); }
+
+std::string Hdf5Writer::commit() {
+  await_plus(*process_, path_);
+  if (const std::string reason = process_->finish("writing"); !reason.empty())
+    throw_about(ExitCode::kIo, path_, "cannot write: " + reason);
+  const std::string digest = digest_of_file(temporary_);
+  process_.reset();
+  replace_file(temporary_, path_);
+  return digest;
+}
+
+Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)) {
+  process_ = start(ExitCode::kIo, path, {"append", temporary_});
+}
+
+Hdf5Appender::~Hdf5Appender() {
+  if (!process_) return;
+  process_.reset();
+  ::unlink(temporary_.c_str());
+}
+
+void Hdf5Appender::add(const std::vector<TensorEntry>& entries, const std::vector<const float*>& values) {
+  send(*process_, path_, head_of(entries, path_));
+  for (size_t i = 0; i < entries.size(); ++i)
+    send(*process_, path_, {reinterpret_cast<const char*>(values[i]), size_t(entries[i].bytes())});
+  await_plus(*process_, path_);
+}
+
+void Hdf5Appender::commit() {
+  send(*process_, path_, std::string(8, '\0'));
+  await_plus(*process_, path_);
+  if (const std::string reason = process_->finish("writing"); !reason.empty())
+    throw_about(ExitCode::kIo, path_, "cannot write: " + reason);
+  process_.reset();
+  replace_file(temporary_, path_);
+}
+
+}  // namespace cortado

@@ -1,0 +1,47 @@
+#pragma once
+
+// A program of ours that does what must not happen in this process, beside /proc/self/exe, with pipes at both ends.
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cortado {
+
+class HelperProcess {
+ public:
+  /// Starts `program` of the folder that this process's program is in. Throws std::runtime_error saying why it cannot.
+  HelperProcess(const std::string& program, const std::vector<std::string>& arguments);
+  ~HelperProcess();  ///< ends it, if it still runs
+  HelperProcess(const HelperProcess&) = delete;
+  HelperProcess& operator=(const HelperProcess&) = delete;
+
+  /// To its standard input; false: it takes no more. Throws std::runtime_error where it does nothing for minutes.
+  /// After finish() it takes and gives nothing.
+  bool send(std::string_view bytes);
+  /// From its standard output, up to `n` bytes; 0: there will be no more. Throws like send().
+  size_t receive(char* bytes, size_t n);
+  /// receive() until all `n` are there; false: there are not so many.
+  bool receive_all(char* bytes, size_t n);
+
+  /// Closes its input, waits for its end and says what went wrong: its own words, or that `doing` ("reading") the file ended
+  /// in a crash, or "".
+  std::string finish(const std::string& doing);
+
+ private:
+  void wait_for(int fd, short event);
+  void hear_complaint();
+  void close_all();
+  std::string verdict(int status, const std::string& doing) const;
+
+  pid_t process_ = -1;
+  int in_ = -1, out_ = -1, complaint_ = -1;
+  std::string said_;
+};
+
+/// Where a program that belongs to this one lies, or "" where there is none.
+std::string path_of_helper(const std::string& program);
+
+}  // namespace cortado
