@@ -42,6 +42,7 @@ Command summary_command();
 Command plan_command();
 Command classify_command();
 Command infer_command();
+Command features_command();
 Command convert_command();
 Command mean_command();
 Command data_command();
