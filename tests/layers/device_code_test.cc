@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "data/datum.h"
@@ -23,7 +24,7 @@ struct Trial {
 const Array kImage = random({2, 4, 6, 5}, 1, 0.1, 1), kOther = random({2, 4, 6, 5}, 2), kRows = random({6, 5}, 3),
             kLabels = random_labels({6}, 4, 5);
 
-/// Five records, in a folder that goes with it.
+/// Five records, and a list and a window file of one image, in a folder that goes with it.
 class Dataset {
  public:
   Dataset() : folder_(std::filesystem::temp_directory_path() / ("cortado_device_code_" + std::to_string(::getpid()))) {
@@ -32,9 +33,15 @@ class Dataset {
     for (int i = 0; i < 5; ++i)
       writer.put(std::to_string(i), data::make_datum(1, 2, 3, std::string(6, char('a' + i)), i));
     writer.commit();
+    const std::string image = folder_ / "a.pgm";
+    std::ofstream(image) << "P5 3 2 255\nabcdef";
+    std::ofstream(list()) << image << " 1\n" << image << " 2\n";
+    std::ofstream(windows()) << "# 0\n" << image << "\n1\n2\n3\n2\n1 0.9 0 0 1 1\n0 0 1 0 2 1\n";
   }
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
+  std::string list() const { return folder_ / "list"; }
+  std::string windows() const { return folder_ / "windows"; }
 
  private:
   std::filesystem::path folder_;
@@ -73,6 +80,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Exp' exp_param { base: 2 }", {kImage}},
       {"type: 'Flatten'", {kImage}},
       {"type: 'HingeLoss'", {kRows, kLabels}},
+      {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() + "' batch_size: 3 }"},
       {"type: 'Im2col' convolution_param { kernel_size: 3 pad: 1 }", {kImage}},
       {"type: 'InfogainLoss'", {kRows, kLabels, random({5, 5}, 6, 0, 1)}},
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
@@ -109,6 +117,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'TanH'", {kImage}},
       {"type: 'Threshold'", {kOther}},
       {"type: 'Tile' tile_param { tiles: 2 }", {kImage}},
+      {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "
+       "source: '" + dataset.windows() + "' batch_size: 4 context_pad: 1 }"},
   };
 }
 
@@ -155,6 +165,7 @@ TEST(DeviceCode, EveryLayerRunsOnADevice) {
   std::set<std::string> missing;
   for (const LayerType* type : all_layer_types())
     if (type->name.rfind("test:", 0) != 0) missing.insert(type->name);
+  missing.erase("MemoryData");  // is never run: whoever feeds it makes an Input layer of it
   for (const Device& device : tested_devices())
     for (const Trial& trial : trials(dataset)) {
       SCOPED_TRACE(device.str() + ": " + trial.layer);
