@@ -15,14 +15,9 @@
 #include <string_view>
 
 #include "data/mapped_file.h"
+#include "data/source.h"
 
 namespace cortado::data {
-
-/// One key and its value, inside the map: valid as long as the database is open.
-struct Record {
-  std::string_view key;
-  std::string_view value;
-};
 
 /// An open database: the main tree of `data.mdb`, at one moment. Shared, immutable, safe to use from any thread.
 class Lmdb {

@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "core/shape.h"
 #include "data/file_error.h"
-#include "data/sample_reader.h"
+#include "data/datum_reader.h"
 
 namespace cortado::data {
 
@@ -90,13 +90,13 @@ std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
 caffe::BlobProto compute_mean(const std::string& lmdb, const Progress& progress) {
   const std::shared_ptr<const Lmdb> database = Lmdb::open(lmdb);
   LmdbCursor cursor(database);
-  SampleReader reader;
+  DatumReader reader;
   MeanSum sum;
   for (int64_t i = 0; i < database->records(); ++i) {
     const Record record = cursor.next();
     try {
       int32_t label;
-      sum.add(reader.read(record, ColorMode::kAsStored, label));
+      sum.add(reader.read(record, label));
     } catch (const SampleError& error) {
       database->check_unchanged();
       throw_bad_record(*database, record.key, error);

@@ -141,16 +141,20 @@ NpyArray parse_npy(std::string_view content, const std::string& name) {
 
 NpyArray read_npy(const std::string& path) { return parse_npy(read_file(path, int64_t(1) << 36), path); }
 
-void write_npy(const std::string& path, const Shape& shape, const float* values) {
+std::string npy_header(const Shape& shape) {
   std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
   for (const int64_t dim : shape.dims()) dict += std::to_string(dim) + ", ";
   if (shape.axes() > 1) dict.resize(dict.size() - 2);  // a tuple of one keeps its comma
   dict += "), }";
   const size_t unpadded = kMagic.size() + 4 + dict.size() + 1;
   dict.append((64 - unpadded % 64) % 64, ' ').push_back('\n');
-  std::string content(kMagic);
-  content += {'\x01', '\x00', char(dict.size() & 0xFF), char(dict.size() >> 8)};
-  content += dict;
+  std::string header(kMagic);
+  header += {'\x01', '\x00', char(dict.size() & 0xFF), char(dict.size() >> 8)};
+  return header + dict;
+}
+
+void write_npy(const std::string& path, const Shape& shape, const float* values) {
+  std::string content = npy_header(shape);
   content.append(reinterpret_cast<const char*>(values), size_t(shape.count()) * sizeof(float));
   write_file_atomically(path, content);
 }

@@ -20,6 +20,9 @@ struct NpyArray {
 NpyArray read_npy(const std::string& path);
 NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is for messages
 
+/// What a file of floats with this shape begins with; the values follow, row major.
+std::string npy_header(const Shape& shape);
+
 /// Writes float32, C order, version 1, atomically. Throws Error(kIo).
 void write_npy(const std::string& path, const Shape& shape, const float* values);
 

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "data/lmdb.h"
 #include "data/shuffled_order.h"
+#include "data/source.h"
 
 namespace cortado::data {
 
 enum class Shuffle {
-  kNone,    ///< key order
+  kNone,    ///< by number
   kAuto,    ///< kExact where the file takes up to 60 % of the machine's memory, else kBlocks
   kExact,   ///< an exact new permutation each epoch: needs random reads to be cheap
   kBlocks,  ///< data/shuffled_order.h: blocks of about 16 MB, eight to a pool
@@ -23,33 +23,29 @@ struct OrderOptions {
   int rank = 0, ranks = 1;  ///< of several that share one order: this one takes every ranks-th record, from `rank` on
 };
 
-/// In which order the records of a database are taken. Counts its own positions over all epochs; position p is place
+/// In which order the records of a source are taken. Counts its own positions over all epochs; position p is place
 /// p * ranks + rank of the order that all ranks share, and place q is record q % records() of epoch q / records(). So
 /// the order from any position on is a function of (seed, position) alone. Not thread-safe.
 class RecordOrder {
  public:
-  RecordOrder(std::shared_ptr<const Lmdb> database, const OrderOptions& options);
+  RecordOrder(std::shared_ptr<const DataSource> source, const OrderOptions& options);
   RecordOrder(const RecordOrder&) = delete;
 
-  void seek(uint64_t position);
-  Record next();                               ///< the record at position(), which then moves on. Throws Error(kData)
-  uint64_t number() const { return number_; }  ///< of the record that next() gave, counted in key order
+  void seek(uint64_t position) { position_ = position; }
+  Record next();  ///< the record at position(), which then moves on. Throws Error(kData)
   uint64_t position() const { return position_; }
   uint64_t place(uint64_t position) const { return position * uint64_t(ranks_) + uint64_t(rank_); }
-  int64_t records() const { return database_->records(); }
-  const Lmdb& database() const { return *database_; }
+  int64_t records() const { return source_->records(); }
 
  private:
-  void begin_shuffling();
-  void read_ahead(uint64_t first, uint64_t count) const;
+  void begin();
 
-  std::shared_ptr<const Lmdb> database_;
-  LmdbCursor cursor_;
+  std::shared_ptr<const DataSource> source_;
+  std::unique_ptr<RecordFinder> finder_;  ///< made with the first next()
   Shuffle shuffle_;
   uint64_t seed_;
   int rank_, ranks_;
-  uint64_t position_ = 0, number_ = 0;
-  std::vector<uint64_t> places_;  ///< in the file, of every record; read once, when shuffling
+  uint64_t position_ = 0;
   std::optional<ShuffledOrder> shuffled_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/rng.h"
+#include "data/lmdb_source.h"
 #include "data/pipeline_state.h"
 
 namespace cortado::data {
@@ -35,21 +36,22 @@ class SignalsBlocked {
 
 DataPipeline::State::State(PipelineOptions given_options)
     : options(std::move(given_options)),
-      database(Lmdb::open(options.source)),
-      order(database, {options.shuffle, options.seed, options.rank, options.ranks}) {
-  const Record record = LmdbCursor(database).next();
+      source(options.open ? options.open() : lmdb_source(Lmdb::open(options.source))),
+      order(source, {options.shuffle, options.seed, options.rank, options.ranks}) {
+  const Record record = source->finder(false)->find(0);
   try {
-    SampleReader reader;
     int32_t label;
-    first = reader.open(record, options.transform.color, label);
-    encoded = first.interleaved;
+    const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
+    first = reader->open(record, label);
+    encoded = reader->decodes();
     size = output_size(options.transform, first);
     const SourceWindow window =
         source_window(draw_sample(options.transform, first.channels, first.height, first.width, options.seed, 0, 0));
-    window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width);
+    window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width) *
+                   (reader->holds_floats() ? int64_t(sizeof(float)) : 1);
   } catch (const SampleError& error) {
-    database->check_unchanged();
-    throw_bad_record(*database, record.key, error);
+    source->check_unchanged();
+    source->fail(record, error);
   }
   if (!encoded) at_once = kMostSamplesAtOnce;
   at_once = std::min(at_once, (options.batch_size + options.threads - 1) / options.threads);
@@ -61,7 +63,7 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
     here = context.device.is_cpu() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
     std::vector<Slab> made(static_cast<size_t>(options.prefetch));
     if (options.cache != CacheOn::kNowhere)
-      cache = std::make_unique<SampleCache>(database, options.transform.color, options.threads);
+      cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads);
     if (!here) device.emplace(context, options.transform, options.cache == CacheOn::kDevice ? cache.get() : nullptr);
     const bool nothing_copied = (here && (cache || !encoded)) || (device && device->holds_dataset());
     for (Slab& slab : made) slab.content.prepare(context, options.batch_size, nothing_copied ? 0 : window_bytes, !here);
@@ -93,7 +95,7 @@ void DataPipeline::State::seek(uint64_t position) {
 }
 
 void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
-  const uint64_t records = uint64_t(database->records());
+  const uint64_t records = uint64_t(source->records());
   if (from / records != to / records) log_info() << "Restarting data prefetching from start.";
 }
 
@@ -110,7 +112,7 @@ Shape DataPipeline::label_shape() const {
   return mix.on() ? Shape{options.batch_size, mix.classes} : Shape{options.batch_size};
 }
 
-int64_t DataPipeline::records() const { return state_->database->records(); }
+int64_t DataPipeline::records() const { return state_->source->records(); }
 
 void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
   State& state = *state_;

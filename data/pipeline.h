@@ -1,16 +1,18 @@
 #pragma once
 
-// The pipeline of a Data layer: plain threads find, draw and decode samples ahead of need; the reader transforms a
+// The pipeline of a data layer: plain threads find, draw and decode samples ahead of need; the reader transforms a
 // batch as a whole, straight into the net's memory. Kept are bytes, where floats would be four times as much.
 // A batch is a function of (dataset, options, position) alone: any number of threads gives the same bytes.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "core/context.h"
 #include "core/tensor.h"
 #include "data/order.h"
+#include "data/source.h"
 #include "data/transform.h"
 #include "proto/cortado.pb.h"
 
@@ -30,6 +32,7 @@ enum class CacheOn { kNowhere, kHost, kDevice };
 
 struct PipelineOptions {
   std::string source;
+  std::function<std::shared_ptr<const DataSource>()> open = {};  ///< the dataset; not set: the LMDB `source`
   int batch_size = 0;
   int prefetch = 4;  ///< batches ready or being made, at least 1
   int threads = 1;
@@ -41,7 +44,7 @@ struct PipelineOptions {
   TransformPlan transform;
 };
 
-/// From a Data layer's data_param and transform_param. Touches no dataset, and no mean file unless `read_files`.
+/// From the options of a Data, ImageData or WindowData layer. Touches no dataset, and no mean file unless `read_files`.
 /// Throws FieldError naming the field ("data_param.batch_size"); Error for a mean file.
 PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options,
                                       bool read_files = true);

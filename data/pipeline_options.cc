@@ -1,5 +1,6 @@
+#include "data/pipeline_options.h"
+
 #include "core/error.h"
-#include "data/pipeline.h"
 
 namespace cortado::data {
 
@@ -7,14 +8,6 @@ namespace {
 
 constexpr uint32_t kMostBatch = 1 << 24, kMostPrefetch = 1024;
 constexpr int kMostThreads = 256;
-
-int threads_for(const caffe::DataParameter& param, const DataOptions& options) {
-  int64_t threads = param.threads() > 0 ? int64_t(param.threads()) : std::max(options.default_threads, 1);
-  if (options.forced_threads > 0) threads = options.forced_threads;
-  if (threads > kMostThreads)
-    throw FieldError("data_param.threads", "at most " + std::to_string(kMostThreads) + " threads");
-  return int(threads);
-}
 
 Shuffle shuffle_for(const caffe::DataParameter& param) {
   using caffe::DataParameter;
@@ -34,32 +27,14 @@ Shuffle shuffle_for(const caffe::DataParameter& param) {
   return Shuffle::kAuto;
 }
 
-CacheOn cache_for(const caffe::DataParameter& param) {
-  if (param.has_cache_on()) return param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;
-  return param.cache() ? CacheOn::kHost : CacheOn::kNowhere;
-}
-
-}  // namespace
-
-PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::DataParameter& param = layer.data_param();
-  PipelineOptions made;
   if (param.source().empty())
     throw FieldError("data_param.source", "the dataset is not named", "give the path of an LMDB folder");
-  if (param.batch_size() < 1 || param.batch_size() > kMostBatch)
-    throw FieldError("data_param.batch_size", "batch_size is " + std::to_string(param.batch_size()) +
-                                                  "; it must be from 1 to " + std::to_string(kMostBatch));
-  if (param.prefetch() > kMostPrefetch)
-    throw FieldError("data_param.prefetch", "at most " + std::to_string(kMostPrefetch) + " batches");
+  PipelineOptions made = common_options(layer, "data_param", param.batch_size(), param.threads(), options);
   made.source = param.source();
-  made.batch_size = int(param.batch_size());
-  made.prefetch = std::max(int(param.prefetch()), 1);
-  made.threads = threads_for(param, options);
   made.shuffle = shuffle_for(param);
-  made.cache = cache_for(param);
-  made.rank = options.rank;
-  made.ranks = options.ranks;
-  made.seed = param.seed() != 0 ? param.seed() : options.seed;
+  if (param.cache() && !param.has_cache_on()) made.cache = CacheOn::kHost;
   made.rand_skip = param.rand_skip();
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
   if (param.force_encoded_color()) {
@@ -68,6 +43,38 @@ PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const 
     made.transform.color = ColorMode::kColor;
   }
   return made;
+}
+
+}  // namespace
+
+PipelineOptions common_options(const caffe::LayerParameter& layer, const std::string& own, uint32_t batch_size,
+                               uint32_t threads, const DataOptions& options) {
+  const caffe::DataParameter& param = layer.data_param();
+  if (batch_size < 1 || batch_size > kMostBatch)
+    throw FieldError(own + ".batch_size", "batch_size is " + std::to_string(batch_size) + "; it must be from 1 to " +
+                                              std::to_string(kMostBatch));
+  if (param.prefetch() > kMostPrefetch)
+    throw FieldError("data_param.prefetch", "at most " + std::to_string(kMostPrefetch) + " batches");
+  PipelineOptions made;
+  made.batch_size = int(batch_size);
+  made.prefetch = std::max(int(param.prefetch()), 1);
+  int64_t chosen = threads > 0 ? int64_t(threads) : std::max(options.default_threads, 1);
+  if (options.forced_threads > 0) chosen = options.forced_threads;
+  if (chosen > kMostThreads)
+    throw FieldError(own + ".threads", "at most " + std::to_string(kMostThreads) + " threads");
+  made.threads = int(chosen);
+  if (param.has_cache_on())
+    made.cache = param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;
+  made.rank = options.rank;
+  made.ranks = options.ranks;
+  made.seed = param.seed() != 0 ? param.seed() : options.seed;
+  return made;
+}
+
+PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+  if (layer.type() == "ImageData") return make_image_options(layer, options, read_files);
+  if (layer.type() == "WindowData") return make_window_options(layer, options, read_files);
+  return make_database_options(layer, options, read_files);
 }
 
 }  // namespace cortado::data

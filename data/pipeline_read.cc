@@ -63,7 +63,7 @@ void DataPipeline::State::read_here(Context& context, const Tensor& y, const Ten
   } else if (labels) {
     std::copy(numbers.begin(), numbers.end(), labels.f32());
   }
-  database->check_unchanged();  // samples may have been views of it
+  source->check_unchanged();  // samples may have been views of it
   release(context);
 }
 

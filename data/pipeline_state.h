@@ -21,7 +21,7 @@
 #include "data/order.h"
 #include "data/pipeline.h"
 #include "data/sample_cache.h"
-#include "data/sample_reader.h"
+#include "data/source.h"
 
 namespace cortado::data {
 
@@ -55,7 +55,6 @@ struct Task {
   int done = 0;           ///< how many count as made afterwards: n, or more where the order itself failed
   uint64_t position = 0;  ///< of the first
   Record records[kMostSamplesAtOnce];
-  uint64_t numbers[kMostSamplesAtOnce];  ///< of the records, in key order
 };
 
 struct DataPipeline::State {
@@ -82,10 +81,10 @@ struct DataPipeline::State {
   void log_restart(uint64_t from, uint64_t to) const;
 
   const PipelineOptions options;
-  const std::shared_ptr<const Lmdb> database;
+  const std::shared_ptr<const DataSource> source;
   Sample first;  ///< its shape only
   OutputSize size{};
-  bool encoded = false;      ///< what the first record is
+  bool encoded = false;      ///< the first record has to be decoded
   int64_t window_bytes = 0;  ///< of the first sample, about
   int at_once = 1;
 

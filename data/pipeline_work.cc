@@ -19,11 +19,8 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   task.n = 0;
   task.done = wanted;
   try {
-    for (; task.n < wanted; ++task.n) {
-      task.records[task.n] = order.next();
-      task.numbers[task.n] = order.number();
-    }
-  } catch (...) {  // the tree is broken: nothing after this can be read
+    for (; task.n < wanted; ++task.n) task.records[task.n] = order.next();
+  } catch (...) {  // the dataset is broken: nothing after this can be read
     task.slab->note_error(task.first + task.n, std::current_exception());
     task.done = options.batch_size - task.first;
     order_failed = true;
@@ -38,7 +35,7 @@ SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task&
   const int at = task.first + i;
   const PixelPlace place = [&content, at](size_t bytes) { return content.take(at, bytes); };
   if (!cache) return reader.read_part(window, here, place);
-  const Sample& whole = cache->sample(task.numbers[i]);
+  const Sample& whole = cache->sample(task.records[i].number);
   if (here || device->holds_dataset()) return {whole, {0, 0, whole.height, whole.width}};
   const size_t element = whole.floats != nullptr ? sizeof(float) : 1;
   return copy_part(whole, {window.top, window.left, window.height, window.width},
@@ -47,21 +44,21 @@ SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task&
 
 void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader) const {
   try {
-    int32_t label = cache ? cache->label(task.numbers[i]) : 0;
-    const Sample source =
-        cache ? cache->sample(task.numbers[i]) : reader.open(task.records[i], options.transform.color, label);
-    const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(database->records());
-    const SampleDraw draw = draw_sample(options.transform, source.channels, source.height, source.width, options.seed,
+    int32_t label = cache ? cache->label(task.records[i].number) : 0;
+    const Sample whole = cache ? cache->sample(task.records[i].number) : reader.open(task.records[i], label);
+    const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(source->records());
+    const SampleDraw draw = draw_sample(options.transform, whole.channels, whole.height, whole.width, options.seed,
                                         place / records, place % records);
-    if (source.channels != first.channels || draw.out_height != size.height || draw.out_width != size.width)
+    if (whole.channels != first.channels || draw.out_height != size.height || draw.out_width != size.width)
       throw SampleError(
-          "the image is " + source.shape_str() + ", but the dataset's first one is " + first.shape_str(),
-          "images of a batch have one size: set transform_param.crop_size, or resize them when converting");
+          "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+          "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
+          "new_width)");
     const SamplePart got = part_for(source_window(draw), task, i, reader);
     task.slab->content.samples[size_t(task.first + i)] = {got.sample, fit_draw(draw, got.sample, got.part),
                                                           float(label)};
   } catch (const SampleError& error) {
-    throw_bad_record(*database, task.records[i].key, error);
+    source->fail(task.records[i], error);
   }
 }
 
@@ -69,13 +66,13 @@ void DataPipeline::State::make(const Task& task, SampleReader& reader) {
   int i = 0;
   std::exception_ptr error;
   try {
-    for (int k = 0; k < task.n && !cache; ++k) database->bring_in(task.records[k]);
+    for (int k = 0; k < task.n && !cache; ++k) source->bring_in(task.records[k]);
     for (; i < task.n; ++i) make_one(task, i, reader);
   } catch (...) {
     error = std::current_exception();
   }
   try {
-    database->check_unchanged();  // explains whatever else went wrong
+    source->check_unchanged();  // explains whatever else went wrong
   } catch (...) {
     error = std::current_exception();
     i = 0;
@@ -86,12 +83,12 @@ void DataPipeline::State::make(const Task& task, SampleReader& reader) {
 }
 
 void DataPipeline::State::work() {
-  SampleReader reader;
+  const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
   Task task;
   std::unique_lock lock(mutex);
   while (take(task, lock)) {
     lock.unlock();
-    make(task, reader);
+    make(task, *reader);
     lock.lock();
     task.slab->left -= task.done;
     if (task.slab->left == 0) batch_ready.notify_one();

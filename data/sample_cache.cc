@@ -11,7 +11,6 @@
 
 #include "core/file.h"
 #include "data/file_error.h"
-#include "data/sample_reader.h"
 
 namespace cortado::data {
 
@@ -31,11 +30,11 @@ std::string mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) 
 
 }  // namespace
 
-SampleCache::SampleCache(std::shared_ptr<const Lmdb> database, ColorMode mode, int threads)
-    : database_(std::move(database)) {
+SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads)
+    : source_(std::move(source)) {
   const int64_t bytes = measure(mode), available = available_bytes();
   if (bytes > available)
-    throw file_error(ExitCode::kDevice, database_->path(),
+    throw file_error(ExitCode::kDevice, source_->path(),
                      "the decoded dataset takes " + mebibytes(bytes) + ", and " + mebibytes(available) + " are free",
                      "leave out data_param.cache and cache_on: records are decoded anew each epoch then");
   block_ = Arena(size_t(bytes));
@@ -52,43 +51,44 @@ SampleCache::SampleCache(std::shared_ptr<const Lmdb> database, ColorMode mode, i
       }
     });
   for (std::thread& worker : workers) worker.join();
-  database_->check_unchanged();
+  source_->check_unchanged();
   if (error) std::rethrow_exception(error);
   records_ = {};
 }
 
 int64_t SampleCache::measure(ColorMode mode) {
-  LmdbCursor cursor(database_);
-  SampleReader reader;
+  const std::unique_ptr<RecordFinder> finder = source_->finder(false);
+  const std::unique_ptr<SampleReader> reader = source_->reader(mode);
   int64_t bytes = 0;
-  for (int64_t i = 0; i < database_->records(); ++i) {
-    records_.push_back(cursor.next());
+  for (int64_t i = 0; i < source_->records(); ++i) {
+    records_.push_back(finder->find(uint64_t(i)));
+    records_.back().number = uint64_t(i);
     try {
       int32_t label;
-      const Sample sample = reader.open(records_.back(), mode, label);
+      const Sample sample = reader->open(records_.back(), label);
       samples_.push_back(sample);
       labels_.push_back(label);
       offsets_.push_back(bytes);
-      bytes += (sample.count() * (reader.holds_floats() ? 4 : 1) + kAlign - 1) / kAlign * kAlign;
+      bytes += (sample.count() * (reader->holds_floats() ? 4 : 1) + kAlign - 1) / kAlign * kAlign;
     } catch (const SampleError& error) {
-      database_->check_unchanged();
-      throw_bad_record(*database_, records_.back().key, error);
+      source_->check_unchanged();
+      source_->fail(records_.back(), error);
     }
   }
   return bytes;
 }
 
 void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
-  SampleReader reader;
+  const std::unique_ptr<SampleReader> reader = source_->reader(mode);
   for (size_t i = first; i < records_.size(); i += step) {
     try {
       int32_t label;
-      const Sample whole = reader.open(records_[i], mode, label);
+      const Sample whole = reader->open(records_[i], label);
       const SourceWindow window{0, 0, whole.height, whole.width, whole.height, whole.width};
       uint8_t* to = reinterpret_cast<uint8_t*>(block_.data() + offsets_[i]);
-      samples_[i] = reader.read_part(window, false, [to](size_t) { return to; }).sample;
+      samples_[i] = reader->read_part(window, false, [to](size_t) { return to; }).sample;
     } catch (const SampleError& error) {
-      throw_bad_record(*database_, records_[i].key, error);
+      source_->fail(records_[i], error);
     }
   }
 }

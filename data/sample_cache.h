@@ -8,8 +8,8 @@
 
 #include "core/arena.h"
 #include "data/image.h"
-#include "data/lmdb.h"
 #include "data/sample.h"
+#include "data/source.h"
 
 namespace cortado::data {
 
@@ -17,9 +17,9 @@ class SampleCache {
  public:
   /// Decodes every record, on `threads` threads. Throws Error(kData) naming a record that cannot be read,
   /// Error(kDevice) with the bytes when they do not fit into the memory that is free.
-  SampleCache(std::shared_ptr<const Lmdb> database, ColorMode mode, int threads);
+  SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads);
 
-  const Sample& sample(uint64_t number) const { return samples_[number]; }  ///< counted in key order
+  const Sample& sample(uint64_t number) const { return samples_[number]; }
   int32_t label(uint64_t number) const { return labels_[number]; }
 
   // All elements lie in one block, so that it can be copied as a whole.
@@ -30,7 +30,7 @@ class SampleCache {
   int64_t measure(ColorMode mode);
   void decode(size_t first, size_t step, ColorMode mode);
 
-  std::shared_ptr<const Lmdb> database_;
+  std::shared_ptr<const DataSource> source_;
   std::vector<Sample> samples_;
   std::vector<int32_t> labels_;
   std::vector<Record> records_;

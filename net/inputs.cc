@@ -6,16 +6,34 @@
 
 namespace cortado {
 
+namespace {
+
+/// The shapes of the tops, or none where the layer makes no inputs.
+std::vector<Shape> tops_of(const caffe::LayerParameter& layer) {
+  std::vector<Shape> tops;
+  if (layer.type() == "MemoryData") {
+    const caffe::MemoryDataParameter& param = layer.memory_data_param();
+    tops = {{param.batch_size(), param.channels(), param.height(), param.width()}, {param.batch_size()}};
+  } else if (layer.type() == "Input") {
+    const auto& given = layer.input_param().shape();
+    for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
+      const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
+      tops.emplace_back(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
+    }
+  }
+  tops.resize(std::min(tops.size(), size_t(layer.top_size())));
+  return tops;
+}
+
+}  // namespace
+
 std::map<std::string, Shape> declared_inputs(const NetFile& file, const caffe::NetState& state) {
   const caffe::NetState merged = graph::merge_states(file.net.state(), state);
   std::map<std::string, Shape> shapes;
   for (const caffe::LayerParameter& layer : file.net.layer()) {
-    if (layer.type() != "Input" || !graph::selected(layer, merged)) continue;
-    const auto& given = layer.input_param().shape();
-    for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
-      const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
-      shapes[layer.top(i)] = Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
-    }
+    if (!graph::selected(layer, merged)) continue;
+    const std::vector<Shape> tops = tops_of(layer);
+    for (size_t i = 0; i < tops.size(); ++i) shapes[layer.top(int(i))] = tops[i];
   }
   return shapes;
 }
@@ -24,7 +42,7 @@ std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>&
                                            const std::map<std::string, Shape>& shapes) {
   auto changed = std::make_shared<NetFile>(*file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
-    if (layer.type() != "Input") continue;
+    if (tops_of(layer).empty()) continue;
     google::protobuf::RepeatedPtrField<caffe::BlobShape> list;
     for (const std::string& top : layer.top()) {
       const auto found = shapes.find(top);
@@ -32,7 +50,9 @@ std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>&
       caffe::BlobShape& shape = *list.Add();
       for (const int64_t dim : found->second.dims()) shape.add_dim(dim);
     }
-    if (list.size() == layer.top_size()) layer.mutable_input_param()->mutable_shape()->Swap(&list);
+    if (list.size() != layer.top_size()) continue;
+    layer.set_type("Input");
+    layer.mutable_input_param()->mutable_shape()->Swap(&list);
   }
   return changed;
 }

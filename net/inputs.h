@@ -11,10 +11,11 @@
 
 namespace cortado {
 
-/// The blobs that Input layers make in `state`, with the shapes that the file gives.
+/// The blobs that Input and MemoryData layers make in `state`, with the shapes that the file gives.
 std::map<std::string, Shape> declared_inputs(const NetFile& file, const caffe::NetState& state);
 
-/// The net with its Input layers making `shapes`; layers with a blob that is not among them stay as they are.
+/// The net with Input layers that make `shapes`, also in the place of MemoryData layers; layers with a blob that is not
+/// among them stay as they are.
 std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>& file,
                                            const std::map<std::string, Shape>& shapes);
 

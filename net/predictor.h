@@ -32,7 +32,7 @@ struct PredictorOptions {
 
 class Predictor {
  public:
-  /// `model`: a deploy prototxt, whose data come by Input layers. `weights`: files of weights, copied in order by layer
+  /// `model`: a deploy prototxt, whose data come by Input or MemoryData layers. `weights`: files of weights, copied in order by layer
   /// name. Throws Error for what is wrong with a file, Error(kUsage) where the net has weights and none are given.
   Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options = {});
   Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights, PredictorOptions options = {});

@@ -12,6 +12,7 @@
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
 #include "tools/command.h"
+#include "tools/dataset_warnings.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -29,7 +30,7 @@ struct Finding {
   size_t layers = 0;
   int64_t params = 0;
   int64_t train_bytes = 0;  ///< 0: not known
-  std::vector<Mistake> mistakes;
+  std::vector<Mistake> mistakes, warnings;
   ExitCode code = ExitCode::kOk;
 
   void add(ExitCode found, const std::vector<Mistake>& list) {
@@ -37,6 +38,10 @@ struct Finding {
     if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
     for (const Mistake& mistake : list)
       if (told.insert(render(mistake)).second) mistakes.push_back(mistake);
+  }
+  void warn(const std::vector<Mistake>& list) {
+    for (const Mistake& warning : list)
+      if (told.insert(render(warning)).second) warnings.push_back(warning);
   }
 
   std::set<std::string> told;
@@ -114,6 +119,7 @@ class Checker {
     options.backward = state.phase() == caffe::TRAIN;
     options.open_data = open_data_;
     options.transient_gradients = transient_gradients;
+    finding.warn(leveldb_warnings(graph::build(file, options)));
     graph::Graph graph = graph_with_shapes(file, options);
     ++finding.nets;
     finding.layers = std::max(finding.layers, graph.nodes.size());
@@ -145,6 +151,18 @@ ordered_json place_json(const Place& place) {
   return json;
 }
 
+ordered_json to_json(const Mistake& mistake) {
+  ordered_json one = place_json(mistake.place);
+  one["message"] = mistake.message;
+  one["hint"] = mistake.hint;
+  for (const Note& note : mistake.notes) {
+    ordered_json told = place_json(note.place);
+    told["message"] = note.message;
+    one["notes"].push_back(told);
+  }
+  return one;
+}
+
 ordered_json to_json(const Finding& finding) {
   ordered_json json = {{"file", finding.path},
                        {"kind", finding.kind},
@@ -153,19 +171,19 @@ ordered_json to_json(const Finding& finding) {
                        {"layers", finding.layers},
                        {"params", finding.params},
                        {"train_memory_bytes", finding.train_bytes},
-                       {"mistakes", ordered_json::array()}};
-  for (const Mistake& mistake : finding.mistakes) {
-    ordered_json one = place_json(mistake.place);
-    one["message"] = mistake.message;
-    one["hint"] = mistake.hint;
-    for (const Note& note : mistake.notes) {
-      ordered_json told = place_json(note.place);
-      told["message"] = note.message;
-      one["notes"].push_back(told);
-    }
-    json["mistakes"].push_back(one);
-  }
+                       {"mistakes", ordered_json::array()},
+                       {"warnings", ordered_json::array()}};
+  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(to_json(mistake));
+  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(to_json(warning));
   return json;
+}
+
+void show_warnings(const std::vector<Mistake>& warnings) {
+  for (const Mistake& warning : warnings) {
+    std::string text = render(warning, "warning");
+    text.pop_back();  // its last line's end
+    show_error(text);
+  }
 }
 
 int run_check(const Arguments& arguments) {
@@ -178,6 +196,7 @@ int run_check(const Arguments& arguments) {
   for (const std::string& path : files) {
     const Finding finding = checker.check(path);
     if (code == ExitCode::kOk) code = finding.code;
+    if (!json) show_warnings(finding.warnings);
     if (json)
       report.push_back(to_json(finding));
     else if (!finding.mistakes.empty())
@@ -203,7 +222,7 @@ Command check_command() {
                        {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
           .run = run_check,
           .about =
-              "Exit code 0 where nothing is wrong, 3 for mistakes in a net or solver, 4 for its data, 5 for files that "
+              "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its data, 5 for files that "
               "cannot be read."};
 }
 

@@ -43,6 +43,7 @@ Command plan_command();
 Command draw_command();
 Command classify_command();
 Command infer_command();
+Command features_command();
 Command convert_command();
 Command mean_command();
 Command data_command();

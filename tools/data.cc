@@ -1,4 +1,4 @@
-// `cortado data`: a net's Data layer alone, without the net.
+// `cortado data`: a net's Data or ImageData layer alone, without the net.
 #include "core/error.h"
 #include "graph/graph.h"
 #include "proto/positions.h"
@@ -11,19 +11,19 @@ namespace cortado::tools {
 
 namespace {
 
-/// The net's Data layers that take part, or the one called `name`.
+/// The net's Data and ImageData layers that take part, or the one called `name`.
 const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetState& state, const std::string& name) {
   const caffe::LayerParameter* found = nullptr;
   for (const caffe::LayerParameter& layer : file.net.layer()) {
-    if (layer.type() != "Data" || !graph::selected(layer, state)) continue;
+    if ((layer.type() != "Data" && layer.type() != "ImageData") || !graph::selected(layer, state)) continue;
     if (!name.empty() && layer.name() != name) continue;
     if (found)
-      throw usage_error("the net has several Data layers: '" + found->name() + "', '" + layer.name() + "'",
+      throw usage_error("the net has several data layers: '" + found->name() + "', '" + layer.name() + "'",
                         "--layer=NAME chooses one");
     found = &layer;
   }
   if (found) return *found;
-  throw usage_error("the net has no Data layer" + (name.empty() ? "" : " called '" + name + "'") + " in phase " +
+  throw usage_error("the net has no Data or ImageData layer" + (name.empty() ? "" : " called '" + name + "'") + " in phase " +
                     caffe::Phase_Name(state.phase()));
 }
 
@@ -38,7 +38,7 @@ int run_data(const Arguments& arguments) {
 std::vector<Flag> flags() {
   return joined(
       {{phase_flag("TRAIN"),
-        {.name = "layer", .kind = FlagKind::kText, .value = "NAME", .help = "which Data layer, of several"},
+        {.name = "layer", .kind = FlagKind::kText, .value = "NAME", .help = "which data layer, of several"},
         {.name = "batch",
          .kind = FlagKind::kInteger,
          .value = "N",
@@ -94,7 +94,7 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
 Command data_command() {
   return {
       .name = "data",
-      .summary = "measures or shows what a net's Data layer gives",
+      .summary = "measures or shows what a net's data layer gives",
       .flags = flags(),
       .operands = {"ACTION NET", "bench measures how fast batches come, sheet draws a contact sheet", 2, 2},
       .examples = {{"cortado data bench train_val.prototxt --data-threads=2",

@@ -2,17 +2,18 @@
 
 #include <set>
 
+#include "data/lmdb_source.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {
 
 namespace {
 
-std::shared_ptr<const Lmdb> numbered(const Folder& folder, int n) {
+std::shared_ptr<const DataSource> numbered(const Folder& folder, int n) {
   Records records;
   for (int i = 0; i < n; ++i) records[std::to_string(100000 + i)] = std::string(size_t(i % 90), 'v');
   write_with_library(folder / "db", records);
-  return Lmdb::open(folder / "db");
+  return lmdb_source(Lmdb::open(folder / "db"));
 }
 
 std::vector<std::string> take(RecordOrder& order, int n) {
@@ -76,8 +77,9 @@ TEST(RecordOrder, RanksShareOneOrder) {
         third(database, {shuffle, 4, 2, 3});
     for (int i = 0; i < 200; ++i)
       for (RecordOrder* rank : {&first, &second, &third}) {
-        ASSERT_EQ(all.next().key, rank->next().key) << i;
-        ASSERT_EQ(all.number(), rank->number());
+        const Record expected = all.next(), got = rank->next();
+        ASSERT_EQ(expected.key, got.key) << i;
+        ASSERT_EQ(expected.number, got.number);
       }
   }
 }
@@ -86,8 +88,8 @@ TEST(RecordOrder, NumbersAreThoseOfKeyOrder) {
   const Folder folder;
   RecordOrder order(numbered(folder, 60), {Shuffle::kExact, 2});
   for (int i = 0; i < 150; ++i) {
-    const std::string key(order.next().key);
-    EXPECT_EQ(key, std::to_string(100000 + order.number()));
+    const Record record = order.next();
+    EXPECT_EQ(record.key, std::to_string(100000 + record.number));
   }
 }
 

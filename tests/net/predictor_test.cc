@@ -143,5 +143,35 @@ TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
   EXPECT_EQ(read_file(out), "prob 1x10\n");
 }
 
+TEST(PredictorWithMemoryData, IsFedLikeOneWithInputs) {
+  const auto net_of = [](const std::string& first) {
+    return std::make_shared<NetFile>(read_net_from_text(
+        first + R"( layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+                    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" } )",
+        "net.prototxt"));
+  };
+  const auto memory = net_of(
+      "layer { name: 'data' type: 'MemoryData' top: 'data' top: 'label' memory_data_param { batch_size: 4 channels: 2 "
+      "height: 3 width: 3 } }");
+  const auto input = net_of(
+      "layer { name: 'data' type: 'Input' top: 'data' top: 'label' input_param { shape { dim: 4 dim: 2 dim: 3 dim: 3 } "
+      "shape { dim: 4 } } }");
+  const std::string weights = weights_of(input, "memory_data_test");
+  Arrays given = {{"data", drawn({8, 2, 3, 3}, 1)}, {"label", {{8}, {0, 1, 2, 0, 1, 2, 0, 1}}}};
+  Predictor both(memory, {weights}), expected(input, {weights});
+  EXPECT_EQ(both.inputs(), (std::map<std::string, Shape>{{"data", {4, 2, 3, 3}}, {"label", {4}}}));
+  EXPECT_EQ(both.predict(given).at("loss").values, expected.predict(given).at("loss").values);
+
+  Predictor features(memory, {weights}, {.outputs = {"fc"}});
+  const Arrays alone = {{"data", given.at("data")}};
+  EXPECT_EQ(features.predict(alone).at("fc").shape, (Shape{8, 3})) << "labels are not needed";
+  try {
+    both.predict(alone);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("input 'label' is missing"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace cortado

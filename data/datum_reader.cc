@@ -1,4 +1,4 @@
-#include "data/sample_reader.h"
+#include "data/datum_reader.h"
 
 #include "data/datum.h"
 #include "data/file_error.h"
@@ -17,26 +17,26 @@ std::string printable(std::string_view key) {
 
 }  // namespace
 
-Sample SampleReader::read(const Record& record, ColorMode mode, int32_t& label) {
+Sample DatumReader::read(const Record& record, int32_t& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;
   if (datum.encoded.empty()) return datum.raw;
-  decoder_.decode(datum.encoded, mode, image_);
+  decoder_.decode(datum.encoded, mode_, image_);
   return image_.sample();
 }
 
-Sample SampleReader::open(const Record& record, ColorMode mode, int32_t& label) {
+Sample DatumReader::open(const Record& record, int32_t& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;
   raw_ = datum.raw;
-  Sample sample = datum.encoded.empty() ? raw_ : decoder_.open(datum.encoded, mode);
+  Sample sample = datum.encoded.empty() ? raw_ : decoder_.open(datum.encoded, mode_);
   sample.bytes = nullptr;
   sample.floats = nullptr;
   return sample;
 }
 
-SamplePart SampleReader::read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) {
-  if (raw_.bytes == nullptr && raw_.floats == nullptr) return decoder_.read(window, place);
+SamplePart DatumReader::read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) {
+  if (decodes()) return decoder_.read(window, place);
   if (raw_.bytes != nullptr && may_view) return {raw_, {0, 0, raw_.height, raw_.width}};
   const SourcePart part{window.top, window.left, window.height, window.width};
   const size_t pixels = size_t(raw_.channels) * size_t(part.height) * size_t(part.width);

@@ -1,0 +1,122 @@
+// Images that keep their size are decoded in part, like those of a database; others are decoded whole and resized
+// when they are opened.
+#include "data/image_source.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/image_file_reader.h"
+#include "data/image_list.h"
+
+namespace cortado::data {
+
+namespace {
+
+struct Files {
+  explicit Files(const ImageSourceOptions& given) : options(given), list(given.list) {}
+  const ImageSourceOptions options;
+  const ImageList list;
+
+  bool resizes() const {
+    return options.height > 0 || options.short_side > 0 || options.min_height > 0 || options.min_width > 0;
+  }
+};
+
+struct Size {
+  int height, width;
+};
+
+/// What becomes of an image of this size.
+Size new_size(const ImageSourceOptions& options, int height, int width) {
+  if (options.height > 0) return {options.height, options.width};
+  double scale = 1;
+  if (options.short_side > 0)
+    scale = double(options.short_side) / std::min(height, width);
+  else
+    scale = std::max({1.0, double(options.min_height) / height, double(options.min_width) / width});
+  const double rows = std::max(std::round(height * scale), 1.0), columns = std::max(std::round(width * scale), 1.0);
+  if (rows * columns > double(kMostPixels))
+    throw SampleError("the image is " + std::to_string(height) + "x" + std::to_string(width) +
+                      ", and resizing would make it larger than images may be");
+  return {int(rows), int(columns)};
+}
+
+class FileReader : public SampleReader {
+ public:
+  FileReader(std::shared_ptr<const Files> files, ColorMode mode) : files_(std::move(files)), mode_(mode) {}
+
+  Sample open(const Record& record, int32_t& label) override {
+    const ListedImage& listed = files_->list[size_t(record.number)];
+    label = listed.label;
+    path_.assign(files_->options.root).append(listed.name);
+    const std::string_view content = file_.read(path_);
+    if (!files_->resizes()) return decoder_.open(content, mode_);
+    decoder_.decode(content, mode_, decoded_);
+    const Size size = new_size(files_->options, decoded_.height, decoded_.width);
+    if (size.height == decoded_.height && size.width == decoded_.width)
+      std::swap(decoded_, resized_);
+    else
+      resize_bilinear(decoded_, size.height, size.width, resized_);
+    Sample sample = resized_.sample();
+    sample.bytes = nullptr;
+    return sample;
+  }
+
+  bool holds_floats() const override { return false; }
+  bool decodes() const override { return true; }
+
+  SamplePart read_part(const SourceWindow& window, bool, const PixelPlace& place) override {
+    if (!files_->resizes()) return decoder_.read(window, place);
+    const size_t bytes = size_t(resized_.channels) * size_t(window.height) * size_t(window.width);
+    return copy_part(resized_.sample(), {window.top, window.left, window.height, window.width}, place(bytes));
+  }
+
+ private:
+  std::shared_ptr<const Files> files_;
+  ColorMode mode_;
+  std::string path_;
+  ImageFileReader file_;
+  ImageDecoder decoder_;
+  Image decoded_, resized_;
+};
+
+class ListFinder : public RecordFinder {
+ public:
+  explicit ListFinder(std::shared_ptr<const Files> files) : files_(std::move(files)) {}
+  Record find(uint64_t number) override { return {files_->list[size_t(number)].name, {}}; }
+
+ private:
+  std::shared_ptr<const Files> files_;
+};
+
+class ImageSource : public DataSource {
+ public:
+  explicit ImageSource(const ImageSourceOptions& options) : files_(std::make_shared<const Files>(options)) {}
+
+  const std::string& path() const override { return files_->list.path(); }
+  int64_t records() const override { return int64_t(files_->list.size()); }
+  int64_t bytes() const override { return 0; }
+  std::unique_ptr<RecordFinder> finder(bool) const override { return std::make_unique<ListFinder>(files_); }
+  std::unique_ptr<SampleReader> reader(ColorMode mode) const override {
+    return std::make_unique<FileReader>(files_, mode);
+  }
+  void fail(const Record& record, const SampleError& error) const override {
+    const size_t number = size_t(record.number);
+    Mistake mistake;
+    mistake.place = files_->list.place(number);
+    mistake.message = std::string(files_->list[number].name) + ": " + error.what();
+    mistake.hint = error.hint();
+    throw Error(ExitCode::kData, std::move(mistake));
+  }
+
+ private:
+  std::shared_ptr<const Files> files_;
+};
+
+}  // namespace
+
+std::shared_ptr<const DataSource> image_source(const ImageSourceOptions& options) {
+  return std::make_shared<ImageSource>(options);
+}
+
+}  // namespace cortado::data

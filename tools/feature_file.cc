@@ -1,0 +1,78 @@
+#include "tools/feature_file.h"
+
+#include <vector>
+
+#include "core/file.h"
+#include "data/dataset_builder.h"
+#include "data/lmdb_writer.h"
+#include "data/npy.h"
+#include "proto/cortado.pb.h"
+#include "tools/flags.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// A Datum has three extents: what a row lacks is 1, and what it has beyond is taken together.
+class LmdbFeatures : public FeatureFile {
+ public:
+  LmdbFeatures(const std::string& path, const Shape& row, bool replace) : writer_(path, replace) {
+    const auto extent = [&](int axis) { return row.axes() > axis ? int32_t(row[axis]) : 1; };
+    count_ = row.count();
+    datum_.set_channels(row.axes() > 3 ? int32_t(count_) : extent(0));
+    datum_.set_height(row.axes() > 3 ? 1 : extent(1));
+    datum_.set_width(row.axes() > 3 ? 1 : extent(2));
+  }
+
+  void add(const float* values, int64_t rows) override {
+    for (int64_t i = 0; i < rows; ++i, values += count_) {
+      datum_.mutable_float_data()->Assign(values, values + count_);
+      writer_.put(data::number_key(written_++, 10), datum_.SerializeAsString());
+    }
+  }
+
+  void commit() override { writer_.commit(); }
+
+ private:
+  data::LmdbWriter writer_;
+  caffe::Datum datum_;
+  int64_t count_ = 0, written_ = 0;
+};
+
+class NpyFeatures : public FeatureFile {
+ public:
+  NpyFeatures(const std::string& path, const Shape& row, int64_t rows)
+      : header_(data::npy_header(with_rows(row, rows))),
+        file_(path, int64_t(header_.size()) + rows * row.count() * int64_t(sizeof(float))),
+        count_(row.count()) {
+    file_.append(header_);
+  }
+
+  void add(const float* values, int64_t rows) override {
+    file_.append({reinterpret_cast<const char*>(values), size_t(rows * count_) * sizeof(float)});
+  }
+
+  void commit() override { file_.commit(); }
+
+ private:
+  static Shape with_rows(const Shape& row, int64_t rows) {
+    std::vector<int64_t> dims = {rows};
+    dims.insert(dims.end(), row.dims().begin(), row.dims().end());
+    return Shape(dims);
+  }
+
+  std::string header_;
+  AtomicFile file_;
+  int64_t count_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
+                                               const std::string&, const Shape& row, int64_t rows, bool replace) {
+  if (format == "lmdb") return std::make_unique<LmdbFeatures>(path, row, replace);
+  if (!replace && file_exists(path)) throw usage_error(path + " exists", "--force replaces it");
+  return std::make_unique<NpyFeatures>(path, row, rows);
+}
+
+}  // namespace cortado::tools
