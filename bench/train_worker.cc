@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "proto/weights_file.h"
 #include "solvers/device_training.h"
+#include "solvers/schedule.h"
 #include "solvers/weight_update.h"
 
 namespace cortado::bench {
@@ -50,13 +51,14 @@ Settings settings_of(const std::vector<std::string>& words) {
 
 class Trainer {
  public:
-  Trainer(const std::string& net, int threads, float rate, const Settings& settings) : context_(threads), rate_(rate) {
+  Trainer(const std::string& net, int threads, float rate, const Settings& settings) : context_(threads) {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);
+    rates_ = fixed_rates(config_, rate);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
     options.transient_gradients = updates_within_backward(config_, context_.device);
@@ -64,7 +66,7 @@ class Trainer {
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
     for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
     update_.emplace(config_, *net_);
-    if (!context_.device.is_cpu()) device_.emplace(config_, update_->rule(), *net_, update_->history());
+    if (!context_.device.is_cpu()) device_.emplace(config_, update_->rule(), *net_, update_->entries());
   }
 
   Net& net() { return *net_; }
@@ -72,13 +74,13 @@ class Trainer {
   double step() {
     const auto iter = int64_t(context_.pass);
     if (device_) {
-      const double loss = device_->iterate(iter, rate_, false).loss;
+      const double loss = device_->iterate(iter, rates_, false).loss;
       ++context_.pass;
       return loss;
     }
     net_->forward();
     const double loss = net_->loss();
-    update_->backward_and_apply(iter, rate_);
+    update_->backward_and_apply(iter, rates_);
     ++context_.pass;
     return loss;
   }
@@ -98,7 +100,7 @@ class Trainer {
 
  private:
   Context context_;
-  float rate_;
+  StepRates rates_;
   caffe::SolverParameter config_;
   std::unique_ptr<Net> net_;
   std::optional<WeightUpdate> update_;

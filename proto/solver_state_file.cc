@@ -48,6 +48,8 @@ std::string first_fields(const caffe::SolverState& state) {
 std::string last_fields(const caffe::SolverState& state, const std::string& digest = {}) {
   caffe::SolverState last;
   if (state.has_current_step()) last.set_current_step(state.current_step());
+  if (state.has_minimum_loss()) last.set_minimum_loss(state.minimum_loss());
+  if (state.has_iter_last_event()) last.set_iter_last_event(state.iter_last_event());
   if (state.has_training()) {
     *last.mutable_training() = state.training();
     last.mutable_training()->clear_self_digest();
@@ -143,6 +145,8 @@ void write_solver_state(const std::string& path, const caffe::SolverState& state
   if (state.has_iter()) head.set_iter(state.iter());
   if (state.has_learned_net()) head.set_learned_net(state.learned_net());
   if (state.has_current_step()) head.set_current_step(state.current_step());
+  if (state.has_minimum_loss()) head.set_minimum_loss(state.minimum_loss());
+  if (state.has_iter_last_event()) head.set_iter_last_event(state.iter_last_event());
   if (state.has_training()) *head.mutable_training() = state.training();
   SolverStateWriter writer(path, std::move(head), int64_t(state.ByteSizeLong()));
   for (const caffe::BlobProto& blob : state.history()) writer.add_history(blob);

@@ -59,8 +59,11 @@ class StateReader {
   }
 
   void take_training() {
-    const std::string bytes = reader_.read_bytes();
-    if (!state_.mutable_training()->ParseFromString(bytes)) reader_.fail("corrupt: 'training' is not what it should be");
+    caffe::SolverState rest;
+    if (!rest.ParseFromString(reader_.read_bytes())) reader_.fail("corrupt: 'training' is not what it should be");
+    *state_.mutable_training() = rest.training();
+    if (rest.has_minimum_loss()) state_.set_minimum_loss(rest.minimum_loss());
+    if (rest.has_iter_last_event()) state_.set_iter_last_event(rest.iter_last_event());
   }
 
   void take_history(int index, const Shape& shape) {
@@ -83,11 +86,14 @@ class StateReader {
   bool data_ = false;
 };
 
-/// With room for the digest, which is known last.
+/// All that Caffe's files have no place for, as a message. With room for the digest, which is known last.
 std::string training_bytes(const caffe::SolverState& head, const std::string& digest) {
-  caffe::TrainingState training = head.training();
-  training.set_self_digest(digest);
-  return training.SerializeAsString();
+  caffe::SolverState rest;
+  if (head.has_minimum_loss()) rest.set_minimum_loss(head.minimum_loss());
+  if (head.has_iter_last_event()) rest.set_iter_last_event(head.iter_last_event());
+  *rest.mutable_training() = head.training();
+  rest.mutable_training()->set_self_digest(digest);
+  return rest.SerializeAsString();
 }
 
 std::vector<TensorEntry> entries_of(const caffe::SolverState& head, const std::vector<Shape>& history) {

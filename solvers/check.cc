@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "proto/helper_process.h"
-#include "solvers/learning_rate.h"
+#include "solvers/schedule.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
@@ -105,6 +105,20 @@ void check_rule(const Config& config) {
   rule->check(config);
 }
 
+void check_layer_rates(const Config& config) {
+  if (config.larc() && config.local_lr_auto())
+    throw FieldError("local_lr_auto", "both larc and local_lr_auto give each layer its rate", "keep one");
+  if (config.larc() && config.larc_policy() != "scale" && config.larc_policy() != "clip") {
+    const std::string guess = did_you_mean(config.larc_policy(), {"scale", "clip"});
+    throw FieldError("larc_policy", "unknown larc_policy '" + config.larc_policy() + "'",
+                     guess.empty() ? "scale or clip" : guess);
+  }
+  if (config.larc() && config.larc_eta() <= 0)
+    throw FieldError("larc_eta", "larc_eta must be positive", "the default is 0.001");
+  if (config.local_lr_auto() && config.local_gw_ratio() <= 0)
+    throw FieldError("local_gw_ratio", "local_gw_ratio must be positive", "the default is 0.001");
+}
+
 void check_regularization(const Config& config) {
   const std::string& type = config.regularization_type();
   if (type == "L2" || type == "L1") return;
@@ -120,16 +134,6 @@ void check_snapshots(const Config& config) {
 /// Options of NVIDIA's and Intel's programs that change what is learned: training on without them would mislead.
 void check_foreign(const Config& config) {
   const std::pair<const char*, bool> unsupported[] = {
-      {"rampup_interval", config.rampup_interval() != 0},
-      {"min_lr", config.min_lr() != 0},
-      {"momentum_policy", config.momentum_policy() != "fixed"},
-      {"larc", config.larc()},
-      {"weight_decay_policy", config.weight_decay_policy() != "fixed"},
-      {"plateau_winsize[0]", config.plateau_winsize_size() > 0},
-      {"stagelr[0]", config.stagelr_size() > 0},
-      {"stageiter[0]", config.stageiter_size() > 0},
-      {"warmup_iter", config.warmup_iter() != 0},
-      {"local_lr_auto", config.local_lr_auto()},
       {"disabled_update", config.disabled_update()},
       {"test_offset", config.test_offset() != 0},
       {"eval_type", config.eval_type() != "classification"},
@@ -144,8 +148,9 @@ void check_required(const Config& config) {
   if (!config.has_max_iter()) throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
 }
 
+/// Other policies say that they need it; this one may be missing itself.
 void check_base_lr(const Config& config) {
-  if (!config.has_base_lr()) throw FieldError("base_lr", "no base_lr: how fast to learn?", "add base_lr: 0.01");
+  if (!config.has_base_lr() && config.lr_policy() != "multifixed") throw FieldError("base_lr", "no base_lr: how fast to learn?", "add base_lr: 0.01");
 }
 
 }  // namespace
@@ -177,11 +182,21 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.range("test_interval", config.test_interval(), 0);
   checker.range("momentum", config.momentum(), 0);
   checker.range("weight_decay", config.weight_decay(), 0);
+  checker.range("min_lr", config.min_lr(), 0);
+  checker.range("warmup_iter", config.warmup_iter(), 0);
+  checker.range("warmup_start_lr", config.warmup_start_lr(), 0);
+  checker.range("rampup_interval", config.rampup_interval(), 0);
+  checker.range("rampup_lr", config.rampup_lr(), 0);
   if (config.clip_gradients() == 0)
     mistakes.add(mistake_at(file, FieldError("clip_gradients", "clip_gradients: 0 makes every gradient zero",
                                              "a negative number turns clipping off")));
   checker.run(check_test_nets);
-  checker.run([](const Config& c) { LearningRate rate(c); });
+  if (config.has_base_lr() || config.lr_policy() == "multifixed" || config.lr_policy().empty())
+    checker.run([](const Config& c) { checked_lr_policy(c); });
+  checker.run(check_warmup);
+  checker.run(check_momentum_policy);
+  checker.run(check_weight_decay_policy);
+  checker.run(check_layer_rates);
   checker.run(check_rule);
   checker.run(check_regularization);
   checker.run(check_snapshots);

@@ -3,8 +3,8 @@
 namespace cortado {
 
 DeviceTraining::DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                               const std::vector<std::vector<float*>>& history)
-    : config_(config), net_(net), update_(config, rule, net, history) {
+                               const std::vector<WeightStep>& entries)
+    : config_(config), net_(net), update_(config, rule, net, entries) {
   net.scale_losses(update_.loss_scale());
 }
 
@@ -21,12 +21,15 @@ void DeviceTraining::run_pass(int k, bool verbose) {
   (k == 0 ? first_pass_ : more_passes_).run(net_.context(), pass);
 }
 
-StepState DeviceTraining::iterate(int64_t iter, float rate, bool verbose) {
-  update_.begin(iter, rate);
+void DeviceTraining::run_passes(int64_t iter, bool verbose) {
   for (int k = 0; k < config_.iter_size(); ++k) {
     net_.context().pass = uint64_t(iter) * uint64_t(config_.iter_size()) + uint64_t(k);
     run_pass(k, verbose);
   }
+}
+
+StepState DeviceTraining::update(int64_t iter, const StepRates& rates) {
+  update_.begin(iter, rates);
   update_work_.run(net_.context(), [&] { update_.apply(); });
   return update_.read();
 }

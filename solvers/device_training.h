@@ -13,11 +13,17 @@ class DeviceTraining {
  public:
   /// As DeviceUpdate.
   DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                 const std::vector<std::vector<float*>>& history);
+                 const std::vector<WeightStep>& entries);
 
-  /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated. `verbose`: with debug_info's
-  /// lines.
-  StepState iterate(int64_t iter, float rate, bool verbose);
+  /// An iteration in two: forward and backward of all its passes; the update. In between state() has the loss, for those
+  /// who will wait. `verbose`: with debug_info's lines.
+  void run_passes(int64_t iter, bool verbose);
+  /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated.
+  StepState update(int64_t iter, const StepRates& rates);
+  StepState iterate(int64_t iter, const StepRates& rates, bool verbose) {
+    run_passes(iter, verbose);
+    return update(iter, rates);
+  }
 
   StepState state() { return update_.read(); }
   void set_state(const StepState& state) { update_.write(state); }

@@ -3,13 +3,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/for_each.h"
+#include "core/reduce_pieces.h"
 
 namespace cortado {
 
 namespace {
-
-constexpr int64_t kPiece = 16384;
 
 CORTADO_HD bool is_finite(float value) { return value - value == 0; }
 
@@ -39,7 +37,7 @@ struct Itself {
 
 struct Control {
   StepState* state;
-  const StepInput* input;
+  const IterationStep* input;
   const float* squares;  ///< of all gradients; null: nobody asked
   float share;           ///< 1 / iter_size
   float most;            ///< clip_gradients; negative: none
@@ -50,8 +48,7 @@ struct Control {
     const bool finite = !squares || is_finite(*squares);
     state->norm = squares ? sqrt(double(*squares)) / scale : 0.0;
     const double clip = most >= 0 && state->norm > most ? most / state->norm : 1.0;
-    state->step.correction = input->correction;
-    state->step.rate = input->rate;
+    state->step = *input;
     state->step.gradient_scale = float(clip * share / scale);
     state->step.skip = !(finite && is_finite(state->loss));
     if (scales) adapt(finite);
@@ -72,7 +69,7 @@ struct Control {
 }  // namespace
 
 DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                           const std::vector<std::vector<float*>>& history)
+                           const std::vector<WeightStep>& entries)
     : config_(config),
       rule_(rule),
       net_(net),
@@ -80,38 +77,51 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
       scales_(context_.precision == Precision::kFp16),
       wants_norm_(scales_ || config.clip_gradients() >= 0),
       memory_(context_, sizeof(StepState)),
-      input_(context_, sizeof(StepInput)),
-      staged_(context_, sizeof(StepInput)) {
-  make_tables(history);
+      input_(context_, sizeof(IterationStep)),
+      staged_(context_, sizeof(IterationStep)) {
+  make_tables(entries);
   StepState first;
   first.loss_scale = scales_ ? kFirstLossScale : 1;
   write(first);
 }
 
-void DeviceUpdate::make_tables(const std::vector<std::vector<float*>>& history) {
-  std::vector<WeightStep> weights;
-  std::vector<Piece> pieces;
-  for (const Param& param : net_.params()) {
-    WeightStep on{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
-    const float decay = config_.weight_decay() * param.decay_mult;
-    (config_.regularization_type() == "L1" ? on.l1 : on.l2) = decay;
-    const auto& own = history[weights.size()];
-    std::copy(own.begin(), own.end(), on.history);
-    for (int64_t at = 0; at < param.count; at += kPiece)
-      pieces.push_back({int64_t(weights.size()), at, std::min(param.count, at + kPiece)});
-    weights.push_back(on);
-  }
-  weights_ = DeviceMemory(context_, weights.size() * sizeof(WeightStep));
-  pieces_ = DeviceMemory(context_, pieces.size() * sizeof(Piece));
-  squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(float));
-  copy_to_device(context_, weights_.data(), weights.data(), weights_.bytes());
-  copy_to_device(context_, pieces_.data(), pieces.data(), pieces_.bytes());
-  table_ = {reinterpret_cast<const WeightStep*>(weights_.data()), reinterpret_cast<const Piece*>(pieces_.data()),
-            int64_t(pieces.size())};
+namespace {
+
+template <typename T>
+DeviceMemory on_device(Context& context, const std::vector<T>& list) {
+  DeviceMemory memory(context, list.size() * sizeof(T));
+  copy_to_device(context, memory.data(), list.data(), memory.bytes());
+  return memory;
 }
 
-void DeviceUpdate::begin(int64_t iter, float rate) {
-  const StepInput input{rule_.correction(config_, iter), rate};
+}  // namespace
+
+void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
+  std::vector<Piece> pieces;
+  std::vector<int64_t> first_piece;
+  for (const WeightStep& entry : entries) {
+    first_piece.push_back(int64_t(pieces.size()));
+    for (int64_t at = 0; at < entry.count; at += kPieceSize)
+      pieces.push_back({int64_t(first_piece.size()) - 1, at, std::min(entry.count, at + kPieceSize)});
+  }
+  first_piece.push_back(int64_t(pieces.size()));
+  weights_ = on_device(context_, entries);
+  pieces_ = on_device(context_, pieces);
+  first_piece_ = on_device(context_, first_piece);
+  sums_ = DeviceMemory(context_, pieces.size() * sizeof(WeightSums));
+  rates_ = DeviceMemory(context_, entries.size() * sizeof(float));
+  squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(float));
+  table_ = {.weights = reinterpret_cast<const WeightStep*>(weights_.data()),
+            .pieces = reinterpret_cast<const Piece*>(pieces_.data()),
+            .first_piece = reinterpret_cast<const int64_t*>(first_piece_.data()),
+            .sums = reinterpret_cast<WeightSums*>(sums_.data()),
+            .rates = reinterpret_cast<float*>(rates_.data()),
+            .weight_count = int64_t(entries.size()),
+            .count = int64_t(pieces.size())};
+}
+
+void DeviceUpdate::begin(int64_t iter, const StepRates& rates) {
+  const IterationStep input{.rates = rates, .correction = rule_.correction(config_, iter), .iter = iter};
   std::memcpy(staged_.data(), &input, sizeof(input));
   copy_to_device_later(context_, input_.data(), staged_.data(), sizeof(input));
 }
@@ -122,14 +132,14 @@ void DeviceUpdate::add_loss(const float* loss, bool first) {
 
 const float* DeviceUpdate::sum_squares() {
   float* sums = reinterpret_cast<float*>(squares_.data());
-  reduce_rows(context_, table_.count, kPiece, Square{table_.weights, table_.pieces}, sums);
+  reduce_rows(context_, table_.count, kPieceSize, Square{table_.weights, table_.pieces}, sums);
   reduce_rows(context_, 1, table_.count, Itself{sums}, sums + table_.count);
   return sums + table_.count;
 }
 
 void DeviceUpdate::apply() {
   const Control control{.state = state(),
-                               .input = reinterpret_cast<const StepInput*>(input_.data()),
+                               .input = reinterpret_cast<const IterationStep*>(input_.data()),
                                .squares = wants_norm_ ? sum_squares() : nullptr,
                                .share = 1.0f / float(config_.iter_size()),
                                .most = config_.clip_gradients(),

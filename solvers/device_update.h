@@ -28,20 +28,14 @@ struct StepState {
   int64_t skipped = 0;   ///< updates left out so far because of the gradients
 };
 
-/// What the host tells the device before an iteration.
-struct StepInput {
-  double correction;
-  float rate;
-};
-
 class DeviceUpdate {
  public:
-  /// `history` per param and history, in device memory; all references outlive this.
+  /// `entries` per param, as IterationStep::of() takes them (WeightUpdate::entries()); all references outlive this.
   DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-               const std::vector<std::vector<float*>>& history);
+               const std::vector<WeightStep>& entries);
 
-  /// Tells the device this iteration's rate. Not to be recorded.
-  void begin(int64_t iter, float rate);
+  /// Tells the device what the next apply() is to be. Not to be recorded.
+  void begin(int64_t iter, const StepRates& rates);
 
   // To be recorded, in this order:
   void add_loss(const float* loss, bool first);  ///< of each pass
@@ -56,7 +50,7 @@ class DeviceUpdate {
 
  private:
   StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
-  void make_tables(const std::vector<std::vector<float*>>& history);
+  void make_tables(const std::vector<WeightStep>& entries);
   const float* sum_squares();
 
   const caffe::SolverParameter& config_;
@@ -64,7 +58,7 @@ class DeviceUpdate {
   Net& net_;
   Context& context_;
   bool scales_, wants_norm_;
-  DeviceMemory memory_, input_, weights_, pieces_, squares_;
+  DeviceMemory memory_, input_, weights_, pieces_, first_piece_, sums_, rates_, squares_;
   PinnedMemory staged_;
   WeightTable table_;
 };

@@ -1,21 +1,16 @@
 #pragma once
 
-// The rate of every iteration, by lr_policy:
-//   fixed      base
-//   step       base * gamma^floor(iter / stepsize)
-//   exp        base * gamma^iter
-//   inv        base * (1 + gamma * iter)^-power
-//   multistep  base * gamma^(number of stepvalues passed)
-//   poly       base * (1 - iter / max_iter)^power
-//   sigmoid    base / (1 + e^(-gamma * (iter - stepsize)))
-// Surprises, all Caffe's: multistep passes at most one stepvalue in an iteration, so where it stands is state; and
-// sigmoid rises where gamma is positive. Poly past max_iter is 0 here and NaN in Caffe.
+// The rate of every iteration: the warm-up at first, then lr_policy (solvers/lr_policies.h), and never less than min_lr.
+//   warmup_iter      start + (base - start) * (iter / warmup_iter)^power; power is 1 but for warmup_policy "poly"
+//   rampup_interval  the same from rampup_lr, with power 2 (NVIDIA)
+// The warm-up replaces the first iterations of a policy, which counts from 0 all the same; cosine alone starts behind it.
+// Surprise, Caffe's: multistep passes at most one stepvalue in an iteration, and none in a warm-up, so where it stands is
+// state.
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "proto/cortado.pb.h"
+#include "solvers/lr_policies.h"
+#include "solvers/plateau.h"
 
 namespace cortado {
 
@@ -25,18 +20,33 @@ class LearningRate {
   /// this.
   explicit LearningRate(const caffe::SolverParameter& config);
 
-  /// The rate of iteration `iter`; called once for each iteration, in order (multistep advances here).
-  float next(int64_t iter);
+  /// Whether next() looks at the loss.
+  bool wants_loss() const { return is_plateau_ && config_.plateau_metric().empty(); }
+  /// The test score that see_score() wants; "": none.
+  const std::string& metric() const { return config_.plateau_metric(); }
 
-  int current_step() const { return current_step_; }  ///< stepvalues or stepsizes passed so far
+  /// The rate of iteration `iter`; called once for each iteration, in order (multistep and plateau advance here). `loss`:
+  /// smoothed, with that of this iteration; only if wants_loss().
+  float next(int64_t iter, double loss = 0);
+  /// The metric's value before iteration `iter`, its sign such that less is better.
+  void see_score(double value, int64_t iter) { plateau_.see(value, iter); }
+
+  int current_step() const { return current_step_; }  ///< stepvalues or stepsizes passed so far, or drops of plateau
   void set_current_step(int step) { current_step_ = step; }
+  bool is_plateau() const { return is_plateau_; }
+  Plateau& plateau() { return plateau_; }
 
  private:
+  void advance(int64_t iter, double loss);
+
   const caffe::SolverParameter& config_;
-  double (*policy_)(const caffe::SolverParameter& config, int64_t iter, int step);
+  const LrPolicy& policy_;
+  bool is_plateau_;
+  Plateau plateau_;
   int current_step_ = 0;
 };
 
-std::vector<std::string> all_lr_policies();
+/// Throws FieldError where the warm-up or min_lr cannot be as the options say.
+void check_warmup(const caffe::SolverParameter& config);
 
 }  // namespace cortado

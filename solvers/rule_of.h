@@ -3,11 +3,27 @@
 // Makes an UpdateRule of a rule's arithmetic, for the rules' .cu files. `Rule` is a small struct of the rule's constants:
 //   explicit Rule(const caffe::SolverParameter&);
 //   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const;   // updates on.w[i] and on.history[.][i]
+// One whose rate depends on whole weights also has
+//   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const;   // of element i; may write on.history[.][i]
+//   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per weight
 
-#include "core/for_each.h"
+#include "core/reduce_pieces.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
+
+template <typename Rule>
+concept LayerWise = requires(const Rule& rule, const WeightStep& on, const WeightSums& total) {
+  rule.sums(on, int64_t(0));
+  rule.rate(on, total);
+};
+
+template <typename Rule>
+struct SumOne {
+  Rule rule;
+  WeightStep on;
+  CORTADO_HD WeightSums operator()(int64_t, int64_t i) const { return rule.sums(on, i); }
+};
 
 template <typename Rule>
 struct UpdateOne {
@@ -17,27 +33,74 @@ struct UpdateOne {
 };
 
 template <typename Rule>
+struct SumTable {
+  Rule rule;
+  WeightTable table;
+  const IterationStep* step;
+  CORTADO_HD WeightSums operator()(int64_t part, int64_t i) const {
+    return step->skip ? WeightSums{} : rule.sums(step->of(table.weights[part]), i);
+  }
+};
+
+template <typename Rule>
+struct RateTable {
+  Rule rule;
+  WeightTable table;
+  const IterationStep* step;
+  CORTADO_HD void operator()(int64_t part) const {
+    if (step->skip) return;
+    WeightSums total{};
+    for (int64_t k = table.first_piece[part]; k < table.first_piece[part + 1]; ++k) total += table.sums[k];
+    table.rates[part] = rule.rate(step->of(table.weights[part]), total);
+  }
+};
+
+template <typename Rule>
 struct UpdateTable {
   Rule rule;
-  const WeightStep* weights;
+  WeightTable table;
   const IterationStep* step;
+  bool own_rates;
   CORTADO_HD void operator()(int64_t part, int64_t i) const {
     if (step->skip) return;
-    WeightStep on = weights[part];
-    on.rate = step->rate_of(on.rate);
-    on.gradient_scale = step->gradient_scale;
+    WeightStep on = step->of(table.weights[part]);
+    if (own_rates) on.rate = table.rates[part];
     rule(on, i);
   }
 };
 
-inline double no_correction(const caffe::SolverParameter&, int64_t) { return 1; }
+template <typename Rule>
+void update_one(Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch) {
+  const Rule rule(config);
+  WeightStep step = on;
+  if constexpr (LayerWise<Rule>) {
+    const int64_t pieces = pieces_of(on.count);
+    reduce_pieces(context, PiecesOfOne{on.count}, pieces, SumOne<Rule>{rule, on}, scratch);
+    WeightSums total{};
+    for (int64_t k = 0; k < pieces; ++k) total += scratch[k];
+    step.rate = rule.rate(on, total);
+  }
+  for_each(context, on.count, UpdateOne<Rule>{rule, step});
+}
+
+template <typename Rule>
+void update_table(Context& context, const caffe::SolverParameter& config, const WeightTable& on, const IterationStep* step) {
+  const Rule rule(config);
+  if constexpr (LayerWise<Rule>) {
+    reduce_pieces(context, ListedPieces{on.pieces}, on.count, SumTable<Rule>{rule, on, step}, on.sums);
+    for_each(context, on.weight_count, RateTable<Rule>{rule, on, step});
+  }
+  for_each_piece(context, on.pieces, on.count, UpdateTable<Rule>{rule, on, step, LayerWise<Rule>});
+}
+
+inline Correction no_correction(const caffe::SolverParameter&, int64_t) { return {}; }
 
 /// What a rule's file says of itself.
 struct RuleWords {
   std::string name, help;
   int histories;
   void (*check)(const caffe::SolverParameter& config);
-  double (*correction)(const caffe::SolverParameter& config, int64_t iter) = no_correction;
+  Correction (*correction)(const caffe::SolverParameter& config, int64_t iter) = no_correction;
 };
 
 template <typename Rule>
@@ -47,14 +110,8 @@ UpdateRule rule_of(const RuleWords& words) {
           .histories = words.histories,
           .check = words.check,
           .correction = words.correction,
-          .update =
-              [](Context& context, const caffe::SolverParameter& config, const WeightStep& on) {
-                for_each(context, on.count, UpdateOne<Rule>{Rule(config), on});
-              },
-          .update_all =
-              [](Context& context, const caffe::SolverParameter& config, const WeightTable& on, const IterationStep* step) {
-                for_each_piece(context, on.pieces, on.count, UpdateTable<Rule>{Rule(config), on.weights, step});
-              }};
+          .update = update_one<Rule>,
+          .update_all = update_table<Rule>};
 }
 
 }  // namespace cortado

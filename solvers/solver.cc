@@ -29,7 +29,7 @@ bool wants_snapshots(const caffe::SolverParameter& config) {
 }  // namespace
 
 Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
-    : file_(checked(std::move(file))), context_(context), rate_(file_.solver), window_(file_.solver.average_loss()) {
+    : file_(checked(std::move(file))), context_(context), schedule_(file_.solver), window_(file_.solver.average_loss()) {
   log_info() << "Initializing solver from parameters: \n" << config().DebugString();
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
@@ -46,7 +46,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   for (size_t i = 0; i < nets_.tests.size(); ++i)
     testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
   update_.emplace(config(), net());
-  if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->history());
+  if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->entries());
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
   if (snapshot) restore(*snapshot);
@@ -132,25 +132,38 @@ void Solver::take_loss(double loss) {
   progress_.smoothed_loss = window_.smoothed();
 }
 
+StepRates Solver::next_rates() {
+  const StepRates rates = schedule_.next(iter(), progress_.smoothed_loss);
+  progress_.rate = rates.rate;
+  return rates;
+}
+
 /// Gradients have memory of their own only where somebody wants to see them together; else the update is a part of
 /// backward, and all that is logged of this iteration comes after it.
 void Solver::iterate_on_cpu(bool display) {
   const bool within_backward = updates_within_backward(config(), context_.device);
   const double loss = within_backward ? forward_finite(0) : forward_backward(display && config().debug_info());
-  progress_.rate = rate_.next(iter());
-  if (within_backward) update_->backward_and_apply(iter(), progress_.rate);
   take_loss(loss);
+  const StepRates rates = next_rates();
+  if (within_backward) update_->backward_and_apply(iter(), rates);
   if (display) log_display();
-  if (!within_backward) update_->apply(iter(), progress_.rate, display);
+  if (!within_backward) update_->apply(iter(), rates, display);
 }
 
-/// The device does not wait for the host to look at the loss: where it is not finite, it has updated nothing.
+/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite, the
+/// device has updated nothing.
 void Solver::iterate_on_device(bool display) {
-  progress_.rate = rate_.next(iter());
-  const StepState state = device_->iterate(iter(), progress_.rate, display && config().debug_info());
+  device_->run_passes(iter(), display && config().debug_info());
+  const bool loss_first = schedule_.rate().wants_loss();
+  if (loss_first) {
+    const double loss = device_->state().loss;
+    require_finite(loss);
+    take_loss(loss);
+  }
+  const StepState state = device_->update(iter(), next_rates());
   require_finite(state.loss);
   if (state.loss_scale <= kLeastLossScale) throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
-  take_loss(state.loss);
+  if (!loss_first) take_loss(state.loss);
   if (display) log_display();
 }
 

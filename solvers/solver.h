@@ -15,9 +15,9 @@
 #include "core/context.h"
 #include "net/net.h"
 #include "proto/read_text.h"
-#include "solvers/learning_rate.h"
 #include "solvers/loss_window.h"
 #include "solvers/observer.h"
+#include "solvers/schedule.h"
 #include "solvers/snapshot.h"
 #include "solvers/solver_nets.h"
 #include "solvers/tester.h"
@@ -76,8 +76,10 @@ class Solver {
   void compare_choices(const caffe::TrainingState& training);
   caffe::SolverState state();
   void save_training(caffe::TrainingState& training);
+  void save_memories(caffe::TrainingState& training) const;
 
   void iterate();
+  StepRates next_rates();
   void iterate_on_cpu(bool display);
   void iterate_on_device(bool display);
   double forward_backward(bool verbose);
@@ -109,7 +111,7 @@ class Solver {
   SolverNets nets_;
   std::unique_ptr<OutputReader> outputs_;
   std::vector<Tester> testers_;
-  LearningRate rate_;
+  Schedule schedule_;
   LossWindow window_;
   std::optional<WeightUpdate> update_;
   std::optional<DeviceTraining> device_;  ///< where the net does not run on the CPU

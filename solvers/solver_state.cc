@@ -15,6 +15,7 @@ namespace cortado {
 namespace {
 
 constexpr const char* kVersion = "cortado 1";
+constexpr const char* kMemoriesNet = "solver:memories";
 
 std::string net_name(size_t test) { return "test:" + std::to_string(test); }
 
@@ -62,7 +63,12 @@ void Solver::choose_seed(const std::optional<Snapshot>& snapshot) {
 caffe::SolverState Solver::state() {
   caffe::SolverState state;
   state.set_iter(int(iter()));
-  state.set_current_step(rate_.current_step());
+  LearningRate& rate = schedule_.rate();
+  state.set_current_step(rate.current_step());
+  if (rate.is_plateau()) {
+    state.set_minimum_loss(rate.plateau().least());
+    state.set_iter_last_event(int(rate.plateau().last_event()));
+  }
   save_training(*state.mutable_training());
   return state;
 }
@@ -99,6 +105,7 @@ void Solver::save_training(caffe::TrainingState& training) {
     training.set_good_steps(step.good_steps);
     training.set_skipped_steps(step.skipped);
   }
+  save_memories(training);
   for (const BestTestScore& best : best_) {
     caffe::BestScore& score = *training.add_best();
     score.set_name(best.name);
@@ -107,12 +114,24 @@ void Solver::save_training(caffe::TrainingState& training) {
   }
 }
 
+/// What larc_turbo remembers, as a layer's values of a net of that name.
+void Solver::save_memories(caffe::TrainingState& training) const {
+  const std::vector<float> memories = update_->memories();
+  if (memories.empty()) return;
+  caffe::LayerState& state = *training.add_layer();
+  state.set_net(kMemoriesNet);
+  caffe::BlobProto& blob = *state.add_values();
+  for (const float value : memories) blob.add_data(value);
+}
+
 void Solver::restore(const Snapshot& snapshot) {
   log_info() << "Restoring previous solver status from " << snapshot.state_path;
   net().load_weights(snapshot.weights, snapshot.weights_path);
   update_->load(snapshot.state.history(), snapshot.state_path);
   progress_.iter = snapshot.state.iter();
-  rate_.set_current_step(snapshot.state.current_step());
+  schedule_.rate().set_current_step(snapshot.state.current_step());
+  if (snapshot.state.has_minimum_loss())
+    schedule_.rate().plateau().restore(snapshot.state.minimum_loss(), snapshot.state.iter_last_event());
   resumed_from_ = snapshot.state_path;
   if (snapshot.state_path == snapshot_paths(config(), iter()).state) last_snapshot_ = iter();
   if (snapshot.exact())
@@ -136,6 +155,9 @@ void Solver::restore_training(const caffe::TrainingState& training) {
   };
   seek(net(), "train");
   for (size_t i = 0; i < nets_.tests.size(); ++i) seek(*nets_.tests[i], net_name(i));
+  for (const caffe::LayerState& layer : training.layer())
+    if (layer.net() == kMemoriesNet && layer.values_size() == 1)
+      update_->set_memories({layer.values(0).data().begin(), layer.values(0).data().end()});
   if (device_ && training.has_loss_scale()) {
     StepState step;
     step.loss_scale = training.loss_scale();

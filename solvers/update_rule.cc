@@ -34,6 +34,19 @@ void check_no_momentum(const caffe::SolverParameter& config) {
                    "leave momentum out, or choose SGD, Nesterov or Adam");
 }
 
+void check_mean_momentum(const caffe::SolverParameter& config) {
+  check_fraction("momentum", config.momentum());
+  if (config.momentum_policy() == "fixed") return;
+  throw FieldError("momentum_policy", config.type() + " corrects its means for a momentum that stays as it is",
+                   "SGD, Nesterov, SAG and LARS take a momentum_policy");
+}
+
+void check_no_layer_rates(const caffe::SolverParameter& config) {
+  if (!config.larc() && !config.local_lr_auto()) return;
+  throw FieldError(config.larc() ? "larc" : "local_lr_auto", config.type() + " has no rates of each layer's own",
+                   "they go with SGD, Nesterov and SAG; LARS and LAMB bring theirs");
+}
+
 void check_delta(const caffe::SolverParameter& config) {
   if (config.delta() > 0) return;
   throw FieldError("delta", config.type() + " divides by it: delta must be positive", "the default is 1e-8");

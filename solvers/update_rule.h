@@ -2,7 +2,8 @@
 
 // Update rules by name. A rule's own file in solvers/rules/ registers it; there is no list to edit.
 // A rule goes over memory once: the gradient is scaled, decayed and used, and history and weight are written, in one
-// loop; over one weight, or over all weights of a net on a device.
+// loop; over one weight, or over all weights of a net on a device. Rules whose rate depends on norms of whole weights
+// go over each weight once more before.
 
 #include <cstdint>
 #include <string>
@@ -14,40 +15,84 @@
 
 namespace cortado {
 
-constexpr int kMostHistories = 2;
+constexpr int kMostHistories = 2, kMostSums = 4;
+
+/// What a rule wants to know of a whole weight, such as the sum of its squares.
+struct WeightSums {
+  double of[kMostSums];
+  CORTADO_HD WeightSums& operator+=(const WeightSums& more) {
+    for (int k = 0; k < kMostSums; ++k) of[k] += more.of[k];
+    return *this;
+  }
+};
+
+/// What the schedules say of one iteration.
+struct StepRates {
+  float rate = 0, momentum = 0, weight_decay = 0;
+};
+
+/// What a rule makes of running means that began at zero, after so many updates: factors.
+struct Correction {
+  double rate = 1;               ///< of the rate, for rules that correct it alone
+  float mean = 1, square = 1;    ///< of the mean of the gradients, of their squares
+};
 
 /// One weight, and what an iteration does to it, as rules see it on any device.
 struct WeightStep {
   float* w = nullptr;
   const float* dw = nullptr;
   float* history[kMostHistories] = {};
-  int64_t count = 0;        ///< floats in each of them, stored alike
+  float* memory = nullptr;  ///< one float of this weight's, for rules that remember a number; may be null
+  int64_t count = 0;        ///< floats in w, dw and each history, stored alike
+  int64_t iter = 0;         ///< updates made before this one
   float rate = 0;           ///< of the policy, times lr_mult, times the rule's correction
+  float policy_rate = 0;    ///< of the policy alone
+  float momentum = 0;
+  float weight_decay = 0;   ///< of the policy, without decay_mult
+  Correction correction = {};
   float gradient_scale = 1; ///< turns the accumulated dw into the gradient: 1 / iter_size, times what clipping asks for
   float l2 = 0, l1 = 0;     ///< weight decay times decay_mult, as the one or the other
 
-  /// The gradient that every rule starts from.
-  CORTADO_HD float gradient(int64_t i) const {
-    const float sign = float(w[i] > 0) - float(w[i] < 0);
-    return dw[i] * gradient_scale + l2 * w[i] + l1 * sign;
-  }
+  /// The gradient that nearly every rule starts from.
+  CORTADO_HD float gradient(int64_t i) const { return dw[i] * gradient_scale + l2 * w[i] + l1 * sign_of(w[i]); }
+  /// Its two parts, for rules that keep them apart.
+  CORTADO_HD float plain_gradient(int64_t i) const { return dw[i] * gradient_scale; }
+  CORTADO_HD float decay(int64_t i) const { return l2 * w[i] + l1 * sign_of(w[i]); }
+
+  CORTADO_HD static float sign_of(float value) { return float(value > 0) - float(value < 0); }
 };
 
 /// What is the same for all weights in one iteration; on a device it lies in the device's memory.
 struct IterationStep {
-  double correction = 1;    ///< of the rate, by the rule (UpdateRule::correction)
-  float rate = 0;           ///< of the policy
+  StepRates rates = {};
+  Correction correction = {};
+  int64_t iter = 0;
   float gradient_scale = 1;
   int32_t skip = 0;         ///< not 0: nothing is updated
 
-  CORTADO_HD float rate_of(float lr_mult) const { return float(double(rate * lr_mult) * correction); }
+  /// The step of a table's entry, whose rate is lr_mult and whose l2 or l1 is decay_mult.
+  CORTADO_HD WeightStep of(WeightStep entry) const {
+    entry.rate = float(double(rates.rate * entry.rate) * correction.rate);
+    entry.policy_rate = rates.rate;
+    entry.momentum = rates.momentum;
+    entry.weight_decay = rates.weight_decay;
+    entry.l2 *= rates.weight_decay;
+    entry.l1 *= rates.weight_decay;
+    entry.correction = correction;
+    entry.gradient_scale = gradient_scale;
+    entry.iter = iter;
+    return entry;
+  }
 };
 
-/// Weights of a net on one device: the table and its pieces lie in the device's memory. WeightStep::rate of the table is lr_mult.
+/// Weights of a net on one device: everything lies in the device's memory. The entries are as IterationStep::of() takes them.
 struct WeightTable {
   const WeightStep* weights = nullptr;
-  const struct Piece* pieces = nullptr;
-  int64_t count = 0;  ///< of pieces
+  const struct Piece* pieces = nullptr;   ///< those of one weight stand together
+  const int64_t* first_piece = nullptr;   ///< per weight, and the end
+  WeightSums* sums = nullptr;             ///< per piece: scratch
+  float* rates = nullptr;                 ///< per weight: scratch
+  int64_t weight_count = 0, count = 0;    ///< of weights, of pieces
 };
 
 struct UpdateRule {
@@ -56,10 +101,10 @@ struct UpdateRule {
   int histories;     ///< how many floats it keeps for each weight, all zero at first
   /// Throws FieldError for options that the rule cannot work with.
   void (*check)(const caffe::SolverParameter& config);
-  /// What the rate is multiplied by after `iter` updates.
-  double (*correction)(const caffe::SolverParameter& config, int64_t iter);
-  /// One weight on the CPU.
-  void (*update)(Context& context, const caffe::SolverParameter& config, const WeightStep& on);
+  /// After `iter` updates.
+  Correction (*correction)(const caffe::SolverParameter& config, int64_t iter);
+  /// One weight on the CPU. `scratch`: sum_of_squares_scratch(on.count) of them.
+  void (*update)(Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch);
   /// All weights of a table; `step` lies in the device's memory.
   void (*update_all)(Context& context, const caffe::SolverParameter& config, const WeightTable& on, const IterationStep* step);
 };
@@ -75,9 +120,13 @@ struct RegisterUpdateRule {
 
 /// For rules without a velocity: throws FieldError unless momentum is 0.
 void check_no_momentum(const caffe::SolverParameter& config);
+/// For rules whose momentum is the weight of a running mean: throws FieldError unless it is a fraction that stays.
+void check_mean_momentum(const caffe::SolverParameter& config);
 /// For rules that divide by a running mean: throws FieldError unless delta > 0, because 0 / 0 would spread.
 void check_delta(const caffe::SolverParameter& config);
 /// Throws FieldError unless 0 <= value < 1.
 void check_fraction(const char* field, float value);
+/// For rules that do not know them: throws FieldError where larc or local_lr_auto is on.
+void check_no_layer_rates(const caffe::SolverParameter& config);
 
 }  // namespace cortado

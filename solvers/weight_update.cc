@@ -22,21 +22,41 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Device&
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
     : config_(config), rule_(*find_update_rule(config.type())), net_(net) {
-  size_t bytes = 0;
   int64_t scratch = 0;
-  for (const Param& param : net.params()) {
-    bytes += aligned_bytes(param.count) * size_t(rule_.histories);
-    scratch = std::max(scratch, sum_of_squares_scratch(param.count));
-  }
-  arena_ = DeviceMemory(net.context(), bytes);
+  for (const Param& param : net.params()) scratch = std::max(scratch, sum_of_squares_scratch(param.count));
   scratch_.resize(size_t(scratch));
-  std::byte* at = arena_.data();
-  for (const Param& param : net.params()) {
-    history_.emplace_back();
-    for (int k = 0; k < rule_.histories; ++k, at += aligned_bytes(param.count))
-      history_.back().push_back(reinterpret_cast<float*>(at));
-  }
+  sums_.resize(size_t(scratch));
+  make_entries();
   list_slots();
+}
+
+void WeightUpdate::make_entries() {
+  size_t bytes = 0;
+  for (const Param& param : net_.params()) bytes += aligned_bytes(param.count) * size_t(rule_.histories);
+  arena_ = DeviceMemory(net_.context(), bytes);
+  if (config_.larc() && config_.larc_turbo())
+    memories_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
+  std::byte* at = arena_.data();
+  float* memory = reinterpret_cast<float*>(memories_.data());
+  for (const Param& param : net_.params()) {
+    WeightStep entry{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
+    (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
+    for (int k = 0; k < rule_.histories; ++k, at += aligned_bytes(param.count))
+      entry.history[k] = reinterpret_cast<float*>(at);
+    if (memory) entry.memory = memory + entries_.size();
+    entries_.push_back(entry);
+  }
+}
+
+std::vector<float> WeightUpdate::memories() const {
+  std::vector<float> values(memories_.bytes() / sizeof(float));
+  if (!values.empty()) copy_to_host(net_.context(), values.data(), memories_.data(), memories_.bytes());
+  return values;
+}
+
+void WeightUpdate::set_memories(const std::vector<float>& values) {
+  if (values.size() != memories_.bytes() / sizeof(float) || values.empty()) return;
+  copy_to_device(net_.context(), memories_.data(), values.data(), memories_.bytes());
 }
 
 void WeightUpdate::list_slots() {
@@ -65,35 +85,29 @@ float WeightUpdate::clip_factor(bool verbose) {
   return float(most / norm);
 }
 
-void WeightUpdate::apply(int64_t iter, float rate, bool verbose) {
-  const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
-  for (size_t p = 0; p < net_.params().size(); ++p) apply_to(p, iter, rate, clip / float(config_.iter_size()));
+IterationStep WeightUpdate::step_of(int64_t iter, const StepRates& rates, float scale) const {
+  return {.rates = rates, .correction = rule_.correction(config_, iter), .iter = iter, .gradient_scale = scale};
 }
 
-void WeightUpdate::backward_and_apply(int64_t iter, float rate) {
+void WeightUpdate::apply(int64_t iter, const StepRates& rates, bool verbose) {
+  const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
+  const IterationStep step = step_of(iter, rates, clip / float(config_.iter_size()));
+  for (size_t p = 0; p < entries_.size(); ++p) apply_to(p, step);
+}
+
+void WeightUpdate::backward_and_apply(int64_t iter, const StepRates& rates) {
   struct Applier : GradientReader {
     WeightUpdate& update;
-    int64_t iter;
-    float rate;
-    Applier(WeightUpdate& update, int64_t iter, float rate) : update(update), iter(iter), rate(rate) {}
-    void on_complete(size_t param) override { update.apply_to(param, iter, rate, 1); }
+    const IterationStep step;
+    Applier(WeightUpdate& update, const IterationStep& step) : update(update), step(step) {}
+    void on_complete(size_t param) override { update.apply_to(param, step); }
   };
-  Applier applier(*this, iter, rate);
+  Applier applier(*this, step_of(iter, rates, 1));
   net_.backward(false, &applier);
 }
 
-void WeightUpdate::apply_to(size_t which, int64_t iter, float rate, float scale) {
-  const Param& param = net_.params()[which];
-  const float decay = config_.weight_decay() * param.decay_mult;
-  const IterationStep step{rule_.correction(config_, iter), rate};
-  WeightStep on{.w = param.w,
-                .dw = param.dw,
-                .count = param.count,
-                .rate = step.rate_of(param.lr_mult),
-                .gradient_scale = scale};
-  (config_.regularization_type() == "L1" ? on.l1 : on.l2) = decay;
-  std::copy(history_[which].begin(), history_[which].end(), on.history);
-  rule_.update(net_.context(), config_, on);
+void WeightUpdate::apply_to(size_t param, const IterationStep& step) {
+  rule_.update(net_.context(), config_, step.of(entries_[param]), sums_.data());
 }
 
 const Shape& WeightUpdate::history_shape(size_t blob) const {
@@ -106,7 +120,7 @@ void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
   BlobFile plain{shape, std::vector<float>(size_t(shape.count()))};
   if (slot.param >= 0) {
     const Param& param = net_.params()[size_t(slot.param)];
-    param.format.to_plain(net_.context(), history_[size_t(slot.param)][blob / slots_.size()], plain.data.data());
+    param.format.to_plain(net_.context(), entries_[size_t(slot.param)].history[blob / slots_.size()], plain.data.data());
   }
   to_message(plain, out);
 }
@@ -129,7 +143,7 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
                                            weight.spec.shape.str());
     if (slot.param < 0) continue;
     const Param& param = net_.params()[size_t(slot.param)];
-    param.format.from_plain(net_.context(), blob.data.data(), history_[size_t(slot.param)][i / slots_.size()]);
+    param.format.from_plain(net_.context(), blob.data.data(), entries_[size_t(slot.param)].history[i / slots_.size()]);
   }
 }
 

@@ -23,15 +23,15 @@ class WeightUpdate {
   WeightUpdate(const caffe::SolverParameter& config, Net& net);
 
   /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
-  void apply(int64_t iter, float rate, bool verbose = false);
+  void apply(int64_t iter, const StepRates& rates, bool verbose = false);
 
   /// The net's backward() and the update in one; the bits of the one after the other. No gradients are clipped, so
   /// updates_within_backward() must hold.
-  void backward_and_apply(int64_t iter, float rate);
+  void backward_and_apply(int64_t iter, const StepRates& rates);
 
   const UpdateRule& rule() const { return rule_; }
-  /// Per param of the net and history of the rule, in the memory of the net's device.
-  const std::vector<std::vector<float*>>& history() const { return history_; }
+  /// Per param of the net, as IterationStep::of() takes them; what they point to is in the memory of the net's device.
+  const std::vector<WeightStep>& entries() const { return entries_; }
   int64_t history_bytes() const { return int64_t(arena_.bytes()); }
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
@@ -42,22 +42,31 @@ class WeightUpdate {
   /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
 
+  /// The number that the rule remembers for each param; empty where it remembers none.
+  std::vector<float> memories() const;
+  /// Ignored unless there are as many as memories() has.
+  void set_memories(const std::vector<float>& values);
+
  private:
   struct Slot {
     graph::WeightId id;
     int param;  ///< index into params(), or -1: it does not learn
   };
   float clip_factor(bool verbose);
-  void apply_to(size_t param, int64_t iter, float rate, float scale);
+  IterationStep step_of(int64_t iter, const StepRates& rates, float scale) const;
+  void apply_to(size_t param, const IterationStep& step);
+  void make_entries();
   void list_slots();
 
   const caffe::SolverParameter& config_;
   const UpdateRule& rule_;
   Net& net_;
   DeviceMemory arena_;
-  std::vector<std::vector<float*>> history_;  ///< per param, per history
+  DeviceMemory memories_;
+  std::vector<WeightStep> entries_;  ///< per param
   std::vector<Slot> slots_;
   std::vector<float> scratch_;
+  std::vector<WeightSums> sums_;
 };
 
 }  // namespace cortado

@@ -26,7 +26,8 @@ struct AdaDelta {
 
 void check(const caffe::SolverParameter& config) {
   check_delta(config);
-  check_fraction("momentum", config.momentum());
+  check_mean_momentum(config);
+  check_no_layer_rates(config);
 }
 
 const RegisterUpdateRule registered(rule_of<AdaDelta>({

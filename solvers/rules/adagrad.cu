@@ -20,6 +20,7 @@ struct AdaGrad {
 
 void check(const caffe::SolverParameter& config) {
   check_no_momentum(config);
+  check_no_layer_rates(config);
   check_delta(config);
 }
 

@@ -27,13 +27,14 @@ struct Adam {
 
 void check(const caffe::SolverParameter& config) {
   check_delta(config);
-  check_fraction("momentum", config.momentum());
+  check_mean_momentum(config);
+  check_no_layer_rates(config);
   check_fraction("momentum2", config.momentum2());
 }
 
-double correction(const caffe::SolverParameter& config, int64_t iter) {
+Correction correction(const caffe::SolverParameter& config, int64_t iter) {
   const double t = double(iter + 1), beta1 = config.momentum(), beta2 = config.momentum2();
-  return std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
+  return {.rate = std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t))};
 }
 
 const RegisterUpdateRule registered(rule_of<Adam>({

@@ -3,25 +3,24 @@
 // The weight that is stored is the point looked ahead at, so the gradient is taken where the next step would lead
 // (Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013).
 
-#include "solvers/rule_of.h"
+#include "solvers/layer_rate.h"
 
 namespace cortado {
 
 namespace {
 
 struct Nesterov {
-  float momentum;
-  explicit Nesterov(const caffe::SolverParameter& config) : momentum(config.momentum()) {}
+  explicit Nesterov(const caffe::SolverParameter&) {}
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
-    const float before = on.history[0][i], velocity = momentum * before + on.rate * on.gradient(i);
+    const float before = on.history[0][i], velocity = on.momentum * before + on.rate * on.gradient(i);
     on.history[0][i] = velocity;
-    on.w[i] -= (1 + momentum) * velocity - momentum * before;
+    on.w[i] -= (1 + on.momentum) * velocity - on.momentum * before;
   }
 };
 
 void check(const caffe::SolverParameter&) {}
 
-const RegisterUpdateRule registered(rule_of<Nesterov>({
+const RegisterUpdateRule registered(rule_with_layer_rates<Nesterov>({
     .name = "Nesterov",
     .help = "momentum that looks one step ahead",
     .histories = 1,

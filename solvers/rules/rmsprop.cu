@@ -21,6 +21,7 @@ struct RmsProp {
 
 void check(const caffe::SolverParameter& config) {
   check_no_momentum(config);
+  check_no_layer_rates(config);
   check_delta(config);
   check_fraction("rms_decay", config.rms_decay());
 }

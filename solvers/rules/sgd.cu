@@ -2,17 +2,16 @@
 //
 // The rate is inside the velocity h, as in Caffe: when the rate drops, the velocity gathered at the old rate goes on.
 
-#include "solvers/rule_of.h"
+#include "solvers/layer_rate.h"
 
 namespace cortado {
 
 namespace {
 
 struct Sgd {
-  float momentum;
-  explicit Sgd(const caffe::SolverParameter& config) : momentum(config.momentum()) {}
+  explicit Sgd(const caffe::SolverParameter&) {}
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
-    const float velocity = momentum * on.history[0][i] + on.rate * on.gradient(i);
+    const float velocity = on.momentum * on.history[0][i] + on.rate * on.gradient(i);
     on.history[0][i] = velocity;
     on.w[i] -= velocity;
   }
@@ -20,7 +19,7 @@ struct Sgd {
 
 void check(const caffe::SolverParameter&) {}
 
-const RegisterUpdateRule registered(rule_of<Sgd>({
+const RegisterUpdateRule registered(rule_with_layer_rates<Sgd>({
     .name = "SGD",
     .help = "gradient descent with momentum",
     .histories = 1,

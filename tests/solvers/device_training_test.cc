@@ -57,7 +57,15 @@ constexpr const char* kRules[] = {"type: \"SGD\" momentum: 0.9 weight_decay: 0.0
                                   "type: \"AdaGrad\" delta: 0.001",
                                   "type: \"RMSProp\" rms_decay: 0.9 delta: 0.001",
                                   "type: \"AdaDelta\" momentum: 0.9 delta: 0.001",
-                                  "type: \"Adam\" momentum: 0.9 delta: 0.001 iter_size: 2"};
+                                  "type: \"Adam\" momentum: 0.9 delta: 0.001 iter_size: 2",
+                                  "type: \"AdamW\" momentum: 0.9 delta: 0.001 weight_decay: 0.1",
+                                  "type: \"LAMB\" momentum: 0.9 delta: 0.001 weight_decay: 0.1 iter_size: 2",
+                                  "type: \"LARS\" momentum: 0.9 larc_eta: 0.5 weight_decay: 0.01 clip_gradients: 0.3",
+                                  "type: \"SAG\" momentum: 0.9 momentum_policy: \"poly\" weight_decay: 0.01",
+                                  "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_turbo: true",
+                                  "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_policy: \"clip\" base_lr: 0.2",
+                                  "type: \"Nesterov\" momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.5 weight_decay: 0.01 "
+                                  "weight_decay_policy: \"poly\" max_weight_decay: 0.1"};
 
 TEST(DeviceTraining, LearnsWhatTheCpuLearns) {
   for (const Device& device : devices())
@@ -144,12 +152,12 @@ TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
     options.state.set_phase(caffe::TRAIN);
     const auto net = make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}), options, context);
     WeightUpdate histories(file.solver, *net);
-    DeviceTraining training(file.solver, histories.rule(), *net, histories.history());
+    DeviceTraining training(file.solver, histories.rule(), *net, histories.entries());
     StepState state = training.state();
     EXPECT_EQ(state.loss_scale, kFirstLossScale);
     state.good_steps = kGoodSteps - 1;
     training.set_state(state);
-    state = training.iterate(0, 0.01f, false);
+    state = training.iterate(0, fixed_rates(file.solver, 0.01f), false);
     EXPECT_EQ(state.loss_scale, 2 * kFirstLossScale);
     EXPECT_EQ(state.good_steps, 0);
   }

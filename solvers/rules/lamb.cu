@@ -1,0 +1,42 @@
+// LAMB (You et al., arXiv:1904.00962): u = AdamW's direction + decay w; w -= rate |w| / |u| u, with the norms of each
+// weight blob; the factor is 1 where a norm is 0. History: m, then v.
+//
+// Biases take part like every other weight: lr_mult and decay_mult are what singles them out.
+
+#include <cmath>
+
+#include "solvers/adam_means.h"
+#include "solvers/rule_of.h"
+
+namespace cortado {
+
+namespace {
+
+struct Lamb {
+  AdamMeans means;
+  explicit Lamb(const caffe::SolverParameter& config) : means(config) {}
+  CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const {
+    const double w = on.w[i], u = means.next(on, i) + on.decay(i);
+    return {{w * w, u * u, 0, 0}};
+  }
+  CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const {
+    const double w = sqrt(total.of[0]), u = sqrt(total.of[1]);
+    return w > 0 && u > 0 ? float(double(on.rate) * w / u) : on.rate;
+  }
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float u = means.direction(on, i) + on.decay(i);
+    on.w[i] -= on.rate * u;
+  }
+};
+
+const RegisterUpdateRule registered(rule_of<Lamb>({
+    .name = "LAMB",
+    .help = "AdamW's step as long as each weight's norm says: for large batches",
+    .histories = 2,
+    .check = AdamMeans::check,
+    .correction = AdamMeans::correction,
+}));
+
+}  // namespace
+
+}  // namespace cortado

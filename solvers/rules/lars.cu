@@ -1,0 +1,47 @@
+// LARS (You et al., arXiv:1708.03888): r = eta |w| / (|g| + decay |w|); h = m h + rate r (g + decay w); w -= h, with the
+// norms of each weight blob, g without decay, eta = larc_eta; r is 1 where a norm is 0.
+//
+// Unlike larc and local_lr_auto, lr_mult goes on to count, and decay in r is the blob's own (with decay_mult).
+
+#include <cmath>
+
+#include "core/error.h"
+#include "solvers/rule_of.h"
+
+namespace cortado {
+
+namespace {
+
+struct Lars {
+  float eta;
+  explicit Lars(const caffe::SolverParameter& config) : eta(config.larc_eta()) {}
+  CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const {
+    const double w = on.w[i], g = on.plain_gradient(i);
+    return {{w * w, g * g, 0, 0}};
+  }
+  CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const {
+    const double w = sqrt(total.of[0]), g = sqrt(total.of[1]);
+    return w > 0 && g > 0 ? float(on.rate * eta * w / (g + on.l2 * w)) : on.rate;
+  }
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float velocity = on.momentum * on.history[0][i] + on.rate * on.gradient(i);
+    on.history[0][i] = velocity;
+    on.w[i] -= velocity;
+  }
+};
+
+void check(const caffe::SolverParameter& config) {
+  check_no_layer_rates(config);
+  if (config.larc_eta() <= 0) throw FieldError("larc_eta", "larc_eta must be positive", "the default is 0.001");
+}
+
+const RegisterUpdateRule registered(rule_of<Lars>({
+    .name = "LARS",
+    .help = "momentum with steps as long as each weight's norm says: for large batches",
+    .histories = 1,
+    .check = check,
+}));
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,31 @@
+// NVIDIA's SAG, stochastic averaged gradient: h = m h + (1 - m) g; w -= rate h.
+//
+// Unlike SGD's, the velocity is a mean of gradients: it knows no rate, so a drop of the rate acts at once.
+
+#include "solvers/layer_rate.h"
+
+namespace cortado {
+
+namespace {
+
+struct Sag {
+  explicit Sag(const caffe::SolverParameter&) {}
+  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+    const float mean = on.momentum * on.history[0][i] + (1 - on.momentum) * on.gradient(i);
+    on.history[0][i] = mean;
+    on.w[i] -= on.rate * mean;
+  }
+};
+
+void check(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
+
+const RegisterUpdateRule registered(rule_with_layer_rates<Sag>({
+    .name = "SAG",
+    .help = "gradient descent along a running mean of the gradients",
+    .histories = 1,
+    .check = check,
+}));
+
+}  // namespace
+
+}  // namespace cortado
