@@ -22,7 +22,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'solvers', 'kernels'],
+    r'nlohmann/': ['tools', 'solvers', 'kernels', 'proto'],
     r'zlib': ['core', 'data', 'tools'],
 }
 
