@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/mapped_file.h"
+#include "core/mapped_file.h"
 #include "data/source.h"
 
 namespace cortado::data {

@@ -5,7 +5,11 @@
 // each becoming moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with
 // use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
 // variance 0. It takes over a Scale and a ReLU or ReLU6 behind it: one pass over memory forward, two backward. NVIDIA's
-// scale_bias gives it factors and biases of its own, as if a Scale followed.
+// scale_bias and Intel's use_weight_bias give it factors and terms of its own, as if a Scale followed. A layer with
+// NVIDIA's options also keeps its averages as NVIDIA does: of variances that are not unbiased, the batch's own at first,
+// with a factor of 1; there use_global_stats: false, its default, means nothing in testing, and eps is at least 1e-5.
+
+#include <algorithm>
 
 #include "core/error.h"
 #include "core/for_each.h"
@@ -15,6 +19,7 @@
 #include "layers/relu.h"
 #include "layers/scale.h"
 #include "layers/shape_rules.h"
+#include "proto/batch_norm_form.h"
 
 namespace cortado {
 
@@ -52,14 +57,34 @@ struct AddToAverage {
   }
 };
 
+/// NVIDIA's: sums of whatever factor become averages and stay so.
+struct MoveAverage {
+  Statistics s;
+  float kept;
+  CORTADO_HD void operator()(int64_t c) const {
+    const float scale = average_scale(*s.factor), old = scale == 0 ? 0 : kept;
+    s.means[c] = old * scale * s.means[c] + (1 - old) * s.mean[c];
+    s.variances[c] = old * scale * s.variances[c] + (1 - old) * s.variance[c];
+  }
+};
+
+struct SetOne {
+  float* value;
+  CORTADO_HD void operator()(int64_t) const { *value = 1; }
+};
+
 class BatchNormLayer : public Layer {
  public:
   explicit BatchNormLayer(const LayerOptions& options)
       : options_(options.config.batch_norm_param()),
-        given_statistics_(options_.has_use_global_stats() ? options_.use_global_stats() : options.phase == caffe::TEST),
+        form_(form_of(options_)),
+        eps_(form_.nvidia ? std::max(options_.eps(), 1e-5f) : options_.eps()),
+        given_statistics_(options_.has_use_global_stats() && (options_.use_global_stats() || !form_.nvidia)
+                              ? options_.use_global_stats()
+                              : options.phase == caffe::TEST),
+        affine_(form_.scales),
+        bias_(form_.shifts),
         relu_(options_.relu()) {
-    const bool own_scale = options_.scale_bias() || options_.has_scale_filler() || options_.has_bias_filler();
-    affine_ = bias_ = own_scale;
     if (!(options_.eps() >= 0))
       throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
     const float fraction = options_.moving_average_fraction();
@@ -76,12 +101,15 @@ class BatchNormLayer : public Layer {
     LayerShapes shapes{.y = {x[0]}, .w = {}};
     for (const Shape& shape : {channels, channels, Shape{1}})
       shapes.w.push_back({.shape = shape, .filler = {}, .learned = false});
-    if (affine_) {
-      caffe::FillerParameter gamma = options_.scale_filler();
-      if (!options_.has_scale_filler()) gamma.set_value(1);
-      check_filler(gamma, channels, "batch_norm_param.scale_filler");
-      check_filler(options_.bias_filler(), channels, "batch_norm_param.bias_filler");
+    if (form_.scales) {
+      const bool intel = options_.has_filler();
+      caffe::FillerParameter gamma = intel ? options_.filler() : options_.scale_filler();
+      if (!intel && !options_.has_scale_filler()) gamma.set_value(1);
+      check_filler(gamma, channels, intel ? "batch_norm_param.filler" : "batch_norm_param.scale_filler");
       shapes.w.push_back({.shape = channels, .filler = gamma});
+    }
+    if (form_.shifts) {
+      check_filler(options_.bias_filler(), channels, "batch_norm_param.bias_filler");
       shapes.w.push_back({.shape = channels, .filler = options_.bias_filler()});
     }
     return shapes;
@@ -104,7 +132,7 @@ class BatchNormLayer : public Layer {
   /// By running averages, without a ReLU, it is a factor and a term for each channel.
   std::optional<ChannelAffine> channel_affine() const override {
     if (!given_statistics_ || relu_) return std::nullopt;
-    return ChannelAffine{.normalises = true, .scales = affine_, .shifts = bias_, .eps = options_.eps()};
+    return ChannelAffine{.normalises = true, .scales = affine_, .shifts = bias_, .eps = eps_};
   }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
@@ -113,7 +141,7 @@ class BatchNormLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::BatchNormRequest norm{.x = request.x[0]};
     if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
-    norm.eps = options_.eps();
+    norm.eps = eps_;
     norm.given_statistics = given_statistics_;
     norm.affine = affine_, norm.relu = relu_, norm.ceiling = ceiling_, norm.backward = request.backward;
     norm_ = kernels::plan_batch_norm(norm, context);
@@ -194,13 +222,19 @@ class BatchNormLayer : public Layer {
   void add_to_average(Context& context, const Operands& io) const {
     const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
     const float kept = options_.moving_average_fraction();
+    if (form_.nvidia) {
+      for_each(context, channels, MoveAverage{statistics(io), kept});
+      return for_each(context, 1, SetOne{io.w[2].f32()});
+    }
     const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
     for_each(context, channels + 1, AddToAverage{statistics(io), channels, kept, unbiased});
   }
 
   const caffe::BatchNormParameter& options_;
+  const BatchNormForm form_;  ///< by the options; affine_ and bias_ also by a Scale that was taken over
+  const float eps_;
   bool given_statistics_;  ///< the running average; else the batch's own
-  bool affine_ = false, bias_ = false, relu_;
+  bool affine_, bias_, relu_;
   float ceiling_ = INFINITY;  ///< of the ReLU
   std::unique_ptr<kernels::BatchNorm> norm_;
   std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for rebuild()

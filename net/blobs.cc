@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "net/bound_step.h"
 #include "proto/absent_blob.h"
+#include "proto/batch_norm_form.h"
 
 namespace cortado {
 
@@ -124,12 +125,23 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
   return {};
 }
 
+std::string advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
+  if (layer.type() == "BatchNorm" && from.blobs.size() > 3)
+    return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: true }";
+  return "to train this layer anew, give it another name";
+}
+
 }  // namespace
 
 int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& path) {
   std::vector<Mistake> mistakes;
   int copied = 0;
-  for (const LayerWeights& from : file) {
+  std::vector<const caffe::LayerParameter*> layers;
+  for (const graph::SourceLayer& layer : plan_.graph.layers) layers.push_back(layer.config);
+  const FittedWeights fitted = fit_batch_norms(layers, file);
+  for (const std::string& line : fitted.converted) log_info() << path << ": BatchNorm " << line;
+  for (const LayerWeights* blobs : fitted.layers) {
+    const LayerWeights& from = *blobs;
     const int source = plan_.graph.source_named(from.name);
     if (source < 0) {
       const auto& dropped = plan_.graph.dropped;
@@ -140,8 +152,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     if (from.blobs.empty()) continue;
     const graph::SourceLayer& layer = plan_.graph.layers[size_t(source)];
     if (const std::string wrong = misfit(plan_.graph, layer, from); !wrong.empty()) {
-      mistakes.push_back({plan_.graph.place_of_layer(source), path + ": " + wrong,
-                          "to train this layer anew, give it another name", {}});
+      mistakes.push_back({plan_.graph.place_of_layer(source), path + ": " + wrong, advice_for(*layer.config, from), {}});
       continue;
     }
     for (size_t k = 0; k < from.blobs.size(); ++k) {

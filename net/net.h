@@ -85,7 +85,7 @@ class Net {
   void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes
   std::vector<std::string> input_names() const;                  ///< blobs made by Input layers
 
-  /// Copies weights by layer name. Layers of the file that the net lacks are logged ("Ignoring source layer X"). Throws
+  /// Copies weights by layer name; BatchNorms in the form that this net has (fit_batch_norms()). Layers of the file that the net lacks are logged ("Ignoring source layer X"). Throws
   /// Error(kSnapshot) with all mismatches of number and shape, and when nothing at all matches. Returns layers copied.
   int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.

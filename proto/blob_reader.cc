@@ -5,23 +5,11 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/half.h"
 
 namespace cortado {
 
 namespace {
-
-/// IEEE half precision: 1 sign, 5 exponent, 10 fraction bits. Exact in single precision.
-float widen(uint16_t half) {
-  const uint32_t sign = uint32_t(half & 0x8000) << 16, exponent = (half >> 10) & 31, fraction = half & 1023;
-  if (exponent == 0) {  // zero or subnormal: fraction x 2^-24
-    const float value = float(fraction) * 0x1p-24f;
-    return sign ? -value : value;
-  }
-  const uint32_t bits = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 template <typename T>
 T load(const char* bytes) {
@@ -37,12 +25,14 @@ class BlobReader {
 
   void take(const WireField& field);
   BlobFile finish();
+  void tell(WeightsOrigin& origin) const;
 
  private:
   /// Appends bytes / sizeof(T) values, each turned into a float by `convert`.
   template <typename T, typename Convert>
   void append(std::string_view bytes, const Convert& convert);
   void append_doubles(std::string_view bytes) {
+    doubles_ = true;
     append<double>(bytes, [](double value) { return float(value); });
   }
   void take_shape(std::string_view message);
@@ -58,6 +48,7 @@ class BlobReader {
   std::optional<int64_t> old_dims_[4];
   std::optional<uint64_t> raw_type_;
   std::string_view raw_;
+  bool doubles_ = false;
 };
 
 template <typename T, typename Convert>
@@ -82,7 +73,7 @@ void BlobReader::take(const WireField& field) {
   else if (field.is(8, WireField::kBytes))
     append_doubles(field.bytes);
   else if (field.is(8, WireField::kFixed64))
-    data_.push_back(float(load<double>(reinterpret_cast<const char*>(&field.value))));
+    append_doubles({reinterpret_cast<const char*>(&field.value), sizeof field.value});
   else if (field.is(10, WireField::kVarint))
     raw_type_ = field.value;
   else if (field.is(12, WireField::kBytes))
@@ -116,7 +107,7 @@ void BlobReader::take_raw() {
     case caffe::FLOAT:
       return append<float>(raw_, [](float value) { return value; });
     case caffe::FLOAT16:
-      return append<uint16_t>(raw_, widen);
+      return append<uint16_t>(raw_, half_value);
     default:
       fail("raw_data of type " + std::to_string(*raw_type_) + ", which no weights have");
   }
@@ -146,13 +137,22 @@ BlobFile BlobReader::finish() {
        " values, but it has " + std::to_string(blob.data.size()));
 }
 
+void BlobReader::tell(WeightsOrigin& origin) const {
+  origin.raw |= !raw_.empty();
+  origin.halves |= !raw_.empty() && raw_type_ == uint64_t(caffe::FLOAT16);
+  origin.doubles |= doubles_;
+  origin.four_extents |= !dims_ && old_dims_[0].has_value();
+}
+
 }  // namespace
 
-BlobFile read_blob(const WireFile& file, std::string_view message, const std::string& what) {
+BlobFile read_blob(const WireFile& file, std::string_view message, const std::string& what, WeightsOrigin* origin) {
   BlobReader blob(file, what);
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) blob.take(field);
-  return blob.finish();
+  BlobFile result = blob.finish();
+  if (origin) blob.tell(*origin);
+  return result;
 }
 
 }  // namespace cortado

@@ -1,6 +1,7 @@
 #include "proto/file_kind.h"
 
 #include "core/error.h"
+#include "proto/safetensors.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -21,6 +22,7 @@ bool is_text(std::string_view content) {
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
   if (content.substr(0, 8) == "\x89HDF\r\n\x1a\n") return FileKind::kHdf5;
+  if (looks_like_safetensors(content)) return FileKind::kSafetensors;
   if (is_text(content)) return FileKind::kText;
   bool number = false, path = false, data = false, shape = false;
   try {
@@ -55,6 +57,8 @@ std::string describe(FileKind kind) {
       return "a single blob";
     case FileKind::kHdf5:
       return "an HDF5 file";
+    case FileKind::kSafetensors:
+      return "a file of safetensors";
     case FileKind::kUnknown:
       break;
   }
@@ -66,6 +70,7 @@ std::string advice_for(FileKind kind) {
     case FileKind::kText:
       return "a prototxt is given to --model or --solver";
     case FileKind::kWeights:
+    case FileKind::kSafetensors:
       return "weights are given to --weights";
     case FileKind::kSolverState:
       return "a solver state is given to --snapshot";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/error.h"
@@ -14,5 +15,9 @@ void upgrade_v0_layers(caffe::NetParameter& net, const std::string& path, Positi
 
 /// Turns layers of 2014 (`layers { type: CONVOLUTION blobs_lr: 1 ... }`), if there are any, into today's.
 void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes);
+
+/// Today's name of a type: of the number of 2014, of the word of 2013. An unknown one is returned as it is.
+std::string type_of_2014(uint64_t number);
+std::string type_of_2013(const std::string& word);
 
 }  // namespace cortado

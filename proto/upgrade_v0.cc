@@ -165,6 +165,11 @@ void fold_padding(caffe::NetParameter& net, const std::string& path, Positions& 
 
 }  // namespace
 
+std::string type_of_2013(const std::string& word) {
+  const auto type = types().find(word);
+  return type == types().end() ? word : type_of_2014(uint64_t(type->second));
+}
+
 void upgrade_v0_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {
   bool any = false;
   for (const V1& layer : net.layers()) any |= layer.has_layer();

@@ -1,78 +1,23 @@
-// Reads weights straight from the bytes, because a generated parser builds every message that a file claims to have,
-// and a file of zeros and ones can claim a hundred times its own size. Only what weights need is looked at: names,
-// types, blobs.
+// What is common to files of weights: their kinds, mapping them, and the writer of snapshots.
 #include "proto/weights_file.h"
 
+#include <filesystem>
 #include <limits>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/log.h"
+#include "core/mapped_file.h"
 #include "proto/blob_reader.h"
+#include "proto/caffemodel_reader.h"
 #include "proto/file_kind.h"
+#include "proto/safetensors.h"
 #include "proto/weights_hdf5.h"
 #include "proto/wire.h"
 
 namespace cortado {
 
 namespace {
-
-constexpr size_t kMostLayers = 100'000, kMostBlobs = 1'000'000;
-
-/// Where the three generations of layers keep what weights need.
-struct LayerFields {
-  uint32_t name, type, blobs;
-  uint32_t inner = 0;  // of 2014 around 2013: the layer inside
-};
-constexpr LayerFields kToday{1, 2, 7}, k2014{4, 5, 6, 1}, k2013{1, 2, 50};
-
-class WeightsReader {
- public:
-  explicit WeightsReader(const WireFile& file) : file_(file) {}
-
-  std::vector<LayerWeights> read() {
-    WireReader reader(file_, file_.content);
-    for (WireField field; reader.next(field);) {
-      if (field.is(100, WireField::kBytes)) add(field.bytes, kToday);
-      if (field.is(2, WireField::kBytes)) add(field.bytes, k2014);
-    }
-    return std::move(layers_);
-  }
-
- private:
-  void add(std::string_view message, const LayerFields& fields) {
-    LayerWeights layer;
-    read_names(message, fields, layer);  // first, so that errors in blobs can name the layer
-    read_blobs(message, fields, layer);
-    if (layer.blobs.empty()) return;
-    if (layers_.size() == kMostLayers) file_.fail("more than " + std::to_string(kMostLayers) + " layers");
-    layers_.push_back(std::move(layer));
-  }
-
-  void read_names(std::string_view message, const LayerFields& fields, LayerWeights& layer) {
-    WireReader reader(file_, message);
-    for (WireField field; reader.next(field);) {
-      if (field.is(fields.name, WireField::kBytes)) layer.name = field.bytes;
-      if (field.is(fields.type, WireField::kBytes)) layer.type = field.bytes;
-      if (field.is(fields.type, WireField::kVarint)) layer.type = std::to_string(field.value);
-      if (fields.inner && field.is(fields.inner, WireField::kBytes)) read_names(field.bytes, k2013, layer);
-    }
-  }
-
-  void read_blobs(std::string_view message, const LayerFields& fields, LayerWeights& layer) {
-    WireReader reader(file_, message);
-    for (WireField field; reader.next(field);) {
-      if (fields.inner && field.is(fields.inner, WireField::kBytes)) read_blobs(field.bytes, k2013, layer);
-      if (!field.is(fields.blobs, WireField::kBytes)) continue;
-      if (++blobs_ > kMostBlobs) file_.fail("more than " + std::to_string(kMostBlobs) + " blobs");
-      const std::string what = "layer '" + layer.name.substr(0, 100) + "', blob " + std::to_string(layer.blobs.size());
-      layer.blobs.push_back(read_blob(file_, field.bytes, what));
-    }
-  }
-
-  const WireFile& file_;
-  std::vector<LayerWeights> layers_;
-  size_t blobs_ = 0;
-};
 
 /// An unknown kind is read on: what is wrong with it then has a place.
 void check_kind(const WireFile& file, FileKind wanted) {
@@ -83,12 +28,9 @@ void check_kind(const WireFile& file, FileKind wanted) {
 
 void check_size(size_t bytes, const std::string& path) {
   constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
-  if (bytes > kMost)
-    throw Error(ExitCode::kSnapshot,
-                Mistake{{path, 0, 0, {}},
-                        std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
-                        "snapshot_diff: false halves the size of weights",
-                        {}});
+  if (bytes <= kMost) return;
+  WireFile{path, {}}.fail(std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
+                          "snapshot_diff: false halves the size of weights");
 }
 
 std::string serialized(const google::protobuf::MessageLite& message, const std::string& path) {
@@ -96,19 +38,55 @@ std::string serialized(const google::protobuf::MessageLite& message, const std::
   return message.SerializePartialAsString();
 }
 
-}  // namespace
-
-std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path) {
-  const WireFile file{path, content, ExitCode::kSnapshot};
-  check_kind(file, FileKind::kWeights);
-  return WeightsReader(file).read();
+/// To whom it may concern: the caller, or the log.
+void tell(const WeightsOrigin& found, const std::string& path, WeightsOrigin* origin) {
+  if (origin)
+    *origin = found;
+  else
+    log_info() << path << ": weights of " << found.str();
 }
 
-std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest) {
-  if (is_hdf5_file(path)) return read_weights_hdf5(path, digest);
+std::vector<LayerWeights> parse_and_tell(std::string_view content, const std::string& path, WeightsOrigin* origin) {
+  WeightsOrigin found;
+  std::vector<LayerWeights> layers = weights_from_bytes(content, path, &found);
+  tell(found, path, origin);
+  return layers;
+}
+
+/// What is no file on a disk, and so cannot be mapped; a folder is refused.
+std::vector<LayerWeights> weights_from_pipe(const std::string& path, std::string* digest, WeightsOrigin* origin) {
   const std::string content = read_file(path);
   if (digest != nullptr) *digest = digest_of(content);
-  return weights_from_bytes(content, path);
+  return parse_and_tell(content, path, origin);
+}
+
+}  // namespace
+
+std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path, WeightsOrigin* origin) {
+  const WireFile file{path, content, ExitCode::kSnapshot};
+  WeightsOrigin found;
+  const bool tensors = kind_of_content(content) == FileKind::kSafetensors;
+  if (!tensors) check_kind(file, FileKind::kWeights);
+  std::vector<LayerWeights> layers = tensors ? read_safetensors(file, found) : read_caffemodel(file, found);
+  if (origin) *origin = found;
+  return layers;
+}
+
+std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest, WeightsOrigin* origin) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return weights_from_pipe(path, digest, origin);
+  if (is_hdf5_file(path)) {
+    WeightsOrigin found;
+    found.container = WeightsOrigin::kHdf5;
+    tell(found, path, origin);
+    return read_weights_hdf5(path, digest);
+  }
+  const MappedFile file(path);
+  const std::string_view content(reinterpret_cast<const char*>(file.data()), size_t(file.size()));
+  if (digest != nullptr) *digest = digest_of(content);
+  std::vector<LayerWeights> layers = parse_and_tell(content, path, origin);
+  if (file.damaged()) WireFile{path, content, ExitCode::kIo}.fail("it changed while it was read");
+  return layers;
 }
 
 WeightsWriter::WeightsWriter(const std::string& path, const std::string& net_name, int64_t bytes)

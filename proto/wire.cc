@@ -82,14 +82,22 @@ uint64_t take_varint(const WireFile& file, std::string_view& bytes) {
   file.fail("corrupt at byte " + std::to_string(file.offset_of(bytes.data())));
 }
 
-std::string field_head(uint32_t number, size_t bytes) {
+void put_varint(uint64_t value, std::string& out) {
+  for (; value >= 128; value >>= 7) out += char(value % 128 + 128);
+  out += char(value);
+}
+
+std::string number_field(uint32_t number, uint64_t value) {
+  std::string field;
+  put_varint(uint64_t(number) * 8 + WireField::kVarint, field);
+  put_varint(value, field);
+  return field;
+}
+
+std::string field_head(uint32_t number, uint64_t bytes) {
   std::string head;
-  const auto put_varint = [&head](uint64_t value) {
-    for (; value >= 128; value >>= 7) head += char(value % 128 + 128);
-    head += char(value);
-  };
-  put_varint(uint64_t(number) * 8 + WireField::kBytes);
-  put_varint(bytes);
+  put_varint(uint64_t(number) * 8 + WireField::kBytes, head);
+  put_varint(bytes, head);
   return head;
 }
 

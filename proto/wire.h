@@ -56,7 +56,10 @@ class WireReader {
 /// The next varint of a packed field; takes it off `bytes`. Throws as WireReader does.
 uint64_t take_varint(const WireFile& file, std::string_view& bytes);
 
-/// What stands before the `bytes` of a kBytes field when a message is written in pieces.
-std::string field_head(uint32_t number, size_t bytes);
+// What messages that are written in pieces are made of: a varint at the end of `out`, a field that is a number, and what
+// stands before the `bytes` of a kBytes field.
+void put_varint(uint64_t value, std::string& out);
+std::string number_field(uint32_t number, uint64_t value);
+std::string field_head(uint32_t number, uint64_t bytes);
 
 }  // namespace cortado

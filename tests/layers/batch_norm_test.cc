@@ -154,6 +154,62 @@ TEST(BatchNorm, KeepsARunningAverageAsCaffeDoes) {
   }
 }
 
+// The batch's own at first, then (1 - m) of it beside m of what was there, of whatever factor; not m / (m - 1).
+TEST(BatchNorm, KeepsARunningAverageAsNvidiaDoes) {
+  const Array x = random({3, 2, 2, 5}, 1, -1, 3);
+  const auto [mean, variance] = statistics(x);
+  std::vector<Device> devices = tested_devices();
+  devices.push_back({});
+  for (const Device& device : devices) {
+    const std::string layer = "type: 'BatchNorm' batch_norm_param { moving_average_fraction: 0.75 scale_bias: true }";
+    const Array ones({2}, 1.0), zeros({2}, 0.0);
+    LayerRun fresh(layer, {x}, {.device = device}, {zeros, zeros, Array({1}, 0.0), ones, zeros});
+    fresh.forward();
+    LayerRun loaded(layer, {x}, {.device = device}, {Array({2}, 8.0), Array({2}, 4.0), Array({1}, 2.0), ones, zeros});
+    loaded.forward();
+    for (size_t c = 0; c < 2; ++c) {
+      EXPECT_NEAR(fresh.stored_w(0)[c], mean[c], 1e-5);
+      EXPECT_NEAR(fresh.stored_w(1)[c], variance[c], 1e-5);
+      EXPECT_NEAR(loaded.stored_w(0)[c], 0.75 * 4 + 0.25 * mean[c], 1e-5);
+      EXPECT_NEAR(loaded.stored_w(1)[c], 0.75 * 2 + 0.25 * variance[c], 1e-5);
+    }
+    EXPECT_EQ(fresh.stored_w(2)[0], 1);
+    EXPECT_EQ(loaded.stored_w(2)[0], 1);
+  }
+}
+
+TEST(BatchNorm, ScalesByItselfInNvidiasAndIntelsWords) {
+  const Norm both{.scale = true, .bias = true};
+  for (const char* words : {"scale_bias: true", "scale_filler { value: 2 }", "bias_filler { value: 1 }",
+                            "use_weight_bias: true", "filler { value: 1 }", "bias_term: true"})
+    check_layer(norm({2, 20, 3, 4}, both, words));
+  check_layer(norm({2, 20, 3, 4}, {.scale = true}, "use_weight_bias: true bias_term: false"));
+  check_layer(norm({2, 20, 3, 4}, {}, "use_weight_bias: false bias_filler { value: 1 }"));
+}
+
+TEST(BatchNorm, StartsAsItsFillersSay) {
+  const auto fillers = [](const std::string& options) {
+    std::vector<std::pair<std::string, float>> all;
+    for (const WeightSpec& w : MadeLayer("type: 'BatchNorm' batch_norm_param { " + options + " }", "", {{2, 3, 4, 5}}).shapes.w)
+      all.emplace_back(w.filler.type(), w.filler.value());
+    return std::vector(all.begin() + 3, all.end());
+  };
+  const std::pair<std::string, float> one{"constant", 1}, zero{"constant", 0}, two{"constant", 2};
+  EXPECT_EQ(fillers("scale_bias: true"), (std::vector{one, zero}));
+  EXPECT_EQ(fillers("use_weight_bias: true"), (std::vector{one, zero}));
+  EXPECT_EQ(fillers("scale_filler { value: 2 }"), (std::vector{two, zero}));
+  EXPECT_EQ(fillers("filler { value: 2 } bias_filler { value: 1 }"), (std::vector{two, one}));
+  EXPECT_TRUE(fillers("engine: MKLDNN").empty());
+}
+
+// What NVIDIA's net files write, and its layer does not look at.
+TEST(BatchNorm, NvidiasTestPhaseUsesTheAverage) {
+  LayerCase layer_case = norm({2, 20, 3, 4}, {.eps = 1e-5, .average = true, .scale = true, .bias = true});
+  layer_case.layer = "type: 'BatchNorm' batch_norm_param { scale_bias: true use_global_stats: false eps: 1e-9 }";
+  layer_case.phase = caffe::TEST;
+  check_layer(layer_case);
+}
+
 TEST(BatchNorm, TheVarianceOfOneValueIsNotCorrected) {
   LayerRun run("type: 'BatchNorm'", {Array({1, 2}, {3, 4})}, {}, {Array({2}, 0.0), Array({2}, 0.0), Array({1}, 0.0)});
   run.forward();

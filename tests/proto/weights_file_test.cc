@@ -181,9 +181,9 @@ TEST(Weights, LayersOf2014And2013) {
   const auto layers = weights_from_bytes(std::string(Wire().bytes(1, "n").bytes(2, v1).bytes(2, v0)), "w");
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[0].name, "old");
-  EXPECT_EQ(layers[0].type, "14");
+  EXPECT_EQ(layers[0].type, "InnerProduct");
   EXPECT_EQ(layers[1].name, "oldest");
-  EXPECT_EQ(layers[1].type, "conv");
+  EXPECT_EQ(layers[1].type, "Convolution");
   EXPECT_EQ(layers[1].blobs.size(), 1u);
 }
 

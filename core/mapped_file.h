@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace cortado::data {
+namespace cortado {
 
 /// A whole file mapped for reading. Memory-mapped files have one trap: when the file shrinks or its disk fails,
 /// touching the lost page raises SIGBUS, which normally ends the process. Here a handler (installed with the first map)
@@ -38,4 +38,4 @@ class MappedFile {
   int slot_ = -1;  ///< in the handler's table
 };
 
-}  // namespace cortado::data
+}  // namespace cortado

@@ -1,6 +1,6 @@
 // The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it
 // puts in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
-#include "data/mapped_file.h"
+#include "core/mapped_file.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,10 +13,11 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
-#include "data/file_error.h"
+#include "core/error.h"
 
-namespace cortado::data {
+namespace cortado {
 
 namespace {
 
@@ -74,7 +75,10 @@ int take_slot(const uint8_t* data, int64_t size) {
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(error));
+  Mistake mistake;
+  mistake.place.file = path;
+  mistake.message = std::string("cannot read: ") + std::strerror(error);
+  throw Error(ExitCode::kIo, std::move(mistake));
 }
 
 }  // namespace
@@ -129,4 +133,4 @@ void MappedFile::will_need(std::string_view part) const {
   ::madvise(reinterpret_cast<void*>(page), at - page + part.size(), MADV_WILLNEED);
 }
 
-}  // namespace cortado::data
+}  // namespace cortado

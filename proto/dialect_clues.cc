@@ -1,0 +1,63 @@
+#include "proto/dialect_clues.h"
+
+#include <span>
+
+namespace cortado {
+
+namespace {
+
+/// Fields `first` to `last` with this kind of value are this dialect's.
+struct Clue {
+  uint32_t first, last;
+  WireField::Type type;
+  Dialect dialect;
+};
+
+constexpr Clue kNet[] = {
+    {12, 14, WireField::kVarint, Dialect::kNvidia},   // default_backward_type and the types of arithmetic
+    {15, 15, WireField::kFixed32, Dialect::kNvidia},  // global_grad_scale
+    {16, 20, WireField::kVarint, Dialect::kNvidia},   // reduce_buckets and others
+    {17, 17, WireField::kBytes, Dialect::kNvidia},    // default_conv_algos_override
+    {9, 10, WireField::kBytes, Dialect::kIntel},      // engine, compile_net_state
+    {101, 101, WireField::kBytes, Dialect::kIntel},   // multinode
+};
+
+constexpr Clue kLayer[] = {
+    {145, 150, WireField::kVarint, Dialect::kNvidia},     // forward_type and others; messages in BVLC's
+    {6801, 6802, WireField::kBytes, Dialect::kNvidia},    // DetectNet's
+    {149, 150, WireField::kBytes, Dialect::kIntel},       // engine, multinode
+    {153, 159, WireField::kBytes, Dialect::kIntel},       // ROI pooling, quantization, ...
+    {208, 209, WireField::kBytes, Dialect::kIntel},       // split_param, region_loss_param
+    {301, 301, WireField::kBytes, Dialect::kIntel},       // eval_detection_param
+};
+
+constexpr Clue kBatchNorm[] = {
+    {5, 6, WireField::kBytes, Dialect::kNvidia},   // scale_filler, bias_filler
+    {7, 7, WireField::kVarint, Dialect::kNvidia},  // scale_bias
+    {15, 15, WireField::kVarint, Dialect::kNvidia},  // engine
+    {4, 6, WireField::kVarint, Dialect::kIntel},   // engine, use_weight_bias, bias_term
+    {7, 8, WireField::kBytes, Dialect::kIntel},    // filler, bias_filler
+    {9, 10, WireField::kVarint, Dialect::kIntel},  // stats_batch_size, relu
+};
+
+const Clue* find(std::span<const Clue> clues, const WireField& field) {
+  for (const Clue& clue : clues)
+    if (field.number >= clue.first && field.number <= clue.last && field.type == clue.type) return &clue;
+  return nullptr;
+}
+
+}  // namespace
+
+void DialectClues::net_field(const WireField& field) {
+  if (const Clue* clue = find(kNet, field)) take(clue->dialect);
+}
+
+void DialectClues::layer_field(const WireField& field) {
+  if (const Clue* clue = find(kLayer, field)) take(clue->dialect);
+}
+
+void DialectClues::batch_norm_field(const WireField& field) {
+  if (const Clue* clue = find(kBatchNorm, field)) take(clue->dialect);
+}
+
+}  // namespace cortado
