@@ -1,5 +1,5 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
-// training and for testing; a solver's nets are built as it would build them. What both phases find wrong is told once.
+// training and for testing, in each stage that its rules name; a solver's nets are built as it would build them. What both phases find wrong is told once.
 #include "solvers/check.h"
 
 #include <algorithm>
@@ -88,8 +88,27 @@ class Checker {
       state.set_phase(phase);
       if (!has_layers(file->net, state) && (any || phase == caffe::TRAIN)) continue;
       any = true;
-      collect(finding, [&] { check_net(file, state, true, finding); });
+      const std::vector<caffe::NetState> stages = stages_named(file->net, state);
+      for (const caffe::NetState& stage : stages) collect(finding, [&] { check_net(file, stage, true, finding); });
+      Finding without;
+      collect(stages.empty() ? finding : without, [&] { check_net(file, state, true, finding); });
     }
+  }
+
+  /// Where no stage was asked for: `state` in each of the stages that rules of its phase name. Solvers choose among them,
+  /// and without any of them the net may have no data, which is no mistake then.
+  static std::vector<caffe::NetState> stages_named(const caffe::NetParameter& net, const caffe::NetState& state) {
+    std::vector<caffe::NetState> found;
+    std::set<std::string> seen;
+    if (state.stage_size() > 0 || net.state().stage_size() > 0) return found;
+    for (const caffe::LayerParameter& layer : net.layer())
+      for (const caffe::NetStateRule& rule : layer.include()) {
+        if (rule.stage_size() == 0 || (rule.has_phase() && rule.phase() != state.phase())) continue;
+        caffe::NetState stage = state;
+        *stage.mutable_stage() = rule.stage();
+        if (seen.insert(stage.SerializeAsString()).second) found.push_back(stage);
+      }
+    return found;
   }
 
   static bool has_layers(const caffe::NetParameter& net, const caffe::NetState& state) {
