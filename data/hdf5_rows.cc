@@ -121,7 +121,8 @@ void Hdf5Rows::load(size_t file) {
 void Hdf5Rows::begin_file() {
   for (size_t empty = 0; !begun_; ++empty) {
     const size_t file = file_at(place_);
-    if (loaded_ != int64_t(file)) load(file);
+    if (loaded_ < 0 || files_[size_t(loaded_)] != files_[file]) load(file);
+    rows_[file] = rows_[size_t(loaded_)];  // a list may name a file twice
     const uint64_t rows = uint64_t(rows_[file]);
     if (row_ < rows) {
       row_order_.clear();

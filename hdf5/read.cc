@@ -78,7 +78,7 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
   struct stat info {};
   ::stat(path.c_str(), &info);
   limit_memory((int64_t(512) << 20) + info.st_size + 4 * largest);
-  limit_seconds(60 + (total + info.st_size) / 1'000'000);
+  limit_seconds(30 + (total + info.st_size) / 1'000'000);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
 void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values) {
   const Handle file = open_file(path);
   const std::vector<Found> chosen = select(file, wanted);
-  widen_limits(path, chosen, most);
+  widen_limits(path, chosen, values ? most : INT64_MAX);
   std::vector<TensorEntry> entries;
   for (const Found& found : chosen) entries.push_back(found.entry);
   const std::string head = tensor_header(entries);

@@ -79,6 +79,12 @@ void await_plus(HelperProcess& process, const std::string& path) {
   throw_writing(process, path);
 }
 
+/// What the values of a file of `size` bytes may take in memory: never so much that the system would end this process.
+int64_t most_bytes(int64_t size, double growth) {
+  const double machine = 0.6 * double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
+  return int64_t(std::min(machine, double(int64_t(64) << 20) + growth * double(size)));
+}
+
 std::string head_of(const std::vector<TensorEntry>& entries, const std::string& path) {
   try {
     return tensor_header(entries);
@@ -106,15 +112,18 @@ Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   if (!there || ::access(request_.path.c_str(), R_OK) != 0)
     throw_about(ExitCode::kIo, request_.path, std::string("cannot read: ") + std::strerror(errno));
   if (!S_ISREG(info.st_mode)) throw_about(ExitCode::kIo, request_.path, "cannot read: not a regular file");
-  const int64_t most = (int64_t(64) << 20) + int64_t(request_.most_growth * double(info.st_size));
+  const int64_t most = most_bytes(info.st_size, request_.most_growth);
   std::vector<std::string> arguments = {request_.values ? "read" : "list", request_.path, std::to_string(most)};
   arguments.insert(arguments.end(), request_.names.begin(), request_.names.end());
   process_ = start(request_.code, request_.path, arguments);
   read_head();
-  int64_t total = 0;
+  int64_t left = request_.values ? most : INT64_MAX;
   for (const TensorEntry& entry : entries_) {
-    if (entry.bytes() > most - total) fail("its datasets are larger than was asked for");
-    total += entry.bytes();
+    const int64_t bytes = std::max(entry.bytes(), checked_mul(entry.shape.count(), int64_t(sizeof(float))));
+    if (bytes > left)
+      fail("its values would take more than " + std::to_string(most >> 20) +
+           " MiB as floats: more than a file of its size should hold, or more than this machine has room for");
+    left -= bytes;
   }
 }
 

@@ -19,7 +19,7 @@ struct Hdf5Request {
   /// Datasets that must be there, or groups ("data/") of which all that hold numbers or text are taken; empty: everything.
   std::vector<std::string> names;
   bool values = true;             ///< false: entries() alone
-  double most_growth = 8;         ///< how many times its own size, and 64 MiB more, the file's values may take
+  double most_growth = 8;         ///< how many times its own size, and 64 MiB more, the values may take as floats
   ExitCode code = ExitCode::kSnapshot;  ///< of an Error about what is in it
 };
 

@@ -69,7 +69,7 @@ def main():
     helper(liar('4611686018427387904,4', 480))
     fails(4, 'rows.h5')
     helper(liar('9999999999999', 39999999999996))
-    fails(4, 'larger than')
+    fails(4, 'more than a file of its size should hold')
     write('bin/cortado-hdf5', 'no program')
     os.chmod('bin/cortado-hdf5', stat.S_IRUSR | stat.S_IWUSR)
     fails(4, 'cannot be started')

@@ -48,7 +48,7 @@ class Dataset {
     const float values[6] = {1, 2, 3, 4, 5, 6};
     writer.add(values, sizeof values);
     writer.commit();
-    write_file_atomically(rows(), folder_ / "rows.h5");
+    write_file_atomically(rows(), (folder_ / "rows.h5").string());
   }
 
   std::filesystem::path folder_;
