@@ -25,7 +25,9 @@ std::string names_of(const std::vector<std::string>& paths) {
 }
 
 /// A top may be written with the root before it.
-std::string without_root(const std::string& name) { return name.substr(std::min(name.find_first_not_of('/'), name.size())); }
+std::string without_root(const std::string& name) {
+  return name.substr(std::min(name.find_first_not_of('/'), name.size()));
+}
 
 std::vector<Found> select(hid_t file, const std::vector<std::string>& wanted) {
   const std::vector<std::string> paths = list_datasets(file);
@@ -71,7 +73,8 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
   int64_t total = 0, largest = 0;
   for (const Found& found : chosen) {
     if (found.entry.bytes() > most - total)
-      throw Failure("its datasets would take more than " + std::to_string(most) + " bytes, too much for a file of its size");
+      throw Failure("its datasets would take more than " + std::to_string(most) +
+                    " bytes, too much for a file of its size");
     total += found.entry.bytes();
     largest = std::max(largest, found.extent.empty() ? 0 : int64_t(found.extent.slab_bytes()));
   }

@@ -30,7 +30,8 @@ constexpr size_t kPartBytes = size_t(1) << 20;
   throw Error(code, std::move(mistake));
 }
 
-std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path, const std::vector<std::string>& arguments) {
+std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
+                                     const std::vector<std::string>& arguments) {
   if (path_of_helper(kProgram).empty())
     throw_about(code, path, "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
                 "apt install libhdf5-dev and build again");

@@ -60,7 +60,8 @@ class StateReader {
 
   void take_training() {
     const std::string bytes = reader_.read_bytes();
-    if (!state_.mutable_training()->ParseFromString(bytes)) reader_.fail("corrupt: 'training' is not what it should be");
+    if (!state_.mutable_training()->ParseFromString(bytes))
+      reader_.fail("corrupt: 'training' is not what it should be");
   }
 
   void take_history(int index, const Shape& shape) {

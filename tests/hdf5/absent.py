@@ -58,6 +58,8 @@ def main():
     fails(5, 'ended too early', model='output.prototxt')
     helper('echo it is too hot >&2; exit 1')
     fails(4, 'rows.h5', 'it is too hot')
+    helper('printf "caf\\303\\251 \\341\\377 \\033[1m end" >&2; exit 1')
+    fails(4, 'café ??  [1m end')
     helper('yes | head -c 1000000')
     fails(4, 'too long')
     helper('yes complaint | head -c 1000000 >&2; exit 1')
