@@ -49,7 +49,7 @@ void prepare() {
   ::signal(SIGXFSZ, SIG_IGN);                     // then a file that grows too large is an error like any other
   limit(RLIMIT_CORE, 0);
   limit_memory(int64_t(512) << 20);
-  limit_seconds(30);
+  limit_seconds(15);
 }
 
 int run(int argc, char** argv) {

@@ -81,7 +81,7 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
   struct stat info {};
   ::stat(path.c_str(), &info);
   limit_memory((int64_t(512) << 20) + info.st_size + 4 * largest);
-  limit_seconds(30 + (total + info.st_size) / 1'000'000);
+  limit_seconds(15 + (total + info.st_size) / 1'000'000);
 }
 
 }  // namespace

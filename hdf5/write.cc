@@ -110,7 +110,7 @@ void widen_limits(const std::vector<TensorEntry>& entries) {
     total += entry.bytes();
   }
   limit_memory((int64_t(512) << 20) + 4 * largest);
-  limit_seconds(30 + total / 1'000'000);
+  limit_seconds(15 + total / 1'000'000);
 }
 
 }  // namespace

@@ -96,6 +96,21 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
 
 }  // namespace
 
+Hdf5Appender::Claim::Claim(const std::string& path) : path(path) {
+  const std::lock_guard lock(guard);
+  if (!taken.insert(path).second)
+    throw_about(ExitCode::kIo, path, "two layers write this file at once",
+                "give each a file_name of its own, or leave one out by include { phase: TEST }");
+}
+
+Hdf5Appender::Claim::~Claim() {
+  const std::lock_guard lock(guard);
+  taken.erase(path);
+}
+
+std::mutex Hdf5Appender::Claim::guard;
+std::set<std::string> Hdf5Appender::Claim::taken;
+
 std::string digest_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string part(kPartBytes, '\0');
@@ -235,7 +250,7 @@ std::string Hdf5Writer::commit() {
   return digest;
 }
 
-Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)) {
+Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)), claim_(path) {
   process_ = start(ExitCode::kIo, path, {"append", temporary_});
 }
 

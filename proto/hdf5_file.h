@@ -4,6 +4,8 @@
 // does so there. What comes back is checked here, and whatever goes wrong is an Error about the file.
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,7 +82,7 @@ class Hdf5Writer {
 /// returns.
 class Hdf5Appender {
  public:
-  explicit Hdf5Appender(const std::string& path);
+  explicit Hdf5Appender(const std::string& path);  ///< throws Error(kIo), also where another writes it
   ~Hdf5Appender();
   Hdf5Appender(const Hdf5Appender&) = delete;
   Hdf5Appender& operator=(const Hdf5Appender&) = delete;
@@ -90,7 +92,17 @@ class Hdf5Appender {
   void commit();  ///< once, last
 
  private:
+  /// That nobody else in this process writes the file: whoever came last would take all from the other.
+  struct Claim {
+    explicit Claim(const std::string& path);
+    ~Claim();
+    const std::string path;
+    static std::mutex guard;
+    static std::set<std::string> taken;
+  };
+
   std::string path_, temporary_;
+  Claim claim_;
   std::unique_ptr<HelperProcess> process_;
 };
 

@@ -186,6 +186,15 @@ TEST_F(Hdf5File, AppendedRowsFollowEachOther) {
   }
 }
 
+TEST_F(Hdf5File, OneWritesAFileOfRows) {
+  const std::string path = *this / "rows.h5";
+  {
+    Hdf5Appender one(path), other(*this / "other.h5");
+    expect_has(error_of([&] { Hdf5Appender again(path); }, ExitCode::kIo), "at once");
+  }
+  Hdf5Appender later(path);
+}
+
 TEST_F(Hdf5File, AFileOfRowsThatIsNotFinishedIsNone) {
   const std::string path = *this / "rows.h5";
   const float x = 1;
