@@ -83,12 +83,14 @@ size_t Hdf5Rows::file_at(uint64_t place) const { return file_order_.empty() ? pl
 
 void Hdf5Rows::take_shapes(const std::vector<Shape>& shapes, const std::string& path) {
   std::vector<Shape> rows;
-  for (const Shape& shape : shapes) rows.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+  for (const Shape& shape : shapes)
+    rows.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
   if (row_shapes_.empty()) row_shapes_ = rows;
   for (size_t i = 0; i < rows.size(); ++i)
     if (rows[i] != row_shapes_[i])
-      throw file_error(ExitCode::kData, path, "a row of dataset '" + options_.names[i] + "' is " + rows[i].str() +
-                                                  ", where it is " + row_shapes_[i].str() + " in the file before");
+      throw file_error(ExitCode::kData, path,
+                       "a row of dataset '" + options_.names[i] + "' is " + rows[i].str() + ", where it is " +
+                           row_shapes_[i].str() + " in the file before");
 }
 
 uint64_t Hdf5Rows::rows_of(size_t file) {
@@ -121,11 +123,13 @@ void Hdf5Rows::load(size_t file) {
 void Hdf5Rows::begin_file() {
   for (size_t empty = 0; !begun_; ++empty) {
     const size_t file = file_at(place_);
-    if (loaded_ != int64_t(file)) load(file);
+    if (loaded_ < 0 || files_[size_t(loaded_)] != files_[file]) load(file);
+    rows_[file] = rows_[size_t(loaded_)];  // a list may name a file twice
     const uint64_t rows = uint64_t(rows_[file]);
     if (row_ < rows) {
       row_order_.clear();
-      if (options_.shuffle) row_order_ = permutation(rows, mix_key(mix_key(mix_key(options_.seed, kRowKey), epoch_), file));
+      if (options_.shuffle)
+        row_order_ = permutation(rows, mix_key(mix_key(mix_key(options_.seed, kRowKey), epoch_), file));
       begun_ = true;
     } else if (empty > files_.size()) {
       throw file_error(ExitCode::kData, options_.source, "none of its files has a row");

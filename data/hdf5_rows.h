@@ -1,8 +1,8 @@
 #pragma once
 
-// Rows of HDF5 files, one after the other: of every file's datasets, which have a row each for every sample. One file at a time
-// lies in memory, wholly. Where rows are shuffled, the order of the files and that of the rows in each are new every epoch, and
-// functions of (seed, epoch, file) alone: so a position says everything.
+// Rows of HDF5 files, one after the other: of every file's datasets, which have a row each for every sample. One file
+// at a time lies in memory, wholly. Where rows are shuffled, the order of the files and that of the rows in each are
+// new every epoch, and functions of (seed, epoch, file) alone: so a position says everything.
 
 #include <cstdint>
 #include <string>
@@ -31,7 +31,8 @@ class Hdf5Rows {
 
   /// Rows given so far, over all epochs.
   uint64_t position() const { return position_; }
-  /// The next row is this one. Anywhere but at the beginning that takes the number of rows of all files: each is looked into.
+  /// The next row is this one. Anywhere but at the beginning that takes the number of rows of all files: each is looked
+  /// into.
   void seek(uint64_t position);
 
  private:
@@ -44,8 +45,8 @@ class Hdf5Rows {
 
   Hdf5RowsOptions options_;
   std::vector<std::string> files_;
-  std::vector<int64_t> rows_;     ///< of each file, -1: not known yet
-  std::vector<Shape> row_shapes_; ///< of each dataset
+  std::vector<int64_t> rows_;               ///< of each file, -1: not known yet
+  std::vector<Shape> row_shapes_;           ///< of each dataset
   std::vector<std::vector<float>> values_;  ///< of each dataset, in the file that is loaded
   int64_t loaded_ = -1;
   uint64_t position_ = 0, epoch_ = 0, place_ = 0, row_ = 0;  ///< place_: of the file in the epoch's order
@@ -53,8 +54,8 @@ class Hdf5Rows {
   bool begun_ = false;                                       ///< the file at place_ is loaded and row_order_ is its own
 };
 
-/// The paths in a list: one a line, without blanks around them. As Caffe takes every blank for the end of a path, a line that is
-/// no file's name is taken apart. Throws Error(kData) where there are none, Error(kIo).
+/// The paths in a list: one a line, without blanks around them. As Caffe takes every blank for the end of a path, a
+/// line that is no file's name is taken apart. Throws Error(kData) where there are none, Error(kIo).
 std::vector<std::string> read_path_list(const std::string& path);
 
 }  // namespace cortado::data

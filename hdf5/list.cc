@@ -1,5 +1,5 @@
-// What a file holds. A file is not trusted: links can make circles and billions of paths of a few groups, and layouts can
-// name other files, which nobody asked us to read.
+// What a file holds. A file is not trusted: links can make circles and billions of paths of a few groups, and layouts
+// can name other files, which nobody asked us to read.
 #include "hdf5/list.h"
 
 #include <algorithm>
@@ -65,15 +65,21 @@ struct NumberType {
 /// The type of `bytes` wide integers.
 std::optional<NumberType> integer_of(size_t bytes, bool with_sign) {
   switch (bytes) {
-    case 1: return with_sign ? NumberType{"I8", H5T_NATIVE_INT8} : NumberType{"U8", H5T_NATIVE_UINT8};
-    case 2: return with_sign ? NumberType{"I16", H5T_NATIVE_INT16} : NumberType{"U16", H5T_NATIVE_UINT16};
-    case 4: return with_sign ? NumberType{"I32", H5T_NATIVE_INT32} : NumberType{"U32", H5T_NATIVE_UINT32};
-    case 8: return with_sign ? NumberType{"I64", H5T_NATIVE_INT64} : NumberType{"U64", H5T_NATIVE_UINT64};
-    default: return std::nullopt;
+    case 1:
+      return with_sign ? NumberType{"I8", H5T_NATIVE_INT8} : NumberType{"U8", H5T_NATIVE_UINT8};
+    case 2:
+      return with_sign ? NumberType{"I16", H5T_NATIVE_INT16} : NumberType{"U16", H5T_NATIVE_UINT16};
+    case 4:
+      return with_sign ? NumberType{"I32", H5T_NATIVE_INT32} : NumberType{"U32", H5T_NATIVE_UINT32};
+    case 8:
+      return with_sign ? NumberType{"I64", H5T_NATIVE_INT64} : NumberType{"U64", H5T_NATIVE_UINT64};
+    default:
+      return std::nullopt;
   }
 }
 
-/// Truth values are enumerations of integers; the library converts these by their names only, so they are read as they lie.
+/// Truth values are enumerations of integers; the library converts these by their names only, so they are read as they
+/// lie.
 std::optional<NumberType> number_of(hid_t type) {
   const size_t bytes = H5Tget_size(type);
   switch (H5Tget_class(type)) {

@@ -1,4 +1,5 @@
-// cortado-hdf5: one HDF5 file to or from a stream of tensors. Whatever a damaged file makes the library do stays in here.
+// cortado-hdf5: one HDF5 file to or from a stream of tensors. Whatever a damaged file makes the library do stays in
+// here.
 
 #include <hdf5.h>
 #include <signal.h>
@@ -20,8 +21,10 @@ namespace {
 constexpr const char* kUsage =
     "cortado-hdf5 reads and writes HDF5 files for cortado, which starts it when it meets one.\n"
     "\n"
-    "  cortado-hdf5 list FILE MOST [NAME...]   the datasets' names, types and shapes, as the head of a safetensors file\n"
-    "  cortado-hdf5 read FILE MOST [NAME...]   the same with the values; fails past MOST bytes. NAME/ takes a whole group\n"
+    "  cortado-hdf5 list FILE MOST [NAME...]   the datasets' names, types and shapes, as the head of a safetensors "
+    "file\n"
+    "  cortado-hdf5 read FILE MOST [NAME...]   the same with the values; fails past MOST bytes. NAME/ takes a whole "
+    "group\n"
     "  cortado-hdf5 write FILE                 makes FILE of such a stream on standard input\n"
     "  cortado-hdf5 append FILE                the same of many streams: a name that comes again adds rows\n";
 
@@ -41,12 +44,12 @@ herr_t note_reason(unsigned, const H5E_error2_t* error, void* user) {
 
 void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // files may name filters, and a filter is code
+  H5PLset_loading_state(0);                       // files may name filters, and a filter is code
   ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // fails on many network disks, and nobody shares the file
-  ::signal(SIGXFSZ, SIG_IGN);                      // then a file that grows too large is an error like any other
+  ::signal(SIGXFSZ, SIG_IGN);                     // then a file that grows too large is an error like any other
   limit(RLIMIT_CORE, 0);
   limit_memory(int64_t(512) << 20);
-  limit_seconds(60);
+  limit_seconds(15);
 }
 
 int run(int argc, char** argv) {

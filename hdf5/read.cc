@@ -25,7 +25,9 @@ std::string names_of(const std::vector<std::string>& paths) {
 }
 
 /// A top may be written with the root before it.
-std::string without_root(const std::string& name) { return name.substr(std::min(name.find_first_not_of('/'), name.size())); }
+std::string without_root(const std::string& name) {
+  return name.substr(std::min(name.find_first_not_of('/'), name.size()));
+}
 
 std::vector<Found> select(hid_t file, const std::vector<std::string>& wanted) {
   const std::vector<std::string> paths = list_datasets(file);
@@ -71,14 +73,15 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
   int64_t total = 0, largest = 0;
   for (const Found& found : chosen) {
     if (found.entry.bytes() > most - total)
-      throw Failure("its datasets would take more than " + std::to_string(most) + " bytes, too much for a file of its size");
+      throw Failure("its datasets would take more than " + std::to_string(most) +
+                    " bytes, too much for a file of its size");
     total += found.entry.bytes();
     largest = std::max(largest, found.extent.empty() ? 0 : int64_t(found.extent.slab_bytes()));
   }
   struct stat info {};
   ::stat(path.c_str(), &info);
   limit_memory((int64_t(512) << 20) + info.st_size + 4 * largest);
-  limit_seconds(60 + (total + info.st_size) / 1'000'000);
+  limit_seconds(15 + (total + info.st_size) / 1'000'000);
 }
 
 }  // namespace
@@ -86,7 +89,7 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
 void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values) {
   const Handle file = open_file(path);
   const std::vector<Found> chosen = select(file, wanted);
-  widen_limits(path, chosen, most);
+  widen_limits(path, chosen, values ? most : INT64_MAX);
   std::vector<TensorEntry> entries;
   for (const Found& found : chosen) entries.push_back(found.entry);
   const std::string head = tensor_header(entries);

@@ -18,8 +18,8 @@ constexpr hsize_t kSlabBytes = hsize_t(4) << 20;
 struct Extent {
   std::vector<hsize_t> dims;
   hsize_t value_bytes = 0;
-  hsize_t first_row = 0;   ///< where in the file the first of dims[0] rows lies
-  hsize_t unit_rows = 1;   ///< rows that are worth reading together: those of a chunk
+  hsize_t first_row = 0;  ///< where in the file the first of dims[0] rows lies
+  hsize_t unit_rows = 1;  ///< rows that are worth reading together: those of a chunk
 
   hsize_t row_bytes() const {
     hsize_t bytes = value_bytes;

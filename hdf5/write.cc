@@ -1,5 +1,5 @@
-// Files without times in them, so that the same content gives the same bytes, and of the oldest form that holds it, which
-// every reader knows.
+// Files without times in them, so that the same content gives the same bytes, and of the oldest form that holds it,
+// which every reader knows.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 constexpr hsize_t kChunkBytes = hsize_t(1) << 20;
 
 hid_t stored_type(const std::string& type) {
-  const std::map<std::string, hid_t> types = {
-      {"F64", H5T_IEEE_F64LE}, {"F32", H5T_IEEE_F32LE}, {"I64", H5T_STD_I64LE}, {"U64", H5T_STD_U64LE},
-      {"I32", H5T_STD_I32LE},  {"U32", H5T_STD_U32LE},  {"I16", H5T_STD_I16LE}, {"U16", H5T_STD_U16LE},
-      {"I8", H5T_STD_I8LE},    {"U8", H5T_STD_U8LE}};
+  const std::map<std::string, hid_t> types = {{"F64", H5T_IEEE_F64LE}, {"F32", H5T_IEEE_F32LE}, {"I64", H5T_STD_I64LE},
+                                              {"U64", H5T_STD_U64LE},  {"I32", H5T_STD_I32LE},  {"U32", H5T_STD_U32LE},
+                                              {"I16", H5T_STD_I16LE},  {"U16", H5T_STD_U16LE},  {"I8", H5T_STD_I8LE},
+                                              {"U8", H5T_STD_U8LE}};
   return types.at(type);
 }
 
@@ -70,7 +70,8 @@ class Writer {
     const Handle space(extent.dims.empty() ? H5Screate(H5S_SCALAR)
                                            : H5Screate_simple(int(most.size()), extent.dims.data(), most.data()),
                        what);
-    return Handle(H5Dcreate2(file_, entry.name.c_str(), stored_type(entry.type), space, links, create, H5P_DEFAULT), what);
+    return Handle(H5Dcreate2(file_, entry.name.c_str(), stored_type(entry.type), space, links, create, H5P_DEFAULT),
+                  what);
   }
 
   Handle grow(const TensorEntry& entry, const Extent& extent) {
@@ -109,7 +110,7 @@ void widen_limits(const std::vector<TensorEntry>& entries) {
     total += entry.bytes();
   }
   limit_memory((int64_t(512) << 20) + 4 * largest);
-  limit_seconds(60 + total / 1'000'000);
+  limit_seconds(15 + total / 1'000'000);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// HDF5Data: rows of the datasets that its tops are named after, from the files that a list names. A batch goes on in the next
-// file where one ends, and begins anew after the last. Any shape, numbers of any type, no transform.
+// HDF5Data: rows of the datasets that its tops are named after, from the files that a list names. A batch goes on in
+// the next file where one ends, and begins anew after the last. Any shape, numbers of any type, no transform.
 //
-// The shapes are those of the first file, which infer() reads; where datasets are not to be touched they are unknown. Each file
-// lies wholly in memory, as in Caffe; unlike there, a shuffled order is a function of the seed, so that a resume finds its place.
+// The shapes are those of the first file, which infer() reads; where datasets are not to be touched they are unknown.
+// Each file lies wholly in memory, as in Caffe; unlike there, a shuffled order is a function of the seed, so that a
+// resume finds its place.
 
 #include "core/device_memory.h"
 #include "core/error.h"
@@ -74,7 +75,7 @@ class Hdf5DataLayer : public Layer {
   bool open_data_;
   int64_t batch_ = 0;
   data::Hdf5RowsOptions options_;
-  std::unique_ptr<data::Hdf5Rows> rows_;  ///< null where datasets are not to be touched
+  std::unique_ptr<data::Hdf5Rows> rows_;    ///< null where datasets are not to be touched
   std::vector<std::vector<float>> staged_;  ///< where the net's memory is closed to the host
 };
 

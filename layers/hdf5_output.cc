@@ -1,8 +1,9 @@
-// HDF5Output: its two bottoms become the datasets `data` and `label` of a file, with four axes, as Caffe writes them (a bottom
-// with fewer gets ones behind). Caffe can write a file once; here the rows of every forward follow those of the one before.
+// HDF5Output: its two bottoms become the datasets `data` and `label` of a file, with four axes, as Caffe writes them (a
+// bottom with fewer gets ones behind). Caffe can write a file once; here the rows of every forward follow those of the
+// one before.
 //
-// The file is written beside its name while the net runs, each forward's rows before it returns, and takes its name when the
-// layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
+// The file is written beside its name while the net runs, each forward's rows before it returns, and takes its name
+// when the layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
 
 #include "core/device_memory.h"
 #include "core/error.h"

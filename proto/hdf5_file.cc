@@ -30,7 +30,8 @@ constexpr size_t kPartBytes = size_t(1) << 20;
   throw Error(code, std::move(mistake));
 }
 
-std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path, const std::vector<std::string>& arguments) {
+std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
+                                     const std::vector<std::string>& arguments) {
   if (path_of_helper(kProgram).empty())
     throw_about(code, path, "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
                 "apt install libhdf5-dev and build again");
@@ -79,6 +80,12 @@ void await_plus(HelperProcess& process, const std::string& path) {
   throw_writing(process, path);
 }
 
+/// What the values of a file of `size` bytes may take in memory: never so much that the system would end this process.
+int64_t most_bytes(int64_t size, double growth) {
+  const double machine = 0.6 * double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
+  return int64_t(std::min(machine, double(int64_t(64) << 20) + growth * double(size)));
+}
+
 std::string head_of(const std::vector<TensorEntry>& entries, const std::string& path) {
   try {
     return tensor_header(entries);
@@ -88,6 +95,21 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
 }
 
 }  // namespace
+
+Hdf5Appender::Claim::Claim(const std::string& path) : path(path) {
+  const std::lock_guard lock(guard);
+  if (!taken.insert(path).second)
+    throw_about(ExitCode::kIo, path, "two layers write this file at once",
+                "give each a file_name of its own, or leave one out by include { phase: TEST }");
+}
+
+Hdf5Appender::Claim::~Claim() {
+  const std::lock_guard lock(guard);
+  taken.erase(path);
+}
+
+std::mutex Hdf5Appender::Claim::guard;
+std::set<std::string> Hdf5Appender::Claim::taken;
 
 std::string digest_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -106,15 +128,18 @@ Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   if (!there || ::access(request_.path.c_str(), R_OK) != 0)
     throw_about(ExitCode::kIo, request_.path, std::string("cannot read: ") + std::strerror(errno));
   if (!S_ISREG(info.st_mode)) throw_about(ExitCode::kIo, request_.path, "cannot read: not a regular file");
-  const int64_t most = (int64_t(64) << 20) + int64_t(request_.most_growth * double(info.st_size));
+  const int64_t most = most_bytes(info.st_size, request_.most_growth);
   std::vector<std::string> arguments = {request_.values ? "read" : "list", request_.path, std::to_string(most)};
   arguments.insert(arguments.end(), request_.names.begin(), request_.names.end());
   process_ = start(request_.code, request_.path, arguments);
   read_head();
-  int64_t total = 0;
+  int64_t left = request_.values ? most : INT64_MAX;
   for (const TensorEntry& entry : entries_) {
-    if (entry.bytes() > most - total) fail("its datasets are larger than was asked for");
-    total += entry.bytes();
+    const int64_t bytes = std::max(entry.bytes(), checked_mul(entry.shape.count(), int64_t(sizeof(float))));
+    if (bytes > left)
+      fail("its values would take more than " + std::to_string(most >> 20) +
+           " MiB as floats: more than a file of its size should hold, or more than this machine has room for");
+    left -= bytes;
   }
 }
 
@@ -225,7 +250,7 @@ std::string Hdf5Writer::commit() {
   return digest;
 }
 
-Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)) {
+Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)), claim_(path) {
   process_ = start(ExitCode::kIo, path, {"append", temporary_});
 }
 

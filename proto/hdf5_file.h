@@ -1,9 +1,11 @@
 #pragma once
 
-// HDF5 files, read and written by the program `cortado-hdf5` beside this one: libhdf5 can crash on a damaged file, and does so
-// there. What comes back is checked here, and whatever goes wrong is an Error about the file.
+// HDF5 files, read and written by the program `cortado-hdf5` beside this one: libhdf5 can crash on a damaged file, and
+// does so there. What comes back is checked here, and whatever goes wrong is an Error about the file.
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,14 +18,16 @@ namespace cortado {
 /// What to read of a file, and how an error about it is to look.
 struct Hdf5Request {
   std::string path;
-  /// Datasets that must be there, or groups ("data/") of which all that hold numbers or text are taken; empty: everything.
+  /// Datasets that must be there, or groups ("data/") of which all that hold numbers or text are taken; empty:
+  /// everything.
   std::vector<std::string> names;
-  bool values = true;             ///< false: entries() alone
-  double most_growth = 8;         ///< how many times its own size, and 64 MiB more, the file's values may take
+  bool values = true;                   ///< false: entries() alone
+  double most_growth = 8;               ///< how many times its own size, and 64 MiB more, the values may take as floats
   ExitCode code = ExitCode::kSnapshot;  ///< of an Error about what is in it
 };
 
-/// Reads one file, from front to back. All functions throw Error: kIo where the file cannot be opened, else the request's code.
+/// Reads one file, from front to back. All functions throw Error: kIo where the file cannot be opened, else the
+/// request's code.
 class Hdf5Reader {
  public:
   explicit Hdf5Reader(Hdf5Request request);
@@ -56,7 +60,8 @@ class Hdf5Reader {
 /// The digest of a file's bytes, as core/file.h's digest_of() has it. Throws Error(kIo).
 std::string digest_of_file(const std::string& path);
 
-/// Writes a file, atomically: without commit() the path keeps its old content. The tensors are known before the first value.
+/// Writes a file, atomically: without commit() the path keeps its old content. The tensors are known before the first
+/// value.
 class Hdf5Writer {
  public:
   /// Throws Error(kIo) where it cannot be written or this build has no HDF5.
@@ -73,10 +78,11 @@ class Hdf5Writer {
   std::unique_ptr<HelperProcess> process_;
 };
 
-/// Writes a file whose datasets grow: each add() gives rows for all of them, and is on its way to the disk when it returns.
+/// Writes a file whose datasets grow: each add() gives rows for all of them, and is on its way to the disk when it
+/// returns.
 class Hdf5Appender {
  public:
-  explicit Hdf5Appender(const std::string& path);
+  explicit Hdf5Appender(const std::string& path);  ///< throws Error(kIo), also where another writes it
   ~Hdf5Appender();
   Hdf5Appender(const Hdf5Appender&) = delete;
   Hdf5Appender& operator=(const Hdf5Appender&) = delete;
@@ -86,7 +92,17 @@ class Hdf5Appender {
   void commit();  ///< once, last
 
  private:
+  /// That nobody else in this process writes the file: whoever came last would take all from the other.
+  struct Claim {
+    explicit Claim(const std::string& path);
+    ~Claim();
+    const std::string path;
+    static std::mutex guard;
+    static std::set<std::string> taken;
+  };
+
   std::string path_, temporary_;
+  Claim claim_;
   std::unique_ptr<HelperProcess> process_;
 };
 

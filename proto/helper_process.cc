@@ -29,10 +29,25 @@ void close_one(int& fd) {
   if (fd >= 0) ::close(std::exchange(fd, -1));
 }
 
-/// What it says is shown to people: one line, no control characters.
+/// Bytes of the UTF-8 character that `text` begins with; 0: it begins with none.
+size_t character(std::string_view text) {
+  const uint8_t first = uint8_t(text[0]);
+  const size_t bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  if (bytes > text.size()) return 0;
+  for (size_t i = 1; i < bytes; ++i)
+    if ((uint8_t(text[i]) & 0xC0) != 0x80) return 0;
+  return bytes;
+}
+
+/// What it says is shown to people: one line, no control characters, and names out of damaged files are not always
+/// text.
 std::string tidy(std::string text) {
-  for (char& c : text)
-    if (uint8_t(c) < 32 || c == 127) c = ' ';
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = character(std::string_view(text).substr(i));
+    if (bytes == 0) text[i] = '?';
+    if (bytes == 1 && (uint8_t(text[i]) < 32 || text[i] == 127)) text[i] = ' ';
+    i += std::max<size_t>(1, bytes);
+  }
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text;
 }
@@ -126,7 +141,8 @@ void HelperProcess::wait_for(int fd, short event) {
     pollfd ready[2] = {{fd, event, 0}, {complaint_, POLLIN, 0}};
     const int n = ::poll(ready, 2, kPatienceMilliseconds);
     if (n < 0 && errno == EINTR) continue;
-    if (n == 0) throw std::runtime_error("nothing came for " + std::to_string(kPatienceMilliseconds / 1000) + " seconds");
+    if (n == 0)
+      throw std::runtime_error("nothing came for " + std::to_string(kPatienceMilliseconds / 1000) + " seconds");
     if (n < 0) throw std::runtime_error(std::strerror(errno));
     if (ready[1].revents != 0) hear_complaint();
     if (ready[0].revents != 0) return;
@@ -144,7 +160,8 @@ bool HelperProcess::send(std::string_view bytes) {
   if (in_ < 0) return false;
   while (!bytes.empty()) {
     wait_for(in_, POLLOUT);
-    const ssize_t n = ::send(in_, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 20), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n =
+        ::send(in_, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 20), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return false;
     bytes.remove_prefix(size_t(n));
@@ -182,7 +199,8 @@ std::string HelperProcess::finish(const std::string& doing) {
   do ended = ::waitpid(process_, &status, 0);
   while (ended < 0 && errno == EINTR);
   process_ = -1;
-  return ended < 0 ? tidy(said_) : verdict(status, doing);  // someone else may have taken the status: then words must do
+  return ended < 0 ? tidy(said_)
+                   : verdict(status, doing);  // someone else may have taken the status: then words must do
 }
 
 std::string HelperProcess::verdict(int status, const std::string& doing) const {

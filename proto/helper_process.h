@@ -26,8 +26,8 @@ class HelperProcess {
   /// receive() until all `n` are there; false: there are not so many.
   bool receive_all(char* bytes, size_t n);
 
-  /// Closes its input, waits for its end and says what went wrong: its own words, or that `doing` ("reading") the file ended
-  /// in a crash, or "".
+  /// Closes its input, waits for its end and says what went wrong: its own words, or that `doing` ("reading") the file
+  /// ended in a crash, or "".
   std::string finish(const std::string& doing);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// A solver's state in HDF5, as BVLC Caffe lays it out: /iter, /learned_net, /current_step, /history/I. What an exact resume
-// needs besides, the TrainingState, is the bytes /training, which Caffe passes over.
+// A solver's state in HDF5, as BVLC Caffe lays it out: /iter, /learned_net, /current_step, /history/I. What an exact
+// resume needs besides, the TrainingState, is the bytes /training, which Caffe passes over.
 
 #include <string>
 #include <vector>

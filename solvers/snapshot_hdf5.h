@@ -1,7 +1,7 @@
 #pragma once
 
-// Snapshots as HDF5 files (snapshot_format: HDF5): PREFIX_iter_N.caffemodel.h5 and PREFIX_iter_N.solverstate.h5, laid out as
-// BVLC Caffe's.
+// Snapshots as HDF5 files (snapshot_format: HDF5): PREFIX_iter_N.caffemodel.h5 and PREFIX_iter_N.solverstate.h5, laid
+// out as BVLC Caffe's.
 
 #include <string>
 

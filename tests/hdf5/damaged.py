@@ -63,6 +63,73 @@ def check(place, name, code, draw, rounds, *command):
     assert refused >= 8
 
 
+def check_claims(place, command):
+    """Files that are whole, and mean no good: claims of size, circles, other people's files."""
+    def refused(word, **options):
+        def fill(make):
+            with h5py.File('rows.h5', 'w', **options) as file:
+                make(file)
+            done = place.run(*command, timeout=60)
+            assert done.returncode == 4 and word in done.stderr, (make, done.returncode, done.stderr[-1000:])
+        return fill
+
+    @refused('too much for a file of its size')
+    def never_written(file):
+        file.create_dataset('data', (1 << 40, 2, 3), 'f4')
+        file.create_dataset('label', (1 << 40,), 'f4')
+
+    @refused('too much for a file of its size')
+    def packed_zeros_in_one_chunk_after_the_other(file):
+        file.create_dataset('data', (1 << 36, 2, 3), 'f4', chunks=(1 << 20, 2, 3), compression='gzip')
+        file['data'][:1 << 20] = 0
+        file.create_dataset('label', (1 << 36,), 'f4', chunks=(1 << 20,))
+
+    @refused('links')
+    def a_billion_paths(file):
+        group = file
+        for _ in range(30):
+            inner = group.create_group('a')
+            group['b'] = inner
+            group = inner
+
+    @refused('deeper than')
+    def a_deep_hole(file):
+        file.create_group('/'.join('a' * 40))
+
+    @refused("no dataset 'data'")
+    def circles(file):
+        file['a/b'] = file['/']
+        file['a/c'] = file['a']
+        file['a/d'] = h5py.SoftLink('/a/d')
+
+    @refused('lie in other files')
+    def values_of_another_file(file):
+        open('secret', 'wb').write(bytes(1000))
+        file.create_dataset('data', (4, 2, 3), 'f4', external=[('secret', 0, 96)])
+        file['label'] = numpy.zeros(4)
+
+    @refused('lie in other files')
+    def values_seen_through_a_window(file):
+        layout = h5py.VirtualLayout((4, 2, 3), 'f4')
+        layout[:] = h5py.VirtualSource('whole.h5', 'data', (4, 2, 3))
+        file.create_virtual_dataset('data', layout)
+        file['label'] = numpy.zeros(4)
+
+    @refused("no dataset 'data'")
+    def a_link_to_another_file(file):
+        file['data'] = h5py.ExternalLink('whole.h5', '/data')
+
+    @refused('does not hold numbers')
+    def words(file):
+        file['data'], file['label'] = ['a', 'b'], numpy.zeros(2)
+
+    @refused('does not hold numbers')
+    def pairs(file):
+        file['data'], file['label'] = numpy.zeros(2, [('x', 'f4'), ('y', 'f4')]), numpy.zeros(2)
+
+    print('claims: all refused')
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('cortado')
@@ -80,6 +147,8 @@ def main():
     write_state('s.h5')
     test = ('test', '--model=net.prototxt', '--weights=w.h5', '--iterations=6')
     check(place, 'rows.h5', 4, draw, options.rounds, *test)
+    check_claims(place, test)
+    write_rows('rows.h5', 1, 20)
     check(place, 'w.h5', 8, draw, options.rounds, *test)
     check(place, 's.h5', 8, draw, options.rounds, 'train', '--solver=solver.prototxt', '--snapshot=s.h5')
 

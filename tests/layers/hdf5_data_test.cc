@@ -38,8 +38,8 @@ class HDF5Data : public testing::Test {
 
   std::string source() const { return folder_ + "/list.txt"; }
   std::string layer(const std::string& more = "") const {
-    return "type: 'HDF5Data' top: 'image' top: 'label' hdf5_data_param { source: '" + source() + "' batch_size: 5 " + more +
-           "}";
+    return "type: 'HDF5Data' top: 'image' top: 'label' hdf5_data_param { source: '" + source() + "' batch_size: 5 " +
+           more + "}";
   }
 
   std::string folder_ = testing::TempDir() + "cortado_hdf5_data_" + std::to_string(::getpid());
@@ -60,7 +60,8 @@ TEST_F(HDF5Data, BatchesGoOnInTheNextFile) {
 }
 
 TEST_F(HDF5Data, ContinuesWhereItIsTold) {
-  LayerRun whole(layer("shuffle: true "), {}, {.backward = false}), later(layer("shuffle: true "), {}, {.backward = false});
+  LayerRun whole(layer("shuffle: true "), {}, {.backward = false}),
+      later(layer("shuffle: true "), {}, {.backward = false});
   whole.forward();
   whole.forward();
   whole.forward();
@@ -82,9 +83,12 @@ TEST_F(HDF5Data, DevicesGetTheSame) {
 
 TEST_F(HDF5Data, MistakesNameTheirFields) {
   const std::string param = "hdf5_data_param { source: '" + source() + "' batch_size: 5 } ";
-  expect_field_error("type: 'HDF5Data' top: 'image' transform_param { scale: 2 } " + param, {}, "transform_param", "no transform");
-  expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { batch_size: 5 }", {}, "hdf5_data_param.source", "source");
-  expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { source: 'x' }", {}, "hdf5_data_param.batch_size", "batch_size");
+  expect_field_error("type: 'HDF5Data' top: 'image' transform_param { scale: 2 } " + param, {}, "transform_param",
+                     "no transform");
+  expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { batch_size: 5 }", {}, "hdf5_data_param.source",
+                     "source");
+  expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { source: 'x' }", {}, "hdf5_data_param.batch_size",
+                     "batch_size");
 }
 
 TEST(HDF5DataWithoutItsFiles, DoesNotKnowTheShapes) {

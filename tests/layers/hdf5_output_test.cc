@@ -63,8 +63,8 @@ TEST_F(HDF5Output, MistakesNameTheirFields) {
 }
 
 TEST_F(HDF5Output, AFileThatCannotBeWrittenIsAnError) {
-  LayerRun run("type: 'HDF5Output' hdf5_output_param { file_name: '/no/such/folder/x.h5' }", {Array({1}, 1.0), Array({1}, 1.0)},
-               {.backward = false});
+  LayerRun run("type: 'HDF5Output' hdf5_output_param { file_name: '/no/such/folder/x.h5' }",
+               {Array({1}, 1.0), Array({1}, 1.0)}, {.backward = false});
   try {
     run.forward();
     ADD_FAILURE();

@@ -96,8 +96,15 @@ TEST_F(Hdf5File, TypesAreWidened) {
   const int32_t i32 = -5;
   const uint64_t u64 = uint64_t(1) << 63;
   const double f64 = 0.1;
-  Hdf5Writer writer(path, {{"0", "U8", {}}, {"1", "I8", {}}, {"2", "U16", {}}, {"3", "I16", {}}, {"4", "U32", {}},
-                           {"5", "I32", {}}, {"6", "U64", {}}, {"7", "F64", {}}, {"8", "F32", {0, 4}}});
+  Hdf5Writer writer(path, {{"0", "U8", {}},
+                           {"1", "I8", {}},
+                           {"2", "U16", {}},
+                           {"3", "I16", {}},
+                           {"4", "U32", {}},
+                           {"5", "I32", {}},
+                           {"6", "U64", {}},
+                           {"7", "F64", {}},
+                           {"8", "F32", {0, 4}}});
   writer.add(&u8, 1), writer.add(&i8, 1), writer.add(&u16, 2), writer.add(&i16, 2), writer.add(&u32, 4);
   writer.add(&i32, 4), writer.add(&u64, 8), writer.add(&f64, 8);
   writer.commit();
@@ -115,17 +122,20 @@ TEST_F(Hdf5File, MistakesAreTold) {
   error_of([&] { Hdf5Reader({.path = *this / "nowhere", .names = {}}); }, ExitCode::kIo);
   error_of([&] { Hdf5Reader({.path = folder_, .names = {}}); }, ExitCode::kIo);
   write_file_atomically(*this / "text", "no HDF5 at all");
-  expect_has(error_of([&] { Hdf5Reader({.path = *this / "text", .names = {}}); }, ExitCode::kSnapshot), "not an HDF5 file");
+  expect_has(error_of([&] { Hdf5Reader({.path = *this / "text", .names = {}}); }, ExitCode::kSnapshot),
+             "not an HDF5 file");
   expect_has(error_of([&] { Hdf5Reader({.path = path, .names = {"c"}, .code = ExitCode::kData}); }, ExitCode::kData),
              "no dataset 'c'; it has 'b', 'g/a', 'word'");
-  expect_has(error_of([&] { Hdf5Reader({.path = path, .names = {"word"}}); }, ExitCode::kSnapshot), "does not hold numbers");
+  expect_has(error_of([&] { Hdf5Reader({.path = path, .names = {"word"}}); }, ExitCode::kSnapshot),
+             "does not hold numbers");
 }
 
 TEST_F(Hdf5File, EveryTruncationIsNoticed) {
   const std::string whole = read_file(sample()), path = *this / "cut.h5";
   for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 40) {
     write_file_atomically(path, whole.substr(0, size));
-    EXPECT_NE(error_of([&] { Hdf5Reader({.path = path, .names = {}}).finish(); }, ExitCode::kSnapshot), "no error") << size;
+    EXPECT_NE(error_of([&] { Hdf5Reader({.path = path, .names = {}}).finish(); }, ExitCode::kSnapshot), "no error")
+        << size;
   }
 }
 
@@ -174,6 +184,15 @@ TEST_F(Hdf5File, AppendedRowsFollowEachOther) {
     EXPECT_EQ(x[4 * row + 3], float(4 * within + 3));
     EXPECT_EQ(y[row], float(within + 5));
   }
+}
+
+TEST_F(Hdf5File, OneWritesAFileOfRows) {
+  const std::string path = *this / "rows.h5";
+  {
+    Hdf5Appender one(path), other(*this / "other.h5");
+    expect_has(error_of([&] { Hdf5Appender again(path); }, ExitCode::kIo), "at once");
+  }
+  Hdf5Appender later(path);
 }
 
 TEST_F(Hdf5File, AFileOfRowsThatIsNotFinishedIsNone) {

@@ -87,7 +87,8 @@ TEST_F(WeightsHdf5, NamesThatCannotBeSideBySideAreRefused) {
   const auto refused = [&](const std::vector<LayerWeights>& layers) {
     return error_of([&] { write_weights_hdf5(path_, layers); });
   };
-  EXPECT_NE(refused({{"a", "", {blob({1}, 1)}}, {"a/0", "", {blob({1}, 2)}}}).find("'data/a/0' is a blob"), std::string::npos);
+  EXPECT_NE(refused({{"a", "", {blob({1}, 1)}}, {"a/0", "", {blob({1}, 2)}}}).find("'data/a/0' is a blob"),
+            std::string::npos);
   EXPECT_NE(refused({{"a", "", {blob({1}, 1)}}, {"a", "", {blob({1}, 2)}}}).find("twice"), std::string::npos);
   EXPECT_NE(refused({{"", "", {blob({1}, 1)}}}).find("empty"), std::string::npos);
   EXPECT_NE(refused({{"a/./b", "", {blob({1}, 1)}}}).find("empty"), std::string::npos);
@@ -159,7 +160,8 @@ TEST_F(WeightsHdf5, AStatesDamageIsNoticed) {
 
 TEST_F(WeightsHdf5, EachIsToldFromTheOther) {
   write(path_, sample_state());
-  EXPECT_NE(error_of([&] { read_weights(path_); }).find("a solver state, where a file of weights is expected"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_weights(path_); }).find("a solver state, where a file of weights is expected"),
+            std::string::npos);
   write_weights_hdf5(path_, {{"a", "", {blob({1}, 1)}}});
   EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("a file of weights, where a solver state is expected"),
             std::string::npos);

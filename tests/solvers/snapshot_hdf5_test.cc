@@ -47,10 +47,12 @@ TEST_F(SnapshotHdf5, IsTheBinarySnapshotInAnotherForm) {
   Folder binary, hdf5;
   train(tiny_solver(binary, "momentum: 0.9"));
   train(tiny_solver(hdf5, std::string(kHdf5) + "momentum: 0.9"));
-  const Snapshot a = read_snapshot(binary / "tiny_iter_12.solverstate"), b = read_snapshot(hdf5 / "tiny_iter_12.solverstate.h5");
+  const Snapshot a = read_snapshot(binary / "tiny_iter_12.solverstate"),
+                 b = read_snapshot(hdf5 / "tiny_iter_12.solverstate.h5");
   ASSERT_EQ(a.weights.size(), b.weights.size());
   for (const LayerWeights& layer : a.weights) {
-    const auto same = std::find_if(b.weights.begin(), b.weights.end(), [&](const auto& w) { return w.name == layer.name; });
+    const auto same =
+        std::find_if(b.weights.begin(), b.weights.end(), [&](const auto& w) { return w.name == layer.name; });
     ASSERT_NE(same, b.weights.end()) << layer.name;
     for (size_t i = 0; i < layer.blobs.size(); ++i) EXPECT_EQ(layer.blobs[i].data, same->blobs.at(i).data);
   }
@@ -85,7 +87,8 @@ TEST_F(SnapshotHdf5, DamageIsPassedOver) {
       passed_over += found == 8;
     }
     // The digest of the weights is of every byte. That of a state is of what it says: HDF5 has bytes that say nothing.
-    EXPECT_TRUE(std::string(end) == ".solverstate.h5" ? passed_over > 5 : passed_over == tried) << passed_over << " of " << tried;
+    EXPECT_TRUE(std::string(end) == ".solverstate.h5" ? passed_over > 5 : passed_over == tried)
+        << passed_over << " of " << tried;
     for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 20) {
       write_file_atomically(path, whole.substr(0, size));
       ASSERT_EQ(newest(folder), 8) << end << ": cut to " << size << " bytes";
