@@ -1,5 +1,5 @@
 // A symlink named like a program of Caffe's takes that program's arguments. `caffe` differs in one command's name only;
-// the two data tools become commands whose flags and operands were chosen to match theirs.
+// the others become commands whose flags and operands were chosen to match theirs.
 #include "tools/caffe_names.h"
 
 #include <algorithm>
@@ -16,6 +16,9 @@ std::vector<std::string> translate_caffe_call(const std::string& program, std::v
     words.insert(words.begin(), {"convert", "imageset"});
   } else if (name == "compute_image_mean") {
     words.insert(words.begin(), "mean");
+  } else if (name == "upgrade_net_proto_text" || name == "upgrade_net_proto_binary" ||
+             name == "upgrade_solver_proto_text") {
+    words.insert(words.begin(), "upgrade");
   }
   return words;
 }

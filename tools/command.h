@@ -44,6 +44,7 @@ Command classify_command();
 Command infer_command();
 Command convert_command();
 Command mean_command();
+Command upgrade_command();
 Command data_command();
 Command devices_command();
 Command layers_command();
