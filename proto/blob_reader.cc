@@ -138,7 +138,6 @@ BlobFile BlobReader::finish() {
 }
 
 void BlobReader::tell(WeightsOrigin& origin) const {
-  origin.raw |= !raw_.empty();
   origin.halves |= !raw_.empty() && raw_type_ == uint64_t(caffe::FLOAT16);
   origin.doubles |= doubles_;
   origin.four_extents |= !dims_ && old_dims_[0].has_value();

@@ -23,7 +23,6 @@ struct LayerFields {
   uint32_t inner = 0;  // of 2014 around 2013: the layer inside
 };
 constexpr LayerFields kToday{1, 2, 7}, k2014{4, 5, 6, 2014, 1}, k2013{1, 2, 50, 2013};
-constexpr uint32_t kBatchNorm = 139;
 
 class CaffemodelReader {
  public:
@@ -37,7 +36,6 @@ class CaffemodelReader {
       if (field.is(100, WireField::kBytes)) add(field.bytes, kToday);
       if (field.is(2, WireField::kBytes)) add(field.bytes, k2014);
     }
-    if (origin_.raw) clues_.raw_values();
     origin_.dialect = clues_.dialect();
     return std::move(layers_);
   }
@@ -45,13 +43,13 @@ class CaffemodelReader {
  private:
   void add(std::string_view message, const LayerFields& fields) {
     LayerWeights layer;
-    if (fields.year > 0) origin_.year = fields.year;
+    if (fields.year == 0) clues_.layer(file_, message);
+    origin_.year = fields.year;
     read_names(message, fields, layer);  // first, so that errors in blobs can name the layer
     read_blobs(message, fields, layer);
     if (layer.blobs.empty()) return;
     if (layers_.size() == kMostLayers) file_.fail("more than " + std::to_string(kMostLayers) + " layers");
     if (layer.type == "BatchNorm") {
-      clues_.batch_norm_blobs(layer.blobs.size());
       origin_.batch_norm_blobs = std::max(origin_.batch_norm_blobs, int(layer.blobs.size()));
       straighten_batch_norm(layer);
     }
@@ -69,15 +67,7 @@ class CaffemodelReader {
         origin_.year = k2013.year;
         read_names(field.bytes, k2013, layer);
       }
-      if (fields.year == 0) read_clue(field);
     }
-  }
-
-  void read_clue(const WireField& field) {
-    clues_.layer_field(field);
-    if (!field.is(kBatchNorm, WireField::kBytes)) return;
-    WireReader reader(file_, field.bytes);
-    for (WireField option; reader.next(option);) clues_.batch_norm_field(option);
   }
 
   void read_blobs(std::string_view message, const LayerFields& fields, LayerWeights& layer) {

@@ -52,6 +52,32 @@ void DialectClues::net_field(const WireField& field) {
   if (const Clue* clue = find(kNet, field)) take(clue->dialect);
 }
 
+void DialectClues::layer(const WireFile& file, std::string_view message) {
+  constexpr uint32_t kType = 2, kBlobs = 7, kBatchNormOptions = 139, kRawData = 12;
+  bool batch_norm = false;
+  int blobs = 0;
+  WireReader reader(file, message);
+  for (WireField field; reader.next(field);) {
+    layer_field(field);
+    batch_norm |= field.is(kType, WireField::kBytes) && field.bytes == "BatchNorm";
+    if (field.is(kBlobs, WireField::kBytes)) {
+      ++blobs;
+      WireReader blob(file, field.bytes);
+      for (WireField part; blob.next(part);) raw_ |= part.is(kRawData, WireField::kBytes);
+    }
+    if (!field.is(kBatchNormOptions, WireField::kBytes)) continue;
+    WireReader options(file, field.bytes);
+    for (WireField option; options.next(option);) batch_norm_field(option);
+  }
+  intel_ |= batch_norm && blobs == 4;  // a scale without a bias is Intel's alone
+}
+
+/// Raw values are NVIDIA's alone. The rest of its clues may be in a file of Intel's that was made from one of NVIDIA's.
+Dialect DialectClues::dialect() const {
+  if (raw_) return Dialect::kNvidia;
+  return intel_ ? Dialect::kIntel : nvidia_ ? Dialect::kNvidia : Dialect::kBvlc;
+}
+
 void DialectClues::layer_field(const WireField& field) {
   if (const Clue* clue = find(kLayer, field)) take(clue->dialect);
 }

@@ -10,14 +10,14 @@ namespace cortado {
 class DialectClues {
  public:
   void net_field(const WireField& field);
-  void layer_field(const WireField& field);
-  void batch_norm_field(const WireField& field);
-  void batch_norm_blobs(size_t blobs) { intel_ |= blobs == 4; }  ///< a scale without a bias is Intel's alone
-  void raw_values() { raw_ = true; }                             ///< NVIDIA's alone
+  /// Looks through a layer of today's form. Throws as WireReader does.
+  void layer(const WireFile& file, std::string_view message);
 
-  Dialect dialect() const { return raw_ ? Dialect::kNvidia : intel_ ? Dialect::kIntel : nvidia_ ? Dialect::kNvidia : Dialect::kBvlc; }
+  Dialect dialect() const;
 
  private:
+  void layer_field(const WireField& field);
+  void batch_norm_field(const WireField& field);
   void take(Dialect dialect) { (dialect == Dialect::kNvidia ? nvidia_ : intel_) = true; }
 
   bool raw_ = false, nvidia_ = false, intel_ = false;

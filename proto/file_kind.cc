@@ -1,6 +1,7 @@
 #include "proto/file_kind.h"
 
 #include "core/error.h"
+#include "core/mapped_file.h"
 #include "proto/safetensors.h"
 #include "proto/wire.h"
 
@@ -41,6 +42,15 @@ FileKind kind_of_content(std::string_view content) {
   if (path) return FileKind::kWeights;  // layers of 2014
   if (data || shape) return FileKind::kBlob;
   return number ? FileKind::kSolverState : FileKind::kUnknown;
+}
+
+FileKind kind_of_file(const std::string& path) {
+  try {
+    const MappedFile file(path);
+    return kind_of_content({reinterpret_cast<const char*>(file.data()), size_t(file.size())});
+  } catch (const Error&) {
+    return FileKind::kUnknown;
+  }
 }
 
 std::string describe(FileKind kind) {

@@ -12,6 +12,9 @@ enum class FileKind { kEmpty, kText, kWeights, kSolverState, kBlob, kHdf5, kSafe
 /// recognised.
 FileKind kind_of_content(std::string_view content);
 
+/// The same of a file; kUnknown where it cannot be mapped (a pipe, no file at all).
+FileKind kind_of_file(const std::string& path);
+
 /// "a solver state", for messages.
 std::string describe(FileKind kind);
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/file.h"
+#include "proto/binary_net.h"
 #include "proto/file_kind.h"
 #include "proto/text_reader.h"
 #include "proto/upgrade.h"
@@ -37,7 +38,10 @@ void check_is_text(std::string_view text, const std::string& name) {
 
 }  // namespace
 
-NetFile read_net(const std::string& path) { return read_net_from_text(read_prototxt(path), path); }
+NetFile read_net(const std::string& path) {
+  if (kind_of_file(path) == FileKind::kWeights) return read_binary_net(path);
+  return read_net_from_text(read_prototxt(path), path);
+}
 
 SolverFile read_solver(const std::string& path) { return read_solver_from_text(read_prototxt(path), path); }
 
@@ -51,7 +55,8 @@ NetFile read_net_from_text(std::string_view text, const std::string& name) {
 SolverFile read_solver_from_text(std::string_view text, const std::string& name) {
   SolverFile file;
   file.positions = read_message_from_text(text, name, file.solver);
-  upgrade_solver(file.solver, file.positions, name);
+  upgrade_solver(file.solver, file.positions);
+  set_snapshot_prefix(file.solver, name);
   return file;
 }
 

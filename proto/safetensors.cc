@@ -85,9 +85,11 @@ void tell_types(const SafetensorsHeader& header, WeightsOrigin& origin) {
 
 bool looks_like_safetensors(std::string_view content) {
   uint64_t length = 0;
-  if (content.size() < 9 || content[8] != '{') return false;
+  if (content.size() < 10 || content[8] != '{') return false;
   std::memcpy(&length, content.data(), sizeof length);
-  return length <= UINT32_MAX;
+  // A length beyond reason is one all the same, unless a net's name may begin there.
+  const bool object = content[9] == '"' || content[9] == '}' || content[9] == ' ' || content[9] == '\n';
+  return length <= UINT32_MAX || (object && content[0] != '\n');
 }
 
 std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& origin) {

@@ -145,15 +145,6 @@ void upgrade_type(caffe::SolverParameter& solver, Positions& positions, Mistakes
   positions.move("solver_type", "type");
 }
 
-void set_snapshot_prefix(caffe::SolverParameter& solver, const std::string& path) {
-  const std::filesystem::path file(path);
-  std::error_code unknown;
-  if (!solver.has_snapshot_prefix())
-    solver.set_snapshot_prefix(std::filesystem::path(file).replace_extension().string());
-  else if (std::filesystem::is_directory(solver.snapshot_prefix(), unknown))
-    solver.set_snapshot_prefix(join_path(solver.snapshot_prefix(), file.stem().string()));
-}
-
 }  // namespace
 
 void upgrade_net(caffe::NetParameter& net, Positions& positions) {
@@ -162,16 +153,24 @@ void upgrade_net(caffe::NetParameter& net, Positions& positions) {
   mistakes.throw_if_any(ExitCode::kNet);
 }
 
-void upgrade_solver(caffe::SolverParameter& solver, Positions& positions, const std::string& path) {
+void upgrade_solver(caffe::SolverParameter& solver, Positions& positions) {
   Mistakes mistakes;
   upgrade_type(solver, positions, mistakes);
-  set_snapshot_prefix(solver, path);
   if (solver.has_net_param()) NetUpgrade(*solver.mutable_net_param(), "net_param", positions, mistakes).run();
   if (solver.has_train_net_param())
     NetUpgrade(*solver.mutable_train_net_param(), "train_net_param", positions, mistakes).run();
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     NetUpgrade(*solver.mutable_test_net_param(i), path_to("", "test_net_param", i), positions, mistakes).run();
   mistakes.throw_if_any(ExitCode::kNet);
+}
+
+void set_snapshot_prefix(caffe::SolverParameter& solver, const std::string& path) {
+  const std::filesystem::path file(path);
+  std::error_code unknown;
+  if (!solver.has_snapshot_prefix())
+    solver.set_snapshot_prefix(std::filesystem::path(file).replace_extension().string());
+  else if (std::filesystem::is_directory(solver.snapshot_prefix(), unknown))
+    solver.set_snapshot_prefix(join_path(solver.snapshot_prefix(), file.stem().string()));
 }
 
 }  // namespace cortado

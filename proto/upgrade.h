@@ -13,9 +13,11 @@ namespace cortado {
 /// are.
 void upgrade_net(caffe::NetParameter& net, Positions& positions);
 
-/// The same for a solver and the nets inside it: `solver_type` becomes `type`, and `snapshot_prefix` gets its default
-/// from the solver's own path ("models/lenet/solver" for "models/lenet/solver.prototxt"; a folder gets the solver's
-/// name).
-void upgrade_solver(caffe::SolverParameter& solver, Positions& positions, const std::string& path);
+/// The same for a solver, whose `solver_type` becomes `type`, and the nets inside it.
+void upgrade_solver(caffe::SolverParameter& solver, Positions& positions);
+
+/// Gives `snapshot_prefix` its default from the solver's own path ("models/lenet/solver" for
+/// "models/lenet/solver.prototxt"); a folder gets the solver's name.
+void set_snapshot_prefix(caffe::SolverParameter& solver, const std::string& path);
 
 }  // namespace cortado

@@ -94,6 +94,21 @@ std::string number_field(uint32_t number, uint64_t value) {
   return field;
 }
 
+void put_field(const WireField& field, uint32_t number, std::string& out) {
+  put_varint(uint64_t(number) << 3 | field.type, out);
+  switch (field.type) {
+    case WireField::kVarint:
+      return put_varint(field.value, out);
+    case WireField::kBytes:
+      put_varint(field.bytes.size(), out);
+      out += field.bytes;
+      return;
+    case WireField::kFixed32:
+    case WireField::kFixed64:
+      out.append(reinterpret_cast<const char*>(&field.value), field.type == WireField::kFixed32 ? 4 : 8);
+  }
+}
+
 std::string field_head(uint32_t number, uint64_t bytes) {
   std::string head;
   put_varint(uint64_t(number) * 8 + WireField::kBytes, head);

@@ -61,5 +61,7 @@ uint64_t take_varint(const WireFile& file, std::string_view& bytes);
 void put_varint(uint64_t value, std::string& out);
 std::string number_field(uint32_t number, uint64_t value);
 std::string field_head(uint32_t number, uint64_t bytes);
+/// `field` as it was read, under `number`.
+void put_field(const WireField& field, uint32_t number, std::string& out);
 
 }  // namespace cortado

@@ -18,6 +18,9 @@ std::vector<std::string> translate_caffe_call(const std::string& program, std::v
     words.insert(words.begin(), "mean");
   } else if (name == "extract_features") {
     words.insert(words.begin(), "features");
+  } else if (name == "upgrade_net_proto_text" || name == "upgrade_net_proto_binary" ||
+             name == "upgrade_solver_proto_text") {
+    words.insert(words.begin(), "upgrade");
   }
   return words;
 }

@@ -46,6 +46,7 @@ Command infer_command();
 Command features_command();
 Command convert_command();
 Command mean_command();
+Command upgrade_command();
 Command data_command();
 Command devices_command();
 Command layers_command();

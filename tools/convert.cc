@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command.h"
+#include "tools/convert_weights.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -75,12 +76,12 @@ const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"cifar", "BATCHFILE...", 0, run_cifar}};
 
 const Format& format_named(const std::string& name) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"weights"};
   for (const Format& format : kFormats) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, folder or cifar", did_you_mean(name, names));
+  throw usage_error("'" + name + "' is no format: idx, imageset, folder, cifar or weights", did_you_mean(name, names));
 }
 
 void show_rejects(const ConvertReport& report, bool skip_bad) {
@@ -126,6 +127,7 @@ void show_json(const ConvertReport& report, const std::string& output) {
 
 int run_convert(const Arguments& arguments) {
   std::vector<std::string> inputs = arguments.operands();
+  if (inputs[0] == "weights") return convert_weights(arguments, {inputs.begin() + 1, inputs.end()});
   const Format& format = format_named(inputs[0]);
   inputs.erase(inputs.begin());
   std::string output = arguments.text("output");
@@ -153,9 +155,9 @@ int run_convert(const Arguments& arguments) {
               "mend them, or leave them out with --skip-bad");
 }
 
-std::vector<Flag> flags() {
+std::vector<Flag> dataset_flags() {
   return {
-      {.name = "output", .kind = FlagKind::kText, .value = "LMDB", .help = "the folder to make", .letter = 'o'},
+      {.name = "output", .kind = FlagKind::kText, .value = "OUT", .help = "the folder to make, or the file of weights", .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
       {.name = "skip-bad", .help = "leave bad samples out and go on"},
       {.name = "gray", .help = "imageset, folder: one channel"},
@@ -199,21 +201,27 @@ std::vector<Flag> flags() {
 Command convert_command() {
   return {
       .name = "convert",
-      .summary = "makes an LMDB of a dataset in another format",
-      .flags = flags(),
-      .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, or cifar FILE...", 1,
-                   100000},
+      .summary = "makes an LMDB of a dataset in another format, or other weights of weights",
+      .flags = joined({dataset_flags(), weights_flags()}),
+      .operands = {"FORMAT INPUT...",
+                   "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., or weights IN OUT", 1, 100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
                     "images listed as 'path label', as convert_imageset takes them"},
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
-                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"}},
+                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
+                   {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
+                    "any Caffe's weights for BVLC's, with BatchNorm and Scale as the net has them"},
+                   {"cortado convert weights net.caffemodel net.safetensors", "tensors called conv1.0, conv1.1, ..."},
+                   {"cortado convert weights net.caffemodel --list", "its dialect, layers, types and shapes"}},
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad."};
+          "the exit code 4, and nothing is written, unless --skip-bad. Weights may be a .caffemodel of BVLC, NVIDIA or Intel or safetensors; "
+          "which one is told by their content. A BatchNorm that scales becomes a BatchNorm and a Scale layer, or the other "
+          "way round, as --net wants it; without --net, --to=bvlc adds a layer NAME_scale behind it."};
 }
 
 }  // namespace cortado::tools

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "graph/passes/passes.h"
+#include "proto/file_kind.h"
 #include "proto/lexer.h"
 #include "tools/flags.h"
 
@@ -34,6 +35,7 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
 }  // namespace
 
 bool is_solver_file(const std::string& path) {
+  if (kind_of_file(path) == FileKind::kWeights) return false;  // a binary net
   const std::string text = read_file(path, int64_t(1) << 24);
   return known_names(text, *caffe::SolverParameter::descriptor()) >
          known_names(text, *caffe::NetParameter::descriptor());

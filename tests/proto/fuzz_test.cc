@@ -107,25 +107,9 @@ TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
   EXPECT_GT(refused, 50);
 }
 
-TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
-  caffe::NetParameter net;
-  net.set_name("net");
-  for (int i = 0; i < 4; ++i) {
-    caffe::LayerParameter& layer = *net.add_layer();
-    layer.set_name("layer" + std::to_string(i));
-    layer.set_type("InnerProduct");
-    caffe::BlobProto& blob = *layer.add_blobs();
-    blob.mutable_shape()->add_dim(10 + i);
-    for (int k = 0; k < 10 + i; ++k) i == 2 ? blob.add_double_data(k) : blob.add_data(float(k));
-    caffe::BlobProto& raw = *layer.add_blobs();
-    raw.set_num(1), raw.set_channels(1), raw.set_height(1), raw.set_width(2);
-    raw.set_raw_data_type(caffe::FLOAT16);
-    raw.set_raw_data("abcd");
-  }
-  const std::string whole = net.SerializeAsString();
-  const std::vector<std::string> pieces = {
-      "\x3a\x04", "\xff\xff\xff\xff\x7f", "\x2a", std::string("\0", 1), "\xa2\x06\x02", "\x12\x01", "\x08\x01"};
-  RandomStream random(21);
+/// Mutations of `whole` are read, into no more values than there are bytes, or refused.
+void expect_read_or_refused(const std::string& whole, const std::vector<std::string>& pieces, uint64_t seed) {
+  RandomStream random(seed);
   int accepted = 0, refused = 0;
   for (int i = 0; i < 20'000 * rounds(); ++i) {
     const std::string content = mutate(random, whole, whole, pieces);
@@ -145,6 +129,38 @@ TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
   }
   EXPECT_GT(accepted, 10);
   EXPECT_GT(refused, 10);
+}
+
+TEST(Fuzz, MutatedSafetensorsAreReadOrRefused) {
+  const std::string header =
+      R"({"__metadata__":{"net":"n","type:bn":"BatchNorm"},"a.0":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
+      R"("bn.0":{"dtype":"F16","shape":[2],"data_offsets":[16,20]},"bn.1":{"dtype":"BF16","shape":[2],"data_offsets":[20,24]},)"
+      R"("bn.2":{"dtype":"F64","shape":[],"data_offsets":[24,32]}})";
+  const std::string whole = std::string(1, char(header.size() & 255)) + char(header.size() >> 8) + std::string(6, '\0') +
+                            header + std::string("0123456789abcdefghijklmnopqrstuv");
+  ASSERT_EQ(weights_from_bytes(whole, "w").size(), 2u);
+  expect_read_or_refused(whole, {"[", "]", "{", "}", ",", "\"", "-", "0", "99999999999999999999", "null", "1e3", "\\u0000"}, 22);
+}
+
+TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
+  caffe::NetParameter net;
+  net.set_name("net");
+  for (int i = 0; i < 4; ++i) {
+    caffe::LayerParameter& layer = *net.add_layer();
+    layer.set_name("layer" + std::to_string(i));
+    layer.set_type(i == 3 ? "BatchNorm" : "InnerProduct");
+    caffe::BlobProto& blob = *layer.add_blobs();
+    blob.mutable_shape()->add_dim(10 + i);
+    for (int k = 0; k < 10 + i; ++k) i == 2 ? blob.add_double_data(k) : blob.add_data(float(k));
+    caffe::BlobProto& raw = *layer.add_blobs();
+    raw.set_num(1), raw.set_channels(1), raw.set_height(1), raw.set_width(2);
+    raw.set_raw_data_type(caffe::FLOAT16);
+    raw.set_raw_data("abcd");
+  }
+  const std::string whole = net.SerializeAsString();
+  const std::vector<std::string> pieces = {
+      "\x3a\x04", "\xff\xff\xff\xff\x7f", "\x2a", std::string("\0", 1), "\xa2\x06\x02", "\x12\x01", "\x08\x01"};
+  expect_read_or_refused(whole, pieces, 21);
 }
 
 }  // namespace

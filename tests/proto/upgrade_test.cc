@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "proto/read_text.h"
 
@@ -71,6 +73,127 @@ TEST(Upgrade, EveryTypeOf2014HasItsName) {
     if (name == "NONE") name = "";
     EXPECT_EQ(folded, name);
   }
+}
+
+/// Gives a singular field some value.
+void set_something(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field) {
+  using Field = google::protobuf::FieldDescriptor;
+  const auto& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case Field::CPPTYPE_MESSAGE: {
+      google::protobuf::Message& inner = *reflection.MutableMessage(&message, &field);
+      for (int i = 0; i < inner.GetDescriptor()->field_count(); ++i) {
+        const Field& part = *inner.GetDescriptor()->field(i);
+        if (!part.is_repeated() && part.cpp_type() != Field::CPPTYPE_MESSAGE) set_something(inner, part);
+      }
+      return;
+    }
+    case Field::CPPTYPE_STRING:
+      return reflection.SetString(&message, &field, "s");
+    case Field::CPPTYPE_BOOL:
+      return reflection.SetBool(&message, &field, !field.default_value_bool());
+    case Field::CPPTYPE_ENUM:
+      return reflection.SetEnumValue(&message, &field, field.enum_type()->value(1)->number());
+    case Field::CPPTYPE_FLOAT:
+      return reflection.SetFloat(&message, &field, 0.625f);
+    case Field::CPPTYPE_INT32:
+      return reflection.SetInt32(&message, &field, 7);
+    case Field::CPPTYPE_UINT32:
+      return reflection.SetUInt32(&message, &field, 7);
+    case Field::CPPTYPE_UINT64:
+      return reflection.SetUInt64(&message, &field, 7);
+    case Field::CPPTYPE_INT64:
+      return reflection.SetInt64(&message, &field, 7);
+    default:
+      FAIL() << field.full_name();
+  }
+}
+
+TEST(Upgrade, EveryOptionOf2014Stays) {
+  const auto* layers = caffe::V1LayerParameter::descriptor();
+  int options = 0;
+  for (int i = 0; i < layers->field_count(); ++i) {
+    const auto& field = *layers->field(i);
+    if (!field.name().ends_with("_param")) continue;
+    caffe::NetParameter net;
+    caffe::V1LayerParameter& old = *net.add_layers();
+    set_something(old, field);
+    const auto& inner = old.GetReflection()->GetMessage(old, &field);
+    // The fields of data layers that became transform_param are another test's.
+    for (const char* name : {"scale", "mean_file", "crop_size", "mirror"})
+      if (const auto* moved = field.name().find("data_param") == std::string::npos ? nullptr : inner.GetDescriptor()->FindFieldByName(name))
+        inner.GetReflection()->ClearField(old.GetReflection()->MutableMessage(&old, &field), moved);
+    const std::string wanted = inner.DebugString();
+    Positions positions("n");
+    upgrade_net(net, positions);
+    const auto* today = caffe::LayerParameter::descriptor()->FindFieldByName(field.name());
+    ASSERT_NE(today, nullptr) << field.name();
+    EXPECT_EQ(net.layer(0).GetReflection()->GetMessage(net.layer(0), today).DebugString(), wanted) << field.name();
+    ++options;
+  }
+  EXPECT_EQ(options, 30);
+}
+
+/// Every option of 2013 for each type that has it: where it is today, by Caffe's history.
+TEST(Upgrade, EveryOptionOf2013GoesWhereItBelongs) {
+  const struct {
+    const char *types, *field, *value, *today;
+  } moves[] = {
+      {"conv innerproduct", "num_output", "3", "num_output: 3"},
+      {"conv innerproduct", "biasterm", "false", "bias_term: false"},
+      {"conv innerproduct", "weight_filler", "{ type: 'xavier' }", "weight_filler { type: 'xavier' }"},
+      {"conv innerproduct", "bias_filler", "{ value: 2 }", "bias_filler { value: 2 }"},
+      {"conv pool", "pad", "1", "pad: 1"},
+      {"conv pool", "kernelsize", "5", "kernel_size: 5"},
+      {"conv pool", "stride", "2", "stride: 2"},
+      {"conv", "group", "2", "group: 2"},
+      {"pool", "pool", "STOCHASTIC", "pool: STOCHASTIC"},
+      {"dropout", "dropout_ratio", "0.3", "dropout_ratio: 0.3"},
+      {"lrn", "local_size", "3", "local_size: 3"},
+      {"lrn", "alpha", "2", "alpha: 2"},
+      {"lrn", "beta", "0.5", "beta: 0.5"},
+      {"lrn", "k", "2", "k: 2"},
+      {"data hdf5_data images window_data infogain_loss", "source", "'s'", "source: 's'"},
+      {"data hdf5_data images window_data", "batchsize", "8", "batch_size: 8"},
+      {"data images", "rand_skip", "4", "rand_skip: 4"},
+      {"images", "shuffle_images", "true", "shuffle: true"},
+      {"images", "new_height", "9", "new_height: 9"},
+      {"images", "new_width", "9", "new_width: 9"},
+      {"concat", "concat_dim", "0", "concat_dim: 0"},
+      {"window_data", "det_fg_threshold", "0.7", "fg_threshold: 0.7"},
+      {"window_data", "det_bg_threshold", "0.3", "bg_threshold: 0.3"},
+      {"window_data", "det_fg_fraction", "0.1", "fg_fraction: 0.1"},
+      {"window_data", "det_context_pad", "16", "context_pad: 16"},
+      {"window_data", "det_crop_mode", "'square'", "crop_mode: 'square'"},
+      {"hdf5_output", "hdf5_output_param", "{ file_name: 'f' }", "file_name: 'f'"},
+  };
+  const std::map<std::string, std::pair<std::string, std::string>> today = {
+      {"conv", {"Convolution", "convolution_param"}},    {"innerproduct", {"InnerProduct", "inner_product_param"}},
+      {"pool", {"Pooling", "pooling_param"}},            {"dropout", {"Dropout", "dropout_param"}},
+      {"lrn", {"LRN", "lrn_param"}},                     {"data", {"Data", "data_param"}},
+      {"hdf5_data", {"HDF5Data", "hdf5_data_param"}},    {"images", {"ImageData", "image_data_param"}},
+      {"window_data", {"WindowData", "window_data_param"}}, {"infogain_loss", {"InfogainLoss", "infogain_loss_param"}},
+      {"concat", {"Concat", "concat_param"}},            {"hdf5_output", {"HDF5Output", "hdf5_output_param"}},
+  };
+  for (const auto& move : moves) {
+    std::istringstream types(move.types);
+    for (std::string type; types >> type;)
+      expect_upgrade("layers { layer { type: '" + type + "' " + move.field + (*move.value == '{' ? " " : ": ") + move.value + " } }",
+                     "layer { type: '" + today.at(type).first + "' " + today.at(type).second + " { " + move.today + " } }");
+  }
+  for (const char* type : {"data", "images", "window_data"})
+    expect_upgrade("layers { layer { type: '" + std::string(type) + "' scale: 2 meanfile: 'm' cropsize: 3 mirror: true } }",
+                   "layer { type: '" + today.at(type).first +
+                       "' transform_param { scale: 2 mean_file: 'm' crop_size: 3 mirror: true } }");
+}
+
+TEST(Upgrade, EveryTypeOf2013HasItsName) {
+  const std::map<std::string, std::string> names = {
+      {"accuracy", "Accuracy"}, {"bnll", "BNLL"}, {"euclidean_loss", "EuclideanLoss"}, {"flatten", "Flatten"},
+      {"im2col", "Im2col"}, {"multinomial_logistic_loss", "MultinomialLogisticLoss"}, {"relu", "ReLU"},
+      {"sigmoid", "Sigmoid"}, {"softmax", "Softmax"}, {"softmax_loss", "SoftmaxWithLoss"}, {"split", "Split"}, {"tanh", "TanH"}};
+  for (const auto& [old, name] : names)
+    expect_upgrade("layers { layer { type: '" + old + "' name: 'n' } }", "layer { type: '" + name + "' name: 'n' }");
 }
 
 TEST(Upgrade, LayersOf2013) {

@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+"""One set of weights, written by this program in every Caffe's way, loads to the same blobs, gives the same results, and
+comes back from every file that cortado writes, read by this program. Standard library only.
+
+    weights_dialects.py CORTADO
+"""
+import json, os, resource, struct, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from fixtures import field, npy, varint, write
+
+# The weights: eighths, which a half holds exactly. The BatchNorm is mean, variance, factor, scale, bias.
+def eighths(count, start):
+    return [((7 * i + start) % 41 - 20) / 8 for i in range(count)]
+
+CONV = [([2, 1, 3, 3], eighths(18, 3)), ([2], [0.5, -1.25])]
+IP = [([3, 8], eighths(24, 11)), ([3], [1.0, -2.0, 0.125])]
+MEAN, VARIANCE, GAMMA, BETA = [1.5, -0.25], [4.0, 0.5], [0.75, -3.0], [2.0, 0.625]
+FACTOR = 4.0
+WEIGHTS = {'conv': ('Convolution', CONV), 'ip': ('InnerProduct', IP)}
+
+def norm(factor=1.0, scales=2):
+    blobs = [([2], [v * factor for v in MEAN]), ([2], [v * factor for v in VARIANCE]), ([1], [factor])]
+    return blobs + [([2], GAMMA), ([2], BETA)][:scales]
+
+
+# Writers
+
+def packed(kind, values): return struct.pack('<%d%s' % (len(values), kind), *values)
+
+def dims(shape): return field(7, field(1, b''.join(varint(d) for d in shape)))
+
+def blob_bvlc(shape, values): return dims(shape) + field(5, packed('f', values))
+
+def blob_unpacked(shape, values):
+    return b''.join(varint(5 << 3 | 5) + struct.pack('<f', v) for v in values) + dims(shape)
+
+def blob_double(shape, values): return dims(shape) + field(8, packed('d', values))
+
+def blob_four(shape, values):
+    shape = [1] * (4 - len(shape)) + shape
+    return b''.join(field(k + 1, d) for k, d in enumerate(shape)) + field(5, packed('f', values))
+
+def blob_raw(number, kind):
+    return lambda shape, values: dims(shape) + field(10, number) + field(12, packed(kind, values))
+
+def today(layers, blob, more=lambda name: b''):
+    return field(1, 'net') + b''.join(
+        field(100, field(1, name) + field(2, kind) + b''.join(field(7, blob(*b)) for b in blobs) + more(name))
+        for name, kind, blobs in layers)
+
+def layers(*norms): return [('conv', *WEIGHTS['conv']), *norms, ('ip', *WEIGHTS['ip'])]
+
+PAIR = layers(('bn', 'BatchNorm', norm(FACTOR, 0)), ('scale', 'Scale', [([2], GAMMA), ([2], BETA)]))
+
+def fused(factor=1.0, scales=2): return layers(('bn', 'BatchNorm', norm(factor, scales)))
+
+def nvidia(blob, blobs=None):
+    """forward_type and scale_bias are what its snapshots have."""
+    more = lambda name: field(145, 1) + (field(139, field(7, 1)) if name == 'bn' else b'')
+    return today(layers(('bn', 'BatchNorm', blobs or norm())), blob, more)
+
+def digits():
+    mean, variance, factor, gamma, beta = norm()
+    return nvidia(blob_four, [gamma, beta, mean, variance, factor])
+
+def intel():
+    more = lambda name: field(149, 'MKLDNN') + (field(139, field(4, 4) + field(5, 1)) if name == 'bn' else b'')
+    return today(fused(FACTOR), blob_bvlc, more)
+
+def v1(blob=blob_four):
+    numbers = {'conv': 4, 'ip': 14}
+    return field(1, 'net') + b''.join(
+        field(2, field(2, 'x') + field(4, name) + field(5, numbers[name]) + b''.join(field(6, blob(*b)) for b in blobs))
+        for name, (_, blobs) in WEIGHTS.items())
+
+def v0():
+    words = {'conv': 'conv', 'ip': 'innerproduct'}
+    return field(1, 'net') + b''.join(
+        field(2, field(1, field(1, name) + field(2, words[name]) + b''.join(field(50, blob_four(*b)) for b in blobs)))
+        for name, (_, blobs) in WEIGHTS.items())
+
+def safetensors(layers, dtype='F32', metadata=True):
+    head, data = {}, b''
+    if metadata: head['__metadata__'] = {'net': 'net', **{'type:' + name: kind for name, kind, _ in layers}}
+    for name, _, blobs in layers:
+        for k, (shape, values) in enumerate(blobs):
+            if dtype == 'BF16': raw = b''.join(struct.pack('<f', v)[2:] for v in values)
+            else: raw = packed({'F64': 'd', 'F32': 'f', 'F16': 'e'}[dtype], values)
+            head['%s.%d' % (name, k)] = {'dtype': dtype, 'shape': shape, 'data_offsets': [len(data), len(data) + len(raw)]}
+            data += raw
+    text = json.dumps(head).encode()
+    return struct.pack('<Q', len(text)) + text + data
+
+
+# Readers
+
+def parse(data):
+    """The fields of a message: number -> values."""
+    fields, at = {}, 0
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128: return value
+    while at < len(data):
+        tag = number()
+        if tag & 7 == 0: value = number()
+        elif tag & 7 == 5: value, at = data[at:at + 4], at + 4
+        elif tag & 7 == 1: value, at = data[at:at + 8], at + 8
+        else:
+            size = number()
+            value, at = data[at:at + size], at + size
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+def read_blob(data):
+    fields = parse(data)
+    packed_dims, shape = parse(fields[7][0]).get(1, [b''])[0], []
+    while packed_dims:  # all extents here are below 128
+        shape, packed_dims = shape + [packed_dims[0]], packed_dims[1:]
+    if 12 in fields:
+        kind = {0: 'd', 1: 'f', 2: 'e'}[fields[10][0]]
+        return shape, list(struct.unpack('<%d%s' % (len(fields[12][0]) / struct.calcsize(kind), kind), fields[12][0]))
+    return shape, list(struct.unpack('<%df' % (len(fields[5][0]) / 4), fields[5][0]))
+
+def read_caffemodel(path):
+    net = parse(open(path, 'rb').read())
+    out = {}
+    for data in net[100]:
+        layer = parse(data)
+        out[layer[1][0].decode()] = (layer[2][0].decode(), [read_blob(b) for b in layer[7]])
+    return out
+
+def read_safetensors(path):
+    data = open(path, 'rb').read()
+    size = struct.unpack('<Q', data[:8])[0]
+    assert size % 8 == 0
+    head, values, out = json.loads(data[8:8 + size]), data[8 + size:], {}
+    types, end = head.pop('__metadata__'), 0
+    for name, tensor in head.items():
+        begin, last = tensor['data_offsets']
+        assert begin == end, 'a gap'
+        end, kind = last, {'F32': 'f', 'F16': 'e'}[tensor['dtype']]
+        layer, k = name.rsplit('.', 1)
+        blobs = out.setdefault(layer, (types['type:' + layer], []))[1]
+        assert int(k) == len(blobs)
+        blobs.append((tensor['shape'], list(struct.unpack('<%d%s' % ((last - begin) / struct.calcsize(kind), kind), values[begin:last]))))
+    assert end == len(values)
+    return out
+
+
+NET = '''layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 1 dim: 4 dim: 4 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param { num_output: 2 kernel_size: 3 } }
+%s
+layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip" inner_product_param { num_output: 3 } }
+'''
+PAIR_NET = NET % '''layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
+layer { name: "scale" type: "Scale" bottom: "conv" top: "conv" scale_param { bias_term: true } }'''
+NVIDIA_NET = NET % 'layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" batch_norm_param { scale_bias: true } }'
+INTEL_NET = NET % '''layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv"
+  batch_norm_param { engine: MKLDNN use_weight_bias: true filler { value: 1 } bias_filler { value: 0 } } }'''
+
+def expected(x):
+    """y of the net by its formula."""
+    out = []
+    for n in range(2):
+        image, flat = x[16 * n:16 * n + 16], []
+        for c in range(2):
+            for i in range(2):
+                for j in range(2):
+                    v = CONV[1][1][c] + sum(CONV[0][1][9 * c + 3 * a + b] * image[4 * (i + a) + j + b] for a in range(3) for b in range(3))
+                    flat.append((v - MEAN[c]) / (VARIANCE[c] + 1e-5) ** 0.5 * GAMMA[c] + BETA[c])
+        out += [IP[1][1][k] + sum(w * v for w, v in zip(IP[0][1][8 * k:8 * k + 8], flat)) for k in range(3)]
+    return out
+
+
+class Tester:
+    def __init__(self, exe):
+        self.exe, self.checks = os.path.abspath(exe), 0
+
+    def run(self, *words):
+        done = subprocess.run([self.exe, *words], capture_output=True, text=True)
+        assert done.returncode == 0, (words, done.stderr[-2000:])
+        return done
+
+    def equal(self, got, wanted, what):
+        self.checks += 1
+        assert got == wanted, '%s:\n%s\nis not\n%s' % (what, got, wanted)
+
+
+def blobs_of(layers): return {name: (kind, [(list(s), list(v)) for s, v in blobs]) for name, kind, blobs in layers}
+
+def check_files(tester):
+    """Every file against what the program makes of it: the dialect, and the blobs in each of its own kinds of file."""
+    today_files = {
+        'bvlc': (today(PAIR, blob_bvlc), 'BVLC dialect', PAIR),
+        'unpacked': (today(PAIR, blob_unpacked), 'BVLC dialect', PAIR),
+        'double': (today(PAIR, blob_double), 'BVLC dialect, 64-bit values', PAIR),
+        'nvidia32': (nvidia(blob_raw(1, 'f')), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
+        'nvidia16': (nvidia(blob_raw(2, 'e')), 'NVIDIA dialect, 16-bit values, BatchNorm of 5 blobs', fused()),
+        'nvidia64': (nvidia(blob_raw(0, 'd')), 'NVIDIA dialect, 64-bit values, BatchNorm of 5 blobs', fused()),
+        'nvidia_old': (nvidia(blob_bvlc), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
+        'intel': (intel(), 'Intel dialect, BatchNorm of 5 blobs', fused(FACTOR)),
+        'intel4': (today(fused(FACTOR, 1), blob_bvlc), 'Intel dialect, BatchNorm of 4 blobs', fused(FACTOR, 1)),
+        'F32': (safetensors(PAIR), 'safetensors', PAIR),
+        'F16': (safetensors(PAIR, 'F16'), 'safetensors, 16-bit values', PAIR),
+        'BF16': (safetensors(PAIR, 'BF16'), 'safetensors, 16-bit values', PAIR),
+        'F64': (safetensors(PAIR, 'F64'), 'safetensors, 64-bit values', PAIR),
+    }
+    for name, (data, describes, wanted) in today_files.items():
+        write(name, data)
+        report = json.loads(tester.run('convert', 'weights', name, 'out.safetensors', '--json').stdout)
+        tester.equal(report['describes'], describes, name)
+        tester.equal(report['net'], 'net', name)
+        tester.equal(read_safetensors('out.safetensors'), blobs_of(wanted), name)
+        assert '%s: weights of %s' % (name, describes) in tester.run('convert', 'weights', name, '--list').stderr
+        check_written(tester, name, blobs_of(wanted))
+    write('digits', digits())  # its BatchNorm's blobs have four extents and another order
+    tester.run('convert', 'weights', 'digits', 'out.safetensors')
+    tester.equal(read_safetensors('out.safetensors')['bn'], blobs_of(fused())['bn'], 'digits')
+    for name, data, year in (('v1', v1(), 2014), ('v0', v0(), 2013)):
+        write(name, data)
+        report = json.loads(tester.run('convert', 'weights', name, 'out.caffemodel', '--json').stdout)
+        tester.equal(report['describes'], 'BVLC dialect, layers of %d, blobs of four extents' % year, name)
+        got = read_caffemodel('out.caffemodel')
+        for layer, (kind, blobs) in WEIGHTS.items():
+            tester.equal(got[layer][0], kind, name)
+            tester.equal([v for _, v in got[layer][1]], [v for _, v in blobs], name)
+
+def check_written(tester, name, wanted):
+    """What the program writes of file `name`, whose blobs are `wanted`."""
+    bn = wanted['bn'][1]
+    averages = [([2], [v / bn[2][1][0] for v in b[1]]) for b in bn[:2]] + [([1], [1.0])] + bn[3:]
+    if len(bn) == 4: averages.append(([2], [0.0, 0.0]))
+    for words in (['--to=nvidia'], ['--to=nvidia', '--half']):
+        tester.run('convert', 'weights', name, 'out.caffemodel', *words)
+        tester.equal(read_caffemodel('out.caffemodel'), dict(wanted, bn=('BatchNorm', averages)), '%s %s' % (name, words))
+    tester.run('convert', 'weights', name, 'out.caffemodel', '--to=intel')
+    tester.equal(read_caffemodel('out.caffemodel'), wanted, name + ' to Intel')
+    tester.run('convert', 'weights', name, 'half.safetensors', '--half')
+    tester.equal(read_safetensors('half.safetensors'), wanted, name + ' to F16')
+    tester.run('convert', 'weights', name, 'out.caffemodel', '--to=bvlc')
+    pair = dict(wanted)
+    if len(bn) > 3: pair.update(bn=('BatchNorm', bn[:3]), bn_scale=('Scale', bn[3:]))
+    tester.equal(read_caffemodel('out.caffemodel'), pair, name + ' to BVLC')
+    if len(bn) == 4: return
+    tester.run('convert', 'weights', name, 'out.caffemodel', '--net=pair.prototxt')
+    tester.equal(read_caffemodel('out.caffemodel'),
+                 dict(wanted, bn=('BatchNorm', bn[:3]), scale=('Scale', [([2], GAMMA), ([2], BETA)])), name + ' for a pair')
+    for kind, net in (('intel', 'intel.prototxt'), ('nvidia', 'nvidia.prototxt')):
+        tester.run('convert', 'weights', name, 'out.caffemodel', '--net=' + net, '--to=' + kind)
+        got = dict(read_caffemodel('out.caffemodel'))
+        if 'scale' in wanted: wanted_one = dict(wanted, bn=('BatchNorm', bn + [([2], GAMMA), ([2], BETA)]))
+        else: wanted_one = dict(wanted)
+        wanted_one.pop('scale', None)
+        if kind == 'nvidia': wanted_one['bn'] = ('BatchNorm', averages[:3] + [([2], GAMMA), ([2], BETA)])
+        tester.equal(got, wanted_one, name + ' for one layer')
+
+def check_results(tester):
+    """Each file in each net computes the same."""
+    x = eighths(32, 5)
+    npy('x.npy', [2, 1, 4, 4], x)
+    for net in ('pair', 'nvidia', 'intel'):
+        for name in ('bvlc', 'nvidia32', 'nvidia16', 'nvidia_old', 'intel', 'digits', 'F16'):
+            tester.run('infer', '--model=%s.prototxt' % net, '--weights=' + name, '--input', 'data=x.npy', '--output', 'ip=y.npy')
+            data = open('y.npy', 'rb').read()
+            got = struct.unpack('<6f', data[-24:])
+            for a, b in zip(got, expected(x)):
+                tester.checks += 1
+                assert abs(a - b) <= 2e-5 * max(1, abs(b)), (net, name, got, expected(x))
+
+def check_bits(tester):
+    """Any 32 bits come back from safetensors, NaN and all."""
+    bits = [0x7fc00000, 0x7f800001, 0xff800000, 0x80000000, 1, 0x7f7fffff, 0xffc12345, 0x3f800001]
+    raw = struct.pack('<8I', *bits)
+    blob = dims([8]) + field(5, raw)
+    write('bits', field(1, 'net') + field(100, field(1, 'l') + field(2, 'Bias') + field(7, blob)))
+    tester.run('convert', 'weights', 'bits', 'bits.safetensors')
+    tester.run('convert', 'weights', 'bits.safetensors', 'bits.caffemodel')
+    for path in ('bits.safetensors', 'bits.caffemodel'):
+        assert raw in open(path, 'rb').read(), path
+        tester.checks += 1
+
+def check_large(tester):
+    """A file past 2 and 4 GiB, nearly all of it a hole: what is not wanted is never touched."""
+    layer = field(1, 'first') + field(2, 'Bias') + field(7, blob_bvlc([2], [1.0, 2.0]))
+    last = field(100, field(1, 'last') + field(2, 'Bias') + field(7, blob_bvlc([2], [3.0, 4.0])))
+    hole = 5 << 30
+    diffs = dims([0]) + varint(6 << 3 | 2) + varint(hole)  # a blob without values, whose gradient is 5 GiB
+    begin = field(1, 'c') + field(2, 'Bias') + varint(7 << 3 | 2) + varint(len(diffs) + hole) + diffs
+    with open('large', 'wb') as f:
+        f.write(field(1, 'net') + field(100, layer) + varint(100 << 3 | 2) + varint(len(begin) + hole) + begin)
+        f.seek(hole, 1)
+        f.write(last)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+    done = subprocess.run([tester.exe, 'convert', 'weights', 'large', 'small', '--json'], capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 0, done.stderr[-2000:]
+    got = read_caffemodel('small')
+    tester.equal((list(got), got['last'][1], got['c'][1]), (['first', 'c', 'last'], [([2], [3.0, 4.0])], [([0], [])]), 'large')
+    os.remove('large')
+
+def main():
+    tester = Tester(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)): write(name + '.prototxt', text.encode())
+        check_files(tester)
+        check_results(tester)
+        check_bits(tester)
+        check_large(tester)
+        os.chdir('/')
+    print('%d comparisons' % tester.checks)
+
+
+main()
