@@ -142,8 +142,8 @@ class WindowSource : public DataSource {
   void fail(const Record& record, const SampleError& error) const override {
     const WindowImage& image = windows_->file.images[windows_->draw(record.number).window->image];
     Mistake mistake;
-    mistake.place = {windows_->file.path, image.line, 1, image.path};
-    mistake.message = image.path + ": " + error.what();
+    mistake.place = {windows_->file.path, image.line, 1, printable(image.path)};
+    mistake.message = printable(image.path) + ": " + error.what();
     mistake.hint = error.hint();
     throw Error(ExitCode::kData, std::move(mistake));
   }
