@@ -69,10 +69,15 @@ ConvertReport run_cifar(const Arguments& arguments, const std::vector<std::strin
   return data::convert_cifar(options);
 }
 
+ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inputs, const data::ConvertOptions& common) {
+  return data::convert_leveldb({common, inputs[0]});
+}
+
 const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
                            {"folder", "FOLDER", 1, run_folder},
-                           {"cifar", "BATCHFILE...", 0, run_cifar}};
+                           {"cifar", "BATCHFILE...", 0, run_cifar},
+                           {"leveldb", "FOLDER", 1, run_leveldb}};
 
 const Format& format_named(const std::string& name) {
   std::vector<std::string> names;
@@ -80,7 +85,7 @@ const Format& format_named(const std::string& name) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, folder or cifar", did_you_mean(name, names));
+  throw usage_error("'" + name + "' is no format: idx, imageset, folder, cifar or leveldb", did_you_mean(name, names));
 }
 
 void show_rejects(const ConvertReport& report, bool skip_bad) {
@@ -201,7 +206,7 @@ Command convert_command() {
       .name = "convert",
       .summary = "makes an LMDB of a dataset in another format",
       .flags = flags(),
-      .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, or cifar FILE...", 1,
+      .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., or leveldb FOLDER", 1,
                    100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
@@ -209,7 +214,8 @@ Command convert_command() {
                     "images listed as 'path label', as convert_imageset takes them"},
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
-                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"}},
+                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
+                   {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"}},
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "

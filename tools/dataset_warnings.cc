@@ -26,7 +26,7 @@ std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
     warning.message = "layer '" + layer.name() + "' (Data): " +
                       (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
                       ", and only LMDB is read";
-    warning.hint = "make an LMDB of the images it came from with `cortado convert`; where '" + layer.data_param().source() +
+    warning.hint = "`cortado convert leveldb` makes an LMDB of it; where '" + layer.data_param().source() +
                    "' holds a data.mdb, that is read whatever `backend` says";
     warnings.push_back(std::move(warning));
   }
