@@ -1,6 +1,6 @@
 // Records keep their keys and bytes, so either backend gives the same samples in the same order.
-#include "data/datum.h"
 #include "data/dataset_builder.h"
+#include "data/datum.h"
 #include "data/file_error.h"
 #include "data/leveldb.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Reading a LevelDB, to convert it: what Caffe makes where nobody names a backend. Its folder holds CURRENT (the name of
-// the MANIFEST), the MANIFEST (a log of which tables there are, on which level), tables, and logs of writes that are in no
-// table yet. Tables of level 0 overlap; those of each other level follow each other. Of several writes of one key the latest
-// counts. Nothing is written to the folder, and no lock is taken.
+// Reading a LevelDB, to convert it: what Caffe makes where nobody names a backend. Its folder holds CURRENT (the name
+// of the MANIFEST), the MANIFEST (a log of which tables there are, on which level), tables, and logs of writes that are
+// in no table yet. Tables of level 0 overlap; those of each other level follow each other. Of several writes of one key
+// the latest counts. Nothing is written to the folder, and no lock is taken.
 
 #include <memory>
 #include <string>

@@ -23,7 +23,8 @@ class BlockWalk {
 
   /// To be called when begin_new()'s bytes are there.
   void begin() {
-    LeveldbBytes end(bytes_.size() < 4 ? std::string_view() : std::string_view(bytes_).substr(bytes_.size() - 4), path_);
+    LeveldbBytes end(bytes_.size() < 4 ? std::string_view() : std::string_view(bytes_).substr(bytes_.size() - 4),
+                     path_);
     const uint64_t restarts = end.fixed(4);  // where keys are whole: nobody jumps here
     if (restarts > (bytes_.size() - 4) / 4) throw_damaged_leveldb(path_, "a block is shorter than it says");
     rest_ = std::string_view(bytes_).substr(0, bytes_.size() - 4 - restarts * 4);

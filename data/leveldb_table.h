@@ -16,8 +16,8 @@ namespace cortado::data {
 
 /// One write. Views last until the cursor moves.
 struct LeveldbEntry {
-  std::string_view key;    ///< the user's
-  uint64_t sequence = 0;   ///< later writes have larger ones
+  std::string_view key;   ///< the user's
+  uint64_t sequence = 0;  ///< later writes have larger ones
   bool removed = false;
   std::string_view value;
 };

@@ -69,7 +69,8 @@ ConvertReport run_cifar(const Arguments& arguments, const std::vector<std::strin
   return data::convert_cifar(options);
 }
 
-ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inputs, const data::ConvertOptions& common) {
+ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inputs,
+                          const data::ConvertOptions& common) {
   return data::convert_leveldb({common, inputs[0]});
 }
 
@@ -206,8 +207,8 @@ Command convert_command() {
       .name = "convert",
       .summary = "makes an LMDB of a dataset in another format",
       .flags = flags(),
-      .operands = {"FORMAT INPUT...", "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., or leveldb FOLDER", 1,
-                   100000},
+      .operands = {"FORMAT INPUT...",
+                   "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., or leveldb FOLDER", 1, 100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
@@ -215,7 +216,8 @@ Command convert_command() {
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
                    {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
-                   {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"}},
+                   {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb",
+                    "a database of Caffe's other backend"}},
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "

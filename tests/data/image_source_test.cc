@@ -83,8 +83,9 @@ TEST_F(ImageSource, ThreadsPositionsCachesAndDevicesDoNotChangeBatches) {
     EXPECT_EQ(layer_batches(layer(sizes, rest), 9, {.threads = 8}), expected);
     EXPECT_EQ(layer_batches(layer(sizes, rest + " data_param { prefetch: 1 }"), 9), expected);
     EXPECT_EQ(layer_batches(layer(std::string(sizes) + " cache: true precache: true", rest), 9), expected);
-    EXPECT_EQ(layer_batches(layer(sizes, rest + " data_param { cache_on: DEVICE }"), 9, {.device = DeviceKind::kSimulated}),
-              expected);
+    EXPECT_EQ(
+        layer_batches(layer(sizes, rest + " data_param { cache_on: DEVICE }"), 9, {.device = DeviceKind::kSimulated}),
+        expected);
     EXPECT_EQ(layer_batches(layer(sizes, rest), 9, {.threads = 2, .device = DeviceKind::kSimulated}), expected);
     for (const int from : {3, 5})
       EXPECT_EQ(layer_batches(layer(sizes, rest), 9 - from, {.threads = 3, .from = uint64_t(4 * from)}),

@@ -1,6 +1,6 @@
-// tests/data/leveldb was written by the LevelDB library 1.23: 60 Datums of 1 x 8 x 8, record i (key "%08d_x") with the label
-// i % 7 and pixels (3 i + row) % 256. It has two tables, packed by Snappy, and a log: every fifth record was first written
-// with another label, every ninth was removed at last.
+// tests/data/leveldb was written by the LevelDB library 1.23: 60 Datums of 1 x 8 x 8, record i (key "%08d_x") with the
+// label i % 7 and pixels (3 i + row) % 256. It has two tables, packed by Snappy, and a log: every fifth record was
+// first written with another label, every ninth was removed at last.
 #include "data/leveldb.h"
 
 #include "data/convert.h"
@@ -135,8 +135,7 @@ TEST(Snappy, UnpacksEveryKindOfElement) {
 TEST(Snappy, TellsDamage) {
   for (const std::string& packed :
        {""s, "\x05\x10hell"s, "\x06\x10hello"s, "\x04\x10hello"s, "\x0a\0z\x15\x02"s, "\x0a\0z\x15\0"s,
-        "\x09\0z\x15\x01"s, "\xff\xff\xff\xff\x0f\0z"s, "\xff\xff\xff\xff\xff\xff"s,
-        "\x05\xfc\xff\xff\xff\xffz"s})
+        "\x09\0z\x15\x01"s, "\xff\xff\xff\xff\x0f\0z"s, "\xff\xff\xff\xff\xff\xff"s, "\x05\xfc\xff\xff\xff\xffz"s})
     EXPECT_EQ(unpacked(packed), "damaged");
 }
 
