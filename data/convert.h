@@ -56,6 +56,12 @@ struct CifarOptions : ConvertOptions {
 };
 ConvertReport convert_cifar(const CifarOptions& options);
 
+/// Caffe's other kind of database, of Datums. Keys and values stay as they are.
+struct LeveldbOptions : ConvertOptions {
+  std::string folder;
+};
+ConvertReport convert_leveldb(const LeveldbOptions& options);
+
 /// What convert_imageset and `folder` do to images.
 struct ImageOptions : ConvertOptions {
   bool gray = false;

@@ -5,18 +5,6 @@
 
 namespace cortado::data {
 
-namespace {
-
-/// A key as people can read it.
-std::string printable(std::string_view key) {
-  std::string text(key.substr(0, 200));
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return text;
-}
-
-}  // namespace
-
 Sample DatumReader::read(const Record& record, int32_t& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;

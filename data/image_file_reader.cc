@@ -18,8 +18,9 @@ constexpr int64_t kMostBytes = int64_t(1) << 30;
                     "paths are taken from the folder the program runs in; root_folder is put before them as it is");
 }
 
+/// A pipe is opened without waiting for its writer, to be refused.
 struct File {
-  explicit File(const std::string& path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit File(const std::string& path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (fd < 0) fail(std::strerror(errno));
   }
   ~File() { ::close(fd); }

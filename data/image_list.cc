@@ -21,7 +21,7 @@ std::string parse_image_line(std::string_view line, ListedImage& image) {
   const std::string_view label = line.substr(space + 1);
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), image.label);
   if (error != std::errc() || end != label.data() + label.size())
-    return "the label '" + std::string(label.substr(0, 40)) + "' is not a whole number";
+    return "the label '" + printable(label.substr(0, 40)) + "' is not a whole number";
   image.name = line.substr(0, space);
   return "";
 }
@@ -39,6 +39,7 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
 }
 
 ImageList::ImageList(const std::string& path) : path_(path), text_(read_file(path, kMostBytes)) {
+  if (text_.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file", kHint);
   std::vector<Mistake> mistakes;
   for_each_line(text_, [&](std::string_view line, int64_t number) {
     ListedImage image;
@@ -48,7 +49,7 @@ ImageList::ImageList(const std::string& path) : path_(path), text_(read_file(pat
       lines_.push_back(int32_t(number));
     } else if (mistakes.size() < kMostMistakes) {
       const size_t column = wrong.starts_with("no label") ? 0 : line.find_last_of(" \t") + 1;
-      mistakes.push_back({{path, int(number), int(column) + 1, std::string(line.substr(0, 200))}, wrong, kHint, {}});
+      mistakes.push_back({{path, int(number), int(column) + 1, printable(line)}, wrong, kHint, {}});
     }
   });
   if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
@@ -58,7 +59,7 @@ ImageList::ImageList(const std::string& path) : path_(path), text_(read_file(pat
 Place ImageList::place(size_t i) const {
   const char *begin = images_[i].name.data(), *end = text_.data() + text_.size();
   const std::string_view rest(begin, size_t(end - begin));
-  return {path_, lines_[i], 1, std::string(rest.substr(0, std::min<size_t>(rest.find_first_of("\r\n"), 200)))};
+  return {path_, lines_[i], 1, printable(rest.substr(0, rest.find_first_of("\r\n")))};
 }
 
 }  // namespace cortado::data

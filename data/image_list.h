@@ -21,7 +21,8 @@ struct ListedImage {
 /// One line. Returns what is wrong with it, or "".
 std::string parse_image_line(std::string_view line, ListedImage& image);
 
-/// Calls `body(line, number)` for every line that is not blank, without the white space at its end; numbers count from 1.
+/// Calls `body(line, number)` for every line that is not blank, without the white space at its end; numbers count
+/// from 1.
 void for_each_line(std::string_view text, const std::function<void(std::string_view line, int64_t number)>& body);
 
 class ImageList {

@@ -1,5 +1,5 @@
-// image_data_param to a pipeline's options. NVIDIA's threads, cache and short_side and Intel's least sizes are options of
-// every net here; Caffe takes prefetch from data_param, and so do seed and cache_on.
+// image_data_param to a pipeline's options. NVIDIA's threads, cache and short_side and Intel's least sizes are options
+// of every net here; Caffe takes prefetch from data_param, and so do seed and cache_on.
 #include "core/error.h"
 #include "data/image_source.h"
 #include "data/pipeline_options.h"

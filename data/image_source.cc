@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/file_error.h"
 #include "data/image_file_reader.h"
 #include "data/image_list.h"
 
@@ -104,7 +105,7 @@ class ImageSource : public DataSource {
     const size_t number = size_t(record.number);
     Mistake mistake;
     mistake.place = files_->list.place(number);
-    mistake.message = std::string(files_->list[number].name) + ": " + error.what();
+    mistake.message = printable(files_->list[number].name) + ": " + error.what();
     mistake.hint = error.hint();
     throw Error(ExitCode::kData, std::move(mistake));
   }

@@ -51,7 +51,7 @@ std::string data_file_of(const std::string& path) {
   if (file_exists(file)) return file;
   if (file_exists(join_path(path, "CURRENT")))
     fail_to_open(ExitCode::kData, path, "this is a LevelDB, and only LMDB is read",
-                 "make an LMDB of the images it came from with `cortado convert`");
+                 "`cortado convert leveldb " + path + " LMDB` makes an LMDB of it");
   fail_to_open(ExitCode::kData, path, "not a dataset: there is no data.mdb in this folder",
                "`cortado convert` makes datasets");
 }

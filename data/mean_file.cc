@@ -2,8 +2,8 @@
 
 #include "core/file.h"
 #include "core/shape.h"
-#include "data/file_error.h"
 #include "data/datum_reader.h"
+#include "data/file_error.h"
 
 namespace cortado::data {
 

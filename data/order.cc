@@ -50,7 +50,8 @@ void RecordOrder::begin() {
     shuffled_.emplace(n, n, 1, seed_);
     return;
   }
-  const uint64_t in_block = uint64_t(std::max<int64_t>(1, kBlockBytes * int64_t(n) / std::max<int64_t>(source_->bytes(), 1)));
+  const uint64_t in_block =
+      uint64_t(std::max<int64_t>(1, kBlockBytes * int64_t(n) / std::max<int64_t>(source_->bytes(), 1)));
   shuffled_.emplace(n, in_block, kPoolBlocks, seed_,
                     [this](uint64_t first, uint64_t count) { finder_->read_ahead(first, count); });
 }

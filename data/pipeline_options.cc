@@ -60,8 +60,7 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   made.prefetch = std::max(int(param.prefetch()), 1);
   int64_t chosen = threads > 0 ? int64_t(threads) : std::max(options.default_threads, 1);
   if (options.forced_threads > 0) chosen = options.forced_threads;
-  if (chosen > kMostThreads)
-    throw FieldError(own + ".threads", "at most " + std::to_string(kMostThreads) + " threads");
+  if (chosen > kMostThreads) throw FieldError(own + ".threads", "at most " + std::to_string(kMostThreads) + " threads");
   made.threads = int(chosen);
   if (param.has_cache_on())
     made.cache = param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;

@@ -35,8 +35,8 @@ class Words {
     T value{};
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size())
-      fail(word, "'" + std::string(word.substr(0, 40)) + "' where " + what + " is wanted");
-    if (!(value >= least)) fail(word, std::string(what) + " is " + std::string(word.substr(0, 40)));
+      fail(word, "'" + printable(word.substr(0, 40)) + "' where " + what + " is wanted");
+    if (!(value >= least)) fail(word, std::string(what) + " is " + printable(word.substr(0, 40)));
     return value;
   }
 
@@ -57,7 +57,7 @@ class Words {
 
   [[noreturn]] void fail(std::string_view word, const std::string& what) const {
     const int column = word.empty() ? 0 : int(word.data() - line_.data()) + 1;
-    const std::string text(line_.substr(0, std::min<size_t>(line_.find_first_of("\r\n"), 200)));
+    const std::string text = printable(line_.substr(0, line_.find_first_of("\r\n")));
     throw Error(ExitCode::kData,
                 Mistake{{path_, number_, column, text},
                         what,
@@ -95,7 +95,7 @@ class Parser {
 
   void image() {
     if (const std::string_view mark = words_.next("'#'"); mark != "#")
-      words_.fail(mark, "'" + std::string(mark.substr(0, 40)) + "' where '#' is wanted, which begins an image");
+      words_.fail(mark, "'" + printable(mark.substr(0, 40)) + "' where '#' is wanted, which begins an image");
     words_.number<int64_t>("the image's index", 0);
     const std::string_view path = words_.path("the image's path");
     file_.images.push_back({std::string(path), words_.line()});
@@ -139,6 +139,7 @@ class Parser {
 
 WindowFile read_window_file(const std::string& path, float fg_threshold, float bg_threshold) {
   const std::string text = read_file(path, int64_t(1) << 33);
+  if (text.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file");
   WindowFile file;
   file.path = path;
   Words words(path, text);

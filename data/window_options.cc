@@ -1,5 +1,5 @@
-// window_data_param to a pipeline's options. Windows are warped, flipped and normalised as they are read (the mean is laid
-// over the result, not over the image), so the pipeline itself has nothing left to transform.
+// window_data_param to a pipeline's options. Windows are warped, flipped and normalised as they are read (the mean is
+// laid over the result, not over the image), so the pipeline itself has nothing left to transform.
 #include <algorithm>
 
 #include "core/error.h"
@@ -13,9 +13,9 @@ namespace {
 const std::string kOwn = "window_data_param";
 
 void refuse_other_transforms(const caffe::TransformationParameter& param) {
-  static const std::vector<std::string> known = {"scale",      "mirror",           "crop_size",   "mean_file",
-                                                 "mean_value", "force_color",      "random_seed", "display",
-                                                 "use_gpu_transform"};
+  static const std::vector<std::string> known = {"scale",       "mirror",     "crop_size",
+                                                 "mean_file",   "mean_value", "force_color",
+                                                 "random_seed", "display",    "use_gpu_transform"};
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   param.GetReflection()->ListFields(param, &fields);
   for (const auto* field : fields)
@@ -54,13 +54,13 @@ int foreground_of(const caffe::WindowDataParameter& param, int batch) {
 
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::WindowDataParameter& param = layer.window_data_param();
-  if (param.source().empty())
-    throw FieldError(kOwn + ".source", "the window file is not named");
+  if (param.source().empty()) throw FieldError(kOwn + ".source", "the window file is not named");
   refuse_other_transforms(layer.transform_param());
   const TransformPlan plan = make_transform_plan(layer.transform_param(), options.phase, read_files);
   PipelineOptions made = common_options(layer, kOwn, param.batch_size(), 0, options);
   if (made.cache != CacheOn::kNowhere)
-    throw FieldError("data_param.cache_on", "windows are drawn anew each time", "window_data_param.cache_images keeps files");
+    throw FieldError("data_param.cache_on", "windows are drawn anew each time",
+                     "window_data_param.cache_images keeps files");
   WindowSourceOptions windows;
   windows.list = param.source();
   windows.root = param.root_folder();

@@ -36,9 +36,9 @@ struct Drawn {
 
 void check_channels(const WarpValues& values, int channels) {
   if (values.mean_values.size() > 1 && int(values.mean_values.size()) != channels)
-    throw FieldError("transform_param.mean_value", std::to_string(values.mean_values.size()) +
-                                                       " mean values for images of " + std::to_string(channels) +
-                                                       " channels",
+    throw FieldError("transform_param.mean_value",
+                     std::to_string(values.mean_values.size()) + " mean values for images of " +
+                         std::to_string(channels) + " channels",
                      "give one, or one for each channel");
   if (values.mean && values.mean->channels != channels)
     throw FieldError("transform_param.mean_file", "the mean has " + std::to_string(values.mean->channels) +
@@ -63,8 +63,7 @@ class Windows {
     const bool foreground = place >= options.batch_size - options.foreground;
     const std::vector<Window>& windows = foreground ? file.foreground : file.background;
     const Philox::Words words = Philox(mix_key(options.seed, kWindowKey))(0, number);
-    return {&windows[size_t(uint64_t(words.v[0]) * windows.size() >> 32)],
-            options.mirror && words.v[1] >> 31 != 0};
+    return {&windows[size_t(uint64_t(words.v[0]) * windows.size() >> 32)], options.mirror && words.v[1] >> 31 != 0};
   }
 
   const WindowSourceOptions options;
@@ -72,7 +71,8 @@ class Windows {
   const KeptFiles kept;
 
  private:
-  [[noreturn]] void fail_without(const std::string& kind, const std::string& meaning, const std::string& way_out) const {
+  [[noreturn]] void fail_without(const std::string& kind, const std::string& meaning,
+                                 const std::string& way_out) const {
     throw file_error(ExitCode::kData, file.path, "there are no " + kind + " windows: none " + meaning,
                      "a batch takes some of both; " + way_out + " takes none of these");
   }
@@ -100,11 +100,11 @@ class WindowReader : public SampleReader {
 
   SamplePart read_part(const SourceWindow&, bool, const PixelPlace& place) override {
     const SourcePart& part = place_.part;
-    const SamplePart decoded = decoder_.read({part.top, part.left, part.height, part.width, part.height, part.width},
-                                             [this](size_t bytes) {
-                                               decoded_.resize(bytes);
-                                               return decoded_.data();
-                                             });
+    const SamplePart decoded =
+        decoder_.read({part.top, part.left, part.height, part.width, part.height, part.width}, [this](size_t bytes) {
+          decoded_.resize(bytes);
+          return decoded_.data();
+        });
     const int channels = decoded.sample.channels, crop = windows_->options.warp.crop;
     cut_.resize(channels, part.height, part.width);
     copy_part(decoded.sample, {part.top - decoded.part.top, part.left - decoded.part.left, part.height, part.width},
@@ -142,8 +142,8 @@ class WindowSource : public DataSource {
   void fail(const Record& record, const SampleError& error) const override {
     const WindowImage& image = windows_->file.images[windows_->draw(record.number).window->image];
     Mistake mistake;
-    mistake.place = {windows_->file.path, image.line, 1, image.path};
-    mistake.message = image.path + ": " + error.what();
+    mistake.place = {windows_->file.path, image.line, 1, printable(image.path)};
+    mistake.message = printable(image.path) + ": " + error.what();
     mistake.hint = error.hint();
     throw Error(ExitCode::kData, std::move(mistake));
   }

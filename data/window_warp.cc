@@ -23,9 +23,9 @@ Span widened(float middle, float half, float scale) {
 
 /// One axis of a placement.
 struct Placed {
-  Span seen;             ///< of the image
-  int before, after;     ///< pixels of the result that lie outside of the image
-  int length;            ///< of what is seen, in the result
+  Span seen;          ///< of the image
+  int before, after;  ///< pixels of the result that lie outside of the image
+  int length;         ///< of what is seen, in the result
 };
 
 Placed placed(const Span& span, int size, int crop) {
@@ -55,7 +55,8 @@ WarpPlace place_window(const Window& window, const WarpOptions& options, bool mi
   if (options.square) half_h = half_w = std::max(half_h, half_w);
   const Placed across = placed(widened(middle_x, half_w, scale), width, options.crop);
   const Placed down = placed(widened(middle_y, half_h, scale), height, options.crop);
-  const int top = std::min(down.before, options.crop), left = std::min(mirror ? across.after : across.before, options.crop);
+  const int top = std::min(down.before, options.crop),
+            left = std::min(mirror ? across.after : across.before, options.crop);
   return {{down.seen.first, across.seen.first, down.seen.length(), across.seen.length()},
           top,
           left,
@@ -72,8 +73,9 @@ void warp_window(const Image& part, const WarpPlace& place, const WarpOptions& o
   const MeanImage* mean = values.mean.get();
   const int mean_top = mean ? (mean->height - crop) / 2 : 0, mean_left = mean ? (mean->width - crop) / 2 : 0;
   for (int c = 0; c < channels; ++c) {
-    const float flat = values.mean_values.empty() ? 0
-                       : values.mean_values.size() == 1 ? values.mean_values[0] : values.mean_values[size_t(c)];
+    const float flat = values.mean_values.empty()       ? 0
+                       : values.mean_values.size() == 1 ? values.mean_values[0]
+                                                        : values.mean_values[size_t(c)];
     for (int h = 0; h < place.height; ++h) {
       const int row = place.top + h;
       const uint8_t* from = &warped.pixels[size_t(h) * size_t(place.width) * size_t(channels)];

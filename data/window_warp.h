@@ -21,8 +21,8 @@ struct WarpPlace {
   int top, left, height, width;
 };
 
-/// Where a window goes; `mirror` says that the result will be flipped. Throws SampleError where nothing of the window lies
-/// in the image, and, if it is not widened, where a part of it does not.
+/// Where a window goes; `mirror` says that the result will be flipped. Throws SampleError where nothing of the window
+/// lies in the image, and, if it is not widened, where a part of it does not.
 WarpPlace place_window(const Window& window, const WarpOptions& options, bool mirror, int height, int width);
 
 /// What pixels become: (value - mean) * scale; the mean image's middle is laid over the result, mirrored or not.

@@ -17,9 +17,7 @@ data::PipelineOptions pipeline_options(const LayerOptions& options) {
 }  // namespace
 
 PipelineLayer::PipelineLayer(const LayerOptions& options)
-    : open_data_(options.open_data),
-      labelled_(options.config.top_size() > 1),
-      options_(pipeline_options(options)) {
+    : open_data_(options.open_data), labelled_(options.config.top_size() > 1), options_(pipeline_options(options)) {
   if (options_.transform.augment.mix.on() && !labelled_)
     throw FieldError("transform_param.augment.mix", "mixing makes shares of classes, and there is no top for them",
                      "give the layer a second top");

@@ -1,6 +1,6 @@
-// ImageData: image files that a list names, with their labels. The list's order, or with `shuffle` a new one each epoch,
-// is a function of the seed, where Caffe's depends on what was drawn before. Images are brought to new_height x new_width
-// before transform_param applies to them, so a mean image has that size.
+// ImageData: image files that a list names, with their labels. The list's order, or with `shuffle` a new one each
+// epoch, is a function of the seed, where Caffe's depends on what was drawn before. Images are brought to new_height x
+// new_width before transform_param applies to them, so a mean image has that size.
 
 #include "layers/data_layer.h"
 #include "layers/registry.h"

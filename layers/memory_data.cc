@@ -1,6 +1,7 @@
-// MemoryData: a batch and its labels out of the user's memory. Whoever has a net as a function (net/predictor.h, `cortado
-// infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size; Caffe wants
-// multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset() does.
+// MemoryData: a batch and its labels out of the user's memory. Whoever has a net as a function (net/predictor.h,
+// `cortado infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size;
+// Caffe wants multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset()
+// does.
 
 #include "core/error.h"
 #include "layers/registry.h"
@@ -35,7 +36,8 @@ class MemoryDataLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context&, const Operands&) override {
-    throw Error(ExitCode::kUsage, "layer '" + name_ + "' (MemoryData) has no data: its batches come from a program's memory",
+    throw Error(ExitCode::kUsage,
+                "layer '" + name_ + "' (MemoryData) has no data: its batches come from a program's memory",
                 "feed it by `cortado infer --input`, or by Predictor; for training, use a Data or ImageData layer");
   }
 

@@ -1,6 +1,6 @@
 // WindowData: windows of images, drawn at random and warped to crop_size, as R-CNN is trained on them. The last
-// fg_fraction of a batch shows objects, what comes before it background (label 0). Which window is drawn is a function of
-// (seed, position), where Caffe's depends on what was drawn before.
+// fg_fraction of a batch shows objects, what comes before it background (label 0). Which window is drawn is a function
+// of (seed, position), where Caffe's depends on what was drawn before.
 
 #include "layers/data_layer.h"
 #include "layers/registry.h"

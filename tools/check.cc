@@ -241,8 +241,8 @@ Command check_command() {
                        {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
           .run = run_check,
           .about =
-              "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its data, 5 for files that "
-              "cannot be read."};
+              "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its "
+              "data, 5 for files that cannot be read."};
 }
 
 }  // namespace cortado::tools

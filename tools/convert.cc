@@ -70,10 +70,16 @@ ConvertReport run_cifar(const Arguments& arguments, const std::vector<std::strin
   return data::convert_cifar(options);
 }
 
+ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inputs,
+                          const data::ConvertOptions& common) {
+  return data::convert_leveldb({common, inputs[0]});
+}
+
 const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
                            {"folder", "FOLDER", 1, run_folder},
-                           {"cifar", "BATCHFILE...", 0, run_cifar}};
+                           {"cifar", "BATCHFILE...", 0, run_cifar},
+                           {"leveldb", "FOLDER", 1, run_leveldb}};
 
 const Format& format_named(const std::string& name) {
   std::vector<std::string> names = {"weights"};
@@ -81,7 +87,8 @@ const Format& format_named(const std::string& name) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, folder, cifar or weights", did_you_mean(name, names));
+  throw usage_error("'" + name + "' is no format: idx, imageset, folder, cifar, leveldb or weights",
+                    did_you_mean(name, names));
 }
 
 void show_rejects(const ConvertReport& report, bool skip_bad) {
@@ -204,7 +211,8 @@ Command convert_command() {
       .summary = "makes an LMDB of a dataset in another format, or other weights of weights",
       .flags = joined({dataset_flags(), weights_flags()}),
       .operands = {"FORMAT INPUT...",
-                   "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., or weights IN OUT", 1, 100000},
+                   "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb FOLDER, or weights IN OUT",
+                    1, 100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
@@ -212,6 +220,7 @@ Command convert_command() {
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
                    {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
+                   {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
                    {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
                     "any Caffe's weights for BVLC's, with BatchNorm and Scale as the net has them"},
                    {"cortado convert weights net.caffemodel net.safetensors", "tensors called conv1.0, conv1.1, ..."},

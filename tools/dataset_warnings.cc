@@ -23,10 +23,11 @@ std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
     const std::string field = layer.data_param().has_backend() ? "data_param.backend" : "data_param.source";
     Mistake warning;
     warning.place = graph.place_of_layer(int(i), field);
-    warning.message = "layer '" + layer.name() + "' (Data): " +
-                      (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
-                      ", and only LMDB is read";
-    warning.hint = "make an LMDB of the images it came from with `cortado convert`; where '" + layer.data_param().source() +
+    warning.message =
+        "layer '" + layer.name() + "' (Data): " +
+        (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
+        ", and only LMDB is read";
+    warning.hint = "`cortado convert leveldb` makes an LMDB of it; where '" + layer.data_param().source() +
                    "' holds a data.mdb, that is read whatever `backend` says";
     warnings.push_back(std::move(warning));
   }

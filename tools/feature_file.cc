@@ -68,8 +68,8 @@ class NpyFeatures : public FeatureFile {
 
 }  // namespace
 
-std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
-                                               const std::string&, const Shape& row, int64_t rows, bool replace) {
+std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path, const std::string&,
+                                               const Shape& row, int64_t rows, bool replace) {
   if (format == "lmdb") return std::make_unique<LmdbFeatures>(path, row, replace);
   if (!replace && file_exists(path)) throw usage_error(path + " exists", "--force replaces it");
   return std::make_unique<NpyFeatures>(path, row, rows);

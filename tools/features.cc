@@ -1,5 +1,5 @@
-// `cortado features`: what a trained net makes of its data, blob by blob, for other programs to learn from. Operands are
-// those of Caffe's extract_features, in its order.
+// `cortado features`: what a trained net makes of its data, blob by blob, for other programs to learn from. Operands
+// are those of Caffe's extract_features, in its order.
 #include <algorithm>
 #include <charconv>
 #include <iostream>
@@ -156,18 +156,20 @@ std::vector<Flag> own_flags() {
 }  // namespace
 
 Command features_command() {
-  return {.name = "features",
-          .summary = "writes what a net makes of its data",
-          .flags = joined({own_flags(), state_flags(), device_flags()}),
-          .operands = {"[CPU|GPU] [ID]", "the device, as extract_features is told it; --cpu and --gpu say the same", 0, 2},
-          .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
-                        "two blobs of 100 batches, into a database each"},
-                       {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10 "
-                        "--format=npy",
-                        "an array whose first extent counts images"}},
-          .run = run_features,
-          .about = "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts "
-                   "images; each becomes a row."};
+  return {
+      .name = "features",
+      .summary = "writes what a net makes of its data",
+      .flags = joined({own_flags(), state_flags(), device_flags()}),
+      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features is told it; --cpu and --gpu say the same", 0, 2},
+      .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
+                    "two blobs of 100 batches, into a database each"},
+                   {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10 "
+                    "--format=npy",
+                    "an array whose first extent counts images"}},
+      .run = run_features,
+      .about =
+          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts "
+          "images; each becomes a row."};
 }
 
 }  // namespace cortado::tools

@@ -1,6 +1,8 @@
 // ImageData: lists, sizes, orders and mistakes; what happens to images afterwards is the pipeline's, tested there.
 #include "data/image_source.h"
 
+#include <sys/stat.h>
+
 #include "data/image_list.h"
 #include "fixtures.h"
 #include "layer_batches.h"
@@ -81,8 +83,9 @@ TEST_F(ImageSource, ThreadsPositionsCachesAndDevicesDoNotChangeBatches) {
     EXPECT_EQ(layer_batches(layer(sizes, rest), 9, {.threads = 8}), expected);
     EXPECT_EQ(layer_batches(layer(sizes, rest + " data_param { prefetch: 1 }"), 9), expected);
     EXPECT_EQ(layer_batches(layer(std::string(sizes) + " cache: true precache: true", rest), 9), expected);
-    EXPECT_EQ(layer_batches(layer(sizes, rest + " data_param { cache_on: DEVICE }"), 9, {.device = DeviceKind::kSimulated}),
-              expected);
+    EXPECT_EQ(
+        layer_batches(layer(sizes, rest + " data_param { cache_on: DEVICE }"), 9, {.device = DeviceKind::kSimulated}),
+        expected);
     EXPECT_EQ(layer_batches(layer(sizes, rest), 9, {.threads = 2, .device = DeviceKind::kSimulated}), expected);
     for (const int from : {3, 5})
       EXPECT_EQ(layer_batches(layer(sizes, rest), 9 - from, {.threads = 3, .from = uint64_t(4 * from)}),
@@ -149,6 +152,9 @@ TEST_F(ImageSource, AMissingOrBrokenImageIsToldByItsLine) {
   for (const int threads : {1, 8})
     expect_error(ExitCode::kData, "list.txt:5:1: error: some images/an image 4.ppm: cannot read the file: No such file",
                  [&] { layer_batches(layer(""), 3, {.threads = threads}); });
+  ASSERT_EQ(::mkfifo((folder_ / "some images/an image 4.ppm").c_str(), 0600), 0);
+  expect_error(ExitCode::kData, "this is no file", [&] { layer_batches(layer(""), 3); });
+  std::filesystem::remove(folder_ / "some images/an image 4.ppm");
   std::filesystem::create_directory(folder_ / "some images/an image 4.ppm");
   expect_error(ExitCode::kData, "this is a folder", [&] { layer_batches(layer(""), 3); });
   write_file(folder_ / "some images/an image 3.jpg", encode_image(images_[3], "jpg").substr(0, 300));
@@ -199,6 +205,8 @@ TEST(ImageList, TellsEveryWrongLine) {
   EXPECT_EQ(list[1].label, -1);
   write_file(folder / "list", "\n \n");
   expect_error(ExitCode::kData, "no image", [&] { ImageList empty(folder / "list"); });
+  write_file(folder / "list", std::string("\xff\xd8\0\x10", 4));
+  expect_error(ExitCode::kData, "not a text file", [&] { ImageList binary(folder / "list"); });
   expect_error(ExitCode::kIo, "none", [&] { ImageList missing(folder / "none"); });
 }
 

@@ -2,9 +2,8 @@
 
 // Batches of a data layer that is given as text, by the pipeline that its options make.
 
-#include <gtest/gtest.h>
-
 #include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
 
 #include "core/device_memory.h"
 #include "data/pipeline.h"
@@ -49,8 +48,7 @@ inline std::vector<LayerBatch> layer_batches(const std::string& text, int n, con
   std::vector<LayerBatch> batches;
   for (int i = 0; i < n; ++i) {
     pipeline.read(context, {{shape}, context.device, y.data()}, {{label_shape}, context.device, labels.data()});
-    LayerBatch batch{shape, std::vector<float>(size_t(shape.count())),
-                     std::vector<float>(size_t(label_shape.count()))};
+    LayerBatch batch{shape, std::vector<float>(size_t(shape.count())), std::vector<float>(size_t(label_shape.count()))};
     copy_to_host(context, batch.data.data(), y.data(), y.bytes());
     copy_to_host(context, batch.labels.data(), labels.data(), labels.bytes());
     batches.push_back(std::move(batch));

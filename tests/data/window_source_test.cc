@@ -95,7 +95,8 @@ TEST_F(WindowSource, ABatchBeginsWithBackgroundAndEndsWithForeground) {
 }
 
 TEST_F(WindowSource, ThreadsPositionsAndDevicesDoNotChangeBatches) {
-  const std::string text = layer("context_pad: 2", "crop_size: 12 mirror: true mean_value: 3 mean_value: 4 mean_value: 5");
+  const std::string text =
+      layer("context_pad: 2", "crop_size: 12 mirror: true mean_value: 3 mean_value: 4 mean_value: 5");
   const std::vector<LayerBatch> expected = layer_batches(text, 6);
   EXPECT_NE(expected[0], expected[1]);
   EXPECT_EQ(layer_batches(text, 6, {.threads = 8}), expected);
@@ -121,7 +122,9 @@ TEST(WindowPlace, WidensByTheContextAndPadsWhatLiesOutside) {
   EXPECT_EQ(std::vector<int>({square.part.left, square.part.width, square.part.top, square.part.height}),
             std::vector<int>({7, 11, 4, 11}));
   expect_sample_error("reaches beyond it", [&] { place_window({0, 1, 0, 0, 30, 5}, {10, 0, false}, false, 20, 30); });
-  expect_sample_error("outside of the image", [&] { place_window({0, 1, 90, 0, 99, 5}, {10, 1, false}, false, 20, 30); });
+  expect_sample_error("outside of the image", [&] {
+    place_window({0, 1, 90, 0, 99, 5}, {10, 1, false}, false, 20, 30);
+  });
 }
 
 /// Bilinear in doubles, edges of the part clamped.
@@ -147,9 +150,8 @@ TEST_F(WindowSource, WarpsLikeTheReference) {
     for (const int pad : {0, 3})
       for (const bool has_file : {true, false}) {
         const std::string values = has_file ? "mean_file: '" + (folder_ / "mean.binaryproto") + "'" : "mean_value: 7";
-        const std::string text =
-            layer("fg_fraction: 1 crop_mode: '" + mode + "' context_pad: " + std::to_string(pad),
-                  "crop_size: 12 mirror: true scale: 0.5 " + values, 1);
+        const std::string text = layer("fg_fraction: 1 crop_mode: '" + mode + "' context_pad: " + std::to_string(pad),
+                                       "crop_size: 12 mirror: true scale: 0.5 " + values, 1);
         std::set<bool> coins;
         for (const LayerBatch& batch : layer_batches(text, 12)) {
           int fits = 0;  // with one of the two the pixels agree

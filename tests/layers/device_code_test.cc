@@ -111,7 +111,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'FocalLoss' top: 'a' top: 'b' loss_param { class_weight: [1, 2, 3, 4, 5] }", {kRows, kLabels}},
       {"type: 'GroupNorm' group_norm_param { group: 2 }", {kImage}},
       {"type: 'HingeLoss'", {kRows, kLabels}},
-      {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() + "' batch_size: 3 }"},
+      {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() +
+       "' batch_size: 3 }"},
       {"type: 'Im2col' convolution_param { kernel_size: 3 pad: 1 }", {kImage}},
       {"type: 'InfogainLoss'", {kRows, kLabels, random({5, 5}, 6, 0, 1)}},
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},

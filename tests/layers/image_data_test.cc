@@ -15,7 +15,8 @@ namespace {
 /// Three grey images of 2 x 2: image i holds i everywhere and has the label 10 + i.
 class ImageData : public testing::Test {
  protected:
-  ImageData() : folder_(std::filesystem::temp_directory_path() / ("cortado_image_layer_" + std::to_string(::getpid()))) {
+  ImageData()
+      : folder_(std::filesystem::temp_directory_path() / ("cortado_image_layer_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
     std::ofstream list(folder_ / "list");
     for (int i = 0; i < 3; ++i) {

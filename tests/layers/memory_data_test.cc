@@ -17,7 +17,8 @@ TEST(MemoryData, HasTheShapesItSays) {
 }
 
 TEST(MemoryData, WithoutAnyDataSaysWhereItComesFrom) {
-  LayerRun run("type: 'MemoryData' name: 'mem' top: 'data' memory_data_param { " + kSizes + " }", {}, {.backward = false});
+  LayerRun run("type: 'MemoryData' name: 'mem' top: 'data' memory_data_param { " + kSizes + " }", {},
+               {.backward = false});
   try {
     run.forward();
     ADD_FAILURE();
@@ -37,7 +38,8 @@ TEST(MemoryData, EverySizeIsNeeded) {
                        "memory_data_param." + field, "not given, or 0");
   }
   expect_field_error(
-      "type: 'MemoryData' top: 'data' memory_data_param { batch_size: 4000000000 channels: 4000000000 height: 9 width: 9 }",
+      "type: 'MemoryData' top: 'data' memory_data_param { batch_size: 4000000000 channels: 4000000000 height: 9 width: "
+      "9 }",
       {}, "memory_data_param.batch_size", "overflows");
 }
 
