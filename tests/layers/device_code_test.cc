@@ -88,6 +88,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'PReLU'", {kOther}},
       {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
+      {"type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: STOCHASTIC }", {kImage}},
