@@ -80,6 +80,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'InfogainLoss'", {kRows, kLabels, random({5, 5}, 6, 0, 1)}},
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
+      {"type: 'Interp' interp_param { zoom_factor: 2 }", {kImage}},
       {"type: 'LRN'", {kImage}},
       {"type: 'Log'", {kImage}},
       {"type: 'MVN'", {kImage}},
@@ -114,6 +115,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'TanH'", {kImage}},
       {"type: 'Threshold'", {kOther}},
       {"type: 'Tile' tile_param { tiles: 2 }", {kImage}},
+      {"type: 'Upsample'", {kImage}},
+      {"type: 'Upsample'", {random({1, 1, 1, 3}, 8), Array({1, 1, 1, 3}, {11, 0, 5})}},
   };
 }
 
