@@ -112,6 +112,7 @@ void PermutingLayer::permute(const Permutation& permutation) {
 LayerNeeds PermutingLayer::prepare(const PrepareRequest&, Context&) {
   LayerNeeds needs;
   needs.y_is_x = needs.dx_is_dy = there_.stays();
+  needs.can_rebuild_y = !there_.stays();
   return needs;
 }
 

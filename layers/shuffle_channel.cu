@@ -59,6 +59,7 @@ class ShuffleChannelLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     LayerNeeds needs;
     needs.y_is_x = needs.dx_is_dy = stays();
+    needs.can_rebuild_y = !stays();
     if (stays()) return needs;
     const ChannelView view = stored_channels(request.x[0]);
     there_ = distances(context, view, group_);

@@ -69,7 +69,11 @@ class UpsampleLayer : public Layer {
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   TypeRule types() const override { return TypeRule::kFollow; }
 
-  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.can_rebuild_y = true;
+    return needs;
+  }
 
   void forward(Context& context, const Operands& io) override {
     for_each_channel_typed<Forward>(context, rows(io.x[0]), io.x[0], io.y[0], copies(io.x[0]));
