@@ -38,6 +38,7 @@ class ElementwiseLayer : public Layer {
     needs.backward_reads_y = {backward_reads() == BackwardReads::kY};
     needs.y_may_overwrite_x = backward_reads() != BackwardReads::kX || !request.backward;
     needs.dx_may_overwrite_dy = true;
+    needs.can_rebuild_y = backward_reads() == BackwardReads::kX;  // then x is there in backward anyway
     return needs;
   }
 

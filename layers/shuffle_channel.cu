@@ -4,10 +4,10 @@
 // Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
 // small table tells. Padding lanes are found in place, where x has them zero.
 
-#include "core/device_memory.h"
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/shuffle_channel.h"
 #include "layers/typed.h"
 #include "layers/words.h"
 
@@ -37,60 +37,6 @@ ChannelView stored_channels(const TensorSpec& spec) {
   return view;
 }
 
-class ShuffleChannelLayer : public Layer {
- public:
-  explicit ShuffleChannelLayer(const LayerOptions& options) : group_(options.config.shuffle_channel_param().group()) {
-    if (group_ == 0) throw FieldError("shuffle_channel_param.group", "group is 0", "it must be at least 1");
-  }
-
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 2);
-    channels_ = x[0][1];
-    if (channels_ % group_ != 0)
-      throw FieldError("shuffle_channel_param.group", "group is " + std::to_string(group_) +
-                                                          ", which does not divide the " +
-                                                          count_of(channels_, "channel", "channels") + " of bottom[0]");
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
-    LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = stays();
-    if (stays()) return needs;
-    const ChannelView view = stored_channels(request.x[0]);
-    there_ = distances(context, view, group_);
-    if (request.backward) back_ = distances(context, view, channels_ / group_);
-    return needs;
-  }
-
-  void forward(Context& context, const Operands& io) override { gather(context, there_, io.x[0], io.y[0]); }
-  void backward(Context& context, const Operands& io) override { gather(context, back_, io.dy[0], io.dx[0]); }
-
- private:
-  bool stays() const { return group_ == 1 || group_ == channels_ || channels_ == 0; }
-
-  DeviceMemory distances(Context& context, const ChannelView& view, int64_t rows) const {
-    std::vector<int64_t> table(size_t(view.channels), 0);
-    for (int64_t c = 0; c < channels_; ++c)
-      table[size_t(c)] = place_of(c % rows * (channels_ / rows) + c / rows, view) - place_of(c, view);
-    DeviceMemory memory(context, table.size() * sizeof(int64_t));
-    copy_to_device(context, memory.data(), table.data(), memory.bytes());
-    return memory;
-  }
-
-  void gather(Context& context, const DeviceMemory& table, const Tensor& from, const Tensor& to) const {
-    if (stays()) return;
-    const auto* distance = reinterpret_cast<const int64_t*>(table.data());
-    for_each_channel_typed<Gather>(context, stored_channels(from.spec), from, to, distance);
-  }
-
-  int64_t group_, channels_ = 0;
-  DeviceMemory there_, back_;
-};
-
 const RegisterLayer registered({
     .name = "ShuffleChannel",
     .help = "deals the channels of each group out to all others",
@@ -103,5 +49,51 @@ const RegisterLayer registered({
 });
 
 }  // namespace
+
+ShuffleChannelLayer::ShuffleChannelLayer(const LayerOptions& options)
+    : group_(options.config.shuffle_channel_param().group()) {
+  if (group_ == 0) throw FieldError("shuffle_channel_param.group", "group is 0", "it must be at least 1");
+}
+
+LayerShapes ShuffleChannelLayer::infer(const std::vector<Shape>& x) {
+  require_axes(x[0], 2);
+  channels_ = x[0][1];
+  if (channels_ % group_ != 0)
+    throw FieldError("shuffle_channel_param.group", "group is " + std::to_string(group_) +
+                                                        ", which does not divide the " +
+                                                        count_of(channels_, "channel", "channels") + " of bottom[0]");
+  return {.y = {x[0]}, .w = {}};
+}
+
+LayerNeeds ShuffleChannelLayer::prepare(const PrepareRequest& request, Context& context) {
+  LayerNeeds needs;
+  needs.y_is_x = needs.dx_is_dy = stays();
+  needs.can_rebuild_y = !stays();
+  if (stays()) return needs;
+  there_ = distances(context, request.x[0], group_);
+  if (request.backward) back_ = distances(context, request.x[0], channels_ / group_);
+  return needs;
+}
+
+DeviceMemory ShuffleChannelLayer::distances(Context& context, const TensorSpec& spec, int64_t rows) const {
+  const ChannelView view = stored_channels(spec);
+  std::vector<int64_t> table(size_t(view.channels), 0);
+  for (int64_t c = 0; c < channels_; ++c)
+    table[size_t(c)] = place_of(c % rows * (channels_ / rows) + c / rows, view) - place_of(c, view);
+  DeviceMemory memory(context, table.size() * sizeof(int64_t));
+  copy_to_device(context, memory.data(), table.data(), memory.bytes());
+  return memory;
+}
+
+void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, const Tensor& from,
+                                 const Tensor& to) const {
+  if (stays()) return;
+  const auto* distance = reinterpret_cast<const int64_t*>(table.data());
+  for_each_channel_typed<Gather>(context, stored_channels(from.spec), from, to, distance);
+}
+
+void ShuffleChannelLayer::forward(Context& context, const Operands& io) { gather(context, there_, io.x[0], io.y[0]); }
+
+void ShuffleChannelLayer::backward(Context& context, const Operands& io) { gather(context, back_, io.dy[0], io.dx[0]); }
 
 }  // namespace cortado

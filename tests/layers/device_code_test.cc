@@ -108,6 +108,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'EuclideanLoss'", {kImage, kOther}},
       {"type: 'Exp' exp_param { base: 2 }", {kImage}},
       {"type: 'Flatten'", {kImage}},
+      {"type: 'Filter'", {kRows, kLabels}},
       {"type: 'FocalLoss' top: 'a' top: 'b' loss_param { class_weight: [1, 2, 3, 4, 5] }", {kRows, kLabels}},
       {"type: 'GroupNorm' group_norm_param { group: 2 }", {kImage}},
       {"type: 'HingeLoss'", {kRows, kLabels}},
@@ -118,6 +119,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'InstanceNorm' instance_norm_param { affine: true }", {kImage}},
+      {"type: 'Interp' interp_param { zoom_factor: 2 }", {kImage}},
+      {"type: 'LSTMUnit' top: 'c' top: 'h'", {random({1, 2, 3}, 7), random({1, 2, 12}, 8), Array({1, 2}, 1.0)}},
       {"type: 'L1Loss'", {kImage, kOther}},
       {"type: 'LRN'", {kImage}},
       {"type: 'LayerNorm' layer_norm_param { axis: 1 }", {kImage}},
@@ -132,6 +135,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'PReLU'", {kOther}},
       {"type: 'PReLU' prelu_param { channel_shared: true }", {kOther}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
+      {"type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: AVE }", {kImage}},
       {"type: 'Pooling' pooling_param { kernel_size: 2 pool: STOCHASTIC }", {kImage}},
@@ -159,6 +163,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'TanH'", {kImage}},
       {"type: 'Threshold'", {kOther}},
       {"type: 'Tile' tile_param { tiles: 2 }", {kImage}},
+      {"type: 'Upsample'", {kImage}},
+      {"type: 'Upsample'", {random({1, 1, 1, 3}, 8), Array({1, 1, 1, 3}, {11, 0, 5})}},
       {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "
        "source: '" + dataset.windows() + "' batch_size: 4 context_pad: 1 }"},
   };

@@ -117,6 +117,34 @@ TEST(FrozenNet, folded_and_fused_gives_what_the_file_says) {
   EXPECT_LE(distance_of_frozen(small_net(), "sum0"), 2e-6);  // kept: the sum behind it may not lie in its memory
 }
 
+/// Depthwise convolutions under each of their names, and ReLU6.
+const char* const kMobileNet = R"(
+  name: "mobile"
+  layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
+  layer { name: "dw1" type: "DepthwiseConvolution" bottom: "data" top: "dw1" convolution_param { kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "bn1" type: "BatchNorm" bottom: "dw1" top: "dw1" }
+  layer { name: "scale1" type: "Scale" bottom: "dw1" top: "dw1" scale_param { bias_term: true } }
+  layer { name: "relu1" type: "ReLU6" bottom: "dw1" top: "dw1" }
+  layer { name: "pw" type: "Convolution" bottom: "dw1" top: "pw" convolution_param { num_output: 32 kernel_size: 1 weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "relu_pw" type: "ReLU6" bottom: "pw" top: "pw" }
+  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "pw" top: "dw2" convolution_param { kernel_size: 3 stride: 2 weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "scale2" type: "Scale" bottom: "dw2" top: "dw2" }
+  layer { name: "relu2" type: "ReLU6" bottom: "dw2" top: "dw2" }
+)";
+
+TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
+  const auto file = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt"));
+  for (const char* blob : {"dw1", "pw", "dw2"}) EXPECT_LE(distance_of_frozen(file, blob), 2e-6) << blob;
+  Context context(1);
+  graph::BuildOptions options;
+  options.frozen = true;
+  const auto net = make(file, context, options);
+  for (const graph::Step& step : net->plan().forward) {
+    const std::string& type = net->plan().graph.nodes[size_t(step.node)].type;
+    EXPECT_TRUE(type == "Input" || type == "Reorder" || type.find("onvolution") != std::string::npos) << type;
+  }
+}
+
 TEST(FrozenNet, is_as_small_as_it_can_be) {
   Context context(1);
   graph::BuildOptions options;
