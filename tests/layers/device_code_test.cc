@@ -87,6 +87,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Log'", {kImage}},
       {"type: 'MVN'", {kImage}},
       {"type: 'LSTM' recurrent_param { num_output: 3 }", {random({3, 2, 4}, 7), Array({3, 2}, 1.0)}},
+      {"type: 'LSTMUnit'", {random({1, 3, 5}, 7), random({1, 3, 20}, 8), Array({1, 3}, 1.0)}},
       {"type: 'MatMul' matmul_param { transpose_b: true alpha: 0.5 }", {kImage, kOther}},
       {"type: 'MatMul'", {random({5, 6}, 5), kImage}},
       {"type: 'MultinomialLogisticLoss'", {kRows, kLabels}},
