@@ -117,6 +117,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'SoftmaxWithLoss'", {kRows, kLabels}},
       {"type: 'SoftmaxWithLoss' top: 'a' top: 'b' loss_param { label_smoothing: 0.1 }", {kRows, kLabels}},
       {"type: 'SoftmaxWithLoss' loss_param { class_weight: [1, 2, 3, 4, 5] }", {kRows, kLabels, Array({6}, 2.0)}},
+      {"type: 'SpatialDropout'", {kImage}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},
       {"type: 'Swish'", {kImage}},
       {"type: 'TanH'", {kImage}},
