@@ -172,6 +172,8 @@ class VolumePoolingLayer : public Layer {
     pad_ = three_of(options_.pad_3d(), "pad_3d", options_.pad());
     for (const int64_t size : kernel_)
       if (size == 0) throw FieldError("pooling_param.kernel_size_3d", "a window of 0 holds nothing");
+    if (double(kernel_[0]) * double(kernel_[1]) * double(kernel_[2]) > INT32_MAX)
+      throw FieldError("pooling_param.kernel_size_3d", "a window of more than 2^31 places is too large");
     for (const int64_t step : stride_)
       if (step == 0)
         throw FieldError(options_.has_stride() ? "pooling_param.stride" : "pooling_param.stride_3d",

@@ -92,6 +92,7 @@ TEST(VolumePooling, ExplainsWhatIsWrong) {
   };
   expect("kernel_size_3d: 2", "bottom[0]", "need N x C x D x H x W", {1, 2, 4, 4});
   expect("kernel_size_3d: 0", "pooling_param.kernel_size_3d", "holds nothing");
+  expect("kernel_size_3d: 4000000000 pad_3d: 3999999999", "pooling_param.kernel_size_3d", "too large");
   expect("kernel_size_3d: [2, 2]", "pooling_param.kernel_size_3d[1]", "2 values");
   expect("kernel_size_3d: 2 stride_3d: 0", "pooling_param.stride_3d", "never moves");
   expect("kernel_size_3d: 2 pad_3d: 2", "pooling_param.pad_3d", "not smaller");
