@@ -15,24 +15,48 @@ namespace cortado {
 
 namespace {
 
-/// Where things lie: row k is one channel of one sample, of `size` places; `width` channels make a group.
+/// Of row k, which is one channel of one sample; `width` of them make a group.
 struct Groups {
   int64_t channels, width;
-  float share;  ///< 1 / elements of a group
   const float *mean, *factor, *g, *b;  ///< of groups; of channels, null: 1 and 0
 
   CORTADO_HD int64_t of(int64_t k) const { return k / width; }
-  CORTADO_HD float normal(float x, int64_t k) const { return (x - mean[of(k)]) * factor[of(k)]; }
   CORTADO_HD float gain(int64_t k) const { return g ? g[k % channels] : 1; }
+};
+
+// What the passes over x and dy multiply and add lies ready for each row, so that they divide nothing.
+
+struct Coefficients {
+  float *mean, *scale, *shift;
+};
+
+/// y = (x - mean) scale + shift.
+struct ForwardCoefficients {
+  Groups groups;
+  Coefficients rows;
+  CORTADO_HD void operator()(int64_t k) const {
+    rows.mean[k] = groups.mean[groups.of(k)];
+    rows.scale[k] = groups.factor[groups.of(k)] * groups.gain(k);
+    rows.shift[k] = groups.b ? groups.b[k % groups.channels] : 0;
+  }
 };
 
 template <typename T>
 struct Forward {
   const T* x;
   T* y;
-  Groups groups;
+  Coefficients rows;
   CORTADO_HD void operator()(int64_t i, int64_t k) const {
-    y[i] = groups.normal(x[i], k) * groups.gain(k) + (groups.b ? groups.b[k % groups.channels] : 0);
+    y[i] = (x[i] - rows.mean[k]) * rows.scale[k] + rows.shift[k];
+  }
+};
+
+struct Statistics {
+  Groups groups;
+  float *mean, *factor;
+  CORTADO_HD void operator()(int64_t k) const {
+    mean[k] = groups.mean[groups.of(k)];
+    factor[k] = groups.factor[groups.of(k)];
   }
 };
 
@@ -40,20 +64,21 @@ struct Forward {
 template <typename T>
 struct NormalTerm {
   const T *x, *dy;
-  Groups groups;
+  const float *mean, *factor;
   int64_t size;
   CORTADO_HD float operator()(int64_t k, int64_t i) const {
-    return dy[k * size + i] * groups.normal(x[k * size + i], k);
+    return dy[k * size + i] * (x[k * size + i] - mean[k]) * factor[k];
   }
 };
 
-/// The mean over a group of h, or of h n, out of the rows' sums.
+/// The mean over a group of h, or of h n, out of the rows' sums of dy, or dy n.
 struct GroupTerm {
   const float* sums;
   Groups groups;
+  float share;  ///< 1 / elements of a group
   CORTADO_HD float operator()(int64_t group, int64_t i) const {
     const int64_t k = group * groups.width + i;
-    return groups.share * sums[k] * groups.gain(k);
+    return share * sums[k] * groups.gain(k);
   }
 };
 
@@ -64,16 +89,27 @@ struct SampleTerm {
   CORTADO_HD float operator()(int64_t c, int64_t n) const { return sums[n * channels + c]; }
 };
 
+/// dx = dy scale + (x - mean) slope + shift.
+struct BackwardCoefficients {
+  Groups groups;
+  const float *mean_h, *mean_hn;  ///< of groups
+  float *scale, *slope, *shift;
+  CORTADO_HD void operator()(int64_t k) const {
+    const int64_t group = groups.of(k);
+    const float factor = groups.factor[group];
+    scale[k] = factor * groups.gain(k);
+    slope[k] = -mean_hn[group] * factor * factor;
+    shift[k] = -mean_h[group] * factor;
+  }
+};
+
 template <typename T>
 struct Backward {
   const T *x, *dy;
   T* dx;
-  Groups groups;
-  const float *mean_h, *mean_hn;  ///< of groups
+  const float *mean, *scale, *slope, *shift;
   CORTADO_HD void operator()(int64_t i, int64_t k) const {
-    const int64_t group = groups.of(k);
-    const float spread = mean_h[group] + groups.normal(x[i], k) * mean_hn[group];
-    dx[i] = (dy[i] * groups.gain(k) - spread) * groups.factor[group];
+    dx[i] = dy[i] * scale[k] + (x[i] - mean[k]) * slope[k] + shift[k];
   }
 };
 
@@ -105,26 +141,34 @@ class GroupNormLayer : public Layer {
     needs.y_may_overwrite_x = !request.backward;
     needs.dx_may_overwrite_dy = true;
     needs.saved = {all_groups() * kFloat, all_groups() * kFloat};
-    needs.backward_scratch = 2 * (rows() + all_groups()) * kFloat;
+    needs.forward_scratch = 3 * rows() * kFloat;
+    needs.backward_scratch = (4 * rows() + 2 * all_groups()) * kFloat;
     return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
+    float* scratch = static_cast<float*>(io.scratch);
+    const Coefficients coefficients{scratch, scratch + rows(), scratch + 2 * rows()};
     row_moments(context, io.x[0], all_groups(), width() * size_, options_.eps, saved(io, 0), saved(io, 1));
-    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], groups(io));
+    for_each(context, rows(), ForwardCoefficients{groups(io), coefficients});
+    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], coefficients);
   }
 
   void backward(Context& context, const Operands& io) override {
-    float *sum = static_cast<float*>(io.scratch), *sum_n = sum + rows(), *mean_h = sum_n + rows(),
-          *mean_hn = mean_h + all_groups();
+    float *mean = static_cast<float*>(io.scratch), *factor = mean + rows(), *sum = factor + rows(),
+          *sum_n = sum + rows(), *mean_h = sum_n + rows(), *mean_hn = mean_h + all_groups();
+    for_each(context, rows(), Statistics{groups(io), mean, factor});
     sum_of_rows<RowValue>(context, rows(), size_, sum, io.dy[0], size_, 1.0f);
-    sum_of_rows<NormalTerm>(context, rows(), size_, sum_n, io.x[0], io.dy[0], groups(io), size_);
+    sum_of_rows<NormalTerm>(context, rows(), size_, sum_n, io.x[0], io.dy[0], mean, factor, size_);
     if (options_.affine && io.dw[0]) add_up(context, sum_n, io.dw[0], io.adds(0));
     if (options_.affine && io.dw[1]) add_up(context, sum, io.dw[1], io.adds(1));
     if (!io.dx[0]) return;
-    reduce_rows(context, all_groups(), width(), GroupTerm{sum, groups(io)}, mean_h);
-    reduce_rows(context, all_groups(), width(), GroupTerm{sum_n, groups(io)}, mean_hn);
-    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], groups(io), mean_h, mean_hn);
+    const float share = share_of_row(width() * size_);
+    reduce_rows(context, all_groups(), width(), GroupTerm{sum, groups(io), share}, mean_h);
+    reduce_rows(context, all_groups(), width(), GroupTerm{sum_n, groups(io), share}, mean_hn);
+    // The sums have been read: the coefficients take their place.
+    for_each(context, rows(), BackwardCoefficients{groups(io), mean_h, mean_hn, factor, sum_n, sum});
+    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], mean, factor, sum_n, sum);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 8 * x[0].count(); }
@@ -140,7 +184,6 @@ class GroupNormLayer : public Layer {
     const bool affine = options_.affine;
     return {channels_,
             width(),
-            share_of_row(width() * size_),
             saved(io, 0),
             saved(io, 1),
             affine ? io.w[0].f32() : nullptr,

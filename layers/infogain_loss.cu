@@ -100,6 +100,9 @@ class InfogainLossLayer : public Layer {
     if (loss_.label_smoothing() != 0)
       throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
                        "the rows of the infogain matrix can say the same");
+    if (loss_.class_weight_size() > 0)
+      throw FieldError("loss_param.class_weight[0]", "class_weight is not available here",
+                       "multiply the rows of the infogain matrix by the weights");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;

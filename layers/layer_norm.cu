@@ -4,6 +4,8 @@
 //   dx = (h - mean(h) - n mean(h n)) / sqrt(variance + eps),   dg = sum of dy n,   db = sum of dy
 // n is computed again from x, so that only two numbers for each row are kept.
 
+#include <algorithm>
+
 #include "layers/affine_weights.h"
 #include "layers/registry.h"
 #include "layers/row_moments.h"
@@ -66,22 +68,15 @@ struct Backward {
   }
 };
 
-/// What row k adds to the gradient of the factor of column c.
+/// What row k adds to the gradient of factor i.
 template <typename T>
 struct FactorTerm {
   const T *x, *dy;
   Rows rows;
-  CORTADO_HD float operator()(int64_t c, int64_t k) const {
-    const int64_t at = k * rows.width + c;
+  CORTADO_HD float operator()(int64_t k, int64_t i) const {
+    const int64_t at = k * rows.width + i;
     return dy[at] * rows.normal(x[at], k);
   }
-};
-
-template <typename T>
-struct TermTerm {
-  const T* dy;
-  int64_t width;
-  CORTADO_HD float operator()(int64_t c, int64_t k) const { return dy[k * width + c]; }
 };
 
 class LayerNormLayer : public Layer {
@@ -111,7 +106,7 @@ class LayerNormLayer : public Layer {
     needs.y_may_overwrite_x = !request.backward;
     needs.dx_may_overwrite_dy = true;
     needs.saved = {bytes, bytes};
-    needs.backward_scratch = 2 * bytes;
+    needs.backward_scratch = std::max(2 * bytes, options_.affine ? sum_of_columns_scratch(rows_, width_) : 0);
     return needs;
   }
 
@@ -142,18 +137,12 @@ class LayerNormLayer : public Layer {
   }
 
   void weights_backward(Context& context, const Operands& io) const {
-    if (io.dw[0]) {
-      const auto sum = [&](const auto& term) {
-        reduce_rows(context, width_, rows_, term, io.dw[0].f32(), io.adds(0));
-      };
-      with_functor<FactorTerm>(sum, io.x[0], io.dy[0], rows(io));
-    }
-    if (io.dw[1]) {
-      const auto sum = [&](const auto& term) {
-        reduce_rows(context, width_, rows_, term, io.dw[1].f32(), io.adds(1));
-      };
-      with_functor<TermTerm>(sum, io.dy[0], width_);
-    }
+    float* scratch = static_cast<float*>(io.scratch);
+    if (io.dw[0])
+      sum_of_columns<FactorTerm>(context, rows_, width_, scratch, io.dw[0].f32(), io.adds(0), io.x[0], io.dy[0],
+                                 rows(io));
+    if (io.dw[1])
+      sum_of_columns<RowValue>(context, rows_, width_, scratch, io.dw[1].f32(), io.adds(1), io.dy[0], width_, 1.0f);
   }
 
   NormOptions options_;

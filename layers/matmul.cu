@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "kernels/gemm.h"
 #include "layers/registry.h"
+#include "layers/shape_rules.h"
 #include "layers/typed.h"
 
 namespace cortado {
@@ -86,9 +87,10 @@ LayerShapes MatMulLayer::infer(const std::vector<Shape>& x) {
   std::vector<int64_t> y = leading(longer);
   batch_.count = Shape(y).count();
   y.insert(y.end(), {batch_.m, batch_.n});
+  count_of_elements(Shape(y), "bottom[1]");
   batch_.step_a = a > 0 ? batch_.m * batch_.k : 0;
   batch_.step_b = b > 0 ? batch_.k * batch_.n : 0;
-  if (shared(1) && !ta) batch_.m *= batch_.count, batch_.count = 1;  // one tall matrix
+  if (shared(1) && !ta) batch_.m = checked_mul(batch_.m, batch_.count), batch_.count = 1;  // one tall matrix
   return {.y = {Shape(y)}, .w = {}};
 }
 

@@ -70,7 +70,15 @@ void check_global(const Options& o, const PoolWindow::Pair& stride, const PoolWi
                      "global pooling has one window and nowhere to move");
 }
 
-/// Whether the number of windows is rounded up. Three dialects have a name for it each.
+void refuse_volumes(const Options& o) {
+  const char* field = o.stride_3d_size() > 0 ? "stride_3d" : o.pad_3d_size() > 0 ? "pad_3d" : nullptr;
+  if (field)
+    throw FieldError(std::string("pooling_param.") + field, std::string(field) + " goes with kernel_size_3d",
+                     "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
+}
+
+}  // namespace
+
 bool rounds_up(const Options& o) {
   const bool up = o.has_round_mode() ? o.round_mode() == Options::CEIL : !o.torch_pooling() && o.ceil_mode();
   if (o.has_ceil_mode() && o.ceil_mode() != up)
@@ -83,17 +91,16 @@ bool rounds_up(const Options& o) {
   return up;
 }
 
-void refuse_volumes(const Options& o) {
-  const char* field = o.kernel_size_3d_size() > 0 ? "kernel_size_3d"
-                      : o.stride_3d_size() > 0    ? "stride_3d"
-                      : o.pad_3d_size() > 0       ? "pad_3d"
-                                                  : nullptr;
-  if (field)
-    throw FieldError(std::string("pooling_param.") + field, "windows over three axes are not available",
-                     "pooling takes N x C x H x W");
+int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up) {
+  const int64_t room = in + 2 * pad - kernel, out = (up ? (room + stride - 1) / stride : room / stride) + 1;
+  return pad > 0 && (out - 1) * stride >= in + pad ? out - 1 : out;
 }
 
-}  // namespace
+void check_channel_axis(const Options& options, const Shape& x) {
+  if (x.canonical_axis(options.axis()) != 1)
+    throw FieldError("pooling_param.axis", "axis " + std::to_string(options.axis()) + " cannot hold the channels",
+                     "channels are axis 1: leave axis out, or write 1");
+}
 
 PoolWindow::PoolWindow(const Options& options) : options_(options) {
   refuse_volumes(options_);
@@ -107,10 +114,9 @@ PoolWindow::PoolWindow(const Options& options) : options_(options) {
 }
 
 Shape PoolWindow::infer(const Shape& x) {
-  if (x.axes() != 4) throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W");
-  if (x.canonical_axis(options_.axis()) != 1)
-    throw FieldError("pooling_param.axis", "axis " + std::to_string(options_.axis()) + " cannot hold the channels",
-                     "pooling takes N x C x H x W: leave axis out, or write 1");
+  if (x.axes() != 4) throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W",
+                     "windows over three axes, of N x C x D x H x W, are written kernel_size_3d");
+  check_channel_axis(options_, x);
   if (options_.global_pooling()) kernel = {x[2], x[3]};
   const Shape y = {x[0], x[1], outputs(x, 2), outputs(x, 3)};
   if (checked_mul(kernel.h, kernel.w) > INT32_MAX)
@@ -141,9 +147,7 @@ int64_t PoolWindow::outputs(const Shape& x, int axis) const {
     throw FieldError(kernel_field(h), "the window is " + std::to_string(kernel.h) + "x" + std::to_string(kernel.w) +
                                           ", larger than its padded input " + std::to_string(x[2] + 2 * pad.h) + "x" +
                                           std::to_string(x[3] + 2 * pad.w));
-  int64_t out = (up_ ? (room + step - 1) / step : room / step) + 1;
-  if (before > 0 && (out - 1) * step >= in + before) --out;
-  return out;
+  return number_of_windows(in, size, step, before, up_);
 }
 
 }  // namespace cortado

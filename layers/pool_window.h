@@ -12,6 +12,15 @@
 
 namespace cortado {
 
+/// Whether the number of windows is rounded up: three dialects have a name for it each. Throws FieldError.
+bool rounds_up(const caffe::PoolingParameter& options);
+
+/// How many windows there are along an axis, for a window that is not larger than the padded extent.
+int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up);
+
+/// Throws FieldError unless the channels lie on axis 1 of x.
+void check_channel_axis(const caffe::PoolingParameter& options, const Shape& x);
+
 class PoolWindow {
  public:
   /// One option of the window, given for both sides or for each: kernel_size or kernel_h and kernel_w, and so on.

@@ -1,5 +1,6 @@
 // Pooling: the maximum or the average of each window (layers/pool_window.h) of the last two axes, or a value drawn from
-// it (layers/stochastic_pooling.h). A second top of MAX gets the place h * W + w of each maximum, as a float.
+// it (layers/stochastic_pooling.h); or of the last three (layers/volume_pooling.h). A second top of MAX gets the place
+// h * W + w of each maximum, as a float.
 //
 // MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
 // in dy's own memory. What was there before pooling is then needed by nobody.
@@ -10,6 +11,7 @@
 #include "layers/registry.h"
 #include "layers/relu_mask.h"
 #include "layers/stochastic_pooling.h"
+#include "layers/volume_pooling.h"
 
 namespace cortado {
 
@@ -80,6 +82,7 @@ class PoolingLayer : public Layer {
 };
 
 std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
+  if (options.config.pooling_param().kernel_size_3d_size() > 0) return make_volume_pooling(options);
   if (options.config.pooling_param().pool() == Options::STOCHASTIC) return make_stochastic_pooling(options);
   return std::make_unique<PoolingLayer>(options);
 }

@@ -13,7 +13,11 @@ namespace {
 
 class ReshapeLayer : public Layer {
  public:
-  explicit ReshapeLayer(const LayerOptions& options) : param_(options.config.reshape_param()) {}
+  explicit ReshapeLayer(const LayerOptions& options) : param_(options.config.reshape_param()) {
+    if (param_.pixelshuffler() != 1)
+      throw FieldError("reshape_param.pixelshuffler", "a Reshape leaves values where they are",
+                       "write a PixelShuffle layer");
+  }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Means and variances of the rows of a matrix, and other sums over each row. Rows are contiguous. For .cu files, as
-// core/for_each.h is.
+// Means and variances of the rows of a matrix, and other sums over rows or columns. Rows are contiguous. For .cu files,
+// as core/for_each.h is.
 
 #include <cmath>
 
@@ -55,6 +55,48 @@ inline void row_means(Context& context, const Tensor& x, int64_t rows, int64_t w
 inline void row_variances(Context& context, const Tensor& x, int64_t rows, int64_t width, const float* mean,
                           float* variance) {
   sum_of_rows<RowSquaredDistance>(context, rows, width, variance, x, mean, width, share_of_row(width));
+}
+
+constexpr int64_t kRowsAtOnce = 32;  ///< short enough for a part of them to stay in a core's cache
+
+/// The sum of one column over one block of rows.
+template <typename Term>
+struct ColumnPart {
+  Term term;
+  float* parts;
+  int64_t rows, width;
+  CORTADO_HD void operator()(int64_t i) const {
+    const int64_t block = i / width, column = i - block * width, first = block * kRowsAtOnce;
+    const int64_t end = first + kRowsAtOnce < rows ? first + kRowsAtOnce : rows;
+    float sum = 0;
+    for (int64_t k = first; k < end; ++k) sum += term(k, column);
+    parts[i] = sum;
+  }
+};
+
+struct PartOfColumn {
+  const float* parts;
+  int64_t width;
+  CORTADO_HD float operator()(int64_t column, int64_t block) const { return parts[block * width + column]; }
+};
+
+/// Bytes of scratch that sum_of_columns() wants.
+inline int64_t sum_of_columns_scratch(int64_t rows, int64_t width) {
+  return (rows + kRowsAtOnce - 1) / kRowsAtOnce * width * int64_t(sizeof(float));
+}
+
+/// out[i] = sum over rows k of Term<T>{members}(k, i), added to what is there where `add`: blocks of rows first, then
+/// these, so that memory is read in its order.
+template <template <typename> class Term, typename... Members>
+void sum_of_columns(Context& context, int64_t rows, int64_t width, float* scratch, float* out, bool add,
+                    const Members&... members) {
+  const int64_t blocks = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  const auto sum = [&](const auto& term) {
+    using Part = ColumnPart<std::decay_t<decltype(term)>>;
+    for_each(context, blocks * width, Part{term, scratch, rows, width});
+  };
+  with_functor<Term>(sum, members...);
+  reduce_rows(context, width, blocks, PartOfColumn{scratch, width}, out, add);
 }
 
 /// The mean of each row, and 1 / sqrt(variance + eps).

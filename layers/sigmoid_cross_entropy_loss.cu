@@ -67,6 +67,9 @@ class SigmoidCrossEntropyLossLayer : public Layer {
     if (loss_.label_smoothing() != 0)
       throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
                        "targets of this layer may be any number: smooth them before, with a Power layer");
+    if (loss_.class_weight_size() > 0)
+      throw FieldError("loss_param.class_weight[0]", "class_weight is not available here",
+                       "the labels of this layer are targets, not classes");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {

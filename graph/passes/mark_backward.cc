@@ -14,11 +14,11 @@ bool may_flow(const Graph& graph, const Node& node, size_t i) {
   return int(i) >= config.propagate_down_size() || config.propagate_down(int(i));
 }
 
-/// Per value: a weight that learns lies before it.
+/// Per value: a weight that learns lies before it, or the net wants all gradients: those of its inputs, too.
 std::vector<bool> values_that_learn(const Graph& graph) {
-  std::vector<bool> learn(graph.values.size(), graph.file->net.force_backward());
+  std::vector<bool> learn(graph.values.size());
   for (const Node& node : graph.nodes) {
-    bool any = false;
+    bool any = graph.file->net.force_backward();
     for (const WeightId id : node.w) any = any || graph.weights[size_t(id)].learns();
     for (size_t i = 0; i < node.x.size(); ++i) any = any || (learn[size_t(node.x[i])] && may_flow(graph, node, i));
     for (const ValueId id : node.y) learn[size_t(id)] = any;

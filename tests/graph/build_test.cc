@@ -115,6 +115,21 @@ TEST(Build, losses_without_a_top_count_too) {
     EXPECT_EQ(graph.values[size_t(graph.names.at(name))].loss_weight, 1) << name;
 }
 
+TEST(Build, force_backward_takes_gradients_to_the_inputs) {
+  const std::string net = kInput +
+                          "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' "
+                          "inner_product_param { num_output: 2 } }\n"
+                          "layer { name: 'l' type: 'Input' top: 'l' input_param { shape { dim: 1 } } }\n"
+                          "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'l' top: 'loss' }\n";
+  const auto wants_dx = [](const graph::Graph& graph) {
+    for (const graph::Node& node : graph.nodes)
+      if (node.name == "ip") return bool(node.wants_dx.at(0));
+    return false;
+  };
+  EXPECT_FALSE(wants_dx(build_net(net)));
+  EXPECT_TRUE(wants_dx(build_net("force_backward: true\n" + net)));
+}
+
 TEST(Build, outputs_come_in_alphabetical_order) {
   const graph::Graph graph = build_net(kInput +
                                        "layer { name: '1' type: 'ReLU' bottom: 'data' top: 'zebra' }\n"

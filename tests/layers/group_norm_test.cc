@@ -25,21 +25,13 @@ Array normalized(const Array& x, int64_t groups, double eps, const Arrays& w) {
   return y;
 }
 
-LayerCase norm(const std::string& layer, const Shape& shape, int64_t groups, double eps = 1e-5) {
+LayerCase group_norm(const std::string& options, const Shape& shape, int64_t groups, double eps = 1e-5) {
   return {
-      .layer = layer,
+      .layer = "type: 'GroupNorm' group_norm_param { " + options + " }",
       .x = {random(shape, 1, -1, 3)},
       .reference = [=](const Arrays& x, const Arrays& w) -> Arrays { return {normalized(x[0], groups, eps, w)}; },
       .tolerance = 2e-4,
   };
-}
-
-LayerCase group_norm(const std::string& options, const Shape& shape, int64_t groups, double eps = 1e-5) {
-  return norm("type: 'GroupNorm' group_norm_param { " + options + " }", shape, groups, eps);
-}
-
-LayerCase instance_norm(const std::string& options, const Shape& shape, double eps = 1e-5) {
-  return norm("type: 'InstanceNorm' instance_norm_param { " + options + " }", shape, shape[1], eps);
 }
 
 TEST(GroupNorm, NormalizesGroupsOfChannels) { check_layer(group_norm("group: 3", {2, 6, 3, 4}, 3)); }
@@ -69,23 +61,6 @@ TEST(GroupNorm, ExplainsWhatIsWrong) {
   expect("group: 2 eps: -1", "group_norm_param.eps", "above 0");
   expect("group: 2 affine: false bias_filler { value: 1 }", "group_norm_param.bias_filler", "without affine");
   expect("group: 2", "bottom[0]", "1 axis", {6});
-}
-
-TEST(InstanceNorm, NormalizesEachChannelOfEachSample) { check_layer(instance_norm("", {2, 5, 3, 4})); }
-TEST(InstanceNorm, HasFactorsAndTerms) { check_layer(instance_norm("affine: true", {2, 5, 3, 4})); }
-TEST(InstanceNorm, AddsEpsToTheVariance) { check_layer(instance_norm("eps: 0.1", {2, 5, 9}, 0.1)); }
-
-TEST(InstanceNorm, HasNoWeightsUnlessTold) {
-  EXPECT_TRUE(MadeLayer("type: 'InstanceNorm'", "", {{2, 6, 4}}).shapes.w.empty());
-  const MadeLayer affine("type: 'InstanceNorm' instance_norm_param { affine: true }", "", {{2, 6, 4}});
-  EXPECT_EQ(affine.shapes.w.size(), 2u);
-}
-
-TEST(InstanceNorm, ExplainsWhatIsWrong) {
-  expect_field_error("type: 'InstanceNorm' instance_norm_param { eps: 0 }", {{2, 6, 4}}, "instance_norm_param.eps",
-                     "above 0");
-  expect_field_error("type: 'InstanceNorm' instance_norm_param { scale_filler { value: 2 } }", {{2, 6, 4}},
-                     "instance_norm_param.scale_filler", "without affine");
 }
 
 }  // namespace

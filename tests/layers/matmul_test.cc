@@ -69,6 +69,7 @@ TEST(MatMul, ExplainsWhatDoesNotFit) {
   expect("transpose_b: true", {3, 2}, {2, 3}, "bottom[1]", "once transposed");
   expect("", {4, 3, 2}, {5, 2, 3}, "bottom[1]", "5x2x3, but bottom[0] has 4x3x2");
   expect("", {4, 3, 2}, {1, 2, 3}, "bottom[1]", "1x2x3, but bottom[0] has 4x3x2");
+  expect("", {int64_t(1) << 32, 1}, {1, int64_t(1) << 32}, "bottom[1]", "overflows");
 }
 
 }  // namespace

@@ -180,9 +180,8 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 2 round_mode: CEIL ceil_mode: false", "pooling_param.ceil_mode", "contradicts round_mode");
   expect("kernel_size: 2 torch_pooling: true ceil_mode: true", "pooling_param.ceil_mode", "contradicts torch_pooling");
   expect("kernel_size: 2 torch_pooling: true round_mode: CEIL", "pooling_param.torch_pooling", "contradicts round");
-  expect("kernel_size_3d: 2", "pooling_param.kernel_size_3d", "three axes");
-  expect("kernel_size: 2 stride_3d: 2", "pooling_param.stride_3d", "three axes");
-  expect("kernel_size: 2 pad_3d: 1", "pooling_param.pad_3d", "three axes");
+  expect("kernel_size: 2 stride_3d: 2", "pooling_param.stride_3d", "goes with kernel_size_3d");
+  expect("kernel_size: 2 pad_3d: 1", "pooling_param.pad_3d", "goes with kernel_size_3d");
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}},
                      "top[1]", "only MAX");
 }

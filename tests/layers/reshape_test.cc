@@ -47,6 +47,8 @@ TEST(Reshape, ShowsTheArithmeticOfAMistake) {
   expect_field_error(reshape("shape { dim: -1 } axis: 1 num_axes: 2"), {{2, 3}}, "reshape_param.num_axes",
                      "2 axes from axis 1");
   expect_field_error(reshape("shape { dim: -1 } num_axes: -2"), {{2, 3}}, "reshape_param.num_axes", "-2");
+  expect_field_error(reshape("shape { dim: -1 } pixelshuffler: 2"), {{2, 3}}, "reshape_param.pixelshuffler",
+                     "where they are");
   expect_field_error(reshape("shape { dim: 4611686018427387904 dim: 4 }"), {{2, 3}}, field, "more than any memory");
   expect_field_error(reshape("shape { dim: 1000000000000 dim: 1000000000000 }"), {{2, 3}}, field, "overflows");
 }

@@ -73,6 +73,8 @@ TEST(SigmoidCrossEntropyLoss, ExplainsWhatIsWrong) {
                      "there are 4 targets (4) for 40 predictions (4x10)");
   expect_field_error("type: 'SigmoidCrossEntropyLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4, 10}},
                      "loss_param.label_smoothing", "not available");
+  expect_field_error("type: 'SigmoidCrossEntropyLoss' loss_param { class_weight: 2 }", {{4, 10}, {4, 10}},
+                     "loss_param.class_weight[0]", "not available");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace cortado::harness {
 namespace {
 
-enum class By { kAll, kCounted, kOuter, kOne };
+enum class By { kAll, kCounted, kOuter, kOne, kFive };
 
 struct Rule {
   By by = By::kCounted;
@@ -43,6 +43,7 @@ Arrays loss_of(const Arrays& x, const Rule& rule) {
   const double by = rule.by == By::kAll       ? double(outer * inner)
                     : rule.by == By::kCounted ? counted
                     : rule.by == By::kOuter   ? double(outer)
+                    : rule.by == By::kFive    ? 5
                                               : 1;
   const bool mean = by > 0 && !rule.weights.empty() && rule.by == By::kCounted;
   return {Array(Shape(), loss / (mean ? by : std::max(1.0, by))), p};
@@ -76,6 +77,8 @@ TEST(SoftmaxWithLoss, DividesAsToldTo) {
   check_layer(loss_case("loss_param { " + ignore + "normalization: FULL }", x, labels, {By::kAll, ignored}));
   check_layer(loss_case("loss_param { " + ignore + "normalization: BATCH_SIZE }", x, labels, {By::kOuter, ignored}));
   check_layer(loss_case("loss_param { " + ignore + "normalization: NONE }", x, labels, {By::kOne, ignored}));
+  check_layer(loss_case("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 5 }", x, labels, {By::kFive}));
+  check_layer(loss_case("loss_param { normalization: PRE_FIXED }", x, labels, {By::kOne}));
   check_layer(loss_case("loss_param { normalize: false }", x, labels, {By::kOuter}));
   check_layer(loss_case("loss_param { normalize: true }", x, labels, {By::kCounted}));
   check_layer(loss_case("loss_param { normalize: false normalization: FULL }", x, labels, {By::kAll}));

@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+struct Windows {
+  std::vector<int64_t> kernel, stride, pad;
+  bool average = false, up = true, counts_padding = true;
+};
+
+/// How many windows fit on one side, by walking.
+int64_t outputs(const Windows& k, size_t axis, int64_t in) {
+  const int64_t kernel = k.kernel[axis], stride = k.stride[axis], pad = k.pad[axis];
+  int64_t n = 1;
+  while (k.up ? (n - 1) * stride + kernel < in + 2 * pad : n * stride + kernel <= in + 2 * pad) ++n;
+  if (pad > 0 && (n - 1) * stride >= in + pad) --n;
+  return n;
+}
+
+/// Every place of a volume is asked whether it lies in the window.
+Array pool(const Array& x, const Windows& k) {
+  Shape shape = x.shape;
+  for (int a = 2; a < 5; ++a) shape[a] = outputs(k, size_t(a - 2), x.shape[a]);
+  Array y(shape);
+  const int64_t in = x.shape.count(2), out = shape.count(2);
+  for (int64_t o = 0; o < shape.count(); ++o) {
+    const int64_t plane = o / out, at[3] = {o / shape[4] / shape[3] % shape[2], o / shape[4] % shape[3], o % shape[4]};
+    int64_t begin[3], end[3];
+    double area = 1, sum = 0, best = -DBL_MAX;
+    for (size_t a = 0; a < 3; ++a) {
+      const int64_t extent = x.shape[int(a) + 2], start = at[a] * k.stride[a] - k.pad[a], stop = start + k.kernel[a];
+      begin[a] = std::max<int64_t>(0, start);
+      end[a] = std::min(extent, stop);
+      area *= double(k.counts_padding ? std::min(extent + k.pad[a], stop) - start : end[a] - begin[a]);
+    }
+    for (int64_t i = 0; i < in; ++i) {
+      const int64_t place[3] = {i / x.shape[4] / x.shape[3], i / x.shape[4] % x.shape[3], i % x.shape[4]};
+      bool inside = true;
+      for (size_t a = 0; a < 3; ++a) inside = inside && begin[a] <= place[a] && place[a] < end[a];
+      if (!inside) continue;
+      sum += x[size_t(plane * in + i)];
+      best = std::max(best, x[size_t(plane * in + i)]);
+    }
+    y[size_t(o)] = k.average ? sum / area : best;
+  }
+  return y;
+}
+
+void check_both(const std::string& options, Windows windows, const Shape& shape) {
+  for (const bool average : {false, true}) {
+    windows.average = average;
+    SCOPED_TRACE((average ? "AVE " : "MAX ") + options + " of " + shape.str());
+    check_layer({
+        .layer = "type: 'Pooling' pooling_param { " + std::string(average ? "pool: AVE " : "") + options + " }",
+        .x = {distinct(shape, 3, 0.01)},
+        .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {pool(x[0], windows)}; },
+    });
+  }
+}
+
+TEST(VolumePooling, TakesOneNumberForAllAxes) {
+  check_both("kernel_size_3d: 2 stride_3d: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {2, 3, 4, 5, 6});
+  check_both("kernel_size_3d: 3 pad_3d: 1", {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, {1, 2, 3, 4, 3});
+  check_both("kernel_size_3d: 3 stride: 2 pad: 1", {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}}, {1, 2, 4, 5, 6});
+}
+
+TEST(VolumePooling, TakesOneForEach) {
+  check_both("kernel_size_3d: [1, 2, 3] stride_3d: [1, 2, 2] pad_3d: [0, 1, 1]", {{1, 2, 3}, {1, 2, 2}, {0, 1, 1}},
+             {2, 2, 3, 5, 6});
+}
+
+TEST(VolumePooling, RoundsAsTold) {
+  for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false"})
+    check_both("kernel_size_3d: 3 stride_3d: 2 " + down, {{3, 3, 3}, {2, 2, 2}, {0, 0, 0}, false, false},
+               {1, 2, 4, 5, 6});
+}
+
+TEST(VolumePooling, LeavesPaddingOutOfTheDivisorWhenTold) {
+  check_both("kernel_size_3d: 3 stride_3d: 2 pad_3d: 1 avg_include_pad: false",
+             {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}, false, true, false}, {1, 2, 4, 5, 6});
+}
+
+TEST(VolumePooling, ExplainsWhatIsWrong) {
+  const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
+                         const Shape& x = {1, 2, 4, 4, 4}) {
+    expect_field_error("type: 'Pooling' pooling_param { " + options + " }", {x}, field, words);
+  };
+  expect("kernel_size_3d: 2", "bottom[0]", "need N x C x D x H x W", {1, 2, 4, 4});
+  expect("kernel_size_3d: 0", "pooling_param.kernel_size_3d", "holds nothing");
+  expect("kernel_size_3d: 4000000000 pad_3d: 3999999999", "pooling_param.kernel_size_3d", "too large");
+  expect("kernel_size_3d: [2, 2]", "pooling_param.kernel_size_3d[1]", "2 values");
+  expect("kernel_size_3d: 2 stride_3d: 0", "pooling_param.stride_3d", "never moves");
+  expect("kernel_size_3d: 2 pad_3d: 2", "pooling_param.pad_3d", "not smaller");
+  expect("kernel_size_3d: [2, 2, 9]", "pooling_param.kernel_size_3d", "larger than its padded input 4, on axis 4");
+  expect("kernel_size_3d: 2 kernel_size: 2", "pooling_param.kernel_size", "contradicts");
+  expect("kernel_size_3d: 2 stride_3d: 2 stride: 2", "pooling_param.stride", "contradicts");
+  expect("kernel_size_3d: 2 global_pooling: true", "pooling_param.global_pooling", "contradicts");
+  expect("kernel_size_3d: 2 pool: STOCHASTIC", "pooling_param.pool", "MAX or AVE");
+  expect("kernel_size_3d: 2 axis: 2", "pooling_param.axis", "axis 2");
+  expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size_3d: 2 }", {{1, 2, 4, 4, 4}},
+                     "top[1]", "second top");
+}
+
+}  // namespace
+}  // namespace cortado::harness
