@@ -8,13 +8,14 @@
 
 #include "core/error.h"
 #include "data/pipeline.h"
+#include "layers/record_source.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
 
-class DataLayer : public Layer {
+class DataLayer : public Layer, public RecordSource {
  public:
   explicit DataLayer(const LayerOptions& options)
       : open_data_(options.open_data),
@@ -47,6 +48,7 @@ class DataLayer : public Layer {
   void seek(uint64_t position) override {
     if (pipeline_) pipeline_->seek(position);
   }
+  int64_t records() const override { return pipeline_ ? pipeline_->records() : 0; }
   double wait_seconds() const override { return pipeline_ ? pipeline_->wait_seconds() : 0; }
 
  private:

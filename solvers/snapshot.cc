@@ -90,7 +90,7 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
 
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter) {
   const std::string stem = prefix + "_iter_" + std::to_string(iter);
-  return {stem + ".caffemodel", stem + ".solverstate"};
+  return {stem + ".caffemodel", stem + ".solverstate", stem + "_ema.caffemodel"};
 }
 
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
@@ -106,6 +106,11 @@ void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const
     writer.add_history(blob);
   }
   writer.commit();
+}
+
+void write_average(const SnapshotPaths& paths, Net& net) {
+  log_info() << "Writing the average of the weights to " << paths.average;
+  write_net(paths.average, net, false);
 }
 
 Snapshot read_snapshot(const std::string& state_path) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too.
+// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too, and with
+// ema_decay PREFIX_iter_N_ema.caffemodel, the average of the weights, ready to be used.
 //
 // The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of
 // the weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole.
@@ -18,7 +19,7 @@
 namespace cortado {
 
 struct SnapshotPaths {
-  std::string weights, state;
+  std::string weights, state, average;  ///< the average of the weights, where there is one
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter);
 
@@ -28,6 +29,9 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter);
 /// weight that is not finite, which must not replace a good one.
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head);
+
+/// Writes the weights that the net has now, as they are to be used, to paths.average. Throws as write_snapshot().
+void write_average(const SnapshotPaths& paths, Net& net);
 
 /// A snapshot whose digests agree. Those that Caffe wrote have none: they are only known to parse.
 struct Snapshot {
