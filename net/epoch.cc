@@ -22,7 +22,8 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
     first = node.name;
   }
   if (records == 0)
-    throw FieldError(field, "net '" + graph.name + "' has no layer that reads a dataset", "count in iterations");
+    throw FieldError(field, (graph.name.empty() ? "the net" : "net '" + graph.name + "'") + " has no layer that reads a dataset",
+                     "count in iterations");
   return records;
 }
 
