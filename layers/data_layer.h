@@ -10,10 +10,11 @@
 
 #include "data/pipeline.h"
 #include "layers/layer.h"
+#include "layers/record_source.h"
 
 namespace cortado {
 
-class PipelineLayer : public Layer {
+class PipelineLayer : public Layer, public RecordSource {
  public:
   /// Throws FieldError as data::make_pipeline_options() does, and where samples are mixed and there is no second top.
   explicit PipelineLayer(const LayerOptions& options);
@@ -26,6 +27,7 @@ class PipelineLayer : public Layer {
 
   std::optional<uint64_t> position() const override { return pipeline_ ? pipeline_->position() : 0; }
   void seek(uint64_t position) override;
+  int64_t records() const override { return pipeline_ ? pipeline_->records() : 0; }
   double wait_seconds() const override { return pipeline_ ? pipeline_->wait_seconds() : 0; }
 
  protected:

@@ -72,7 +72,9 @@ void check_one_train_net(const Config& config) {
 
 void check_test_nets(const Config& config) {
   const int nets = count_test_nets(config), named = config.test_net_param_size() + config.test_net_size();
-  if (config.test_iter_size() != nets)
+  if (config.test_epoch() && config.test_iter_size() > 0)
+    throw FieldError("test_iter[0]", "both test_iter and test_epoch say how long a test is", "keep one");
+  if (!config.test_epoch() && config.test_iter_size() != nets)
     throw FieldError(config.test_iter_size() > 0 ? "test_iter[0]" : "test_iter",
                      std::to_string(config.test_iter_size()) + " test_iter for " + std::to_string(nets) + " test nets",
                      "each test net takes one test_iter");
@@ -84,6 +86,7 @@ void check_test_nets(const Config& config) {
   if (nets > 0 && config.test_interval() <= 0)
     throw FieldError(config.has_test_interval() ? "test_interval"
                      : named > 0                ? "test_net[0]"
+                     : config.test_epoch()      ? "test_epoch"
                                                 : "test_iter[0]",
                      "there is something to test, but no test_interval", "every how many iterations?");
   for (int i = 0; i < config.test_iter_size(); ++i)
@@ -119,6 +122,23 @@ void check_layer_rates(const Config& config) {
     throw FieldError("local_gw_ratio", "local_gw_ratio must be positive", "the default is 0.001");
 }
 
+void check_average(const Config& config) {
+  check_fraction("ema_decay", config.ema_decay());
+  if (config.has_ema_warmup() && config.ema_decay() == 0)
+    throw FieldError("ema_warmup", "ema_warmup without ema_decay", "add ema_decay: 0.9999");
+}
+
+/// Scores themselves are known once the test nets are.
+void check_metrics(const Config& config) {
+  const bool tests = count_test_nets(config) > 0;
+  if (!config.plateau_metric().empty() && !tests)
+    throw FieldError("plateau_metric", "plateau_metric is a test score, and nothing is tested", "add test_iter and test_interval");
+  if (!config.has_early_stop()) return;
+  if (!tests) throw FieldError("early_stop", "early_stop looks at a test score, and nothing is tested", "add test_iter and test_interval");
+  if (config.early_stop().patience() < 1) throw FieldError("early_stop.patience", "patience must be at least 1");
+  if (!(config.early_stop().min_delta() >= 0)) throw FieldError("early_stop.min_delta", "min_delta must not be negative");
+}
+
 void check_regularization(const Config& config) {
   const std::string& type = config.regularization_type();
   if (type == "L2" || type == "L1") return;
@@ -144,8 +164,10 @@ void check_foreign(const Config& config) {
       throw FieldError(field, "this option of another Caffe is not supported, and would change what is learned");
 }
 
-void check_required(const Config& config) {
-  if (!config.has_max_iter()) throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
+void check_length(const Config& config) {
+  if (config.max_epoch() > 0 && config.has_max_iter())
+    throw FieldError("max_epoch", "both max_iter and max_epoch say how long to train", "keep one");
+  if (!config.has_max_iter() && config.max_epoch() <= 0) throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
 }
 
 /// Other policies say that they need it; this one may be missing itself.
@@ -162,7 +184,8 @@ Mistake mistake_at(const SolverFile& file, const FieldError& error) {
 int count_test_nets(const Config& solver) {
   const int named = solver.test_net_param_size() + solver.test_net_size();
   const bool generic = solver.has_net_param() || solver.has_net();
-  return generic ? std::max(named, solver.test_iter_size()) : named;
+  const int told = solver.test_epoch() ? std::max(1, solver.test_state_size()) : solver.test_iter_size();
+  return generic ? std::max(named, told) : named;
 }
 
 void check_solver(const SolverFile& file, Mistakes& mistakes) {
@@ -171,9 +194,10 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.run(check_finite);
   checker.run(check_precision);
   checker.run(check_one_train_net);
-  checker.run(check_required);
+  checker.run(check_length);
   checker.run(check_base_lr);
   checker.range("max_iter", config.max_iter(), 0);
+  checker.range("max_epoch", config.max_epoch(), 0);
   checker.range("base_lr", config.base_lr(), 0);
   checker.range("iter_size", config.iter_size(), 1);
   checker.range("average_loss", config.average_loss(), 1);
@@ -197,6 +221,8 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.run(check_momentum_policy);
   checker.run(check_weight_decay_policy);
   checker.run(check_layer_rates);
+  checker.run(check_average);
+  checker.run(check_metrics);
   checker.run(check_rule);
   checker.run(check_regularization);
   checker.run(check_snapshots);

@@ -35,8 +35,8 @@ struct BestTestScore {
   int64_t iter = 0;
 };
 
-/// How a run ended when it did not end with an Error.
-enum class Outcome { kFinished, kStopped };
+/// How a run ended when it did not end with an Error: at max_iter, by somebody's wish, by early_stop.
+enum class Outcome { kFinished, kStopped, kStoppedEarly };
 
 /// Nothing here may throw. References are valid during the call only.
 class TrainObserver {

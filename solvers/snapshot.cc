@@ -105,7 +105,7 @@ void check_finite(const caffe::LayerParameter& layer) {
 
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5) {
   const std::string stem = prefix + "_iter_" + std::to_string(iter), end = hdf5 ? ".h5" : "";
-  return {stem + ".caffemodel" + end, stem + ".solverstate" + end, hdf5};
+  return {stem + ".caffemodel" + end, stem + ".solverstate" + end, stem + "_ema.caffemodel" + end, hdf5};
 }
 
 SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter) {
@@ -122,6 +122,11 @@ void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const
     write_state_hdf5(paths.state, update, std::move(head));
   else
     write_state(paths.state, update, std::move(head));
+}
+
+void write_average(const SnapshotPaths& paths, Net& net) {
+  log_info() << "Writing the average of the weights to " << paths.average;
+  paths.hdf5 ? write_net_hdf5(paths.average, net, false) : write_net(paths.average, net, false);
 }
 
 Snapshot read_snapshot(const std::string& state_path) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too; with ".h5" behind both
-// names where they are HDF5 files.
+// Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too, and with
+// ema_decay PREFIX_iter_N_ema.caffemodel, the average of the weights, ready to be used; with ".h5" behind the names where
+// they are HDF5 files.
 //
 // The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of
 // the weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole.
@@ -19,7 +20,7 @@
 namespace cortado {
 
 struct SnapshotPaths {
-  std::string weights, state;
+  std::string weights, state, average;  ///< the average of the weights, where there is one
   bool hdf5 = false;
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5 = false);
@@ -32,6 +33,9 @@ SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter)
 /// weight that is not finite, which must not replace a good one.
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head);
+
+/// Writes the weights that the net has now, as they are to be used, to paths.average. Throws as write_snapshot().
+void write_average(const SnapshotPaths& paths, Net& net);
 
 /// Throws Error(kDiverged) where a blob of the layer holds what is no number.
 void check_finite(const caffe::LayerParameter& layer);

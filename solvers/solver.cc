@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "solvers/check.h"
 
@@ -40,12 +41,14 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!options.snapshot.empty()) snapshot = find_snapshot(options.snapshot, prefix);
   choose_seed(snapshot);
   if (snapshot && snapshot->exact()) remember_kernels(snapshot->state.training());
-  nets_ = make_solver_nets(file_, options, context_);
-  if (!snapshot) load_starting_weights(starting_weights(config(), options), nets_);
+  const std::vector<std::string> weights = snapshot ? std::vector<std::string>() : starting_weights(file_, options);
+  at_its_field([&] { nets_ = make_solver_nets(file_, options, context_); });
+  if (config().max_epoch() > 0) at_its_field([&] { set_max_iter(max_iter_of_epochs(config(), net())); });
+  load_starting_weights(weights, nets_);
   outputs_ = std::make_unique<OutputReader>(net());
-  for (size_t i = 0; i < nets_.tests.size(); ++i)
-    testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
+  at_its_field([&] { make_testers(); });
   update_.emplace(config(), net());
+  if (config().ema_decay() > 0) average_.emplace(config(), net());
   if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->entries());
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
@@ -57,7 +60,39 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
 
 Solver::~Solver() = default;
 
-int64_t Solver::memory_bytes() const { return nets_.train->memory_bytes() + update_->history_bytes(); }
+/// Some mistakes show only once the nets are there.
+template <typename Work>
+auto Solver::at_its_field(const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const FieldError& error) {
+    throw Error(ExitCode::kNet, mistake_at(file_, error));
+  }
+}
+
+void Solver::set_max_iter(int max_iter) {
+  file_.solver.set_max_iter(max_iter);
+  log_info() << "max_epoch: " << config().max_epoch() << " takes max_iter: " << max_iter;
+  checked_lr_policy(config());
+}
+
+void Solver::make_testers() {
+  for (size_t i = 0; i < nets_.tests.size(); ++i) {
+    if (config().test_epoch())
+      testers_.emplace_back(*nets_.tests[i], nets_.tails[i].get(), int(i), nets_.test_records[i]);
+    else
+      testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
+  }
+  std::vector<const std::vector<NetOutput>*> outputs;
+  for (const auto& test : nets_.tests) outputs.push_back(&test->outputs());
+  if (!config().plateau_metric().empty()) plateau_metric_ = find_metric(outputs, config().plateau_metric(), "plateau_metric");
+  if (config().has_early_stop())
+    early_stop_.emplace(config().early_stop(), find_metric(outputs, config().early_stop().metric(), "early_stop.metric"));
+}
+
+int64_t Solver::memory_bytes() const {
+  return nets_.train->memory_bytes() + update_->history_bytes() + (average_ ? average_->bytes() : 0);
+}
 
 void Solver::warn(const std::string& text) {
   log_warning() << text;
@@ -75,13 +110,15 @@ Outcome Solver::run(Requests& requests) {
     tell([&](TrainObserver& observer) { observer.on_warning(progress_, text); });
   early_warnings_.clear();
   step(progress_.max_iter - progress_.iter);
-  if (stop_ || config().snapshot_after_train()) try_snapshot();
-  if (stop_)
+  const bool early = stop_ || stops_early_;
+  if (early || config().snapshot_after_train()) try_snapshot();
+  if (early)
     log_info() << "Optimization stopped early.";
   else
     finish();
+  if (early_stop_) say_best();
   requests_ = &no_requests_;
-  const Outcome outcome = stop_ ? Outcome::kStopped : Outcome::kFinished;
+  const Outcome outcome = stop_ ? Outcome::kStopped : early ? Outcome::kStoppedEarly : Outcome::kFinished;
   tell([&](TrainObserver& observer) { observer.on_end(progress_, outcome); });
   if (failed_snapshot_) throw *failed_snapshot_;
   return outcome;
@@ -99,16 +136,18 @@ void Solver::finish() {
 }
 
 bool Solver::step(int64_t iterations) {
-  stop_ = false;
+  stop_ = stops_early_ = false;
+  before_test_.reset();
   shown_seconds_ = clock_seconds();
   shown_iter_ = iter();
   for (const int64_t end = iter() + iterations; iter() < end && !stop_;) {
     if (is_test_due() && !test_all()) break;
+    if (stops_early_) break;
     iterate();
     take_requests();
     if (config().snapshot() > 0 && iter() % config().snapshot() == 0) try_snapshot();
   }
-  return !stop_;
+  return !stop_ && !stops_early_;
 }
 
 bool Solver::is_test_due() const {
@@ -120,6 +159,7 @@ void Solver::iterate() {
   const double begin = clock_seconds(), waited = net().wait_seconds();
   const bool display = config().display() > 0 && iter() % config().display() == 0;
   device_ ? iterate_on_device(display) : iterate_on_cpu(display);
+  if (average_) average_->add();
   ++progress_.iter;
   progress_.seconds += clock_seconds() - begin;
   progress_.wait_seconds += net().wait_seconds() - waited;
@@ -232,11 +272,12 @@ void Solver::test() { test_all(); }
 /// False: told to stop. A snapshot written meanwhile is of the moment before the first of these tests, which a resumed
 /// run does again.
 bool Solver::test_all() {
+  const ShownAverage shown(average_ ? &*average_ : nullptr, true);
   before_test_.emplace();
   save_tests(*before_test_);
   bool whole = true;
   for (size_t i = 0; i < testers_.size() && whole; ++i) whole = run_test(i);
-  if (whole || !stop_) before_test_.reset();
+  if (!stop_ && !stops_early_) before_test_.reset();
   return whole;
 }
 
@@ -255,6 +296,7 @@ bool Solver::run_test(size_t index) {
   if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
   log_scores("Test", tester.scores());
   keep_best(index);
+  use_score(index);
   tell([&](TrainObserver& observer) { observer.on_test(progress_, int(index), tester.scores(), best_); });
   return true;
 }
@@ -262,14 +304,36 @@ bool Solver::run_test(size_t index) {
 void Solver::keep_best(size_t index) {
   for (const Score& score : testers_[index].scores()) {
     const std::string name = (index > 0 ? "#" + std::to_string(index) + " " : "") + score.name;
-    const bool less_is_better = score.loss_weight != 0 || score.name.find("loss") != std::string::npos;
     BestTestScore* best = nullptr;
     for (BestTestScore& known : best_)
       if (known.name == name) best = &known;
     if (!best)
       best_.push_back({name, score.value, iter()});
-    else if (less_is_better ? score.value < best->value : score.value > best->value)
+    else if (is_cost(score) ? score.value < best->value : score.value > best->value)
       *best = {name, score.value, iter()};
+  }
+}
+
+/// A gain is worth a snapshot, so that the best weights are there in the end.
+void Solver::use_score(size_t index) {
+  const std::vector<Score>& scores = testers_[index].scores();
+  if (plateau_metric_ && plateau_metric_->net == index) {
+    const double value = scores[plateau_metric_->output].value;
+    schedule_.rate().see_score(plateau_metric_->higher_is_better ? -value : value, iter());
+  }
+  if (!early_stop_ || early_stop_->metric().net != index) return;
+  const bool gain = early_stop_->see(scores[early_stop_->metric().output].value);
+  if (gain && iter() > 0) try_snapshot();
+  stops_early_ = early_stop_->is_over();
+}
+
+void Solver::say_best() const {
+  for (const BestTestScore& best : best_) {
+    if (best.name != early_stop_->metric().name) continue;
+    const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), best.iter);
+    const std::string& weights = average_ ? paths.average : paths.weights;
+    log_info() << "The best " << best.name << " is " << Shown{best.value} << ", after " << best.iter << " iterations"
+               << (file_exists(weights) ? ": " + weights : "");
   }
 }
 

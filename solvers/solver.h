@@ -16,12 +16,14 @@
 #include "net/net.h"
 #include "proto/read_text.h"
 #include "solvers/loss_window.h"
+#include "solvers/device_training.h"
+#include "solvers/early_stop.h"
 #include "solvers/observer.h"
 #include "solvers/schedule.h"
 #include "solvers/snapshot.h"
 #include "solvers/solver_nets.h"
 #include "solvers/tester.h"
-#include "solvers/device_training.h"
+#include "solvers/weight_average.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {
@@ -45,7 +47,7 @@ class Solver {
   /// `observer` outlives this. To be called before run().
   void add_observer(TrainObserver* observer) { observers_.push_back(observer); }
 
-  /// Trains up to max_iter, then writes the last snapshot and runs the last test. Throws Error(kDiverged) when the loss
+  /// Trains up to max_iter, or until early_stop has enough, then writes the last snapshot and runs the last test. Throws Error(kDiverged) when the loss
   /// is not finite (snapshots written so far are good), and Error(kIo) at the end when the last snapshot could not be
   /// written.
   Outcome run(Requests& requests);
@@ -71,7 +73,8 @@ class Solver {
  private:
   void choose_seed(const std::optional<Snapshot>& snapshot);
   void restore(const Snapshot& snapshot);
-  void restore_training(const caffe::TrainingState& training);
+  void restore_training(const caffe::TrainingState& training, const std::string& path);
+  void restore_average(const caffe::TrainingState& training, const std::string& path);
   void remember_kernels(const caffe::TrainingState& training);
   void compare_choices(const caffe::TrainingState& training);
   caffe::SolverState state();
@@ -92,6 +95,10 @@ class Solver {
   bool test_all();
   bool run_test(size_t index);
   void keep_best(size_t index);
+  void use_score(size_t index);
+  void set_max_iter(int max_iter);
+  void make_testers();
+  void say_best() const;
   bool is_test_due() const;
   void take_requests();
   void try_snapshot();
@@ -100,6 +107,8 @@ class Solver {
   void warn(const std::string& text);
   /// Data positions and pass counters of the test nets, as a snapshot stores them.
   void save_tests(caffe::TrainingState& training) const;
+  template <typename Work>
+  auto at_its_field(const Work& work) -> decltype(work());
   template <typename Event>
   void tell(const Event& event) {
     for (TrainObserver* observer : observers_) event(*observer);
@@ -118,6 +127,10 @@ class Solver {
   std::vector<TrainObserver*> observers_;
   std::vector<std::string> early_warnings_;  ///< from before there were observers
   std::vector<BestTestScore> best_;
+  std::optional<WeightAverage> average_;
+  std::optional<Metric> plateau_metric_;
+  std::optional<EarlyStop> early_stop_;
+  bool stops_early_ = false;
   Progress progress_;
   Requests no_requests_{kRequestNothing};
   Requests* requests_ = &no_requests_;

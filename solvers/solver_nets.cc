@@ -1,10 +1,12 @@
 #include "solvers/solver_nets.h"
 
+#include <limits>
 #include <map>
 #include <sstream>
 
 #include "core/file.h"
 #include "core/log.h"
+#include "net/epoch.h"
 #include "solvers/check.h"
 #include "solvers/weight_update.h"
 
@@ -31,6 +33,7 @@ class NetMaker {
 
   std::unique_ptr<Net> make_train();
   std::unique_ptr<Net> make_test(int index, const Source& source, Net& train);
+  std::unique_ptr<Net> make_tail(int index, const Source& source, Net& test, int64_t records);
   Source train_source() const;
   std::vector<Source> test_sources() const;
   caffe::NetState train_state() const;
@@ -38,7 +41,6 @@ class NetMaker {
   std::shared_ptr<const NetFile> read(const Source& source);
 
  private:
-  std::string find_path(const Source& source) const;
   graph::BuildOptions build_options() const;
 
   const SolverFile& file_;
@@ -72,15 +74,16 @@ std::vector<Source> NetMaker::test_sources() const {
   return sources;
 }
 
-std::string NetMaker::find_path(const Source& source) const {
-  if (file_exists(*source.path)) return *source.path;
-  const std::string beside = join_path(folder_of(file_.positions.file()), *source.path);
+/// The file that a field of the solver names.
+std::string find_path(const SolverFile& file, const std::string& field, const std::string& path) {
+  if (file_exists(path)) return path;
+  const std::string beside = join_path(folder_of(file.positions.file()), path);
   if (file_exists(beside)) {
-    log_info() << "There is no " << *source.path << " in the current folder; taking " << beside;
+    log_info() << "There is no " << path << " in the current folder; taking " << beside;
     return beside;
   }
-  throw Error(ExitCode::kIo, {file_.positions.place(source.field),
-                              "there is no file " + *source.path,
+  throw Error(ExitCode::kIo, {file.positions.place(field),
+                              "there is no file " + path,
                               "paths are taken from the current folder, then from the solver's",
                               {}});
 }
@@ -89,7 +92,7 @@ std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
   if (source.path)
-    file = std::make_shared<NetFile>(read_net(find_path(source)));
+    file = std::make_shared<NetFile>(read_net(find_path(file_, source.field, *source.path)));
   else
     file = std::make_shared<NetFile>(NetFile{*source.message, file_.positions.below(source.field)});
   return file;
@@ -139,6 +142,15 @@ std::unique_ptr<Net> NetMaker::make_test(int index, const Source& source, Net& t
   return make_net(read(source), build, context_, &train);
 }
 
+std::unique_ptr<Net> NetMaker::make_tail(int index, const Source& source, Net& test, int64_t records) {
+  const int64_t left = records % test.batch_size();
+  if (left == 0) return nullptr;
+  graph::BuildOptions build = build_options();
+  build.state = test_state(index);
+  build.backward = false;
+  return make_net(with_data_batch(read(source), left), build, context_, &test);
+}
+
 bool has_weights_of_its_own(const Net& test, const Net& train) {
   for (const graph::SourceLayer& layer : test.plan().graph.layers)
     if (!layer.weights.empty() && train.plan().graph.source_named(layer.config->name()) < 0) return true;
@@ -152,8 +164,13 @@ SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options
   SolverNets nets;
   nets.train = maker.make_train();
   log_info() << "Memory required for data: " << nets.train->plan().arena_bytes;
-  for (const Source& source : maker.test_sources())
-    nets.tests.push_back(maker.make_test(int(nets.tests.size()), source, *nets.train));
+  for (const Source& source : maker.test_sources()) {
+    const int index = int(nets.tests.size());
+    nets.tests.push_back(maker.make_test(index, source, *nets.train));
+    if (!file.solver.test_epoch()) continue;
+    nets.test_records.push_back(records_of(nets.tests.back()->plan().graph, "test_epoch"));
+    nets.tails.push_back(maker.make_tail(index, source, *nets.tests.back(), nets.test_records.back()));
+  }
   return nets;
 }
 
@@ -165,14 +182,35 @@ std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const Solver
   return nets;
 }
 
-std::vector<std::string> starting_weights(const caffe::SolverParameter& solver, const SolverOptions& options) {
-  const std::vector<std::string> of_solver(solver.weights().begin(), solver.weights().end());
+int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train) {
+  const int64_t records = records_of(train.plan().graph, "max_epoch"), step = train.batch_size() * solver.iter_size();
+  const int64_t iterations = (solver.max_epoch() * records + step - 1) / step;
+  if (iterations > std::numeric_limits<int>::max())
+    throw FieldError("max_epoch", "so many epochs take " + std::to_string(iterations) + " iterations");
+  return int(iterations);
+}
+
+namespace {
+
+std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> files;
-  for (const std::string& list : options.weights.empty() ? of_solver : options.weights) {
-    std::istringstream parts(list);
-    for (std::string part; std::getline(parts, part, ',');)
-      if (!part.empty()) files.push_back(part);
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t begin = part.find_first_not_of(" \t\n"), end = part.find_last_not_of(" \t\n");
+    if (begin != std::string::npos) files.push_back(part.substr(begin, end - begin + 1));
   }
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::string> starting_weights(const SolverFile& file, const SolverOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& list : options.weights)
+    for (const std::string& path : parts_of(list)) files.push_back(path);
+  for (int i = 0; options.weights.empty() && i < file.solver.weights_size(); ++i)
+    for (const std::string& path : parts_of(file.solver.weights(i)))
+      files.push_back(find_path(file, path_to("", "weights", i), path));
   return files;
 }
 

@@ -25,6 +25,9 @@ struct SolverOptions {
 struct SolverNets {
   std::unique_ptr<Net> train;
   std::vector<std::unique_ptr<Net>> tests;
+  /// With test_epoch, per test net: the records of its set, and the net for those that fill no batch (null: none is left).
+  std::vector<int64_t> test_records;
+  std::vector<std::unique_ptr<Net>> tails;
 };
 
 /// Builds the nets that a checked solver names; their draws are keyed by context.seed. A path is looked up in the
@@ -40,10 +43,14 @@ struct SolverNetFile {
 /// The net to train, then the test nets: those that make_solver_nets() would build.
 std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
 
+/// The iterations that max_epoch passes over the training net's data take. Throws FieldError.
+int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train);
+
 /// Loads weight files into the training net, and into test nets for the layers that only they have.
 void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets);
 
-/// The files to start from: the options' or else the solver's, lists taken apart.
-std::vector<std::string> starting_weights(const caffe::SolverParameter& solver, const SolverOptions& options);
+/// The files to start from: the options' or else the solver's, lists taken apart. The solver's are looked up in the current
+/// folder, then beside the solver; throws Error(kIo) at the place of one that is nowhere.
+std::vector<std::string> starting_weights(const SolverFile& solver, const SolverOptions& options);
 
 }  // namespace cortado

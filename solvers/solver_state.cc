@@ -78,6 +78,7 @@ void Solver::save_tests(caffe::TrainingState& training) const {
     training.add_test_pass(testers_[i].passes());
     save_positions(*nets_.tests[i], net_name(i), context_.seed, training);
   }
+  if (early_stop_) early_stop_->save(training);
 }
 
 void Solver::save_training(caffe::TrainingState& training) {
@@ -106,6 +107,7 @@ void Solver::save_training(caffe::TrainingState& training) {
     training.set_skipped_steps(step.skipped);
   }
   save_memories(training);
+  if (average_) average_->save(training);
   for (const BestTestScore& best : best_) {
     caffe::BestScore& score = *training.add_best();
     score.set_name(best.name);
@@ -135,15 +137,25 @@ void Solver::restore(const Snapshot& snapshot) {
   resumed_from_ = snapshot.state_path;
   if (snapshot.state_path == snapshot_paths(config(), iter()).state) last_snapshot_ = iter();
   if (snapshot.exact())
-    restore_training(snapshot.state.training());
-  else
+    restore_training(snapshot.state.training(), snapshot.state_path);
+  else if (average_)
+    average_->reset();
+  if (!snapshot.exact())
     warn("the snapshot has neither data position nor random state: training goes on, but not where it would have been");
   if (progress_.iter >= progress_.max_iter)
     log_info() << "Nothing is left to train: the snapshot is of iteration " << progress_.iter << " of "
                << progress_.max_iter;
 }
 
-void Solver::restore_training(const caffe::TrainingState& training) {
+void Solver::restore_average(const caffe::TrainingState& training, const std::string& path) {
+  if (training.average_size() > 0) return average_->load(training, path);
+  average_->reset();
+  warn("the snapshot has no average of the weights: it begins with them");
+}
+
+void Solver::restore_training(const caffe::TrainingState& training, const std::string& path) {
+  if (average_) restore_average(training, path);
+  if (early_stop_) early_stop_->load(training);
   window_.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
   progress_.smoothed_loss = window_.smoothed();
   for (int i = 0; i < training.test_pass_size() && i < int(testers_.size()); ++i)
@@ -196,6 +208,11 @@ void Solver::compare_choices(const caffe::TrainingState& training) {
 
 void Solver::snapshot() {
   const SnapshotPaths paths = snapshot_paths(config(), iter());
+  if (average_) {
+    const ShownAverage shown(&*average_, true);
+    write_average(paths, net());
+  }
+  const ShownAverage hidden(average_ ? &*average_ : nullptr, false);
   write_snapshot(paths, net(), config().snapshot_diff(), *update_, state());
   last_snapshot_ = iter();
   tell([&](TrainObserver& observer) { observer.on_snapshot(progress_, paths.state); });
@@ -221,7 +238,8 @@ void Solver::try_snapshot() {
 
 void Solver::check_space() {
   if (!lock_) return;
-  const int64_t size = net().plan().weight_bytes() + update_->history_bytes(),
+  const int64_t average = average_ ? average_->bytes() : 0;
+  const int64_t size = net().plan().weight_bytes() + update_->history_bytes() + 2 * average,
                 room = free_bytes(config().snapshot_prefix());
   const SnapshotPaths paths = snapshot_paths(config(), 0);
   if (paths.hdf5) check_hdf5_snapshot(paths.weights, net());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -21,13 +20,12 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Device&
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
-    : config_(config), rule_(*find_update_rule(config.type())), net_(net) {
+    : config_(config), rule_(*find_update_rule(config.type())), net_(net), list_(net) {
   int64_t scratch = 0;
   for (const Param& param : net.params()) scratch = std::max(scratch, sum_of_squares_scratch(param.count));
   scratch_.resize(size_t(scratch));
   sums_.resize(size_t(scratch));
   make_entries();
-  list_slots();
 }
 
 void WeightUpdate::make_entries() {
@@ -57,18 +55,6 @@ std::vector<float> WeightUpdate::memories() const {
 void WeightUpdate::set_memories(const std::vector<float>& values) {
   if (values.size() != memories_.bytes() / sizeof(float) || values.empty()) return;
   copy_to_device(net_.context(), memories_.data(), values.data(), memories_.bytes());
-}
-
-void WeightUpdate::list_slots() {
-  std::set<graph::WeightId> seen;
-  for (const graph::SourceLayer& layer : net_.plan().graph.layers)
-    for (const graph::WeightId id : layer.weights) {
-      if (!seen.insert(id).second) continue;
-      int index = -1;
-      for (size_t p = 0; p < net_.params().size(); ++p)
-        if (net_.params()[p].id == id) index = int(p);
-      slots_.push_back({id, index});
-    }
 }
 
 /// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most
@@ -110,20 +96,12 @@ void WeightUpdate::apply_to(size_t param, const IterationStep& step) {
   rule_.update(net_.context(), config_, step.of(entries_[param]), sums_.data());
 }
 
-const Shape& WeightUpdate::history_shape(size_t blob) const {
-  return net_.plan().graph.weights[size_t(slots_[blob % slots_.size()].id)].spec.shape;
+float* WeightUpdate::history_of(size_t blob) const {
+  const int param = list_.param(blob % list_.size());
+  return param < 0 ? nullptr : entries_[size_t(param)].history[blob / list_.size()];
 }
 
-void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
-  const Slot& slot = slots_[blob % slots_.size()];
-  const Shape& shape = history_shape(blob);
-  BlobFile plain{shape, std::vector<float>(size_t(shape.count()))};
-  if (slot.param >= 0) {
-    const Param& param = net_.params()[size_t(slot.param)];
-    param.format.to_plain(net_.context(), entries_[size_t(slot.param)].history[blob / slots_.size()], plain.data.data());
-  }
-  to_message(plain, out);
-}
+void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const { list_.save(blob % list_.size(), history_of(blob), out); }
 
 void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path) {
   const size_t wanted = history_blobs();
@@ -132,19 +110,8 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
                 path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + config_.type() +
                     " on this net has " + std::to_string(wanted),
                 "was it written by a solver of another type, or for another net?");
-  for (size_t i = 0; i < wanted; ++i) {
-    const BlobFile blob = from_message(blobs.Get(int(i)), path + ": history " + std::to_string(i));
-    const Slot& slot = slots_[i % slots_.size()];
-    const graph::Weight& weight = net_.plan().graph.weights[size_t(slot.id)];
-    if (int64_t(blob.data.size()) != weight.spec.shape.count())
-      throw Error(ExitCode::kSnapshot, path + ": history " + std::to_string(i) + " has " +
-                                           std::to_string(blob.data.size()) + " values, but blob " +
-                                           std::to_string(weight.index) + " of layer '" + weight.layer + "' is " +
-                                           weight.spec.shape.str());
-    if (slot.param < 0) continue;
-    const Param& param = net_.params()[size_t(slot.param)];
-    param.format.from_plain(net_.context(), blob.data.data(), entries_[size_t(slot.param)].history[i / slots_.size()]);
-  }
+  for (size_t i = 0; i < wanted; ++i)
+    list_.load(i % list_.size(), blobs.Get(int(i)), history_of(i), path + ": history " + std::to_string(i));
 }
 
 }  // namespace cortado

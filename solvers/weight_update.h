@@ -9,6 +9,7 @@
 #include "core/device_memory.h"
 #include "net/net.h"
 #include "solvers/update_rule.h"
+#include "solvers/weight_list.h"
 
 namespace cortado {
 
@@ -36,8 +37,8 @@ class WeightUpdate {
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
   /// not learn), in the user's shapes; rules with two have all first ones, then all second ones.
-  size_t history_blobs() const { return slots_.size() * size_t(rule_.histories); }
-  const Shape& history_shape(size_t blob) const;
+  size_t history_blobs() const { return list_.size() * size_t(rule_.histories); }
+  const Shape& history_shape(size_t blob) const { return list_.shape(blob % list_.size()); }
   void save(size_t blob, caffe::BlobProto& out) const;
   /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
@@ -48,15 +49,11 @@ class WeightUpdate {
   void set_memories(const std::vector<float>& values);
 
  private:
-  struct Slot {
-    graph::WeightId id;
-    int param;  ///< index into params(), or -1: it does not learn
-  };
   float clip_factor(bool verbose);
   IterationStep step_of(int64_t iter, const StepRates& rates, float scale) const;
   void apply_to(size_t param, const IterationStep& step);
   void make_entries();
-  void list_slots();
+  float* history_of(size_t blob) const;
 
   const caffe::SolverParameter& config_;
   const UpdateRule& rule_;
@@ -64,7 +61,7 @@ class WeightUpdate {
   DeviceMemory arena_;
   DeviceMemory memories_;
   std::vector<WeightStep> entries_;  ///< per param
-  std::vector<Slot> slots_;
+  WeightList list_;
   std::vector<float> scratch_;
   std::vector<WeightSums> sums_;
 };

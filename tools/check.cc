@@ -9,6 +9,8 @@
 
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
+#include "net/epoch.h"
+#include "solvers/early_stop.h"
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
 #include "tools/command.h"
@@ -126,29 +128,80 @@ class Checker {
     SolverOptions options;
     options.state = state_;
     collect(finding, [&] {
-      for (const SolverNetFile& net : read_solver_nets(file, options, context_))
-        collect(finding, [&] { check_net(net.file, net.state, updates_within_backward(file.solver, context_.device), finding); });
+      std::vector<graph::Graph> tests;
+      for (const SolverNetFile& net : read_solver_nets(file, options, context_)) {
+        const bool trains = net.state.phase() == caffe::TRAIN;
+        collect(finding, [&] {
+          graph::Graph graph =
+              check_net(net.file, net.state, updates_within_backward(file.solver, context_.device), finding);
+          if (trains && open_data_ && file.solver.max_epoch() > 0)
+            at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
+          if (!trains) tests.push_back(std::move(graph));
+        });
+      }
+      check_tests(file, tests, finding);
     });
+    if (open_data_) collect(finding, [&] { starting_weights(file, options); });
   }
 
-  void check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
-                 Finding& finding) {
+  /// Runs `check`, whose FieldErrors are about the solver.
+  template <typename Check>
+  static void at_solver(const SolverFile& file, Finding& finding, const Check& check) {
+    try {
+      check();
+    } catch (const FieldError& error) {
+      finding.add(ExitCode::kNet, {mistake_at(file, error)});
+    }
+  }
+
+  /// What the solver wants of its test nets: scores by name, records to count.
+  void check_tests(const SolverFile& file, const std::vector<graph::Graph>& tests, Finding& finding) const {
+    std::vector<std::vector<NetOutput>> outputs;
+    std::vector<const std::vector<NetOutput>*> all;
+    bool known = !tests.empty();
+    for (const graph::Graph& test : tests) {
+      known = known && all_shapes_known(test);
+      outputs.push_back(outputs_of(test));
+      if (file.solver.test_epoch() && open_data_) at_solver(file, finding, [&] { records_of(test, "test_epoch"); });
+    }
+    for (const auto& list : outputs) all.push_back(&list);
+    if (!known) return;
+    const auto find = [&](const std::string& name, const char* field) {
+      at_solver(file, finding, [&] { find_metric(all, name, field); });
+    };
+    if (!file.solver.plateau_metric().empty()) find(file.solver.plateau_metric(), "plateau_metric");
+    if (file.solver.has_early_stop()) find(file.solver.early_stop().metric(), "early_stop.metric");
+  }
+
+  static std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
+    std::vector<NetOutput> outputs;
+    for (const std::string& name : graph.output_names()) {
+      const graph::ValueId id = graph.names.at(name);
+      outputs.push_back({name, id, graph.values[size_t(id)].shape, graph.values[size_t(id)].loss_weight});
+    }
+    return outputs;
+  }
+
+  /// The graph after infer_shapes.
+  graph::Graph check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
+                         Finding& finding) {
     graph::BuildOptions options;
     options.state = state;
     options.backward = state.phase() == caffe::TRAIN;
     options.open_data = open_data_;
     options.transient_gradients = transient_gradients;
     finding.warn(leveldb_warnings(graph::build(file, options)));
-    graph::Graph graph = graph_with_shapes(file, options);
+    graph::Graph inferred = graph_with_shapes(file, options);
     ++finding.nets;
-    finding.layers = std::max(finding.layers, graph.nodes.size());
-    finding.params = std::max(finding.params, count_weights(graph, true));
-    if (!all_shapes_known(graph)) return;
-    graph = graph::build(std::move(file), graph::options_for(options, context_));
+    finding.layers = std::max(finding.layers, inferred.nodes.size());
+    finding.params = std::max(finding.params, count_weights(inferred, true));
+    if (!all_shapes_known(inferred)) return inferred;
+    graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context_));
     graph::run_passes(graph);
     const graph::Plan plan = graph::make_plan(std::move(graph), context_);
     if (options.backward)
       finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + plan.gradient_bytes() + plan.learned_bytes();
+    return inferred;
   }
 
   Context& context_;

@@ -119,7 +119,7 @@ Command train_command() {
           .run = run_train,
           .about =
               "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "
-              "exits with 7. "
+              "exits with 7. One that early_stop ends exits with 0, after a snapshot. "
               "Log lines are Caffe's. Datasets are read in order, and every random draw follows from the seed."};
 }
 

@@ -30,6 +30,19 @@ TEST(CheckSolver, AcceptsAGoodOne) {
           .empty());
 }
 
+TEST(CheckSolver, AcceptsWhatOtherCaffesSay) {
+  for (const char* text : {"lr_policy: \"plateau\"\ngamma: 0.3 plateau_winsize: 10 plateau_winsize: 20",
+                           "warmup_iter: 5 warmup_start_lr: 0.001 local_lr_auto: true local_gw_ratio: 0.002",
+                           "rampup_interval: 5 rampup_lr: 0.001 min_lr: 0.0001 larc: true larc_policy: \"clip\" larc_eta: 0.002",
+                           "momentum: 0.9 momentum_policy: \"poly\" max_momentum: 0.95 momentum_power: 2 larc_policy: \"scale\"",
+                           "type: \"SAG\" momentum: 0.9 weight_decay_policy: \"poly\" weight_decay: 0.1 warmup_start_lr: 0.1",
+                           "solver_type: SAG"})
+    EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
+  EXPECT_TRUE(mistakes_in("net: \"a\" lr_policy: \"multifixed\" stagelr: 1 stageiter: 5 max_iter: 9").empty());
+  EXPECT_TRUE(mistakes_in("net: \"a\" lr_policy: \"cosine\" base_lr: 1 max_epoch: 9 test_epoch: true test_interval: 5 "
+                          "early_stop { }").empty());
+}
+
 struct Case {
   const char* text;     ///< line 7 and on
   const char* message;  ///< part of the first mistake
@@ -55,7 +68,28 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
       {"momentum: -0.5", "momentum is -0.5", 7},
       {"base_lr: nan", "not a finite number", 7},
       {"type: \"RMSProp\"\nmomentum: 0.9", "RMSProp has no momentum", 8},
-      {"larc: true", "not supported", 7},
+      {"larc: true\ntype: \"AdamW\"", "AdamW has no rates of each layer's own", 7},
+      {"larc: true\nlarc_policy: \"scael\"", "unknown larc_policy 'scael'", 8},
+      {"larc: true\nlocal_lr_auto: true", "both larc and local_lr_auto", 8},
+      {"local_lr_auto: true\nlocal_gw_ratio: 0", "local_gw_ratio must be positive", 8},
+      {"disabled_update: true", "not supported", 7},
+      {"min_lr: -1", "min_lr is -1", 7},
+      {"warmup_iter: -3", "warmup_iter is -3", 7},
+      {"warmup_iter: 3\nrampup_interval: 3", "one warm-up is enough", 8},
+      {"warmup_iter: 3\nwarmup_policy: \"linera\"", "unknown warmup_policy 'linera'", 8},
+      {"lr_policy: \"cosine\"\nwarmup_iter: 100", "nothing is left for the cosine", 8},
+      {"lr_policy: \"onecycle\"\nwarmup_iter: 10", "brings its own warm-up", 8},
+      {"onecycle_div: 10", "belongs to lr_policy \"onecycle\"", 7},
+      {"lr_policy: \"multifixed\"\nstagelr: 1\nstagelr: 2\nstageiter: 5", "2 stagelr for 1 stageiter", 9},
+      {"momentum_policy: \"pooly\"", "unknown momentum_policy 'pooly'", 7},
+      {"weight_decay_policy: \"opt\"", "unknown weight_decay_policy 'opt'", 7},
+      {"ema_decay: 1", "ema_decay is a fraction to keep", 7},
+      {"ema_warmup: false", "ema_warmup without ema_decay", 7},
+      {"early_stop {\n  patience: 0 }", "patience must be at least 1", 8},
+      {"early_stop { min_delta: -1 }", "min_delta must not be negative", 7},
+      {"max_epoch: 3", "both max_iter and max_epoch", 7},
+      {"max_epoch: -3", "max_epoch is -3", 7},
+      {"test_epoch: true", "both test_iter and test_epoch", 5},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.text);

@@ -15,7 +15,13 @@ constexpr Rule kRules[] = {{"SGD", "momentum: 0.9 weight_decay: 0.01"},
                            {"AdaGrad", "delta: 0.001"},
                            {"RMSProp", "rms_decay: 0.9 delta: 0.001 clip_gradients: 0.5"},
                            {"AdaDelta", "momentum: 0.9 delta: 0.001"},
-                           {"Adam", "momentum: 0.9 delta: 0.001"}};
+                           {"Adam", "momentum: 0.9 delta: 0.001"},
+                           {"AdamW", "momentum: 0.9 weight_decay: 0.1"},
+                           {"LAMB", "momentum: 0.9 weight_decay: 0.1"},
+                           {"LARS", "momentum: 0.9 larc_eta: 0.5 clip_gradients: 0.5"},
+                           {"Lion", "momentum: 0.9 momentum2: 0.99"},
+                           {"SAG", "momentum: 0.9 momentum_policy: \"poly\""},
+                           {"SGD", "momentum: 0.9 larc: true larc_eta: 0.5 larc_turbo: true"}};
 
 std::string options_of(const Rule& rule) {
   return std::string("type: \"") + rule.type + "\" " + rule.options +
@@ -37,6 +43,34 @@ TEST(Resume, IsExactForEveryRuleAndMoment) {
       EXPECT_EQ(train(tiny_solver(folder, options_of(rule)), "auto"), Outcome::kFinished);
       EXPECT_TRUE(read_file(folder / "tiny_iter_12.caffemodel") == weights);
       EXPECT_TRUE(bytes_of(read_state(folder / "tiny_iter_12.solverstate")) == state);
+    }
+  }
+}
+
+/// Each stops within a warm-up, before and after a drop, between restarts.
+TEST(Resume, IsExactForEverySchedule) {
+  const char* schedules[] = {
+      "lr_policy: \"cosine\" warmup_iter: 3 warmup_start_lr: 0.001 min_lr: 0.0001",
+      "lr_policy: \"cosine\" cosine_cycle: 2 cosine_cycle_mult: 2",
+      "lr_policy: \"onecycle\" momentum_policy: \"opt\"",
+      "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2 plateau_winsize: 3 average_loss: 3",
+      "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 3 plateau_winsize: 2 plateau_metric: \"loss\" test_iter: 2 test_interval: 2",
+      "lr_policy: \"multifixed\" stagelr: 0.01 stageiter: 4 stagelr: 0.002 stageiter: 12",
+      "lr_policy: \"poly\" power: 2 rampup_interval: 4 weight_decay: 0.01 weight_decay_policy: \"poly\"",
+      "ema_decay: 0.9 test_iter: 2 test_interval: 3",
+      "early_stop { patience: 9 min_delta: 0.01 } test_iter: 2 test_interval: 2 ema_decay: 0.5 ema_warmup: false"};
+  for (const char* schedule : schedules) {
+    const std::string options = std::string(schedule) + " momentum: 0.9 ";
+    Folder whole_folder;
+    EXPECT_EQ(train(tiny_solver(whole_folder, options)), Outcome::kFinished);
+    const caffe::SolverState whole = read_state(whole_folder / "tiny_iter_12.solverstate");
+    for (const int stop_at : {1, 2, 4, 5, 7, 10}) {
+      SCOPED_TRACE(options + " stopped at " + std::to_string(stop_at));
+      Folder folder;
+      EXPECT_EQ(train(tiny_solver(folder, options), "", stop_at), Outcome::kStopped);
+      EXPECT_EQ(train(tiny_solver(folder, options), "auto"), Outcome::kFinished);
+      EXPECT_TRUE(read_file(folder / "tiny_iter_12.caffemodel") == read_file(whole_folder / "tiny_iter_12.caffemodel"));
+      EXPECT_TRUE(bytes_of(read_state(folder / "tiny_iter_12.solverstate")) == bytes_of(whole));
     }
   }
 }

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace cortado {
+
+/// What a data layer also is that reads a set of known size, record after record: position() 0 is its first one.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+  virtual int64_t records() const = 0;  ///< of the set; 0 where it was not opened
+};
+
+}  // namespace cortado

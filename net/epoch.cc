@@ -1,0 +1,56 @@
+#include "net/epoch.h"
+
+#include "core/error.h"
+#include "layers/record_source.h"
+
+namespace cortado {
+
+int64_t records_of(const graph::Graph& graph, const std::string& field) {
+  int64_t records = 0;
+  std::string first;
+  for (const graph::Node& node : graph.nodes) {
+    if (!node.layer->position()) continue;
+    const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
+    if (!source || source->records() == 0)
+      throw FieldError(field, "layer '" + node.name + "' (" + node.type + ") does not know how many records it has",
+                       "count in iterations");
+    if (records > 0 && source->records() != records)
+      throw FieldError(field, "layer '" + first + "' has " + std::to_string(records) + " records, layer '" + node.name +
+                                  "' has " + std::to_string(source->records()) + ": there is no one pass over both",
+                       "count in iterations");
+    records = source->records();
+    first = node.name;
+  }
+  if (records == 0)
+    throw FieldError(field, (graph.name.empty() ? "the net" : "net '" + graph.name + "'") + " has no layer that reads a dataset",
+                     "count in iterations");
+  return records;
+}
+
+namespace {
+
+/// Sets batch_size in whichever option of the layer has one.
+void set_batch(caffe::LayerParameter& layer, int64_t batch) {
+  const auto* reflection = layer.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(layer, &fields);
+  for (const auto* field : fields) {
+    if (field->is_repeated() || !field->message_type()) continue;
+    google::protobuf::Message& options = *reflection->MutableMessage(&layer, field);
+    const auto* size = options.GetDescriptor()->FindFieldByName("batch_size");
+    if (!size || !options.GetReflection()->HasField(options, size)) continue;
+    if (size->cpp_type() == size->CPPTYPE_UINT32) options.GetReflection()->SetUInt32(&options, size, uint32_t(batch));
+    if (size->cpp_type() == size->CPPTYPE_INT32) options.GetReflection()->SetInt32(&options, size, int32_t(batch));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const NetFile> with_data_batch(const std::shared_ptr<const NetFile>& file, int64_t batch) {
+  auto changed = std::make_shared<NetFile>(*file);
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
+    if (layer.bottom_size() == 0) set_batch(layer, batch);
+  return changed;
+}
+
+}  // namespace cortado

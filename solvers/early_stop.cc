@@ -1,0 +1,63 @@
+#include "solvers/early_stop.h"
+
+#include "core/error.h"
+
+namespace cortado {
+
+bool is_cost(const Score& score) { return score.loss_weight != 0 || score.name.find("loss") != std::string::npos; }
+bool is_cost(const NetOutput& output) { return is_cost(Score{output.name, 0, output.loss_weight}); }
+
+Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name, const std::string& field) {
+  std::vector<Metric> known;
+  std::vector<std::string> names;
+  std::string list;
+  for (size_t net = 0; net < tests.size(); ++net) {
+    size_t at = 0;
+    for (const NetOutput& output : *tests[net]) {
+      const std::string called = (net > 0 ? "#" + std::to_string(net) + " " : "") + output.name;
+      if (output.shape.count() == 1) {
+        known.push_back({net, at, called, !is_cost(output)});
+        names.push_back(called);
+        list += (list.empty() ? "" : ", ") + called;
+      }
+      at += size_t(output.shape.count());
+    }
+  }
+  if (name.empty() && known.size() == 1) return known[0];
+  if (name.empty())
+    throw FieldError(field, "which score? The test nets give " + (list.empty() ? "none" : list), "name it in " + field);
+  for (const Metric& metric : known)
+    if (metric.name == name) return metric;
+  const std::string guess = did_you_mean(name, names);
+  throw FieldError(field, "no test net gives a score '" + name + "'",
+                   !guess.empty() ? guess : list.empty() ? "there is no score" : "the scores are " + list);
+}
+
+EarlyStop::EarlyStop(const caffe::EarlyStopParameter& options, Metric metric) : options_(options), metric_(std::move(metric)) {
+  if (options_.has_higher_is_better()) metric_.higher_is_better = options_.higher_is_better();
+}
+
+bool EarlyStop::see(double value) {
+  const double gain = metric_.higher_is_better ? value - best_ : best_ - value;
+  if (any_ && !(gain > options_.min_delta())) {
+    ++without_gain_;
+    return false;
+  }
+  any_ = true;
+  best_ = value;
+  without_gain_ = 0;
+  return true;
+}
+
+void EarlyStop::save(caffe::TrainingState& training) const {
+  if (any_) training.set_early_stop_best(best_);
+  training.set_tests_without_gain(without_gain_);
+}
+
+void EarlyStop::load(const caffe::TrainingState& training) {
+  any_ = training.has_early_stop_best();
+  best_ = training.early_stop_best();
+  without_gain_ = training.tests_without_gain();
+}
+
+}  // namespace cortado

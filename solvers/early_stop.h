@@ -1,0 +1,50 @@
+#pragma once
+
+// What follows from a test score: early_stop, and the metric of lr_policy plateau. A score is named like the output's
+// blob, "#1 accuracy" where it is the second test net's.
+
+#include <string>
+#include <vector>
+
+#include "net/net.h"
+#include "proto/cortado.pb.h"
+#include "solvers/observer.h"
+
+namespace cortado {
+
+/// Whether less is better: the tops of losses, and what is called so.
+bool is_cost(const Score& score);
+bool is_cost(const NetOutput& output);
+
+/// One number that tests give.
+struct Metric {
+  size_t net = 0, output = 0;  ///< index of the test net, and of the score in its list
+  std::string name;            ///< as BestTestScore has it
+  bool higher_is_better = true;
+};
+
+/// Finds it in the test nets' outputs; "" is the only one there is. Throws FieldError about `field`.
+Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name, const std::string& field);
+
+/// Counts tests in a row without a gain.
+class EarlyStop {
+ public:
+  EarlyStop(const caffe::EarlyStopParameter& options, Metric metric);
+
+  /// One test's value. Returns whether it is a gain.
+  bool see(double value);
+  bool is_over() const { return without_gain_ >= options_.patience(); }
+  const Metric& metric() const { return metric_; }
+
+  void save(caffe::TrainingState& training) const;
+  void load(const caffe::TrainingState& training);
+
+ private:
+  caffe::EarlyStopParameter options_;
+  Metric metric_;
+  bool any_ = false;
+  double best_ = 0;
+  int without_gain_ = 0;
+};
+
+}  // namespace cortado

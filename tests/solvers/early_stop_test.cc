@@ -1,0 +1,101 @@
+#include "solvers/early_stop.h"
+
+#include "core/error.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+std::vector<NetOutput> outputs_of(std::initializer_list<NetOutput> list) { return list; }
+
+const std::vector<NetOutput> kOutputs = outputs_of({{"accuracy", 0, Shape(std::vector<int64_t>{}), 0},
+                                                    {"classes", 1, Shape{3}, 0},
+                                                    {"cost", 2, Shape(std::vector<int64_t>{}), 1}});
+const std::vector<NetOutput> kOne = outputs_of({{"my_loss", 0, Shape{1}, 0}});
+
+std::string message_of(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name) {
+  try {
+    find_metric(tests, name, "early_stop.metric");
+  } catch (const FieldError& error) {
+    EXPECT_EQ(error.field(), "early_stop.metric");
+    return std::string(error.message()) + "; " + error.hint();
+  }
+  return "";
+}
+
+TEST(Metric, IsFoundByItsName) {
+  EXPECT_EQ(find_metric({&kOutputs}, "cost", "f").output, 4u) << "behind the three of classes";
+  EXPECT_FALSE(find_metric({&kOutputs}, "cost", "f").higher_is_better);
+  EXPECT_TRUE(find_metric({&kOutputs}, "accuracy", "f").higher_is_better);
+  EXPECT_EQ(find_metric({&kOutputs, &kOutputs}, "#1 accuracy", "f").net, 1u);
+  EXPECT_EQ(find_metric({&kOne}, "", "f").name, "my_loss");
+  EXPECT_FALSE(find_metric({&kOne}, "", "f").higher_is_better);
+  EXPECT_NE(message_of({&kOutputs}, "acuracy").find("'accuracy'"), std::string::npos);
+  EXPECT_NE(message_of({&kOutputs}, "").find("accuracy, cost"), std::string::npos);
+  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net gives"), std::string::npos) << "three numbers are no score";
+}
+
+TEST(EarlyStop, CountsTestsWithoutAGain) {
+  caffe::EarlyStopParameter options;
+  options.set_patience(2);
+  options.set_min_delta(0.1f);
+  EarlyStop stop(options, find_metric({&kOutputs}, "accuracy", "f"));
+  EXPECT_TRUE(stop.see(0.5));
+  EXPECT_FALSE(stop.see(0.55));
+  EXPECT_TRUE(stop.see(0.65));
+  EXPECT_FALSE(stop.see(0.7));
+  EXPECT_FALSE(stop.is_over());
+  caffe::TrainingState training;
+  stop.save(training);
+  options.set_higher_is_better(true);
+  EarlyStop again(options, find_metric({&kOutputs}, "cost", "f"));
+  again.load(training);
+  EXPECT_FALSE(again.see(0.74));
+  EXPECT_TRUE(again.is_over());
+}
+
+/// Everything constant: no test is better than the first.
+const char* const kStill = R"(
+  layer { name: "data" type: "DummyData" top: "data" top: "target"
+          dummy_data_param { shape { dim: 4 dim: 6 } shape { dim: 4 dim: 3 } data_filler { value: 1 } data_filler { value: 2 } } }
+  layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+          inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" top: "loss" }
+)";
+
+TEST(EarlyStop, EndsTrainingWithASnapshot) {
+  Folder folder, whole;
+  const auto solver = [](const Folder& in, int patience) {
+    return tiny_solver(in, "base_lr: 0 test_iter: 1 test_interval: 2 early_stop { patience: " + std::to_string(patience) + " }", kStill);
+  };
+  EXPECT_EQ(train(solver(folder, 3)), Outcome::kStoppedEarly);
+  EXPECT_EQ(read_state(folder / "tiny_iter_6.solverstate").iter(), 6);
+  EXPECT_FALSE(file_exists(folder / "tiny_iter_12.solverstate"));
+  EXPECT_EQ(train(solver(folder, 3), "auto"), Outcome::kStoppedEarly) << "the same test again, the same end";
+  EXPECT_FALSE(file_exists(folder / "tiny_iter_7.solverstate"));
+  EXPECT_EQ(train(solver(folder, 9), "auto"), Outcome::kFinished);
+  EXPECT_EQ(train(solver(whole, 9)), Outcome::kFinished);
+  EXPECT_EQ(bytes_of(read_state(folder / "tiny_iter_12.solverstate")), bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
+}
+
+TEST(EarlyStop, KeepsTheBestWeights) {
+  Folder folder;
+  EXPECT_EQ(train(tiny_solver(folder, "base_lr: 0.01 max_iter: 8 test_iter: 1 test_interval: 2 early_stop { }", kStill)),
+            Outcome::kFinished);
+  for (const int gain : {2, 4, 6, 8}) EXPECT_TRUE(file_exists(folder / ("tiny_iter_" + std::to_string(gain) + ".caffemodel")));
+}
+
+TEST(EarlyStop, ScoresAreCheckedOnceTheNetsAreThere) {
+  Folder folder;
+  std::string message;
+  const auto make = [&] {
+    Context context(1);
+    Solver solver(tiny_solver(folder, "test_iter: 1 test_interval: 2\nearly_stop { metric: \"lss\" }", kStill), {}, context);
+  };
+  EXPECT_EQ(exit_code_of(make, &message), ExitCode::kNet);
+  EXPECT_NE(message.find("solver.prototxt:2:"), std::string::npos) << message;
+  EXPECT_NE(message.find("no test net gives a score 'lss'"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace cortado
