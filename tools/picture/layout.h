@@ -30,7 +30,7 @@ struct Drawing {
   Extent size;
 };
 
-/// Throws Error(kUsage) where links pass so many ranks that a picture of them would say nothing.
+/// Throws Error(kNet) where links pass so many ranks that a picture of them would say nothing.
 Drawing lay_out(const std::vector<Extent>& nodes, const std::vector<Link>& links, const Spacing& spacing);
 
 }  // namespace cortado::tools
