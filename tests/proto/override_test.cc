@@ -63,16 +63,17 @@ TEST(Override, ReplacesAppendsAndPicks) {
 }
 
 TEST(Override, KeepsPlaces) {
-  const NetFile file = net_with({"net.name=other", "net.layer[2].convolution_param.pad+=[8,\n9]", "net.layer[2].top[0]=t"});
+  const NetFile file =
+      net_with({"net.name=other", "net.layer[2].convolution_param.pad+=[8,\n9]", "net.layer[2].top[0]=t"});
   const auto place = [&file](const char* path) { return file.positions.place(path); };
-  EXPECT_EQ(place("layer[2].convolution_param.pad[1]").str(), "net.prototxt:4:109");
+  EXPECT_EQ(place("layer[2].convolution_param.pad[1]").str(), "net.prototxt:4:118");
   EXPECT_EQ(place("layer[2].convolution_param.pad[2]").str(), "--set:2:38");
   EXPECT_EQ(place("layer[2].convolution_param.pad[3]").str(), "--set:3:1");
   EXPECT_EQ(place("layer[2].convolution_param.pad[3]").text, "9]");
   EXPECT_EQ(place("layer[2].top[0]").str(), "--set:4:21");
   EXPECT_EQ(place("layer[2].top[0]").text, "net.layer[2].top[0]=t");
   EXPECT_EQ(file.positions.name_place("name").str(), "--set:1:5");
-  EXPECT_EQ(place("layer[1].data_param.source").str(), "net.prototxt:3:60");
+  EXPECT_EQ(place("layer[1].data_param.source").str(), "net.prototxt:3:68");
 }
 
 TEST(Override, BringsOldFormsUpToDate) {
@@ -87,9 +88,11 @@ TEST(Override, BringsOldFormsUpToDate) {
 }
 
 TEST(Override, TellsEveryMistakeInItsText) {
-  const std::string both = mistake_of({"net.nmae=x", "net.layer[conv].name=y"});
-  EXPECT_NE(both.find("--set:1:5: error: unknown field 'nmae' in net\n  net.nmae=x\n      ^\nhint: did you mean 'name'?"),
-            std::string::npos)
+  const std::string both = mistake_of({"net.nam=x", "net.layer[conv].name=y"});
+  EXPECT_NE(
+      both.find(
+          "--set:1:5: error: unknown field 'nam' in net\n    1 | net.nam=x\n      |     ^\nhint: did you mean 'name'?"),
+      std::string::npos)
       << both;
   EXPECT_NE(both.find("--set:2:11: error: no element of 'layer' is called 'conv'"), std::string::npos) << both;
   EXPECT_NE(mistake_of({"net.layer[data].top=x"}).find("layer[0] or layer[1]"), std::string::npos);
@@ -98,12 +101,30 @@ TEST(Override, TellsEveryMistakeInItsText) {
 }
 
 TEST(Override, RefusesWhatIsNoPathOrValue) {
-  const char* texts[] = {"",           "=",          "net",          "net.",        "net.=",        "net.layer[",
-                         "net.layer[]", "net.layer[\"", "net.layer[\"]=", "net.layer[0]", "net.layer[0]=", "net.layer={",
-                         "net.layer=[", "net.layer=}", "net.name+",    "net.name='",  "net.layer[99999999999].top=1",
-                         "net.layer[0].blobs+={ data: [1,2", "net.layer+={ layer { } }", "net.layer[0].layer[0]=1",
-                         "net.state={ level: 1 } level: 2",  "net.state.level=1 2",       "net.layer[-1].name=x",
-                         "solver.net_param.layer[0].name=a", "net.layer=[{ name: 'a' }, 3]"};
+  const char* texts[] = {"",
+                         "=",
+                         "net",
+                         "net.",
+                         "net.=",
+                         "net.layer[",
+                         "net.layer[]",
+                         "net.layer[\"",
+                         "net.layer[\"]=",
+                         "net.layer[0]",
+                         "net.layer[0]=",
+                         "net.layer={",
+                         "net.layer=[",
+                         "net.layer=}",
+                         "net.name+",
+                         "net.name='",
+                         "net.layer[99999999999].top=1",
+                         "net.layer[0].blobs+={ data: [1,2",
+                         "net.layer+={ layer { } }",
+                         "net.layer[0].layer[0]=1",
+                         "net.state={ level: 1 } level: 2",
+                         "net.state.level=1 2",
+                         "net.layer[-1].name=x",
+                         "net.layer=[{ name: 'a' }, 3]"};
   for (const char* text : texts) EXPECT_NE(mistake_of({text}), "none") << text;
   std::string deep = "net.state={";
   for (int i = 0; i < 100000; ++i) deep += "{";
