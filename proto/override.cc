@@ -95,6 +95,11 @@ class Setter {
                                                    : " or " + step.name + "[" + names_in(*message_, field)[0] + "]"));
     const int element = field->is_repeated() ? element_of(step, field) : -1;
     where_ = path_to(where_, step.name, element);
+    if (element < 0 && !reflection.HasField(*message_, field)) {
+      Positions made = places_;  // the message's own place, for what it turns out to lack
+      made.add(step.name, step.position, step.position);
+      positions_.take(made, step.name, where_);
+    }
     message_ = element >= 0 ? reflection.MutableRepeatedMessage(message_, field, element)
                             : reflection.MutableMessage(message_, field);
     enclosing_.push_back(message_);

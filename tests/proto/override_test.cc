@@ -96,7 +96,8 @@ TEST(Override, TellsEveryMistakeInItsText) {
       << both;
   EXPECT_NE(both.find("--set:2:11: error: no element of 'layer' is called 'conv'"), std::string::npos) << both;
   EXPECT_NE(mistake_of({"net.layer[data].top=x"}).find("layer[0] or layer[1]"), std::string::npos);
-  EXPECT_NE(mistake_of({"net.layer[2].clip_param.min=1"}).find("'max' is missing here"), std::string::npos);
+  EXPECT_NE(mistake_of({"net.layer[2].clip_param.min=1"}).find("--set:1:14: error: 'max' is missing here"),
+            std::string::npos);
   EXPECT_EQ(mistake_of({"net.layer[2].clip_param.min=1", "net.layer[2].clip_param.max=2"}), "none");
 }
 
