@@ -88,7 +88,8 @@ std::string NetMaker::find_path(const Source& source) const {
 std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net = source.path ? read_net(find_path(source)) : NetFile{*source.message, file_.positions.below(source.field)};
+  NetFile net =
+      source.path ? read_net(find_path(source)) : NetFile{*source.message, file_.positions.below(source.field)};
   options_.overrides.apply(net);
   file = std::make_shared<NetFile>(std::move(net));
   return file;

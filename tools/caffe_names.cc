@@ -1,5 +1,5 @@
-// A symlink named like a program of Caffe's takes that program's arguments. Most differ in a name only: their flags and operands
-// are those of a command here. Others are put together from their operands.
+// A symlink named like a program of Caffe's takes that program's arguments. Most differ in a name only: their flags and
+// operands are those of a command here. Others are put together from their operands.
 #include "tools/caffe_names.h"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ Lines convert_cifar_data(const Words& words) {
 /// DEPLOY WEIGHTS MEAN LABELS IMAGE.
 Lines classification(const Words& words) {
   if (words.size() != 5)
-    throw usage_error("five words are wanted: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
+    throw usage_error(
+        "five words are wanted: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
   return {{"classify", "--model=" + words[0], "--weights=" + words[1], "--mean=" + words[2], "--labels=" + words[3],
            words[4]}};
 }
@@ -79,7 +80,8 @@ Lines draw_net(const Words& words) {
   } else if (name == "finetune_net") {
     now = "cortado train --solver=" + word(0, "SOLVER") + " --weights=" + word(1, "WEIGHTS");
   } else if (name == "test_net") {
-    now = "cortado test --model=" + word(0, "NET") + " --weights=" + word(1, "WEIGHTS") + " --iterations=" + word(2, "50");
+    now = "cortado test --model=" + word(0, "NET") + " --weights=" + word(1, "WEIGHTS") +
+          " --iterations=" + word(2, "50");
   } else if (name == "net_speed_benchmark") {
     now = "cortado time --model=" + word(0, "NET") + " --iterations=" + word(1, "50");
   }

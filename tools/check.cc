@@ -45,7 +45,10 @@ struct Finding {
 class Checker {
  public:
   Checker(const Arguments& arguments, Context& context)
-      : context_(context), open_data_(!arguments.on("no-data")), overrides_(overrides_of(arguments)), state_(state_of(arguments, caffe::TRAIN)) {
+      : context_(context),
+        open_data_(!arguments.on("no-data")),
+        overrides_(overrides_of(arguments)),
+        state_(state_of(arguments, caffe::TRAIN)) {
     state_.clear_phase();
   }
 
@@ -197,10 +200,11 @@ int run_check(const Arguments& arguments) {
 Command check_command() {
   return {.name = "check",
           .summary = "finds every mistake in nets and solvers, without training",
-          .flags = joined(
-              {{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"}, set_flag(), json_flag()},
-               state_flags(),
-               device_flags()}),
+          .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
+                            set_flag(),
+                            json_flag()},
+                           state_flags(),
+                           device_flags()}),
           .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
           .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
                        {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},

@@ -93,7 +93,8 @@ int run_infer(const Arguments& arguments) {
 Command infer_command() {
   return {.name = "infer",
           .summary = "runs NumPy arrays through a net",
-          .flags = joined({{model_flag(), set_flag(),
+          .flags = joined({{model_flag(),
+                            set_flag(),
                             weights_flag("trained weights"),
                             {.name = "input",
                              .kind = FlagKind::kText,

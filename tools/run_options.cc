@@ -127,8 +127,9 @@ Flag set_flag() {
   return {.name = "set",
           .kind = FlagKind::kText,
           .value = "FIELD=VALUE",
-          .help = "sets a field over what the file says, as in net.layer[conv1].convolution_param.num_output=64 or "
-                  "solver.base_lr=0.1; += appends to a list; may be given again"};
+          .help =
+              "sets a field over what the file says, as in net.layer[conv1].convolution_param.num_output=64 or "
+              "solver.base_lr=0.1; += appends to a list; may be given again"};
 }
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {

@@ -70,7 +70,8 @@ int run_test(const Arguments& arguments) {
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
-  const auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options, arguments.texts("weights"), context);
+  const auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options,
+                                   arguments.texts("weights"), context);
   const int64_t iterations = arguments.integer("iterations");
   log_info() << "Running for " << iterations << " iterations.";
   Scores scores(*net);
@@ -100,7 +101,8 @@ Command test_command() {
                              .help = "batches to average over",
                              .fallback = "50",
                              .least = 1},
-                            set_flag(), json_flag(),
+                            set_flag(),
+                            json_flag(),
                             data_threads_flag()},
                            state_flags(),
                            device_flags()}),

@@ -121,7 +121,8 @@ Command train_command() {
                         "goes on where the newest snapshot stands, or starts"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
                         "finetunes: layers of the same name start from the file"},
-                       {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set net.layer[drop6].dropout_param.dropout_ratio=0",
+                       {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
+                        "net.layer[drop6].dropout_param.dropout_ratio=0",
                         "with other values than the files'"}},
           .run = run_train,
           .about =

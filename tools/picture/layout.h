@@ -24,8 +24,8 @@ struct Spacing {
 
 struct Drawing {
   std::vector<Extent> centres;  ///< of the nodes
-  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank, and in any
-  /// bend to the next pair.
+  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank,
+  /// and in any bend to the next pair.
   std::vector<std::vector<Extent>> routes;
   Extent size;
 };
