@@ -19,28 +19,39 @@ std::string_view next_part(std::string_view& path) {
 
 Positions::Positions(std::string file, std::string_view text) : file_(std::move(file)) {
   auto source = std::make_shared<Source>();
+  source->file = file_;
   source->text = text;
   source->line_starts = {0};
   for (size_t i = 0; i < text.size(); ++i)
     if (text[i] == '\n') source->line_starts.push_back(uint32_t(i + 1));
-  source_ = std::move(source);
+  sources_ = {std::move(source)};
 }
 
-Place Positions::at(Position position) const {
-  Place place{file_, position.line, position.column, {}};
-  if (!source_ || position.line <= 0 || size_t(position.line) > source_->line_starts.size()) return place;
+Place Positions::at(Position position) const { return at(position, 0); }
+
+Place Positions::at(Position position, uint32_t index) const {
+  if (index >= sources_.size()) return {file_, position.line, position.column, {}};
+  const Source& source = *sources_[index];
+  Place place{source.file, position.line, position.column, {}};
+  if (position.line <= 0 || size_t(position.line) > source.line_starts.size()) return place;
   constexpr size_t kLongest = 1000;  // more of a line is never shown
   if (position.column > int(kLongest)) return place;
-  std::string_view line = std::string_view(source_->text).substr(source_->line_starts[size_t(position.line) - 1]);
+  std::string_view line = std::string_view(source.text).substr(source.line_starts[size_t(position.line) - 1]);
   line = line.substr(0, std::min(line.find('\n'), kLongest));
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   place.text = line;
   return place;
 }
 
-Place Positions::place(std::string_view path) const { return at(nearest_known(path).value); }
+Place Positions::place(std::string_view path) const {
+  const Node& node = nearest_known(path);
+  return at(node.value, node.source);
+}
 
-Place Positions::name_place(std::string_view path) const { return at(nearest_known(path).name); }
+Place Positions::name_place(std::string_view path) const {
+  const Node& node = nearest_known(path);
+  return at(node.name, node.source);
+}
 
 bool Positions::known(std::string_view path) const {
   const Node* node = find(path);
@@ -93,9 +104,11 @@ void Positions::copy_node(const std::string& from, const std::string& to) {
   const Node* source = find(from);
   if (source == nullptr) return;
   const Position name = source->name, value = source->value;
+  const uint32_t text = source->source;
   Node& node = make(to);
   node.name = name;
   node.value = value;
+  node.source = text;
 }
 
 void Positions::move(const std::string& from, const std::string& to) {
@@ -110,10 +123,26 @@ void Positions::erase(const std::string& path) {
   make(parent).children.erase(dot == std::string::npos ? path : path.substr(dot + 1));
 }
 
+void Positions::set_source(Node& node, uint32_t source) {
+  node.source = source;
+  for (auto& [part, child] : node.children) set_source(child, source);
+}
+
+void Positions::take(const Positions& other, const std::string& from, const std::string& to) {
+  const Node* found = other.find(from);
+  if (found == nullptr || other.sources_.empty()) return;
+  if (sources_.empty()) sources_.push_back(std::make_shared<Source>(Source{file_, "", {}}));
+  auto source = std::find(sources_.begin(), sources_.end(), other.sources_[0]);
+  if (source == sources_.end()) source = sources_.insert(source, other.sources_[0]);
+  Node node = *found;
+  set_source(node, uint32_t(source - sources_.begin()));
+  make(to) = std::move(node);
+}
+
 Positions Positions::below(const std::string& path) const {
   Positions positions;
   positions.file_ = file_;
-  positions.source_ = source_;
+  positions.sources_ = sources_;
   if (const Node* node = find(path)) positions.root_ = *node;
   return positions;
 }

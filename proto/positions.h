@@ -23,7 +23,7 @@ struct Position {
 ///
 /// A path names fields from the message down: "layer[3].convolution_param.kernel_size[0]". Repeated fields carry an
 /// index, singular ones do not. Positions stay valid after the text is gone, and are carried along when old fields
-/// become new ones.
+/// become new ones. Fields may come from several texts.
 class Positions {
  public:
   Positions() = default;
@@ -51,6 +51,8 @@ class Positions {
   void copy_node(const std::string& from, const std::string& to);  ///< itself alone
   void move(const std::string& from, const std::string& to);       ///< and forgets the old
   void erase(const std::string& path);                             ///< with everything below it
+  /// Gives `to` and everything below it the places that `from` has in `other`, which is of another text.
+  void take(const Positions& other, const std::string& from, const std::string& to);
   /// The same for one message below: `path` becomes the root ("net_param" of a solver).
   Positions below(const std::string& path) const;
 
@@ -58,21 +60,24 @@ class Positions {
   static constexpr size_t kMost = size_t(1) << 18;
 
   struct Source {
-    std::string text;
+    std::string file, text;
     std::vector<uint32_t> line_starts;
   };
 
   struct Node {
     Position name, value;
+    uint32_t source = 0;  // into sources_
     std::map<std::string, Node, std::less<>> children;
   };
 
+  static void set_source(Node& node, uint32_t source);
+  Place at(Position position, uint32_t source) const;
   const Node* find(std::string_view path) const;
   const Node& nearest_known(std::string_view path) const;
   Node& make(const std::string& path);
 
   std::string file_;
-  std::shared_ptr<const Source> source_;  // shared by copies
+  std::vector<std::shared_ptr<const Source>> sources_;  // shared by copies; the first is that of file_
   Node root_;
   size_t size_ = 0;
 };

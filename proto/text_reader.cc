@@ -29,16 +29,18 @@ bool closes(const Token& token) { return token.is('}') || token.is('>') || token
 
 }  // namespace
 
-TextReader::TextReader(std::string_view text, const std::string& file)
-    : positions_(file, text),
+TextReader::TextReader(std::string_view text, const std::string& file) : TextReader(text, Positions(file, text)) {}
+
+TextReader::TextReader(std::string_view text, Positions positions)
+    : positions_(std::move(positions)),
       lexer_(text, [this](Position position, std::string message) { report(position, std::move(message)); }),
       keep_open_(kAllOpen) {}
 
-Positions TextReader::read(Message& message) {
+Positions TextReader::read(Message& message, bool partial) {
   open_.push_back({&message, "", {}, {}, {}});
   advance();
   read_fields('\0');
-  if (mistakes_.empty()) check_required(message);
+  if (mistakes_.empty() && !partial) check_required(message);
   std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Mistake& a, const Mistake& b) {
     return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
   });

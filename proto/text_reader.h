@@ -19,9 +19,12 @@ namespace cortado {
 class TextReader {
  public:
   TextReader(std::string_view text, const std::string& file);
+  /// Mistakes are shown in the text of `positions`, which has the same lines and columns as `text`.
+  TextReader(std::string_view text, Positions positions);
 
-  /// Fills `message`, which is empty. Throws Error(kNet) with every mistake, in the order of the text.
-  Positions read(google::protobuf::Message& message);
+  /// Fills `message`, which is empty. Throws Error(kNet) with every mistake, in the order of the text; required fields
+  /// may be missing if `partial`.
+  Positions read(google::protobuf::Message& message, bool partial = false);
 
  private:
   using Field = google::protobuf::FieldDescriptor;

@@ -6,6 +6,17 @@
 
 namespace cortado {
 
+namespace {
+
+/// Readers of logs take a name up to the next blank.
+std::string one_word(std::string name) {
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) <= ' ' || c == 127) c = '_';
+  return name;
+}
+
+}  // namespace
+
 OutputReader::OutputReader(const Net& net) : net_(net) {
   for (const NetOutput& output : net.outputs()) {
     values_.emplace_back(size_t(output.shape.count()));
@@ -30,7 +41,7 @@ void log_scores(const char* which, const std::vector<Score>& scores) {
   for (size_t i = 0; i < scores.size(); ++i) {
     const Score& score = scores[i];
     LogStream line = log_info();
-    line << "    " << which << " net output #" << i << ": " << score.name << " = " << Shown{score.value};
+    line << "    " << which << " net output #" << i << ": " << one_word(score.name) << " = " << Shown{score.value};
     if (score.loss_weight != 0)
       line << " (* " << score.loss_weight << " = " << Shown{score.loss_weight * score.value} << " loss)";
   }

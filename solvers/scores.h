@@ -21,7 +21,7 @@ class OutputReader {
   std::vector<Score> scores_;
 };
 
-/// One line for each score: "    Train net output #0: loss = 0.2145 (* 1 = 0.2145 loss)".
+/// One line for each score: "    Train net output #0: loss = 0.2145 (* 1 = 0.2145 loss)". Blanks in names become '_'.
 void log_scores(const char* which, const std::vector<Score>& scores);
 
 /// A number as log lines have it: "%g" with six digits, and never "-nan", which parsers of logs do not know.

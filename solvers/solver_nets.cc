@@ -91,10 +91,10 @@ std::string find_path(const SolverFile& file, const std::string& field, const st
 std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  if (source.path)
-    file = std::make_shared<NetFile>(read_net(find_path(file_, source.field, *source.path)));
-  else
-    file = std::make_shared<NetFile>(NetFile{*source.message, file_.positions.below(source.field)});
+  NetFile net =
+      source.path ? read_net(find_path(file_, source.field, *source.path)) : NetFile{*source.message, file_.positions.below(source.field)};
+  options_.overrides.apply(net);
+  file = std::make_shared<NetFile>(std::move(net));
   return file;
 }
 

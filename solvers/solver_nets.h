@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "net/net.h"
+#include "proto/override.h"
 #include "proto/read_text.h"
 
 namespace cortado {
@@ -19,6 +20,7 @@ struct SolverOptions {
   bool fuse = true;
   bool recompute = false;            ///< BuildOptions::recompute of the training net
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
+  Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 
 /// The net that learns, and those that look at its weights. The tests go first when this is destroyed.

@@ -1,28 +1,109 @@
-// A symlink named like a program of Caffe's takes that program's arguments. `caffe` differs in one command's name only;
-// the others become commands whose flags and operands were chosen to match theirs.
+// A symlink named like a program of Caffe's takes that program's arguments. Most differ in a name only: their flags and
+// operands are those of a command here. Others are put together from their operands.
 #include "tools/caffe_names.h"
 
 #include <algorithm>
 
 #include "core/file.h"
+#include "tools/flags.h"
 
 namespace cortado::tools {
 
-std::vector<std::string> translate_caffe_call(const std::string& program, std::vector<std::string> words) {
-  const std::string name = file_name_of(program);
-  if (name == "caffe") {
-    std::replace(words.begin(), words.end(), std::string("device_query"), std::string("devices"));
-  } else if (name == "convert_imageset") {
-    words.insert(words.begin(), {"convert", "imageset"});
-  } else if (name == "compute_image_mean") {
-    words.insert(words.begin(), "mean");
-  } else if (name == "extract_features") {
-    words.insert(words.begin(), "features");
-  } else if (name == "upgrade_net_proto_text" || name == "upgrade_net_proto_binary" ||
-             name == "upgrade_solver_proto_text") {
-    words.insert(words.begin(), "upgrade");
+namespace {
+
+using Words = std::vector<std::string>;
+using Lines = std::vector<Words>;
+
+Lines after(Words command, const Words& words) {
+  command.insert(command.end(), words.begin(), words.end());
+  return {command};
+}
+
+bool wants_help(const Words& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; });
+}
+
+Lines caffe(Words words) {
+  std::replace(words.begin(), words.end(), std::string("device_query"), std::string("devices"));
+  return {words};
+}
+
+/// INPUT_FOLDER OUTPUT_FOLDER DB_TYPE: the five training batches become one database, the test batch another.
+Lines convert_cifar_data(const Words& words) {
+  if (words.size() != 3)
+    throw usage_error("three words are wanted: convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER lmdb");
+  const auto line = [&words](const std::string& part, const Words& batches) {
+    Words out = {"convert", "cifar"};
+    for (const std::string& batch : batches) out.push_back(words[0] + "/" + batch + ".bin");
+    out.push_back("--output=" + words[1] + "/cifar10_" + part + "_" + words[2]);
+    out.push_back("--backend=" + words[2]);
+    return out;
+  };
+  return {line("train", {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5"}),
+          line("test", {"test_batch"})};
+}
+
+/// DEPLOY WEIGHTS MEAN LABELS IMAGE.
+Lines classification(const Words& words) {
+  if (words.size() != 5)
+    throw usage_error(
+        "five words are wanted: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
+  return {{"classify", "--model=" + words[0], "--weights=" + words[1], "--mean=" + words[2], "--labels=" + words[3],
+           words[4]}};
+}
+
+/// INPUT OUTPUT [--rankdir DIR] [--phase TRAIN|TEST|ALL] [--display_lrm]: left to right unless told otherwise.
+Lines draw_net(const Words& words) {
+  Words out = {"draw"};
+  bool direction = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    direction = direction || word.rfind("--rankdir", 0) == 0;
+    if (word == "--display_lrm" || word == "--phase=ALL") continue;
+    if (word == "--phase" && i + 1 < words.size() && words[i + 1] == "ALL")
+      ++i;
+    else
+      out.push_back(word);
   }
-  return words;
+  if (!direction) out.push_back("--rankdir=LR");
+  return {out};
+}
+
+/// What took the place of a program that Caffe itself gave up, with the words that it was given.
+[[noreturn]] void refuse_old(const std::string& name, const Words& words) {
+  const auto word = [&words](size_t i, const char* otherwise) { return i < words.size() ? words[i] : otherwise; };
+  std::string now = "cortado devices";
+  if (name == "train_net") {
+    now = "cortado train --solver=" + word(0, "SOLVER");
+    if (words.size() > 1) now += " --snapshot=" + words[1];
+  } else if (name == "finetune_net") {
+    now = "cortado train --solver=" + word(0, "SOLVER") + " --weights=" + word(1, "WEIGHTS");
+  } else if (name == "test_net") {
+    now = "cortado test --model=" + word(0, "NET") + " --weights=" + word(1, "WEIGHTS") +
+          " --iterations=" + word(2, "50");
+  } else if (name == "net_speed_benchmark") {
+    now = "cortado time --model=" + word(0, "NET") + " --iterations=" + word(1, "50");
+  }
+  throw usage_error(name + " is no more, in Caffe as here", "the same is done by: " + now);
+}
+
+}  // namespace
+
+Lines translate_caffe_call(const std::string& program, Words words) {
+  const std::string name = file_name_of(program);
+  if (name == "caffe") return caffe(std::move(words));
+  if (name == "convert_imageset") return after({"convert", "imageset"}, words);
+  if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
+  if (name == "compute_image_mean") return after({"mean"}, words);
+  if (name == "extract_features") return after({"features"}, words);
+  if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos) return after({"upgrade"}, words);
+  if (name == "convert_cifar_data") return wants_help(words) ? Lines{{"convert", "--help"}} : convert_cifar_data(words);
+  if (name == "classification") return wants_help(words) ? Lines{{"classify", "--help"}} : classification(words);
+  if (name == "draw_net" || name == "draw_net.py") return draw_net(words);
+  for (const char* old : {"train_net", "finetune_net", "test_net", "net_speed_benchmark", "device_query"})
+    if (name == old) refuse_old(name, words);
+  return {words};
 }
 
 }  // namespace cortado::tools

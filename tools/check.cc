@@ -52,7 +52,10 @@ struct Finding {
 class Checker {
  public:
   Checker(const Arguments& arguments, Context& context)
-      : context_(context), open_data_(!arguments.on("no-data")), state_(state_of(arguments, caffe::TRAIN)) {
+      : context_(context),
+        open_data_(!arguments.on("no-data")),
+        overrides_(overrides_of(arguments)),
+        state_(state_of(arguments, caffe::TRAIN)) {
     state_.clear_phase();
   }
 
@@ -83,7 +86,7 @@ class Checker {
   }
 
   void check_net_file(const std::string& path, Finding& finding) {
-    const auto file = open_net(path);
+    const auto file = open_net(path, overrides_);
     bool any = false;
     for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
       caffe::NetState state = state_;
@@ -121,12 +124,14 @@ class Checker {
 
   void check_solver_file(const std::string& path, Finding& finding) {
     finding.kind = "solver";
-    const SolverFile file = read_solver(path);
+    SolverFile file = read_solver(path);
+    overrides_.apply(file);
     Mistakes mistakes;
     check_solver(file, mistakes);
     if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
     SolverOptions options;
     options.state = state_;
+    options.overrides = overrides_;
     collect(finding, [&] {
       std::vector<graph::Graph> tests;
       for (const SolverNetFile& net : read_solver_nets(file, options, context_)) {
@@ -206,6 +211,7 @@ class Checker {
 
   Context& context_;
   bool open_data_;
+  Overrides overrides_;
   caffe::NetState state_;
 };
 
@@ -285,10 +291,11 @@ int run_check(const Arguments& arguments) {
 Command check_command() {
   return {.name = "check",
           .summary = "finds every mistake in nets and solvers, without training",
-          .flags = joined(
-              {{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"}, json_flag()},
-               state_flags(),
-               device_flags()}),
+          .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
+                            set_flag(),
+                            json_flag()},
+                           state_flags(),
+                           device_flags()}),
           .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
           .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
                        {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},

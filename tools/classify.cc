@@ -136,7 +136,7 @@ class Classifier {
   static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments, int64_t batch) {
     PredictorOptions options = predictor_options(arguments);
     options.batch = batch;
-    const auto file = open_net(arguments.text("model"));
+    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
     if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
       throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
                         "give the net's deploy prototxt");
@@ -289,6 +289,7 @@ Command classify_command() {
              .kind = FlagKind::kText,
              .value = "BLOB",
              .help = "the blob with the probabilities, where the net has several outputs"},
+            set_flag(),
             json_flag()},
            state_flags(),
            device_flags()}),

@@ -74,6 +74,7 @@ std::vector<Flag> flags() {
          .least = 0,
          .most = 1000000000},
         {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "sheet: class names, one a line"},
+        set_flag(),
         json_flag(),
         data_threads_flag()},
        state_flags(),
@@ -83,7 +84,8 @@ std::vector<Flag> flags() {
 }  // namespace
 
 data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
-  const std::shared_ptr<const NetFile> file = with_batch(open_net(arguments.operands()[1]), arguments.integer("batch"));
+  const std::shared_ptr<const NetFile> file =
+      with_batch(open_net(arguments.operands()[1], overrides_of(arguments)), arguments.integer("batch"));
   const caffe::NetState state = graph::merge_states(file->net.state(), state_of(arguments, phase_of(arguments)));
   data::DataOptions options;
   options.phase = state.phase();

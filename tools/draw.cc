@@ -44,7 +44,7 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
 int run_draw(const Arguments& arguments) {
   const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
   const Format format = format_of(arguments, arguments.on("json") ? "-" : output);
-  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = false;
@@ -92,6 +92,7 @@ Command draw_command() {
                          .fallback = "0",
                          .least = 0,
                          .most = 1 << 24},
+                        set_flag(),
                         json_flag()},
                        state_flags()}),
       .operands = {"FILE", "OUT.svg or OUT.dot; '-', and none, is SVG on stdout", 0, 1},

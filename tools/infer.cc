@@ -73,7 +73,7 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
 
 int run_infer(const Arguments& arguments) {
   PredictorOptions options = predictor_options(arguments);
-  const auto file = open_net(arguments.text("model"));
+  const auto file = open_net(arguments.text("model"), overrides_of(arguments));
   const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
   const std::vector<NamedFile> outputs = named_outputs(arguments, file, options.state);
   for (const NamedFile& output : outputs) options.outputs.push_back(output.blob);
@@ -94,6 +94,7 @@ Command infer_command() {
   return {.name = "infer",
           .summary = "runs NumPy arrays through a net",
           .flags = joined({{model_flag(),
+                            set_flag(),
                             weights_flag("trained weights"),
                             {.name = "input",
                              .kind = FlagKind::kText,

@@ -71,9 +71,12 @@ int run_words(std::vector<std::string> words) {
   throw usage_error("a command is missing: cortado COMMAND [flags]");
 }
 
-int run_program(const std::vector<std::string>& words) {
+int run_program(const std::string& name, const std::vector<std::string>& words) {
   try {
-    return run_words(words);
+    int code = 0;
+    for (const std::vector<std::string>& line : translate_caffe_call(name, words))
+      if (code == 0) code = run_words(line);
+    return code;
   } catch (const Error& error) {
     show_error(error.what());
     if (error.code() == ExitCode::kUsage) show_error("'cortado --help' lists the commands");
@@ -119,5 +122,5 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more must not end a training
   const std::vector<std::string> words(argv + 1, argv + argc);
   start_logging("cortado");
-  return tools::finish_output(tools::run_program(tools::translate_caffe_call(argv[0], words)));
+  return tools::finish_output(tools::run_program(argv[0], words));
 }

@@ -41,14 +41,17 @@ bool is_solver_file(const std::string& path) {
          known_names(text, *caffe::NetParameter::descriptor());
 }
 
-std::shared_ptr<const NetFile> open_net(const std::string& path) {
+std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {
   if (is_solver_file(path)) {
     const SolverFile file = read_solver(path);
     const caffe::SolverParameter& solver = file.solver;
     const std::string net = solver.has_net() ? solver.net() : solver.train_net();
     throw usage_error(path + " is a solver, and a net is wanted", net.empty() ? "" : "its net is " + net);
   }
-  return std::make_shared<const NetFile>(read_net(path));
+  if (overrides.has("solver")) throw usage_error("--set solver...: there is no solver here, only the net " + path);
+  NetFile file = read_net(path);
+  overrides.apply(file);
+  return std::make_shared<const NetFile>(std::move(file));
 }
 
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {

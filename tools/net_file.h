@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "proto/override.h"
 #include "proto/read_text.h"
 
 namespace cortado::tools {
@@ -11,8 +12,9 @@ namespace cortado::tools {
 /// Whether a prototxt is a solver rather than a net, by the names of its outermost fields.
 bool is_solver_file(const std::string& path);
 
-/// Reads a net. Throws Error as read_net does, and Error(kUsage) for a solver, naming its net.
-std::shared_ptr<const NetFile> open_net(const std::string& path);
+/// Reads a net and sets what `overrides` say. Throws Error as these do, and Error(kUsage) for a solver, naming its net,
+/// and for overrides of one.
+std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides = {});
 
 /// The net with `batch` as the first extent of what its Input, DummyData and data layers make; 0 leaves it as it is.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);

@@ -38,7 +38,7 @@ int run_plan(const Arguments& arguments) {
     return 0;
   }
   if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
-  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
@@ -79,6 +79,7 @@ Command plan_command() {
       .summary = "shows what a net becomes, pass by pass, and where its memory lies",
       .flags = joined(
           {{model,
+            set_flag(),
             phase_flag("TRAIN"),
             {.name = "after",
              .kind = FlagKind::kText,

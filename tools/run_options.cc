@@ -123,6 +123,15 @@ Flag recompute_flag() {
           .help = "less memory for more time: normalised values are made again in backward, the same bits, not kept"};
 }
 
+Flag set_flag() {
+  return {.name = "set",
+          .kind = FlagKind::kText,
+          .value = "FIELD=VALUE",
+          .help =
+              "sets a field over what the file says, as in net.layer[conv1].convolution_param.num_output=64 or "
+              "solver.base_lr=0.1; += appends to a list; may be given again"};
+}
+
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
   std::vector<Flag> out;
   for (std::vector<Flag>& list : lists) out.insert(out.end(), list.begin(), list.end());
@@ -148,6 +157,8 @@ Context make_context(const Arguments& arguments, const DeviceWishes& wishes) {
   remember_choices(arguments, context);
   return context;
 }
+
+Overrides overrides_of(const Arguments& arguments) { return Overrides(arguments.each("set")); }
 
 caffe::Phase phase_of(const Arguments& arguments) {
   const std::string phase = arguments.text("phase");

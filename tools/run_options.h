@@ -4,6 +4,7 @@
 
 #include "core/context.h"
 #include "proto/cortado.pb.h"
+#include "proto/override.h"
 #include "tools/flags.h"
 
 namespace cortado::tools {
@@ -16,6 +17,7 @@ Flag weights_flag(const std::string& help);
 Flag json_flag();
 Flag data_threads_flag();
 Flag recompute_flag();
+Flag set_flag();
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
@@ -34,6 +36,9 @@ Device choose_device(const Arguments& arguments, const DeviceWishes& wishes);
 /// file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a wish
 /// become fp32 with a warning.
 Context make_context(const Arguments& arguments, const DeviceWishes& wishes = {});
+
+/// What --set gives. Throws Error(kUsage) for what is no path and value.
+Overrides overrides_of(const Arguments& arguments);
 
 caffe::Phase phase_of(const Arguments& arguments);
 

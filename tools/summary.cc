@@ -130,7 +130,7 @@ void show(const Summary& summary) {
 }
 
 int run_summary(const Arguments& arguments) {
-  const auto file = with_batch(open_net(arguments.text("model")), arguments.integer("batch"));
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
@@ -158,6 +158,7 @@ Command summary_command() {
       .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
       .flags = joined({{model_flag(),
                         phase_flag("TRAIN"),
+                        set_flag(),
                         json_flag(),
                         {.name = "batch",
                          .kind = FlagKind::kInteger,

@@ -95,7 +95,7 @@ int run_test(const Arguments& arguments) {
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
-  const auto file = open_net(arguments.text("model"));
+  const auto file = open_net(arguments.text("model"), overrides_of(arguments));
   const auto net = make_frozen_net(file, options, arguments.texts("weights"), context);
   const bool epoch = arguments.on("epoch");
   if (epoch && arguments.has("iterations"))
@@ -134,6 +134,7 @@ Command test_command() {
                              .least = 1},
                             {.name = "epoch",
                              .help = "the whole set instead, each record once: its last batch is as small as it must be"},
+                            set_flag(),
                             json_flag(),
                             data_threads_flag()},
                            state_flags(),

@@ -236,7 +236,8 @@ int run_time(const Arguments& arguments) {
   options.frozen = phase_of(arguments) == caffe::TEST;
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   const auto net =
-      make_net(with_batch(open_net(arguments.text("model")), arguments.integer("batch")), options, context);
+      make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
+               options, context);
   save_choices(arguments, context);
 
   const Roofline roof(context.threads);
@@ -276,6 +277,7 @@ Command time_command() {
                              .fallback = "0",
                              .least = 0,
                              .most = 1 << 24},
+                            set_flag(),
                             json_flag(),
                             data_threads_flag(),
                             recompute_flag(),

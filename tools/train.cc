@@ -25,6 +25,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.snapshot = arguments.text("snapshot");
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   options.recompute = arguments.on("recompute");
+  options.overrides = overrides_of(arguments);
   return options;
 }
 
@@ -44,6 +45,8 @@ int run_train(const Arguments& arguments) {
     throw usage_error("--snapshot and --weights exclude each other",
                       "a snapshot brings its weights; --weights starts anew from them");
   SolverFile file = read_solver(arguments.text("solver"));
+  const SolverOptions options = solver_options(arguments);
+  options.overrides.apply(file);
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
   // On a terminal the progress line stands for the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
@@ -54,7 +57,8 @@ int run_train(const Arguments& arguments) {
                                      signal_effect_of(arguments.text("sighup-effect")));
 
   allow_measuring(arguments, context);
-  Solver solver(std::move(file), solver_options(arguments), context);
+  for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
+  Solver solver(std::move(file), options, context);
   save_choices(arguments, context);
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
@@ -80,6 +84,7 @@ std::vector<Flag> flags() {
            .value = "FILE",
            .help = "a .solverstate to go on from, bit for bit; 'auto': the newest whole one of the solver's prefix, if "
                    "there is any"},
+          set_flag(),
           data_threads_flag(),
           recompute_flag(),
           {.name = "seed",
@@ -115,7 +120,10 @@ Command train_command() {
                        {"cortado train --solver=solver.prototxt --snapshot=auto",
                         "goes on where the newest snapshot stands, or starts"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
-                        "finetunes: layers of the same name start from the file"}},
+                        "finetunes: layers of the same name start from the file"},
+                       {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
+                        "net.layer[drop6].dropout_param.dropout_ratio=0",
+                        "with other values than the files'"}},
           .run = run_train,
           .about =
               "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "

@@ -1,79 +1,185 @@
 #!/usr/bin/python3
-"""Reads our log by the rules of the programs that read Caffe's: plots, CSV makers, DIGITS. log_lines.py CORTADO"""
-import datetime, re, subprocess, sys
+"""Reads our logs by the rules of the programs that read Caffe's: the CSV maker, the seconds' extractor, the shell tables that
+plots are drawn from, and DIGITS. What a reader would stumble over is looked for in runs that are made for it: names with
+blanks, outputs of many elements, values that are no numbers, no snapshot_prefix, a snapshot_prefix that is a folder.
+log_lines.py CORTADO"""
+import datetime, os, re, subprocess, sys
 from workplace import Workplace
 
+FLOAT = r'(NaN|[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)'
 
-def seconds_of_line(line):
-    """Month, day and time as the script that computes elapsed seconds takes them: by position, without a year."""
+
+# The readers.
+
+def moment_of(line, year):
+    """By position, as the extractor of seconds takes it: month and day without a year, then the time."""
     words = line.strip().split()
     month, day = int(words[0][1:3]), int(words[0][3:])
     time, _, micro = words[1].rpartition('.')
     hour, minute, second = [int(x) for x in time.split(':')]
-    return datetime.datetime(2026, month, day, hour, minute, second, int(micro))
+    return datetime.datetime(year, month, day, hour, minute, second, int(micro))
 
-def check_elapsed(lines):
-    start = next(l for l in lines if 'Solving' in l)
-    begin = seconds_of_line(start)
-    times = [seconds_of_line(l) - begin for l in lines if 'Iteration' in l]
-    assert len(times) > 10 and all(t >= datetime.timedelta(0) for t in times), times
+def extract_seconds(lines, year=2024):
+    """Seconds since the line with 'Solving' of every line with 'Iteration'; a month that goes back is a new year."""
+    start = next(moment_of(line, year) for line in lines if 'Solving' in line)
+    last, seconds = start, []
+    for line in lines:
+        if 'Iteration' not in line: continue
+        moment = moment_of(line, year)
+        if moment.month < last.month: year, moment = year + 1, moment_of(line, year + 1)
+        last = moment
+        seconds.append((moment - start).total_seconds())
+    return seconds
 
-def check_table(lines):
-    """Rows of iteration, output, value and rate, as the CSV maker's expressions find them."""
-    iteration, rate, train, test = -1, None, [], []
+def parse_log(lines):
+    """Rows of the CSV maker: iteration, rate, then the outputs that one iteration had; train and test. Values that its
+    expression does not know, nan among them, leave no trace."""
+    iteration, rate, tables = -1, float('nan'), {'Train': [], 'Test': []}
     for line in lines:
         match = re.search(r'Iteration (\d+)', line)
         if match: iteration = int(match[1])
-        if iteration < 0: continue
+        if iteration == -1: continue
         match = re.search(r'lr = ([-+]?[0-9]*\.?[0-9]+([eE]?[-+]?[0-9]+)?)', line)
         if match: rate = float(match[1])
-        for kind, rows in (('Train', train), ('Test', test)):
+        for kind, rows in tables.items():
             match = re.search(kind + r' net output #(\d+): (\S+) = ([\.\deE+-]+)', line)
-            if match: rows.append((iteration, match[2], float(match[3])))
-    assert [r[0] for r in train] == [0, 20, 40, 60, 80], train
-    assert {r[1] for r in train} == {'loss'}
-    assert sorted({r[0] for r in test}) == [0, 50, 100], test
-    assert {r[1] for r in test} == {'accuracy', 'loss'}
-    assert rate == 0.005, rate
+            if not match: continue
+            if not rows or rows[-1]['NumIters'] != iteration: rows.append({'NumIters': iteration, 'LearningRate': rate})
+            rows[-1][match[2]] = float(match[3])
+    return tables['Train'], tables['Test']
 
-def check_columns(lines):
-    """What awk cuts out of lines by counting words, or at '='."""
-    accuracy = [l.split()[10] for l in lines if 'Test net output #0' in l]
-    assert len(accuracy) == 3 and all(0 <= float(a) <= 1 for a in accuracy), accuracy
-    rates = [l.split()[8] for l in lines if ', lr = ' in l]
-    assert len(rates) == 5 and all(float(r) > 0 for r in rates), rates
-    losses = [l.split('=')[1] for l in lines if re.search(r'\] Iteration .*, loss = ', l)]
-    assert len(losses) == 6 and all(float(v) >= 0 for v in losses), losses
+def shell_tables(lines):
+    """What grep, sed and awk cut out for gnuplot: by counting words, or at '='. Columns of the test and of the train table."""
+    about_tests = [i for i, line in enumerate(lines) if 'Test ' in line]
+    near = sorted({j for i in about_tests for j in (i - 1, i)})  # grep -B 1
+    number = lambda line: re.sub(r'.*Iteration ([0-9]*).*', r'\1', line)
+    test = [[number(lines[j]) for j in near if 'Iteration ' in lines[j]],
+            [line.split()[10] for line in lines if 'Test net output #0' in line],
+            [line.split()[10] for line in lines if 'Test net output #1' in line]]
+    losses = [line for line in lines if ', loss = ' in line]
+    train = [[number(line) for line in losses if 'Iteration ' in line], [line.split('=')[1] for line in losses],
+             [line.split()[8] for line in lines if ', lr = ' in line]]
+    return test, train
+
+def digits(lines):
+    """Events of DIGITS' reader, in order. It knows the prefix without a year alone."""
+    events, saving = [], False
+    for line in lines:
+        match = re.match(r'(\w)(\d{4} \S*).*]\s+(\S.*)$', line)
+        if not match: continue
+        datetime.datetime.strptime('2024' + match[2], '%Y%m%d %H:%M:%S.%f')
+        message = match[3]
+        if saving:
+            assert message.startswith('Snapshotting solver state'), 'after the weights comes the state: ' + message
+            saving = False
+        for kind, rule in (('test', r'Iteration (\d+), Testing net \(#0\)$'), ('iteration', r'Iteration (\d+).*loss = ' + FLOAT),
+                           ('rate', r'Iteration (\d+), lr = ' + FLOAT), ('train', r'Train net output #\d+: (\S*) = ' + FLOAT),
+                           ('score', r'Test net output #\d+: (\S*) = ' + FLOAT), ('memory', r'Memory required for data:\s+(\d+)'),
+                           ('snapshot', r'Snapshotting to binary proto file\s+(\S+)\s*$'), ('done', r'(Optimization Done\.)$')):
+            match = re.match(rule, message, re.IGNORECASE)
+            if match: events.append((kind,) + match.groups())
+            if match and kind == 'snapshot': saving = True
+    return events
+
+
+# What they must find.
+
+def messages_of(lines): return [re.sub(r'^\w\d{4} \S+\s+\d+ \S+\] ', '', line) for line in lines]
+
+def check_prefixes(lines):
+    """Level, month and day, time, a thread right-aligned in five, file and line, one blank; no line says Iteration otherwise."""
+    logged = [line for line in lines if re.match(r'[IWEF]\d', line)]
+    assert len(logged) > 30
+    for line in logged: assert re.match(r'[IWEF](\d{4}) \d\d:\d\d:\d\d\.\d{6} (?= *\d+ )[ \d]{5,} [\w.]+:\d+\] ', line), line
+    assert not [line for line in lines if 'Iteration' in line and line not in logged]
+
+def check_numbers(lines):
+    """Six digits and never a signed nan."""
+    for line in lines:
+        if not re.search(r'(loss|lr|output #\d+: \S+) = ', line): continue
+        for number in re.findall(r'= ([-+\w.]+)', line):
+            assert number == ('%g' % float(number)).lower() and number != '-nan', line
+        if 'iters), loss' in line: assert line.count('=') == 1, line
+
+def check_plain(lines):
+    seconds = extract_seconds(lines)
+    assert len(seconds) > 10 and seconds == sorted(seconds) and seconds[0] >= 0, seconds
+    train, test = parse_log(lines)
+    assert [row['NumIters'] for row in train] == [0, 20, 40, 60, 80] and all(set(r) >= {'loss'} for r in train), train
+    assert [row['NumIters'] for row in test] == [0, 50, 100] and all(set(r) >= {'loss', 'accuracy'} for r in test), test
+    assert [row['LearningRate'] for row in train][1:] == [0.01, 0.01, 0.01, 0.005], train  # the rate before: its line comes last
+    (iterations, accuracies, losses), (numbers, means, rates) = shell_tables(
+        [line for line in lines if 'Restarting data prefetching' not in line])  # which may come anywhere, here as in Caffe
+    assert iterations == ['0', '50', '100'] and numbers == ['0', '20', '40', '60', '80', '100'], (iterations, numbers)
+    assert [float(a) for a in accuracies] == [row['accuracy'] for row in test]
+    assert [float(l) for l in losses] == [row['loss'] for row in test]
+    assert len(means) == 6 and all(float(mean) > 0 for mean in means)
+    assert [float(rate) for rate in rates] == [0.01, 0.01, 0.01, 0.005, 0.005]
 
 def check_digits(lines):
-    """The prefix without a year, the two snapshot lines one after the other, memory, batch size, max_iter."""
-    messages = []
-    for line in lines:
-        match = re.match(r'\w\d{4} \S+\s+\d+ \S+\] (.*)$', line)
-        if match: messages.append(match[1])
-    text = '\n'.join(messages)
-    assert re.search(r'^Iteration 0, Testing net \(#0\)$', text, re.M)
-    assert re.search(r'^Memory required for data:\s+\d+$', text, re.M)
+    events = digits(lines)
+    kinds = [event[0] for event in events]
+    assert kinds.count('test') == 3 and kinds.count('rate') == 5 and kinds.count('iteration') == 6, kinds
+    assert kinds.count('memory') == 1 and kinds[-1] == 'done'
+    assert [e[1] for e in events if e[0] == 'snapshot'] == ['snap_iter_50.caffemodel', 'snap_iter_100.caffemodel']
+    for i, kind in enumerate(kinds):
+        if kind == 'iteration' and events[i][1] != '100': assert kinds[i + 1:i + 3] == ['train', 'rate'], kinds[i:i + 3]
+    text = '\n'.join(messages_of(lines))
+    assert re.search(r'^max_iter: 100$', text, re.M) and '\nSolving watched\n' in text
     assert re.search(r'^Iteration 20 \([\d.e+]+ iter/s, [\d.e-]+s/20 iters\), loss = [\d.]+$', text, re.M), text
     assert re.search(r'^Iteration 100, loss = [\d.]+$', text, re.M)
-    assert messages[-1] == 'Optimization Done.', messages[-1]
-    first = next(i for i, m in enumerate(messages) if m.startswith('Snapshotting to binary proto file '))
-    assert re.match(r'Snapshotting to binary proto file (snap_iter_50\.caffemodel)$', messages[first])
-    assert re.match(r'Snapshotting solver state to binary proto file (snap_iter_50\.solverstate)$', messages[first + 1])
-    assert any(re.match(r'max_iter: 100$', l) for l in lines)
-    assert 'Learning Rate Policy: multistep' in messages
-    assert any(re.match(r'MultiStep Status: Iteration 60, step = 1$', m) for m in messages)
-    assert any(m.startswith('Solving watched') for m in messages)
+    assert '\nLearning Rate Policy: multistep\n' in text and '\nMultiStep Status: Iteration 60, step = 1\n' in text
+
+def check_odd_outputs(lines):
+    """A name with blanks is one word, elements are numbered on through all outputs, nan is nan."""
+    outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(lines) if 'Test net output' in m]
+    assert all(outputs), lines
+    numbers, names = [int(m[1]) for m in outputs], [m[2] for m in outputs]
+    count = numbers.index(0, 1)
+    assert numbers == list(range(count)) * (len(numbers) // count)
+    assert names[:count].count('a_b__Iteration_1') == 64 and names[count - 1] == 'z_nan', names[:count]
+    assert {m[3] for m in outputs if m[2] == 'z_nan'} == {'nan'}
+    assert [row['NumIters'] for row in parse_log(lines)[1]] == [0, 50, 100]
+    assert 'z_nan' not in parse_log(lines)[1][0], 'the CSV maker leaves nan out'
+    assert ('score', 'z_nan', 'nan') in digits(lines), 'DIGITS stops at it'
+
+def train(place, *flags, code=0):
+    done = subprocess.run([place.exe, 'train', *flags], cwd=place.name, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == '' and '\033' not in done.stderr
+    return done.stderr.split('\n')
+
+def check_prefix_rules(place):
+    """Without snapshot_prefix: the solver's path without its extension; a folder gets the solver's name."""
+    os.mkdir(place.path('sub')), os.mkdir(place.path('kept'))
+    solver = open(place.path('solver.prototxt')).read().replace('snapshot_prefix: "snap"\n', '')
+    place.write('sub/my.solver.prototxt', solver)
+    short = ('--set', 'solver.max_iter=3', '--set', 'solver.test_initialization=false')
+    train(place, '--solver=sub/my.solver.prototxt', *short)
+    train(place, '--solver=sub/my.solver.prototxt', '--set', 'solver.snapshot_prefix=kept', *short)
+    for stem in ('sub/my.solver', 'kept/my.solver'):
+        for extension in ('caffemodel', 'solverstate'): assert os.path.exists(place.path('%s_iter_3.%s' % (stem, extension))), stem
 
 def main():
+    assert extract_seconds(['I1231 23:59:59.500000 1 a.cc:1] Solving', 'I0101 00:00:00.250000 1 a.cc:1] Iteration 1']) == [0.75]
     place = Workplace(sys.argv[1], iters=100, snapshot=50)
-    done = subprocess.run([place.exe, 'train', '--solver=solver.prototxt'], cwd=place.name, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == '' and '\033' not in done.stderr
-    lines = done.stderr.split('\n')
-    for check in (check_elapsed, check_table, check_columns, check_digits): check(lines)
-    assert all(re.match(r'I\d{4} ', l) for l in lines if 'Iteration' in l), 'Iteration without a prefix'
-    print('%d lines read by four sets of rules' % len(lines))
+    lines = train(place, '--solver=solver.prototxt')
+    for check in (check_prefixes, check_numbers, check_plain, check_digits): check(lines)
+    for name in ('snap_iter_50', 'snap_iter_100'):
+        for extension in ('.caffemodel', '.solverstate'): assert os.path.exists(place.path(name + extension)), name
+    check_prefix_rules(place)
+    net = open(place.path('net.prototxt')).read()
+    place.write('net.prototxt', net + '''
+layer { name: "probs" type: "Softmax" bottom: "ip" top: "a b\\n Iteration 1" include { phase: TEST } }
+layer { name: "shift" type: "Power" bottom: "loss" top: "below" power_param { scale: 0 shift: -1 } include { phase: TEST } }
+layer { name: "log" type: "Log" bottom: "below" top: "z\\tnan" include { phase: TEST } }
+''')
+    odd = train(place, '--solver=solver.prototxt')
+    for check in (check_prefixes, check_numbers, check_odd_outputs): check(odd)
+    diverged = train(place, '--solver=solver.prototxt', '--set', 'solver.base_lr=1e30', '--set', 'solver.display=1', code=7)
+    check_numbers(diverged)
+    assert not [line for line in diverged if 'Iteration' in line and not re.match(r'I\d{4} ', line)]
+    print('%d lines read by four sets of rules' % (len(lines) + len(odd) + len(diverged)))
 
 
 main()

@@ -9,8 +9,8 @@ A transcript is text in blocks, run in order in one empty folder:
     == run CODE [limit=S]  the first line is a command, which must return CODE within S (5) seconds; then, one a line:
         > TEXT     stdout has this line          >~ REGEX    a line of stdout matches         >! REGEX   none does
         2> TEXT    stderr has this line          2>~ REGEX   a line of stderr matches         2>! REGEX  none does
-Lines that start with # between blocks are comments. `cortado`, and symlinks to it called as Caffe's tools, are on
-PATH. Whatever a transcript says, no command may die by a signal or print an escape code.
+Lines that start with # between blocks are comments. `cortado`, and the symlinks to it with Caffe's names that the build puts
+beside it, are on PATH. Whatever a transcript says, no command may die by a signal or print an escape code.
 """
 import argparse, os, re, shlex, subprocess, sys, tempfile
 
@@ -18,10 +18,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
 
 PATH = os.environ['PATH']
-NAMES = ('cortado', 'caffe', 'convert_imageset', 'compute_image_mean', 'extract_features', 'upgrade_net_proto_text',
-         'upgrade_net_proto_binary', 'upgrade_solver_proto_text')
-
-
 def blocks(path):
     """Yields (kind, rest of the heading, lines, line number)."""
     kind = None
@@ -74,8 +70,11 @@ def play(path, exe, verbose):
     with tempfile.TemporaryDirectory() as tmp:
         bin_folder, folder = tmp + '/bin', tmp + '/work'
         os.mkdir(bin_folder), os.mkdir(folder)
-        for name in NAMES:
-            os.symlink(exe, bin_folder + '/' + name)
+        os.symlink(exe, bin_folder + '/cortado')
+        for name in os.listdir(os.path.dirname(exe)):
+            beside = os.path.join(os.path.dirname(exe), name)
+            if os.path.islink(beside) and os.path.realpath(beside) == os.path.realpath(exe):
+                os.symlink(exe, bin_folder + '/' + name)
         env = dict(os.environ, PATH=bin_folder + ':' + PATH, OMP_WAIT_POLICY='passive')
         os.environ['PATH'] = env['PATH']  # for what fixtures run
         names = dict(vars(fixtures))

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "proto/override.h"
 #include "proto/read_text.h"
 #include "proto/weights_file.h"
 
@@ -104,6 +105,40 @@ TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
     }
   }
   EXPECT_GT(accepted, 50);
+  EXPECT_GT(refused, 50);
+}
+
+TEST(Fuzz, MutatedOverridesAreTakenOrRefused) {
+  const std::vector<std::string> seeds = {"net.layer[conv].convolution_param.pad+=[1, 2]",
+                                          "net.layer[\"a]b\"].param[0]={ lr_mult: 2 name: 'x' }",
+                                          "net.name=text without quotes",
+                                          "solver.net_param.layer[0].top[0]='a'",
+                                          "net.layer[1].clip_param.min=-1.5e3",
+                                          "net.state={ phase: TRAIN stage: \"s\" }"};
+  const std::vector<std::string> pieces = {"[", "]", "=",   "+=",    ".", "{", "}", "\"", "'",
+                                           ",", ":", "net", "layer", "0", "-", "#", "\n"};
+  const std::string text =
+      "name: 'n' layer { name: 'conv' type: 'Convolution' } layer { name: 'a]b' param { } top: 't' }";
+  RandomStream random(22);
+  int taken = 0, refused = 0;
+  for (int i = 0; i < 5000 * rounds(); ++i) {
+    const auto one = [&] {
+      return mutate(random, seeds[random.below(seeds.size())], seeds[random.below(seeds.size())], pieces);
+    };
+    const std::vector<std::string> words = {seeds[random.below(seeds.size())], one()};
+    NetFile file = read_net_from_text(text, "n");
+    try {
+      const Overrides overrides(words);
+      overrides.apply(file);
+      ++taken;
+      EXPECT_TRUE(file.net.IsInitialized()) << words[1];
+    } catch (const Error& error) {
+      ++refused;
+      ASSERT_FALSE(error.mistakes().empty());
+      EXPECT_EQ(error.mistakes()[0].place.file, "--set") << words[1] << "\n" << error.what();
+    }
+  }
+  EXPECT_GT(taken, 50);
   EXPECT_GT(refused, 50);
 }
 

@@ -24,13 +24,13 @@ struct Spacing {
 
 struct Drawing {
   std::vector<Extent> centres;  ///< of the nodes
-  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank, and in any
-  /// bend to the next pair.
+  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank,
+  /// and in any bend to the next pair.
   std::vector<std::vector<Extent>> routes;
   Extent size;
 };
 
-/// Throws Error(kUsage) where links pass so many ranks that a picture of them would say nothing.
+/// Throws Error(kNet) where links pass so many ranks that a picture of them would say nothing.
 Drawing lay_out(const std::vector<Extent>& nodes, const std::vector<Link>& links, const Spacing& spacing);
 
 }  // namespace cortado::tools

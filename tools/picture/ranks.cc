@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/flags.h"
+#include "core/error.h"
 
 namespace cortado::tools {
 
@@ -135,7 +135,7 @@ Ranks make_ranks(const std::vector<Extent>& nodes, const std::vector<Link>& link
   const std::vector<int> rank = ranks_of(nodes.size(), links);
   const auto add = [&out](int node, int at, double width) {
     if (out.points.size() == kMostPoints)
-      throw usage_error("the net is too large for a picture", "a .dot file holds nets of any size");
+      throw Error(ExitCode::kNet, "the net is too large for a picture", "a .dot file holds nets of any size");
     if (size_t(at) >= out.order.size()) out.order.resize(size_t(at) + 1);
     out.order[size_t(at)].push_back(int(out.points.size()));
     out.points.push_back({node, at, width, {}, {}});

@@ -10,6 +10,7 @@
 #include "tools/picture/layout.h"
 #include "tools/picture/ranks.h"
 #include "tools/picture/render.h"
+#include "tools/picture/svg_box.h"
 #include "tools/picture/text_width.h"
 #include "tools/terminal.h"
 
@@ -17,24 +18,8 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kPad = 11, kName = 13, kBody = 11, kFacts = 10, kChip = 9.5;  // sizes of text, and the room around it
-constexpr double kChipHeight = 15, kChipGap = 4, kMostText = 250, kMargin = 28, kMarkHeight = 20;
+constexpr double kMargin = 28, kMarkHeight = 20;
 constexpr int kFar = 9;  // ranks
-
-struct Chip {
-  std::string text;
-  LayerKind kind;
-  double x = 0, y = 0, width = 0;
-};
-
-/// What a block shows, and where within it; y of text is its baseline.
-struct Box {
-  std::string name, caption, facts;
-  LayerKind kind = LayerKind::kOther;
-  std::vector<Chip> chips;
-  double width = 0, height = 0;
-  double name_y = 0, caption_y = 0, facts_y = 0;
-};
 
 /// A mark in place of an edge.
 struct Mark {
@@ -42,54 +27,6 @@ struct Mark {
   std::string text;
   double width = 0;
 };
-
-/// Rows of chips, centred, no wider than `room`; returns their height.
-double place_chips(std::vector<Chip>& chips, double top, double room, double width) {
-  double y = top;
-  for (size_t first = 0; first < chips.size();) {
-    size_t end = first;
-    double row = 0;
-    while (end < chips.size() && (end == first || row + kChipGap + chips[end].width <= room)) {
-      row += (end > first ? kChipGap : 0) + chips[end].width;
-      ++end;
-    }
-    double x = (width - row) / 2;
-    for (; first < end; ++first) {
-      chips[first].x = x;
-      chips[first].y = y;
-      x += chips[first].width + kChipGap;
-    }
-    y += kChipHeight + kChipGap;
-  }
-  return y - top;
-}
-
-Box make_box(const Block& block) {
-  Box box;
-  const caffe::LayerParameter& first = *block.layers[0];
-  box.kind = kind_of(first.type());
-  box.name = fitted(first.name(), kMostText, kName, true);
-  box.caption = fitted(caption_of(first), kMostText, kBody);
-  box.facts = fitted(facts_of(block), kMostText + 60, kFacts);
-  double widest = std::max(
-      {text_width(box.name, kName, true), text_width(box.caption, kBody), text_width(box.facts, kFacts), 50.0});
-  double row = 0;
-  for (size_t i = 1; i < block.layers.size(); ++i) {
-    const std::string text = fitted(block.layers[i]->type(), kMostText - 12, kChip);
-    box.chips.push_back({text, kind_of(block.layers[i]->type()), 0, 0, text_width(text, kChip) + 12});
-    row += (i > 1 ? kChipGap : 0) + box.chips.back().width;
-    widest = std::max(widest, std::min(row, kMostText));
-  }
-  box.width = widest + 2 * kPad;
-  double y = 8;
-  box.name_y = (y += kName) - 1.5;
-  box.caption_y = (y += kBody + 4) - 1.5;
-  y += 6;
-  y += place_chips(box.chips, y, widest, box.width);
-  if (!box.facts.empty()) box.facts_y = (y += kFacts + 1) - 1.5;
-  box.height = y + 7;
-  return box;
-}
 
 std::string escaped(const std::string& text) {
   std::string out;

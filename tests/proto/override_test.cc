@@ -1,0 +1,135 @@
+// Fields set by the command line: values, places, mistakes.
+#include "proto/override.h"
+
+#include <gtest/gtest.h>
+
+namespace cortado {
+
+namespace {
+
+constexpr char kNet[] = R"(name: "n"
+layer { name: "data" type: "Data" top: "data" data_param { source: "a" batch_size: 4 } include { phase: TRAIN } }
+layer { name: "data" type: "Data" top: "data" data_param { source: "b" batch_size: 4 } include { phase: TEST } }
+layer { name: "conv.1]" type: "Convolution" bottom: "data" top: "conv" convolution_param { num_output: 3 pad: 1 pad: 2 } }
+)";
+
+NetFile net_with(const std::vector<std::string>& texts) {
+  NetFile file = read_net_from_text(kNet, "net.prototxt");
+  Overrides(texts).apply(file);
+  return file;
+}
+
+std::string mistake_of(const std::vector<std::string>& texts) {
+  try {
+    net_with(texts);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST(Override, SetsEveryKindOfValue) {
+  const NetFile file = net_with({"net.layer[2].convolution_param.num_output=64", "net.name=a b=c", "net.name=\"q\" 'r'",
+                                 "net.layer[0].transform_param.scale=-2.5e-3", "net.force_backward=true",
+                                 "net.layer[2].convolution_param.engine=CAFFE",
+                                 "net.layer[2].convolution_param.weight_filler={ type: 'xavier' std: 3 }"});
+  const caffe::ConvolutionParameter& conv = file.net.layer(2).convolution_param();
+  EXPECT_EQ(conv.num_output(), 64U);
+  EXPECT_EQ(file.net.name(), "qr");
+  EXPECT_FLOAT_EQ(file.net.layer(0).transform_param().scale(), -2.5e-3F);
+  EXPECT_TRUE(file.net.force_backward());
+  EXPECT_EQ(conv.engine(), caffe::ConvolutionParameter::CAFFE);
+  EXPECT_EQ(conv.weight_filler().type(), "xavier");
+  EXPECT_FLOAT_EQ(conv.weight_filler().std(), 3);
+  EXPECT_EQ(conv.pad_size(), 2) << "what is not named stays";
+}
+
+TEST(Override, ReplacesAppendsAndPicks) {
+  const std::string conv = "net.layer[\"conv.1]\"].";
+  EXPECT_EQ(net_with({conv + "convolution_param.pad=7"}).net.layer(2).convolution_param().pad_size(), 1);
+  const NetFile file = net_with({conv + "convolution_param.pad+=[8, 9]", conv + "convolution_param.pad[1]=5",
+                                 conv + "bottom+=label", conv + "bottom[0]=/x y", conv + "param+={ lr_mult: 2 }",
+                                 conv + "param[0].decay_mult=0", "net.layer[0].include=[]"});
+  const caffe::LayerParameter& layer = file.net.layer(2);
+  const auto& pads = layer.convolution_param().pad();
+  EXPECT_EQ(std::vector<uint32_t>(pads.begin(), pads.end()), (std::vector<uint32_t>{1, 5, 8, 9}));
+  EXPECT_EQ(layer.bottom(0), "/x y");
+  EXPECT_EQ(layer.bottom(1), "label");
+  EXPECT_FLOAT_EQ(layer.param(0).lr_mult(), 2);
+  EXPECT_FLOAT_EQ(layer.param(0).decay_mult(), 0);
+  EXPECT_EQ(file.net.layer(0).include_size(), 0);
+}
+
+TEST(Override, KeepsPlaces) {
+  const NetFile file =
+      net_with({"net.name=other", "net.layer[2].convolution_param.pad+=[8,\n9]", "net.layer[2].top[0]=t"});
+  const auto place = [&file](const char* path) { return file.positions.place(path); };
+  EXPECT_EQ(place("layer[2].convolution_param.pad[1]").str(), "net.prototxt:4:118");
+  EXPECT_EQ(place("layer[2].convolution_param.pad[2]").str(), "--set:2:38");
+  EXPECT_EQ(place("layer[2].convolution_param.pad[3]").str(), "--set:3:1");
+  EXPECT_EQ(place("layer[2].convolution_param.pad[3]").text, "9]");
+  EXPECT_EQ(place("layer[2].top[0]").str(), "--set:4:21");
+  EXPECT_EQ(place("layer[2].top[0]").text, "net.layer[2].top[0]=t");
+  EXPECT_EQ(file.positions.name_place("name").str(), "--set:1:5");
+  EXPECT_EQ(place("layer[1].data_param.source").str(), "net.prototxt:3:68");
+}
+
+TEST(Override, BringsOldFormsUpToDate) {
+  const NetFile net = net_with({"net.layer[0].data_param.crop_size=9"});
+  EXPECT_EQ(net.net.layer(0).transform_param().crop_size(), 9U);
+  EXPECT_EQ(net.positions.place("layer[0].transform_param.crop_size").str(), "--set:1:35");
+  SolverFile solver = read_solver_from_text("net: 'n' type: 'Adam' base_lr: 1", "folder/s.prototxt");
+  Overrides({"solver.solver_type=NESTEROV", "solver.stepvalue+=3", "net.name=x"}).apply(solver);
+  EXPECT_EQ(solver.solver.type(), "Nesterov");
+  EXPECT_EQ(solver.solver.stepvalue(0), 3);
+  EXPECT_EQ(solver.solver.snapshot_prefix(), "folder/s");
+}
+
+TEST(Override, TellsEveryMistakeInItsText) {
+  const std::string both = mistake_of({"net.nam=x", "net.layer[conv].name=y"});
+  EXPECT_NE(
+      both.find(
+          "--set:1:5: error: unknown field 'nam' in net\n    1 | net.nam=x\n      |     ^\nhint: did you mean 'name'?"),
+      std::string::npos)
+      << both;
+  EXPECT_NE(both.find("--set:2:11: error: no element of 'layer' is called 'conv'"), std::string::npos) << both;
+  EXPECT_NE(mistake_of({"net.layer[data].top=x"}).find("layer[0] or layer[1]"), std::string::npos);
+  EXPECT_NE(mistake_of({"net.layer[2].clip_param.min=1"}).find("--set:1:14: error: 'max' is missing here"),
+            std::string::npos);
+  EXPECT_EQ(mistake_of({"net.layer[2].clip_param.min=1", "net.layer[2].clip_param.max=2"}), "none");
+}
+
+TEST(Override, RefusesWhatIsNoPathOrValue) {
+  const char* texts[] = {"",
+                         "=",
+                         "net",
+                         "net.",
+                         "net.=",
+                         "net.layer[",
+                         "net.layer[]",
+                         "net.layer[\"",
+                         "net.layer[\"]=",
+                         "net.layer[0]",
+                         "net.layer[0]=",
+                         "net.layer={",
+                         "net.layer=[",
+                         "net.layer=}",
+                         "net.name+",
+                         "net.name='",
+                         "net.layer[99999999999].top=1",
+                         "net.layer[0].blobs+={ data: [1,2",
+                         "net.layer+={ layer { } }",
+                         "net.layer[0].layer[0]=1",
+                         "net.state={ level: 1 } level: 2",
+                         "net.state.level=1 2",
+                         "net.layer[-1].name=x",
+                         "net.layer=[{ name: 'a' }, 3]"};
+  for (const char* text : texts) EXPECT_NE(mistake_of({text}), "none") << text;
+  std::string deep = "net.state={";
+  for (int i = 0; i < 100000; ++i) deep += "{";
+  EXPECT_NE(mistake_of({deep}), "none");
+}
+
+}  // namespace cortado
