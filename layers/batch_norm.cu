@@ -6,8 +6,9 @@
 // use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
 // variance 0. It takes over a Scale and a ReLU or ReLU6 behind it: one pass over memory forward, two backward. NVIDIA's
 // scale_bias and Intel's use_weight_bias give it factors and terms of its own, as if a Scale followed. A layer with
-// NVIDIA's options also keeps its averages as NVIDIA does: of variances that are not unbiased, the batch's own at first,
-// with a factor of 1; there use_global_stats: false, its default, means nothing in testing, and eps is at least 1e-5.
+// NVIDIA's options also keeps its averages as NVIDIA does: of variances that are not unbiased, the batch's own at
+// first, with a factor of 1; there use_global_stats: false, its default, means nothing in testing, and eps is at least
+// 1e-5.
 
 #include <algorithm>
 

@@ -81,7 +81,8 @@ void Net::read_blob_to(graph::ValueId value, float* plain) const {
 }
 
 void Net::write_blob(const std::string& blob, const float* plain) {
-  // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs makes.
+  // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs
+  // makes.
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
     if (value.name != blob || value.producer < 0 || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
@@ -119,15 +120,16 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
     if (have != wanted && have.dims() != padded)
-      return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " + wanted.str() +
-             " in the net";
+      return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " +
+             wanted.str() + " in the net";
   }
   return {};
 }
 
 std::string advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
   if (layer.type() == "BatchNorm" && from.blobs.size() > 3)
-    return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: true }";
+    return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: "
+           "true }";
   return "to train this layer anew, give it another name";
 }
 
@@ -152,7 +154,8 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     if (from.blobs.empty()) continue;
     const graph::SourceLayer& layer = plan_.graph.layers[size_t(source)];
     if (const std::string wrong = misfit(plan_.graph, layer, from); !wrong.empty()) {
-      mistakes.push_back({plan_.graph.place_of_layer(source), path + ": " + wrong, advice_for(*layer.config, from), {}});
+      mistakes.push_back(
+          {plan_.graph.place_of_layer(source), path + ": " + wrong, advice_for(*layer.config, from), {}});
       continue;
     }
     for (size_t k = 0; k < from.blobs.size(); ++k) {

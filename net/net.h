@@ -1,7 +1,7 @@
 #pragma once
 
-// A net: a plan with memory and weights. It decides nothing: forward() and backward() call the plan's steps in order and
-// allocate nothing.
+// A net: a plan with memory and weights. It decides nothing: forward() and backward() call the plan's steps in order
+// and allocate nothing.
 
 #include <memory>
 #include <string>
@@ -19,9 +19,9 @@ struct Param {
   graph::WeightId id;
   std::string layer;  ///< owner's name and blob index, for messages
   int index;
-  Shape shape;        ///< the user's
+  Shape shape;  ///< the user's
   float* w;
-  float* dw;          ///< with BuildOptions::transient_gradients others use its memory, except in on_complete()
+  float* dw;  ///< with BuildOptions::transient_gradients others use its memory, except in on_complete()
   int64_t count;
   float lr_mult, decay_mult;
   kernels::WeightFormat format;  ///< of w, dw and of any history kept for it
@@ -31,7 +31,8 @@ struct Param {
 class GradientReader {
  public:
   virtual ~GradientReader() = default;
-  /// params()[param].dw is complete, and no later step of this pass reads its w: both are the reader's until it returns.
+  /// params()[param].dw is complete, and no later step of this pass reads its w: both are the reader's until it
+  /// returns.
   virtual void on_complete(size_t param) = 0;
 };
 
@@ -45,9 +46,9 @@ struct NetOutput {
 
 class Net {
  public:
-  /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched by
-  /// layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats. A frozen
-  /// net takes those of another frozen one, for nobody else would tell it that they changed.
+  /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched
+  /// by layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats. A
+  /// frozen net takes those of another frozen one, for nobody else would tell it that they changed.
   Net(graph::Plan plan, Context& context, Net* weights_of = nullptr);
   ~Net();
   Net(const Net&) = delete;
@@ -55,8 +56,8 @@ class Net {
 
   /// One forward pass: draws of this pass are keyed by context.pass. Throws Error(kData) for bad data or labels.
   void forward();
-  /// The two halves of forward() on a device. stage() does what the host takes part in (data layers, the number of the pass)
-  /// and waits for nothing else; what forward_staged() enqueues is the same each time, if stages_all_host_work().
+  /// The two halves of forward() on a device. stage() does what the host takes part in (data layers, the number of the
+  /// pass) and waits for nothing else; what forward_staged() enqueues is the same each time, if stages_all_host_work().
   void stage();
   void forward_staged();
   bool stages_all_host_work() const { return stages_all_host_work_; }
@@ -67,8 +68,8 @@ class Net {
 
   /// Sum over blobs of loss_weight times the sum of their elements, after forward().
   double loss() const;
-  /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1); the net
-  /// was built with BuildOptions::accumulates then. `reader` is told of every param once, each as early as can be.
+  /// Gradients of the loss for every learning weight. `accumulate`: add to those that are there (iter_size > 1); the
+  /// net was built with BuildOptions::accumulates then. `reader` is told of every param once, each as early as can be.
   void backward(bool accumulate = false, GradientReader* reader = nullptr);
 
   const std::string& name() const { return plan_.graph.name; }
@@ -77,16 +78,17 @@ class Net {
   std::vector<Param>& params() { return params_; }
   const std::vector<NetOutput>& outputs() const { return outputs_; }
 
-  bool has_blob(const std::string& blob) const;      ///< known and readable after forward()
-  Shape blob_shape(const std::string& blob) const;   ///< throws Error(kUsage) with the nearest name
+  bool has_blob(const std::string& blob) const;                 ///< known and readable after forward()
+  Shape blob_shape(const std::string& blob) const;              ///< throws Error(kUsage) with the nearest name
   std::vector<float> read_blob(const std::string& blob) const;  ///< row-major copy in the user's shape
   /// The same without allocating, plain layouts only copy; with zeros for rows that were planned and are not there.
   void read_blob_to(graph::ValueId value, float* plain) const;
   void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes
   std::vector<std::string> input_names() const;                  ///< blobs made by Input layers
 
-  /// Copies weights by layer name; BatchNorms in the form that this net has (fit_batch_norms()). Layers of the file that the net lacks are logged ("Ignoring source layer X"). Throws
-  /// Error(kSnapshot) with all mismatches of number and shape, and when nothing at all matches. Returns layers copied.
+  /// Copies weights by layer name; BatchNorms in the form that this net has (fit_batch_norms()). Layers of the file
+  /// that the net lacks are logged ("Ignoring source layer X"). Throws Error(kSnapshot) with all mismatches of number
+  /// and shape, and when nothing at all matches. Returns layers copied.
   int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
   caffe::NetParameter to_proto(bool with_diffs = false);
@@ -96,8 +98,8 @@ class Net {
   /// Where data layers stand: (layer name, records consumed).
   std::vector<std::pair<std::string, uint64_t>> positions() const;
   void seek(const std::string& layer, uint64_t position);
-  int64_t batch_size() const;    ///< of the first data blob; 0 if there is none
-  double wait_seconds() const;   ///< spent waiting for data so far
+  int64_t batch_size() const;   ///< of the first data blob; 0 if there is none
+  double wait_seconds() const;  ///< spent waiting for data so far
 
   /// After a forward() (and backward()) whose loss is not finite: what holds the first NaN or Inf, e.g.
   /// "layer 'conv2' (Convolution): top 'conv2'"; "" when all is finite.
@@ -132,9 +134,9 @@ class Net {
   DeviceMemory arena_;
   Losses losses_;
   const float* loss_scale_ = nullptr;
-  DeviceMemory pass_;          ///< Context::device_pass; empty on the CPU
+  DeviceMemory pass_;  ///< Context::device_pass; empty on the CPU
   PinnedMemory staged_pass_;
-  size_t staged_ = 0;          ///< forward steps that stage() runs: the first ones
+  size_t staged_ = 0;  ///< forward steps that stage() runs: the first ones
   bool stages_all_host_work_ = true;
   std::unique_ptr<WeightMemory> memory_;
   uint64_t derived_version_ = 0;  ///< of the weights that all derived ones were last seen to be made of
@@ -145,7 +147,7 @@ class Net {
 };
 
 /// File to net in one call: build, passes, plan, memory.
-std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options,
-                              Context& context, Net* weights_of = nullptr);
+std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context,
+                              Net* weights_of = nullptr);
 
 }  // namespace cortado

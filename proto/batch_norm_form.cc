@@ -73,8 +73,7 @@ const caffe::LayerParameter* scale_behind(const std::vector<const caffe::LayerPa
 
 class Fit {
  public:
-  Fit(const std::vector<const caffe::LayerParameter*>& net, const std::vector<LayerWeights>& file)
-      : net_(net) {
+  Fit(const std::vector<const caffe::LayerParameter*>& net, const std::vector<LayerWeights>& file) : net_(net) {
     for (const auto* layer : net) names_.insert(layer->name());
     for (const LayerWeights& layer : file) fitted_.layers.push_back(&layer);
   }
@@ -161,8 +160,10 @@ class Fit {
 
   void put(size_t at, LayerWeights layer) {
     fitted_.made.push_back(std::move(layer));
-    if (at < fitted_.layers.size()) fitted_.layers[at] = &fitted_.made.back();
-    else fitted_.layers.push_back(&fitted_.made.back());
+    if (at < fitted_.layers.size())
+      fitted_.layers[at] = &fitted_.made.back();
+    else
+      fitted_.layers.push_back(&fitted_.made.back());
   }
 
   const std::vector<const caffe::LayerParameter*>& net_;
@@ -181,7 +182,8 @@ BatchNormForm form_of(const caffe::BatchNormParameter& options) {
   }
   if (options.scale_bias() || options.has_scale_filler() || (options.has_bias_filler() && !intel))
     form.scales = form.shifts = true;
-  form.nvidia = !intel && (form.scales || options.has_scale_bias() || options.engine() == caffe::BatchNormParameter::CUDNN);
+  form.nvidia =
+      !intel && (form.scales || options.has_scale_bias() || options.engine() == caffe::BatchNormParameter::CUDNN);
   return form;
 }
 

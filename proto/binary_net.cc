@@ -1,5 +1,5 @@
-// Before generated code sees a file, a walk over its bytes leaves out blobs, gives fields of other dialects the numbers that
-// they have here, and counts the parts, for each of which generated code takes some hundred bytes.
+// Before generated code sees a file, a walk over its bytes leaves out blobs, gives fields of other dialects the numbers
+// that they have here, and counts the parts, for each of which generated code takes some hundred bytes.
 #include "proto/binary_net.h"
 
 #include <limits>
@@ -132,7 +132,8 @@ caffe::NetParameter parse(const WireFile& file) {
   if (file.content.size() > size_t(std::numeric_limits<int32_t>::max()))
     file.fail(std::to_string(file.content.size()) + " bytes; 2 GiB is the most that can be read whole");
   count_parts(file, file.content, *net.GetDescriptor(), 0, parts);
-  if (!net.ParsePartialFromArray(file.content.data(), int(file.content.size()))) file.fail("corrupt: no net can be read");
+  if (!net.ParsePartialFromArray(file.content.data(), int(file.content.size())))
+    file.fail("corrupt: no net can be read");
   return net;
 }
 

@@ -23,21 +23,21 @@ constexpr Clue kNet[] = {
 };
 
 constexpr Clue kLayer[] = {
-    {145, 150, WireField::kVarint, Dialect::kNvidia},     // forward_type and others; messages in BVLC's
-    {6801, 6802, WireField::kBytes, Dialect::kNvidia},    // DetectNet's
-    {149, 150, WireField::kBytes, Dialect::kIntel},       // engine, multinode
-    {153, 159, WireField::kBytes, Dialect::kIntel},       // ROI pooling, quantization, ...
-    {208, 209, WireField::kBytes, Dialect::kIntel},       // split_param, region_loss_param
-    {301, 301, WireField::kBytes, Dialect::kIntel},       // eval_detection_param
+    {145, 150, WireField::kVarint, Dialect::kNvidia},   // forward_type and others; messages in BVLC's
+    {6801, 6802, WireField::kBytes, Dialect::kNvidia},  // DetectNet's
+    {149, 150, WireField::kBytes, Dialect::kIntel},     // engine, multinode
+    {153, 159, WireField::kBytes, Dialect::kIntel},     // ROI pooling, quantization, ...
+    {208, 209, WireField::kBytes, Dialect::kIntel},     // split_param, region_loss_param
+    {301, 301, WireField::kBytes, Dialect::kIntel},     // eval_detection_param
 };
 
 constexpr Clue kBatchNorm[] = {
-    {5, 6, WireField::kBytes, Dialect::kNvidia},   // scale_filler, bias_filler
-    {7, 7, WireField::kVarint, Dialect::kNvidia},  // scale_bias
+    {5, 6, WireField::kBytes, Dialect::kNvidia},     // scale_filler, bias_filler
+    {7, 7, WireField::kVarint, Dialect::kNvidia},    // scale_bias
     {15, 15, WireField::kVarint, Dialect::kNvidia},  // engine
-    {4, 6, WireField::kVarint, Dialect::kIntel},   // engine, use_weight_bias, bias_term
-    {7, 8, WireField::kBytes, Dialect::kIntel},    // filler, bias_filler
-    {9, 10, WireField::kVarint, Dialect::kIntel},  // stats_batch_size, relu
+    {4, 6, WireField::kVarint, Dialect::kIntel},     // engine, use_weight_bias, bias_term
+    {7, 8, WireField::kBytes, Dialect::kIntel},      // filler, bias_filler
+    {9, 10, WireField::kVarint, Dialect::kIntel},    // stats_batch_size, relu
 };
 
 const Clue* find(std::span<const Clue> clues, const WireField& field) {
@@ -46,9 +46,13 @@ const Clue* find(std::span<const Clue> clues, const WireField& field) {
   return nullptr;
 }
 
+/// Numbers of cortado.proto's own, for what the dialects have under numbers that mean something else in BVLC's.
+bool is_ours(const WireField& field) { return field.number >= 10000 && field.number < 10100; }
+
 }  // namespace
 
 void DialectClues::net_field(const WireField& field) {
+  ours_ |= is_ours(field);
   if (const Clue* clue = find(kNet, field)) take(clue->dialect);
 }
 
@@ -72,17 +76,21 @@ void DialectClues::layer(const WireFile& file, std::string_view message) {
   intel_ |= batch_norm && blobs == 4;  // a scale without a bias is Intel's alone
 }
 
-/// Raw values are NVIDIA's alone. The rest of its clues may be in a file of Intel's that was made from one of NVIDIA's.
+/// Raw values are NVIDIA's alone. A net of theirs that was trained here is numbered as BVLC's. The rest of its clues
+/// may be in a file of Intel's that was made from one of NVIDIA's.
 Dialect DialectClues::dialect() const {
   if (raw_) return Dialect::kNvidia;
+  if (ours_) return Dialect::kBvlc;
   return intel_ ? Dialect::kIntel : nvidia_ ? Dialect::kNvidia : Dialect::kBvlc;
 }
 
 void DialectClues::layer_field(const WireField& field) {
+  ours_ |= is_ours(field);
   if (const Clue* clue = find(kLayer, field)) take(clue->dialect);
 }
 
 void DialectClues::batch_norm_field(const WireField& field) {
+  ours_ |= is_ours(field);
   if (const Clue* clue = find(kBatchNorm, field)) take(clue->dialect);
 }
 

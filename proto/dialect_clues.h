@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// Tells the dialect of a binary net from what only one of them writes: field numbers that the others lack, or have with
-/// another kind of value.
+/// Tells the dialect of a binary net from what only one of them writes: field numbers that the others lack, or have
+/// with another kind of value.
 class DialectClues {
  public:
   void net_field(const WireField& field);
@@ -20,7 +20,7 @@ class DialectClues {
   void batch_norm_field(const WireField& field);
   void take(Dialect dialect) { (dialect == Dialect::kNvidia ? nvidia_ : intel_) = true; }
 
-  bool raw_ = false, nvidia_ = false, intel_ = false;
+  bool raw_ = false, ours_ = false, nvidia_ = false, intel_ = false;
 };
 
 }  // namespace cortado

@@ -37,7 +37,8 @@ constexpr ElementType kTypes[] = {
 const ElementType& type_named(const WireFile& file, const TensorPlace& tensor) {
   for (const ElementType& type : kTypes)
     if (type.name == tensor.dtype) return type;
-  file.fail("tensor '" + tensor.name + "' is of type '" + tensor.dtype.substr(0, 50) + "': weights are F32, F64, F16 or BF16");
+  file.fail("tensor '" + tensor.name + "' is of type '" + tensor.dtype.substr(0, 50) +
+            "': weights are F32, F64, F16 or BF16");
 }
 
 BlobFile blob_of(const WireFile& file, const TensorPlace& tensor, std::string_view values) {
@@ -66,7 +67,8 @@ std::pair<std::string, size_t> split_name(const WireFile& file, const std::strin
   if (dot != std::string::npos) {
     const char *first = name.data() + dot + 1, *last = name.data() + name.size();
     const auto [end, failure] = std::from_chars(first, last, index);
-    if (failure == std::errc() && end == last && (last - first == 1 || *first != '0')) return {name.substr(0, dot), index};
+    if (failure == std::errc() && end == last && (last - first == 1 || *first != '0'))
+      return {name.substr(0, dot), index};
   }
   file.fail("tensor '" + name.substr(0, 100) + "' is named otherwise than a layer's blob, which is 'conv1.0'",
             "rename tensors to the layer's name, a dot and Caffe's number: 0 for weights, 1 for the bias");
@@ -118,7 +120,8 @@ std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& 
 
 namespace {
 
-std::string header_of(const std::string& path, const std::vector<LayerWeights>& layers, const std::string& net, size_t bytes) {
+std::string header_of(const std::string& path, const std::vector<LayerWeights>& layers, const std::string& net,
+                      size_t bytes) {
   nlohmann::ordered_json json = {{"__metadata__", {{"format", "caffe"}, {"net", net}}}};
   uint64_t at = 0;
   std::map<std::string, int> used;
@@ -128,7 +131,9 @@ std::string header_of(const std::string& path, const std::vector<LayerWeights>& 
     for (size_t k = 0; k < layer.blobs.size(); ++k) {
       const uint64_t end = at + layer.blobs[k].data.size() * bytes;
       json.push_back({layer.name + "." + std::to_string(k),
-                      {{"dtype", bytes == 2 ? "F16" : "F32"}, {"shape", layer.blobs[k].shape.dims()}, {"data_offsets", {at, end}}}});
+                      {{"dtype", bytes == 2 ? "F16" : "F32"},
+                       {"shape", layer.blobs[k].shape.dims()},
+                       {"data_offsets", {at, end}}}});
       at = end;
     }
   }

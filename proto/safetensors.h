@@ -14,8 +14,8 @@ namespace cortado {
 /// a header above 100 MB, overlaps, gaps, duplicate names, lengths that do not agree, and names of another kind.
 std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& origin);
 
-/// Writes `path` atomically, as F32 or (`halves`) F16. Returns the digest of its bytes. Throws Error(kUsage) for a name that
-/// is not UTF-8 or is used twice, Error(kIo) where it cannot be written.
+/// Writes `path` atomically, as F32 or (`halves`) F16. Returns the digest of its bytes. Throws Error(kUsage) for a name
+/// that is not UTF-8 or is used twice, Error(kIo) where it cannot be written.
 std::string write_safetensors(const std::string& path, const std::vector<LayerWeights>& layers, const std::string& net,
                               bool halves = false);
 

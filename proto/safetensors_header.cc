@@ -36,7 +36,8 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
   }
   bool key(std::string& name) override { return depth_ == 1 ? begin_tensor(name) : begin_field(name); }
   bool string(std::string& value) override {
-    if (depth_ == 2 && metadata_) return header_.metadata.emplace(key_, value).second || stop("a key of metadata given twice");
+    if (depth_ == 2 && metadata_)
+      return header_.metadata.emplace(key_, value).second || stop("a key of metadata given twice");
     if (depth_ != 2 || field_ != kDtype) return stop("a word where none belongs");
     seen_ |= kDtype;
     header_.tensors.back().dtype = value;
@@ -97,7 +98,8 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
     return (seen_ & field_) == 0 || stop("'" + name + "' is given twice");
   }
   bool stop(const std::string& why) {
-    const std::string tensor = header_.tensors.empty() ? "" : ", near tensor '" + header_.tensors.back().name.substr(0, 100) + "'";
+    const std::string tensor =
+        header_.tensors.empty() ? "" : ", near tensor '" + header_.tensors.back().name.substr(0, 100) + "'";
     error = "its header is wrong" + tensor + ": " + why;
     return false;
   }
@@ -139,7 +141,8 @@ SafetensorsHeader read_safetensors_header(const WireFile& file) {
   uint64_t length = 0;
   std::memcpy(&length, content.data(), sizeof length);
   if (length > kMostHeaderBytes)
-    file.fail("a header of " + std::to_string(length) + " bytes; the format allows " + std::to_string(kMostHeaderBytes));
+    file.fail("a header of " + std::to_string(length) + " bytes; the format allows " +
+              std::to_string(kMostHeaderBytes));
   if (length > content.size() - 8)
     file.fail("truncated at byte " + std::to_string(content.size()) + " of " + std::to_string(length + 8));
   const std::string_view text = content.substr(8, length);

@@ -20,7 +20,7 @@ struct TensorPlace {
 struct SafetensorsHeader {
   std::vector<TensorPlace> tensors;  ///< in the order of their bytes, which follow each other without gaps
   std::map<std::string, std::string> metadata;
-  std::string_view values;           ///< all bytes behind the header
+  std::string_view values;  ///< all bytes behind the header
 };
 
 constexpr uint64_t kMostHeaderBytes = 100'000'000;

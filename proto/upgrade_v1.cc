@@ -99,7 +99,9 @@ void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& 
 
 }  // namespace
 
-std::string type_of_2014(uint64_t number) { return number < std::size(kTypes) ? kTypes[number] : std::to_string(number); }
+std::string type_of_2014(uint64_t number) {
+  return number < std::size(kTypes) ? kTypes[number] : std::to_string(number);
+}
 
 void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {
   if (net.layers_size() == 0) return;

@@ -13,7 +13,8 @@ template <typename Append>
 void append_values(const std::vector<float>& values, bool halves, const Append& append) {
   constexpr size_t kPiece = size_t(1) << 16;
   if (values.empty()) return;  // a digest would begin anew with a null pointer
-  if (!halves) return append(std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+  if (!halves)
+    return append(std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
   std::vector<Half> piece;
   for (size_t at = 0; at < values.size(); at += kPiece) {
     piece.assign(values.begin() + long(at), values.begin() + long(std::min(values.size(), at + kPiece)));

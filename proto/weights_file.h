@@ -23,19 +23,20 @@ struct LayerWeights {
   std::vector<BlobFile> blobs;
 };
 
-/// The layers of a file of weights that have any, in its order: a .caffemodel of BVLC, Intel or NVIDIA (whose 16-bit blobs
-/// are widened), of 2013, 2014 or today, of any size; or safetensors. BatchNorm's blobs come in one order and meaning,
-/// whoever wrote them (batch_norm_form.h). Memory stays within a small multiple of the file's size, whatever the file says.
-/// `digest`, where wanted, is of the file's bytes; `origin` is what the file turned out to be, which is logged otherwise.
-/// Throws Error(kSnapshot) where the file is truncated, corrupt or of another kind, and Error(kIo) where it cannot be read.
+/// The layers of a file of weights that have any, in its order: a .caffemodel of BVLC, Intel or NVIDIA (whose 16-bit
+/// blobs are widened), of 2013, 2014 or today, of any size; or safetensors. BatchNorm's blobs come in one order and
+/// meaning, whoever wrote them (batch_norm_form.h). Memory stays within a small multiple of the file's size, whatever
+/// the file says. `digest`, where wanted, is of the file's bytes; `origin` is what the file turned out to be, which is
+/// logged otherwise. Throws Error(kSnapshot) where the file is truncated, corrupt or of another kind, and Error(kIo)
+/// where it cannot be read.
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr,
                                        WeightsOrigin* origin = nullptr);
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path,
                                              WeightsOrigin* origin = nullptr);
 
-/// Writes a .caffemodel layer by layer, so that only one of them lies in memory twice. Atomic: without commit() the path
-/// keeps its old content. Throws Error(kSnapshot) past the 2 GiB that the format can hold, Error(kIo) where it cannot be
-/// written.
+/// Writes a .caffemodel layer by layer, so that only one of them lies in memory twice. Atomic: without commit() the
+/// path keeps its old content. Throws Error(kSnapshot) past the 2 GiB that the format can hold, Error(kIo) where it
+/// cannot be written.
 class WeightsWriter {
  public:
   /// `bytes`: about how large the file will be; the space is reserved first.

@@ -56,8 +56,8 @@ class WireReader {
 /// The next varint of a packed field; takes it off `bytes`. Throws as WireReader does.
 uint64_t take_varint(const WireFile& file, std::string_view& bytes);
 
-// What messages that are written in pieces are made of: a varint at the end of `out`, a field that is a number, and what
-// stands before the `bytes` of a kBytes field.
+// What messages that are written in pieces are made of: a varint at the end of `out`, a field that is a number, and
+// what stands before the `bytes` of a kBytes field.
 void put_varint(uint64_t value, std::string& out);
 std::string number_field(uint32_t number, uint64_t value);
 std::string field_head(uint32_t number, uint64_t bytes);

@@ -14,8 +14,8 @@ namespace cortado {
 
 namespace {
 
-constexpr uint32_t kNetName = 1, kNetLayer = 100, kName = 1, kType = 2, kBlobs = 7, kBatchNorm = 139, kDim = 1, kData = 5,
-                   kShape = 7, kRawType = 10, kRawData = 12;
+constexpr uint32_t kNetName = 1, kNetLayer = 100, kName = 1, kType = 2, kBlobs = 7, kBatchNorm = 139, kDim = 1,
+                   kData = 5, kShape = 7, kRawType = 10, kRawData = 12;
 
 std::string bytes_field(uint32_t number, std::string_view content) {
   return field_head(number, content.size()) + std::string(content);
@@ -37,9 +37,10 @@ class CaffemodelWriter {
     uint64_t total = head.size();
     for (const LayerWeights& layer : layers) total += field_head(kNetLayer, size_of(layer)).size() + size_of(layer);
     if (total > uint64_t(std::numeric_limits<int32_t>::max()))
-      throw Error(ExitCode::kSnapshot,
-                  path_ + ": " + std::to_string(total) + " bytes; programs that read .caffemodel files read 2 GiB at most",
-                  "--to=safetensors has no such limit");
+      throw Error(
+          ExitCode::kSnapshot,
+          path_ + ": " + std::to_string(total) + " bytes; programs that read .caffemodel files read 2 GiB at most",
+          "--to=safetensors has no such limit");
     AtomicFile file(path_, int64_t(total));
     Digest digest;
     const auto append = [&](std::string_view piece) {
@@ -73,8 +74,9 @@ class CaffemodelWriter {
     std::string head = bytes_field(kName, layer.name);
     if (!layer.type.empty()) head += bytes_field(kType, layer.type);
     if (layer.type != "BatchNorm" || layer.blobs.size() < 4) return head;
-    const std::string intel = number_field(5, 1) + number_field(6, layer.blobs.size() == 5);  // use_weight_bias, bias_term
-    const std::string nvidia = number_field(7, 1);                                            // scale_bias
+    const std::string intel =
+        number_field(5, 1) + number_field(6, layer.blobs.size() == 5);  // use_weight_bias, bias_term
+    const std::string nvidia = number_field(7, 1);                      // scale_bias
     return head + bytes_field(kBatchNorm, target_.dialect == Dialect::kIntel ? intel : nvidia);
   }
   uint64_t size_of(const LayerWeights& layer) const {

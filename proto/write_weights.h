@@ -14,10 +14,10 @@ struct WeightsTarget {
   bool halves = false;  ///< 16-bit values: NVIDIA's dialect and safetensors only
 };
 
-/// Writes names, types and blobs, so that only one blob's bytes lie in memory twice; atomically. BatchNorms take the form of
-/// the dialect: BVLC's leave their scale to a layer behind them, named as they are with "_scale" at the end; NVIDIA's hold
-/// averages. Returns the digest of the file's bytes. Throws Error(kUsage) for 16-bit values where there are none, and
-/// Error(kSnapshot) past the 2 GiB that other programs read of a .caffemodel.
+/// Writes names, types and blobs, so that only one blob's bytes lie in memory twice; atomically. BatchNorms take the
+/// form of the dialect: BVLC's leave their scale to a layer behind them, named as they are with "_scale" at the end;
+/// NVIDIA's hold averages. Returns the digest of the file's bytes. Throws Error(kUsage) for 16-bit values where there
+/// are none, and Error(kSnapshot) past the 2 GiB that other programs read of a .caffemodel.
 std::string write_weights_as(const WeightsTarget& target, const std::string& path, const std::string& net,
                              std::vector<LayerWeights> layers);
 

@@ -164,7 +164,11 @@ int run_convert(const Arguments& arguments) {
 
 std::vector<Flag> dataset_flags() {
   return {
-      {.name = "output", .kind = FlagKind::kText, .value = "OUT", .help = "the folder to make, or the file of weights", .letter = 'o'},
+      {.name = "output",
+       .kind = FlagKind::kText,
+       .value = "OUT",
+       .help = "the folder to make, or the file of weights",
+       .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
       {.name = "skip-bad", .help = "leave bad samples out and go on"},
       {.name = "gray", .help = "imageset, folder: one channel"},
@@ -228,8 +232,10 @@ Command convert_command() {
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad. Weights may be a .caffemodel of BVLC, NVIDIA or Intel or safetensors; "
-          "which one is told by their content. A BatchNorm that scales becomes a BatchNorm and a Scale layer, or the other "
+          "the exit code 4, and nothing is written, unless --skip-bad. Weights may be a .caffemodel of BVLC, NVIDIA or "
+          "Intel or safetensors; "
+          "which one is told by their content. A BatchNorm that scales becomes a BatchNorm and a Scale layer, or the "
+          "other "
           "way round, as --net wants it; without --net, --to=bvlc adds a layer NAME_scale behind it."};
 }
 

@@ -1,4 +1,5 @@
-// Weights from one Caffe's files to another's, or to safetensors. The input's kind is told by its content, the output's by
+// Weights from one Caffe's files to another's, or to safetensors. The input's kind is told by its content, the output's
+// by
 // --to or, where that is not given, by its name.
 #include "tools/convert_weights.h"
 
@@ -108,8 +109,9 @@ int list_weights(const std::string& path, const Loaded& loaded, bool json) {
     values += values_of(layer);
   }
   std::cout << table.str({3}) << "\n"
-            << path << ": " << loaded.origin.str() << (loaded.origin.net.empty() ? "" : ", net '" + loaded.origin.net + "'")
-            << ", " << loaded.layers.size() << " layers, " << count_text(values) << " values\n";
+            << path << ": " << loaded.origin.str()
+            << (loaded.origin.net.empty() ? "" : ", net '" + loaded.origin.net + "'") << ", " << loaded.layers.size()
+            << " layers, " << count_text(values) << " values\n";
   return 0;
 }
 
@@ -150,17 +152,19 @@ int convert_weights(const Arguments& arguments, std::vector<std::string> files) 
 }
 
 std::vector<Flag> weights_flags() {
-  return {{.name = "to",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "weights: bvlc, nvidia, intel, safetensors or h5; by default what the output's name ends with, else bvlc",
-           .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5"}},
-          {.name = "net",
-           .kind = FlagKind::kText,
-           .value = "NET",
-           .help = "weights: the prototxt whose BatchNorm and Scale layers they are for"},
-          {.name = "half", .help = "weights: 16-bit values (nvidia and safetensors)"},
-          {.name = "list", .help = "weights: show what the file has, write nothing"}};
+  return {
+      {.name = "to",
+       .kind = FlagKind::kText,
+       .value = "WHAT",
+       .help =
+           "weights: bvlc, nvidia, intel, safetensors or h5; by default what the output's name ends with, else bvlc",
+       .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5"}},
+      {.name = "net",
+       .kind = FlagKind::kText,
+       .value = "NET",
+       .help = "weights: the prototxt whose BatchNorm and Scale layers they are for"},
+      {.name = "half", .help = "weights: 16-bit values (nvidia and safetensors)"},
+      {.name = "list", .help = "weights: show what the file has, write nothing"}};
 }
 
 }  // namespace cortado::tools

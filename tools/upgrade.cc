@@ -1,5 +1,7 @@
 // `cortado upgrade`: a net or a solver of any year, as today's. What kind of file it is, is told by its content, so one
 // command does the work of Caffe's three.
+#include "proto/upgrade.h"
+
 #include <iostream>
 
 #include "core/file.h"
@@ -7,7 +9,6 @@
 #include "core/mapped_file.h"
 #include "proto/binary_net.h"
 #include "proto/file_kind.h"
-#include "proto/upgrade.h"
 #include "proto/write_text.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
@@ -57,7 +58,8 @@ Upgraded upgrade(const std::string& path) {
 int run_upgrade(const Arguments& arguments) {
   const std::vector<std::string>& files = arguments.operands();
   const bool in_place = arguments.on("in-place");
-  if (in_place == (files.size() == 2)) throw usage_error(in_place ? "--in-place takes one file" : "upgrade takes IN OUT");
+  if (in_place == (files.size() == 2))
+    throw usage_error(in_place ? "--in-place takes one file" : "upgrade takes IN OUT");
   const std::string& output = in_place ? files[0] : files[1];
   const Upgraded result = upgrade(files[0]);
   if (!result.changed) log_info() << files[0] << ": a " << result.kind << " of today's form already";
@@ -76,7 +78,8 @@ Command upgrade_command() {
   return {.name = "upgrade",
           .summary = "writes an old net or solver as today's",
           .flags = {{.name = "in-place", .help = "the result replaces the file"}},
-          .operands = {"IN OUT", "a net (text or binary, with its blobs) or a solver, and what to write; OUT - is stdout", 1, 2},
+          .operands = {"IN OUT",
+                       "a net (text or binary, with its blobs) or a solver, and what to write; OUT - is stdout", 1, 2},
           .examples = {{"cortado upgrade old_train_val.prototxt train_val.prototxt",
                         "layers of 2013 and 2014, input fields, transformations in data_param"},
                        {"cortado upgrade solver.prototxt -", "solver_type: ADAM becomes type: \"Adam\""},

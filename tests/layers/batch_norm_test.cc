@@ -190,7 +190,8 @@ TEST(BatchNorm, ScalesByItselfInNvidiasAndIntelsWords) {
 TEST(BatchNorm, StartsAsItsFillersSay) {
   const auto fillers = [](const std::string& options) {
     std::vector<std::pair<std::string, float>> all;
-    for (const WeightSpec& w : MadeLayer("type: 'BatchNorm' batch_norm_param { " + options + " }", "", {{2, 3, 4, 5}}).shapes.w)
+    for (const WeightSpec& w :
+         MadeLayer("type: 'BatchNorm' batch_norm_param { " + options + " }", "", {{2, 3, 4, 5}}).shapes.w)
       all.emplace_back(w.filler.type(), w.filler.value());
     return std::vector(all.begin() + 3, all.end());
   };

@@ -1,5 +1,5 @@
-// A file's BatchNorm meets a net's in every combination of forms: the net computes what the file's net did, by a formula
-// written out here.
+// A file's BatchNorm meets a net's in every combination of forms: the net computes what the file's net did, by a
+// formula written out here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,9 +35,10 @@ std::vector<float> expected(const std::vector<float>& gamma, const std::vector<f
 
 /// y of the net, whose BatchNorm has `options` and is followed by `more`, with the weights of `file`.
 std::vector<float> run(const std::string& options, const std::string& more, const std::vector<LayerWeights>& file) {
-  const std::string text = "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 } } }\n"
-                           "layer { name: 'bn' type: 'BatchNorm' bottom: 'x' top: 'n' batch_norm_param { " +
-                           options + " } }\n" + more;
+  const std::string text =
+      "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 } } }\n"
+      "layer { name: 'bn' type: 'BatchNorm' bottom: 'x' top: 'n' batch_norm_param { " +
+      options + " } }\n" + more;
   Context context(1);
   graph::BuildOptions build;
   build.backward = false;
@@ -55,8 +56,9 @@ void expect_same(const std::vector<float>& got, const std::vector<float>& wanted
 }
 
 const std::string kScale = "layer { name: 's' type: 'Scale' bottom: 'n' top: 'y' scale_param { bias_term: true } }";
-const std::string kInPlace = "layer { name: 's' type: 'Scale' bottom: 'n' top: 'n' scale_param { bias_term: true } }\n"
-                             "layer { name: 'r' type: 'Power' bottom: 'n' top: 'y' }";
+const std::string kInPlace =
+    "layer { name: 's' type: 'Scale' bottom: 'n' top: 'n' scale_param { bias_term: true } }\n"
+    "layer { name: 'r' type: 'Power' bottom: 'n' top: 'y' }";
 
 TEST(BatchNormForms, FiveBlobsGoToThePair) {
   expect_same(run("", kScale, {norm(5)}), expected(kGamma, kBeta));
@@ -83,7 +85,8 @@ TEST(BatchNormForms, TheSameFormStays) {
   expect_same(run("use_weight_bias: true bias_term: false", "", {norm(4)}), expected(kGamma, {0, 0}));
   expect_same(run("", kScale, {norm(3), {"s", "Scale", {two(kGamma), two(kBeta)}}}), expected(kGamma, kBeta));
   // The net's Scale layer is not what the file's BatchNorm is merged with.
-  expect_same(run("scale_bias: true", kScale, {norm(3), {"s", "Scale", {two(kGamma), two(kBeta)}}}), expected(kGamma, kBeta));
+  expect_same(run("scale_bias: true", kScale, {norm(3), {"s", "Scale", {two(kGamma), two(kBeta)}}}),
+              expected(kGamma, kBeta));
   expect_same(run("scale_bias: true", kScale, {norm(4), {"s", "Scale", {two({1, 1}), two({0, 0})}}}),
               expected(kGamma, {0, 0}));
 }
@@ -105,8 +108,9 @@ TEST(BatchNormForms, WhatHasNoPlaceIsAnError) {
     return std::string();
   };
   EXPECT_NE(refused("", "", {norm(5)}).find("scale_bias: true"), std::string::npos);
-  EXPECT_NE(refused("", "layer { name: 's' type: 'Scale' bottom: 'n' top: 'y' }", {norm(5)}).find("5 blobs in the file"),
-            std::string::npos);
+  EXPECT_NE(
+      refused("", "layer { name: 's' type: 'Scale' bottom: 'n' top: 'y' }", {norm(5)}).find("5 blobs in the file"),
+      std::string::npos);
   EXPECT_NE(refused("", kScale + " layer { name: 't' type: 'TanH' bottom: 'n' top: 'z' }", {norm(5)}), "")
       << "another layer reads what is not scaled";
   EXPECT_NE(refused("use_weight_bias: true bias_term: false", "",

@@ -35,10 +35,11 @@ std::string error_of(const std::string& content) {
 
 TEST(BinaryNet, IsTheNetWithoutItsBlobs) {
   caffe::NetParameter net;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "name: 'n' layer { name: 'c' type: 'Convolution' convolution_param { num_output: 2 kernel_size: 3 } param { lr_mult: 2 }\n"
-      "  blobs { shape { dim: 2 } data: 1 data: 2 } }",
-      &net));
+  ASSERT_TRUE(
+      google::protobuf::TextFormat::ParseFromString("name: 'n' layer { name: 'c' type: 'Convolution' convolution_param "
+                                                    "{ num_output: 2 kernel_size: 3 } param { lr_mult: 2 }\n"
+                                                    "  blobs { shape { dim: 2 } data: 1 data: 2 } }",
+                                                    &net));
   const std::string content = net.SerializeAsString();
   net.mutable_layer(0)->clear_blobs();
   EXPECT_EQ(net_of(content).DebugString(), net.DebugString());
@@ -58,8 +59,8 @@ TEST(BinaryNet, OldLayersBecomeToday) {
 
 // Numbers as NVIDIA's caffe.proto has them.
 TEST(BinaryNet, NvidiasNumbersGetOurNames) {
-  const std::string layer = bytes(1, "bn") + bytes(2, "BatchNorm") + bytes(139, number_field(7, 1)) + number_field(145, 2) +
-                            number_field(146, 1) + bytes(151, number_field(1, 9));
+  const std::string layer = bytes(1, "bn") + bytes(2, "BatchNorm") + bytes(139, number_field(7, 1)) +
+                            number_field(145, 2) + number_field(146, 1) + bytes(151, number_field(1, 9));
   expect_net(bytes(100, layer),
              "layer { name: 'bn' type: 'BatchNorm' batch_norm_param { scale_bias: true } forward_type: FLOAT16\n"
              "  backward_type: FLOAT recurrent_param { num_output: 9 } }");
@@ -70,9 +71,10 @@ TEST(BinaryNet, IntelsNumbersGetOurNames) {
   const std::string norm = number_field(4, 4) + number_field(5, 1) + number_field(6, 0) + bytes(7, bytes(1, "msra"));
   const std::string layer = bytes(1, "bn") + bytes(139, norm) + bytes(149, "MKLDNN") + bytes(106, number_field(19, 1)) +
                             bytes(121, number_field(13, 0));
-  expect_net(bytes(100, layer),
-             "layer { name: 'bn' engine: 'MKLDNN' convolution_param { relu: true } pooling_param { avg_include_pad: false }\n"
-             "  batch_norm_param { engine: MKLDNN use_weight_bias: true bias_term: false filler { type: 'msra' } } }");
+  expect_net(
+      bytes(100, layer),
+      "layer { name: 'bn' engine: 'MKLDNN' convolution_param { relu: true } pooling_param { avg_include_pad: false }\n"
+      "  batch_norm_param { engine: MKLDNN use_weight_bias: true bias_term: false filler { type: 'msra' } } }");
   const auto loss = [&](int normalization) {
     const std::string content = bytes(100, bytes(149, "MKLDNN") + bytes(101, number_field(3, uint64_t(normalization))));
     return net_of(content).layer(0).loss_param().normalization();
@@ -111,7 +113,8 @@ TEST(WriteText, ValuesKeepTheirBits) {
   caffe::NetParameter net, again;
   caffe::LayerParameter& layer = *net.add_layer();
   layer.set_name("quotes \" and ' and \\ and\n\xc3\xa9");
-  for (const float value : {0.1f, 1e-45f, 3.4028235e38f, 16777217.0f, 0.3333333433f, -0.0f}) layer.add_loss_weight(value);
+  for (const float value : {0.1f, 1e-45f, 3.4028235e38f, 16777217.0f, 0.3333333433f, -0.0f})
+    layer.add_loss_weight(value);
   layer.mutable_batch_norm_param()->set_eps(2e-5f);
   read_message_from_text(text_of(net), "written", again);
   EXPECT_EQ(again.SerializeAsString(), net.SerializeAsString());

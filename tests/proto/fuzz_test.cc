@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "proto/binary_net.h"
 #include "proto/override.h"
 #include "proto/read_text.h"
 #include "proto/weights_file.h"
@@ -171,10 +172,11 @@ TEST(Fuzz, MutatedSafetensorsAreReadOrRefused) {
       R"({"__metadata__":{"net":"n","type:bn":"BatchNorm"},"a.0":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
       R"("bn.0":{"dtype":"F16","shape":[2],"data_offsets":[16,20]},"bn.1":{"dtype":"BF16","shape":[2],"data_offsets":[20,24]},)"
       R"("bn.2":{"dtype":"F64","shape":[],"data_offsets":[24,32]}})";
-  const std::string whole = std::string(1, char(header.size() & 255)) + char(header.size() >> 8) + std::string(6, '\0') +
-                            header + std::string("0123456789abcdefghijklmnopqrstuv");
+  const std::string whole = std::string(1, char(header.size() & 255)) + char(header.size() >> 8) +
+                            std::string(6, '\0') + header + std::string("0123456789abcdefghijklmnopqrstuv");
   ASSERT_EQ(weights_from_bytes(whole, "w").size(), 2u);
-  expect_read_or_refused(whole, {"[", "]", "{", "}", ",", "\"", "-", "0", "99999999999999999999", "null", "1e3", "\\u0000"}, 22);
+  expect_read_or_refused(
+      whole, {"[", "]", "{", "}", ",", "\"", "-", "0", "99999999999999999999", "null", "1e3", "\\u0000"}, 22);
 }
 
 TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
@@ -196,6 +198,41 @@ TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
   const std::vector<std::string> pieces = {
       "\x3a\x04", "\xff\xff\xff\xff\x7f", "\x2a", std::string("\0", 1), "\xa2\x06\x02", "\x12\x01", "\x08\x01"};
   expect_read_or_refused(whole, pieces, 21);
+}
+
+TEST(Fuzz, MutatedBinaryNetsAreReadOrRefused) {
+  std::vector<std::string> seeds;
+  for (const std::string& text : texts()) {
+    caffe::NetParameter net;
+    read_message_from_text(text, "n", net);
+    if (net.layer_size() > 0) net.mutable_layer(0)->add_blobs()->add_data(1);
+    seeds.push_back(net.SerializePartialAsString());
+    net.mutable_layer()->Clear();
+    net.add_layer()->mutable_batch_norm_param()->set_eps(1);
+    seeds.push_back(net.SerializePartialAsString() + "\xa2\x06\x0d\xaa\x09\x01x\xda\x08\x06\x20\x04\x28\x01\x30\x01");
+  }
+  const std::vector<std::string> pieces = {"\xff\xff\xff\xff\x7f",         "\xa2\x06\x02",      "\x12\x01", "\x08\x01",
+                                           std::string("\x90\x09\x01", 3), std::string("\0", 1)};
+  RandomStream random(23);
+  int accepted = 0, refused = 0;
+  for (int i = 0; i < 5'000 * rounds(); ++i) {
+    const std::string content =
+        mutate(random, seeds[random.below(seeds.size())], seeds[random.below(seeds.size())], pieces);
+    try {
+      const caffe::NetParameter net = binary_net_from_bytes(content, "n").net;
+      for (const caffe::LayerParameter& layer : net.layer()) ASSERT_EQ(layer.blobs_size(), 0);
+      ++accepted;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ExitCode::kNet);
+      ++refused;
+    }
+    try {
+      parse_net(content, "n");
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(accepted, 10);
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace

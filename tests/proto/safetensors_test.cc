@@ -35,7 +35,8 @@ void expect_error(const std::string& header, size_t bytes, const std::string& wo
 
 std::string tensor(const std::string& name, const std::string& begin, const std::string& end,
                    const std::string& shape = "[1]", const std::string& dtype = "F32") {
-  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":[" + begin + "," + end + "]}";
+  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":[" + begin + "," +
+         end + "]}";
 }
 
 TEST(Safetensors, WhatIsWrittenIsRead) {
@@ -86,7 +87,8 @@ TEST(BadSafetensors, HeadersThatAreNone) {
   EXPECT_NE(error_in(file_with("{}", 0, 500)).find("truncated at byte 10 of 508"), std::string::npos);
   expect_error("[]", 0, "does not begin with '{'");
   expect_error("{" + tensor("a.0", "0", "4") + "," + tensor("a.0", "4", "8") + "}", 8, "is there twice");
-  expect_error("{\"a.0\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4, "'dtype' is given twice");
+  expect_error("{\"a.0\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4,
+               "'dtype' is given twice");
   expect_error("{\"a.0\":{\"dtype\":\"F32\",\"shape\":[]}}", 4, "once each");
   expect_error("{\"a.0\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0]}}", 4, "two numbers");
   expect_error("{\"a.0\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4,4]}}", 4, "two numbers");

@@ -121,7 +121,9 @@ TEST(Upgrade, EveryOptionOf2014Stays) {
     const auto& inner = old.GetReflection()->GetMessage(old, &field);
     // The fields of data layers that became transform_param are another test's.
     for (const char* name : {"scale", "mean_file", "crop_size", "mirror"})
-      if (const auto* moved = field.name().find("data_param") == std::string::npos ? nullptr : inner.GetDescriptor()->FindFieldByName(name))
+      if (const auto* moved = field.name().find("data_param") == std::string::npos
+                                  ? nullptr
+                                  : inner.GetDescriptor()->FindFieldByName(name))
         inner.GetReflection()->ClearField(old.GetReflection()->MutableMessage(&old, &field), moved);
     const std::string wanted = inner.DebugString();
     Positions positions("n");
@@ -168,30 +170,47 @@ TEST(Upgrade, EveryOptionOf2013GoesWhereItBelongs) {
       {"hdf5_output", "hdf5_output_param", "{ file_name: 'f' }", "file_name: 'f'"},
   };
   const std::map<std::string, std::pair<std::string, std::string>> today = {
-      {"conv", {"Convolution", "convolution_param"}},    {"innerproduct", {"InnerProduct", "inner_product_param"}},
-      {"pool", {"Pooling", "pooling_param"}},            {"dropout", {"Dropout", "dropout_param"}},
-      {"lrn", {"LRN", "lrn_param"}},                     {"data", {"Data", "data_param"}},
-      {"hdf5_data", {"HDF5Data", "hdf5_data_param"}},    {"images", {"ImageData", "image_data_param"}},
-      {"window_data", {"WindowData", "window_data_param"}}, {"infogain_loss", {"InfogainLoss", "infogain_loss_param"}},
-      {"concat", {"Concat", "concat_param"}},            {"hdf5_output", {"HDF5Output", "hdf5_output_param"}},
+      {"conv", {"Convolution", "convolution_param"}},
+      {"innerproduct", {"InnerProduct", "inner_product_param"}},
+      {"pool", {"Pooling", "pooling_param"}},
+      {"dropout", {"Dropout", "dropout_param"}},
+      {"lrn", {"LRN", "lrn_param"}},
+      {"data", {"Data", "data_param"}},
+      {"hdf5_data", {"HDF5Data", "hdf5_data_param"}},
+      {"images", {"ImageData", "image_data_param"}},
+      {"window_data", {"WindowData", "window_data_param"}},
+      {"infogain_loss", {"InfogainLoss", "infogain_loss_param"}},
+      {"concat", {"Concat", "concat_param"}},
+      {"hdf5_output", {"HDF5Output", "hdf5_output_param"}},
   };
   for (const auto& move : moves) {
     std::istringstream types(move.types);
     for (std::string type; types >> type;)
-      expect_upgrade("layers { layer { type: '" + type + "' " + move.field + (*move.value == '{' ? " " : ": ") + move.value + " } }",
-                     "layer { type: '" + today.at(type).first + "' " + today.at(type).second + " { " + move.today + " } }");
+      expect_upgrade(
+          "layers { layer { type: '" + type + "' " + move.field + (*move.value == '{' ? " " : ": ") + move.value +
+              " } }",
+          "layer { type: '" + today.at(type).first + "' " + today.at(type).second + " { " + move.today + " } }");
   }
   for (const char* type : {"data", "images", "window_data"})
-    expect_upgrade("layers { layer { type: '" + std::string(type) + "' scale: 2 meanfile: 'm' cropsize: 3 mirror: true } }",
-                   "layer { type: '" + today.at(type).first +
-                       "' transform_param { scale: 2 mean_file: 'm' crop_size: 3 mirror: true } }");
+    expect_upgrade(
+        "layers { layer { type: '" + std::string(type) + "' scale: 2 meanfile: 'm' cropsize: 3 mirror: true } }",
+        "layer { type: '" + today.at(type).first +
+            "' transform_param { scale: 2 mean_file: 'm' crop_size: 3 mirror: true } }");
 }
 
 TEST(Upgrade, EveryTypeOf2013HasItsName) {
-  const std::map<std::string, std::string> names = {
-      {"accuracy", "Accuracy"}, {"bnll", "BNLL"}, {"euclidean_loss", "EuclideanLoss"}, {"flatten", "Flatten"},
-      {"im2col", "Im2col"}, {"multinomial_logistic_loss", "MultinomialLogisticLoss"}, {"relu", "ReLU"},
-      {"sigmoid", "Sigmoid"}, {"softmax", "Softmax"}, {"softmax_loss", "SoftmaxWithLoss"}, {"split", "Split"}, {"tanh", "TanH"}};
+  const std::map<std::string, std::string> names = {{"accuracy", "Accuracy"},
+                                                    {"bnll", "BNLL"},
+                                                    {"euclidean_loss", "EuclideanLoss"},
+                                                    {"flatten", "Flatten"},
+                                                    {"im2col", "Im2col"},
+                                                    {"multinomial_logistic_loss", "MultinomialLogisticLoss"},
+                                                    {"relu", "ReLU"},
+                                                    {"sigmoid", "Sigmoid"},
+                                                    {"softmax", "Softmax"},
+                                                    {"softmax_loss", "SoftmaxWithLoss"},
+                                                    {"split", "Split"},
+                                                    {"tanh", "TanH"}};
   for (const auto& [old, name] : names)
     expect_upgrade("layers { layer { type: '" + old + "' name: 'n' } }", "layer { type: '" + name + "' name: 'n' }");
 }
