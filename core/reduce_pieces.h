@@ -42,8 +42,9 @@ __global__ void reduce_pieces_kernel(Pieces pieces, Functor functor, Sum* out) {
 }
 #endif
 
-/// out[k] = the sum of functor(part, i) over the elements of piece k, for k in [0, n), in a fixed order: the result does
-/// not depend on the number of threads. functor(part, i) is called once for each element and may write what is i's own.
+/// out[k] = the sum of functor(part, i) over the elements of piece k, for k in [0, n), in a fixed order: the result
+/// does not depend on the number of threads. functor(part, i) is called once for each element and may write what is i's
+/// own.
 template <typename Sum, typename Pieces, typename Functor>
 void reduce_pieces(Context& context, const Pieces& pieces, int64_t n, const Functor& functor, Sum* out) {
 #ifdef __CUDACC__

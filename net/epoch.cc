@@ -15,15 +15,17 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
       throw FieldError(field, "layer '" + node.name + "' (" + node.type + ") does not know how many records it has",
                        "count in iterations");
     if (records > 0 && source->records() != records)
-      throw FieldError(field, "layer '" + first + "' has " + std::to_string(records) + " records, layer '" + node.name +
-                                  "' has " + std::to_string(source->records()) + ": there is no one pass over both",
+      throw FieldError(field,
+                       "layer '" + first + "' has " + std::to_string(records) + " records, layer '" + node.name +
+                           "' has " + std::to_string(source->records()) + ": there is no one pass over both",
                        "count in iterations");
     records = source->records();
     first = node.name;
   }
   if (records == 0)
-    throw FieldError(field, (graph.name.empty() ? "the net" : "net '" + graph.name + "'") + " has no layer that reads a dataset",
-                     "count in iterations");
+    throw FieldError(
+        field, (graph.name.empty() ? "the net" : "net '" + graph.name + "'") + " has no layer that reads a dataset",
+        "count in iterations");
   return records;
 }
 

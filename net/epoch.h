@@ -1,6 +1,7 @@
 #pragma once
 
-// One pass over a net's data: how many records it has, and the same net with another batch size for what is left at its end.
+// One pass over a net's data: how many records it has, and the same net with another batch size for what is left at its
+// end.
 
 #include <memory>
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace cortado {
 
-/// Records of the set that the graph's data layers read: all of them the same number. Throws FieldError about `field`, saying
-/// what it is for, where no layer knows, or where they differ.
+/// Records of the set that the graph's data layers read: all of them the same number. Throws FieldError about `field`,
+/// saying what it is for, where no layer knows, or where they differ.
 int64_t records_of(const graph::Graph& graph, const std::string& field);
 
 /// The net with `batch` samples in each batch of its data layers.

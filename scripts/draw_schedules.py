@@ -3,12 +3,12 @@
 
     draw_schedules.py CORTADO [OUT.svg]
 
-The curves are read from the log of real trainings of a net of one weight, so the picture shows what the program does.
+The curves are read from the log of real trainings of a net whose loss stays as it is, so the picture shows what the program does.
 """
 import os, re, subprocess, sys, tempfile
 
 NET = '''layer { name: "data" type: "DummyData" top: "data" dummy_data_param { shape { dim: 1 dim: 1 } } }
-layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 1 } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 1 bias_term: false } }
 layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }
 '''
 SOLVER = 'net: "net.prototxt" base_lr: 1 max_iter: 200 display: 1 random_seed: 1 snapshot_after_train: false solver_mode: CPU '

@@ -132,11 +132,15 @@ void check_average(const Config& config) {
 void check_metrics(const Config& config) {
   const bool tests = count_test_nets(config) > 0;
   if (!config.plateau_metric().empty() && !tests)
-    throw FieldError("plateau_metric", "plateau_metric is a test score, and nothing is tested", "add test_iter and test_interval");
+    throw FieldError("plateau_metric", "plateau_metric is a test score, and nothing is tested",
+                     "add test_iter and test_interval");
   if (!config.has_early_stop()) return;
-  if (!tests) throw FieldError("early_stop", "early_stop looks at a test score, and nothing is tested", "add test_iter and test_interval");
+  if (!tests)
+    throw FieldError("early_stop", "early_stop looks at a test score, and nothing is tested",
+                     "add test_iter and test_interval");
   if (config.early_stop().patience() < 1) throw FieldError("early_stop.patience", "patience must be at least 1");
-  if (!(config.early_stop().min_delta() >= 0)) throw FieldError("early_stop.min_delta", "min_delta must not be negative");
+  if (!(config.early_stop().min_delta() >= 0))
+    throw FieldError("early_stop.min_delta", "min_delta must not be negative");
 }
 
 void check_regularization(const Config& config) {
@@ -167,12 +171,14 @@ void check_foreign(const Config& config) {
 void check_length(const Config& config) {
   if (config.max_epoch() > 0 && config.has_max_iter())
     throw FieldError("max_epoch", "both max_iter and max_epoch say how long to train", "keep one");
-  if (!config.has_max_iter() && config.max_epoch() <= 0) throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
+  if (!config.has_max_iter() && config.max_epoch() <= 0)
+    throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
 }
 
 /// Other policies say that they need it; this one may be missing itself.
 void check_base_lr(const Config& config) {
-  if (!config.has_base_lr() && config.lr_policy() != "multifixed") throw FieldError("base_lr", "no base_lr: how fast to learn?", "add base_lr: 0.01");
+  if (!config.has_base_lr() && config.lr_policy() != "multifixed")
+    throw FieldError("base_lr", "no base_lr: how fast to learn?", "add base_lr: 0.01");
 }
 
 }  // namespace

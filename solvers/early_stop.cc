@@ -7,7 +7,8 @@ namespace cortado {
 bool is_cost(const Score& score) { return score.loss_weight != 0 || score.name.find("loss") != std::string::npos; }
 bool is_cost(const NetOutput& output) { return is_cost(Score{output.name, 0, output.loss_weight}); }
 
-Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name, const std::string& field) {
+Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name,
+                   const std::string& field) {
   std::vector<Metric> known;
   std::vector<std::string> names;
   std::string list;
@@ -30,10 +31,13 @@ Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, cons
     if (metric.name == name) return metric;
   const std::string guess = did_you_mean(name, names);
   throw FieldError(field, "no test net gives a score '" + name + "'",
-                   !guess.empty() ? guess : list.empty() ? "there is no score" : "the scores are " + list);
+                   !guess.empty() ? guess
+                   : list.empty() ? "there is no score"
+                                  : "the scores are " + list);
 }
 
-EarlyStop::EarlyStop(const caffe::EarlyStopParameter& options, Metric metric) : options_(options), metric_(std::move(metric)) {
+EarlyStop::EarlyStop(const caffe::EarlyStopParameter& options, Metric metric)
+    : options_(options), metric_(std::move(metric)) {
   if (options_.has_higher_is_better()) metric_.higher_is_better = options_.higher_is_better();
 }
 

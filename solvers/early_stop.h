@@ -24,7 +24,8 @@ struct Metric {
 };
 
 /// Finds it in the test nets' outputs; "" is the only one there is. Throws FieldError about `field`.
-Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name, const std::string& field);
+Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name,
+                   const std::string& field);
 
 /// Counts tests in a row without a gain.
 class EarlyStop {

@@ -5,8 +5,8 @@
 //   larc_turbo       r (1 - 0.9 c), c the running mean (0.95) of the cosine between gradient and velocity, from the
 //                    third iteration on
 //   Intel's local_lr_auto    r = ratio |w| / (|g| + weight_decay |w|); rate * r
-// g is the gradient as it is clipped, without weight decay. r is 1 where a norm is 0. The surprise: r takes the place of
-// lr_mult, whatever lr_mult says (0 still means that a weight does not learn).
+// g is the gradient as it is clipped, without weight decay. r is 1 where a norm is 0. The surprise: r takes the place
+// of lr_mult, whatever lr_mult says (0 still means that a weight does not learn).
 
 #include <cmath>
 

@@ -12,7 +12,9 @@ namespace {
 
 using Config = caffe::SolverParameter;
 
-bool warms_up(const Config& config, int64_t iter) { return iter < config.warmup_iter() || iter < config.rampup_interval(); }
+bool warms_up(const Config& config, int64_t iter) {
+  return iter < config.warmup_iter() || iter < config.rampup_interval();
+}
 
 double warm_rate(const Config& config, int64_t iter) {
   const bool ramp = config.rampup_interval() > 0;
@@ -53,14 +55,16 @@ float LearningRate::next(int64_t iter, double loss) {
 void check_warmup(const Config& config) {
   if (config.warmup_iter() > 0 && config.rampup_interval() > 0)
     throw FieldError("rampup_interval", "both warmup_iter and rampup_interval: one warm-up is enough", "keep one");
-  for (const auto& [field, given] : {std::pair{"warmup_policy", config.has_warmup_policy()},
-                                     std::pair{"warmup_power", config.has_warmup_power()}})
+  for (const auto& [field, given] :
+       {std::pair{"warmup_policy", config.has_warmup_policy()}, std::pair{"warmup_power", config.has_warmup_power()}})
     if (given && config.warmup_iter() == 0)
-      throw FieldError(field, std::string(field) + " without warmup_iter", "how many iterations does the warm-up take?");
+      throw FieldError(field, std::string(field) + " without warmup_iter",
+                       "how many iterations does the warm-up take?");
   const std::string& policy = config.warmup_policy();
   if (policy != "linear" && policy != "poly") {
     const std::string guess = did_you_mean(policy, {"linear", "poly"});
-    throw FieldError("warmup_policy", "unknown warmup_policy '" + policy + "'", guess.empty() ? "linear or poly" : guess);
+    throw FieldError("warmup_policy", "unknown warmup_policy '" + policy + "'",
+                     guess.empty() ? "linear or poly" : guess);
   }
   if (config.has_warmup_power() && policy != "poly")
     throw FieldError("warmup_power", "a linear warm-up has no power", "warmup_policy: \"poly\" has");

@@ -1,11 +1,12 @@
 #pragma once
 
-// The rate of every iteration: the warm-up at first, then lr_policy (solvers/lr_policies.h), and never less than min_lr.
+// The rate of every iteration: the warm-up at first, then lr_policy (solvers/lr_policies.h), and never less than
+// min_lr.
 //   warmup_iter      start + (base - start) * (iter / warmup_iter)^power; power is 1 but for warmup_policy "poly"
 //   rampup_interval  the same from rampup_lr, with power 2 (NVIDIA)
-// The warm-up replaces the first iterations of a policy, which counts from 0 all the same; cosine alone starts behind it.
-// Surprise, Caffe's: multistep passes at most one stepvalue in an iteration, and none in a warm-up, so where it stands is
-// state.
+// The warm-up replaces the first iterations of a policy, which counts from 0 all the same; cosine alone starts behind
+// it. Surprise, Caffe's: multistep passes at most one stepvalue in an iteration, and none in a warm-up, so where it
+// stands is state.
 
 #include <cstdint>
 
@@ -25,8 +26,8 @@ class LearningRate {
   /// The test score that see_score() wants; "": none.
   const std::string& metric() const { return config_.plateau_metric(); }
 
-  /// The rate of iteration `iter`; called once for each iteration, in order (multistep and plateau advance here). `loss`:
-  /// smoothed, with that of this iteration; only if wants_loss().
+  /// The rate of iteration `iter`; called once for each iteration, in order (multistep and plateau advance here).
+  /// `loss`: smoothed, with that of this iteration; only if wants_loss().
   float next(int64_t iter, double loss = 0);
   /// The metric's value before iteration `iter`, its sign such that less is better.
   void see_score(double value, int64_t iter) { plateau_.see(value, iter); }

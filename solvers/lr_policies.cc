@@ -14,7 +14,9 @@ using Config = caffe::SolverParameter;
 
 double fixed(const Config& config, int64_t, int) { return config.base_lr(); }
 
-double step(const Config& config, int64_t, int step) { return config.base_lr() * std::pow(double(config.gamma()), step); }
+double step(const Config& config, int64_t, int step) {
+  return config.base_lr() * std::pow(double(config.gamma()), step);
+}
 
 double exponential(const Config& config, int64_t iter, int) {
   return config.base_lr() * std::pow(double(config.gamma()), double(iter));
@@ -47,8 +49,11 @@ double half_cosine(double first, double last, double share) {
 /// How much of its cycle is over at t, where each cycle is `longer` times as long as the one before. The cycle's number
 /// is a closed form: a loop over short cycles might never end.
 double share_of_cycle(double t, double length, double longer) {
-  const auto begin_of = [&](double k) { return longer == 1 ? k * length : length * (std::pow(longer, k) - 1) / (longer - 1); };
-  double k = longer == 1 ? std::floor(t / length) : std::floor(std::log1p(t * (longer - 1) / length) / std::log(longer));
+  const auto begin_of = [&](double k) {
+    return longer == 1 ? k * length : length * (std::pow(longer, k) - 1) / (longer - 1);
+  };
+  double k =
+      longer == 1 ? std::floor(t / length) : std::floor(std::log1p(t * (longer - 1) / length) / std::log(longer));
   while (k > 0 && begin_of(k) > t) --k;
   if (begin_of(k + 1) <= t) ++k;
   return (t - begin_of(k)) / (begin_of(k + 1) - begin_of(k));
@@ -59,9 +64,8 @@ int warm_iterations(const Config& config) { return std::max(config.warmup_iter()
 double cosine(const Config& config, int64_t iter, int) {
   const int warm = warm_iterations(config);
   const double t = std::max(0.0, double(iter - warm));
-  const double share = config.cosine_cycle() > 0
-                           ? share_of_cycle(t, config.cosine_cycle(), config.cosine_cycle_mult())
-                           : t / (config.max_iter() - warm);
+  const double share = config.cosine_cycle() > 0 ? share_of_cycle(t, config.cosine_cycle(), config.cosine_cycle_mult())
+                                                 : t / (config.max_iter() - warm);
   return half_cosine(config.base_lr(), config.min_lr(), share);
 }
 
@@ -93,15 +97,17 @@ void check_poly(const Config& config) {
 void check_plateau(const Config& config) {
   for (int i = 0; i < config.plateau_winsize_size(); ++i)
     if (config.plateau_winsize(i) <= 0)
-      throw FieldError("plateau_winsize[" + std::to_string(i) + "]", "plateau_winsize counts iterations: it must be positive");
+      throw FieldError("plateau_winsize[" + std::to_string(i) + "]",
+                       "plateau_winsize counts iterations: it must be positive");
   if (config.plateau_min_delta() < 0) throw FieldError("plateau_min_delta", "plateau_min_delta must not be negative");
 }
 
 void check_multifixed(const Config& config) {
   const int rates = config.stagelr_size(), ends = config.stageiter_size();
   if (rates != ends)
-    throw FieldError(rates > ends ? "stagelr[" + std::to_string(ends) + "]" : "stageiter[" + std::to_string(rates) + "]",
-                     std::to_string(rates) + " stagelr for " + std::to_string(ends) + " stageiter", "each stage takes one of both");
+    throw FieldError(
+        rates > ends ? "stagelr[" + std::to_string(ends) + "]" : "stageiter[" + std::to_string(rates) + "]",
+        std::to_string(rates) + " stagelr for " + std::to_string(ends) + " stageiter", "each stage takes one of both");
   for (int i = 0; i < rates; ++i) {
     if (config.stagelr(i) < 0) throw FieldError("stagelr[" + std::to_string(i) + "]", "stagelr must not be negative");
     if (i > 0 && config.stageiter(i) < config.stageiter(i - 1))
@@ -111,12 +117,14 @@ void check_multifixed(const Config& config) {
 
 void check_cosine(const Config& config) {
   check_poly(config);
-  if (config.cosine_cycle() < 0) throw FieldError("cosine_cycle", "cosine_cycle counts iterations: it must not be negative");
+  if (config.cosine_cycle() < 0)
+    throw FieldError("cosine_cycle", "cosine_cycle counts iterations: it must not be negative");
   if (config.cosine_cycle_mult() < 1)
     throw FieldError("cosine_cycle_mult", "cosine_cycle_mult must be at least 1: cycles do not get shorter");
   if (config.has_cosine_cycle_mult() && config.cosine_cycle() == 0)
     throw FieldError("cosine_cycle_mult", "cosine_cycle_mult without cosine_cycle", "how long is the first cycle?");
-  if (config.cosine_cycle() == 0 && config.has_max_iter() && warm_iterations(config) >= config.max_iter() && config.max_iter() > 0)
+  if (config.cosine_cycle() == 0 && config.has_max_iter() && warm_iterations(config) >= config.max_iter() &&
+      config.max_iter() > 0)
     throw FieldError(config.warmup_iter() > 0 ? "warmup_iter" : "rampup_interval",
                      "the warm-up is as long as the training, and nothing is left for the cosine");
 }
@@ -126,7 +134,8 @@ void check_onecycle(const Config& config) {
     throw FieldError(config.warmup_iter() > 0 ? "warmup_iter" : "rampup_interval",
                      "lr_policy \"onecycle\" brings its own warm-up", "onecycle_warmup and onecycle_div shape it");
   if (!(config.onecycle_warmup() >= 0 && config.onecycle_warmup() < 1))
-    throw FieldError("onecycle_warmup", "onecycle_warmup is a share of max_iter: it must be at least 0 and less than 1");
+    throw FieldError("onecycle_warmup",
+                     "onecycle_warmup is a share of max_iter: it must be at least 0 and less than 1");
   if (config.onecycle_div() < 1) throw FieldError("onecycle_div", "onecycle_div must be at least 1");
   if (config.onecycle_final_div() < 1) throw FieldError("onecycle_final_div", "onecycle_final_div must be at least 1");
 }
@@ -159,7 +168,8 @@ const LrPolicy& find_policy(const Config& config) {
   for (const LrPolicy& policy : policies())
     if (config.lr_policy() == policy.name) return policy;
   const std::string guess = did_you_mean(config.lr_policy(), all_lr_policies());
-  throw FieldError("lr_policy", "unknown lr_policy '" + config.lr_policy() + "'", guess.empty() ? list_of_policies() : guess);
+  throw FieldError("lr_policy", "unknown lr_policy '" + config.lr_policy() + "'",
+                   guess.empty() ? list_of_policies() : guess);
 }
 
 bool is_set(const Config& config, const std::string& name) {
@@ -172,9 +182,10 @@ bool is_set(const Config& config, const std::string& name) {
 /// Options that no Caffe has belong to one policy; with another they are a slip. Caffe's own stay unread, as in Caffe.
 void check_strays(const Config& config) {
   for (const char* owner : {"cosine", "onecycle", "plateau"})
-    for (const char* option : {"cosine_cycle", "cosine_cycle_mult", "onecycle_warmup", "onecycle_div", "onecycle_final_div",
-                               "plateau_metric", "plateau_min_delta"})
-      if (std::string(option).starts_with(std::string(owner) + "_") && config.lr_policy() != owner && is_set(config, option))
+    for (const char* option : {"cosine_cycle", "cosine_cycle_mult", "onecycle_warmup", "onecycle_div",
+                               "onecycle_final_div", "plateau_metric", "plateau_min_delta"})
+      if (std::string(option).starts_with(std::string(owner) + "_") && config.lr_policy() != owner &&
+          is_set(config, option))
         throw FieldError(option, std::string(option) + " belongs to lr_policy \"" + owner + "\", and this one is \"" +
                                      config.lr_policy() + "\"");
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-// lr_policy plateau: the rate drops by gamma when a value has not got less for plateau_winsize[k] iterations, k the drops
-// so far; after the last of them it stays. As in Intel's program the value is the smoothed training loss (average_loss),
-// and a drop counts as an event like a gain: the next window starts there. With plateau_metric it is a test score.
+// lr_policy plateau: the rate drops by gamma when a value has not got less for plateau_winsize[k] iterations, k the
+// drops so far; after the last of them it stays. As in Intel's program the value is the smoothed training loss
+// (average_loss), and a drop counts as an event like a gain: the next window starts there. With plateau_metric it is a
+// test score.
 
 #include <cstdint>
 #include <limits>

@@ -1,11 +1,13 @@
 #pragma once
 
-// Makes an UpdateRule of a rule's arithmetic, for the rules' .cu files. `Rule` is a small struct of the rule's constants:
+// Makes an UpdateRule of a rule's arithmetic, for the rules' .cu files. `Rule` is a small struct of the rule's
+// constants:
 //   explicit Rule(const caffe::SolverParameter&);
 //   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const;   // updates on.w[i] and on.history[.][i]
 // One whose rate depends on whole weights also has
 //   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const;   // of element i; may write on.history[.][i]
-//   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per weight
+//   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per
+//   weight
 
 #include "core/reduce_pieces.h"
 #include "solvers/update_rule.h"
@@ -84,7 +86,8 @@ void update_one(Context& context, const caffe::SolverParameter& config, const We
 }
 
 template <typename Rule>
-void update_table(Context& context, const caffe::SolverParameter& config, const WeightTable& on, const IterationStep* step) {
+void update_table(Context& context, const caffe::SolverParameter& config, const WeightTable& on,
+                  const IterationStep* step) {
   const Rule rule(config);
   if constexpr (LayerWise<Rule>) {
     reduce_pieces(context, ListedPieces{on.pieces}, on.count, SumTable<Rule>{rule, on, step}, on.sums);

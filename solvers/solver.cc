@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/file.h"
 #include "core/log.h"
 #include "solvers/check.h"
 
@@ -30,7 +29,10 @@ bool wants_snapshots(const caffe::SolverParameter& config) {
 }  // namespace
 
 Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
-    : file_(checked(std::move(file))), context_(context), schedule_(file_.solver), window_(file_.solver.average_loss()) {
+    : file_(checked(std::move(file))),
+      context_(context),
+      schedule_(file_.solver),
+      window_(file_.solver.average_loss()) {
   log_info() << "Initializing solver from parameters: \n" << config().DebugString();
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
@@ -74,20 +76,6 @@ void Solver::set_max_iter(int max_iter) {
   file_.solver.set_max_iter(max_iter);
   log_info() << "max_epoch: " << config().max_epoch() << " takes max_iter: " << max_iter;
   checked_lr_policy(config());
-}
-
-void Solver::make_testers() {
-  for (size_t i = 0; i < nets_.tests.size(); ++i) {
-    if (config().test_epoch())
-      testers_.emplace_back(*nets_.tests[i], nets_.tails[i].get(), int(i), nets_.test_records[i]);
-    else
-      testers_.emplace_back(*nets_.tests[i], int(i), config().test_iter(int(i)));
-  }
-  std::vector<const std::vector<NetOutput>*> outputs;
-  for (const auto& test : nets_.tests) outputs.push_back(&test->outputs());
-  if (!config().plateau_metric().empty()) plateau_metric_ = find_metric(outputs, config().plateau_metric(), "plateau_metric");
-  if (config().has_early_stop())
-    early_stop_.emplace(config().early_stop(), find_metric(outputs, config().early_stop().metric(), "early_stop.metric"));
 }
 
 int64_t Solver::memory_bytes() const {
@@ -190,8 +178,8 @@ void Solver::iterate_on_cpu(bool display) {
   if (!within_backward) update_->apply(iter(), rates, display);
 }
 
-/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite, the
-/// device has updated nothing.
+/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite,
+/// the device has updated nothing.
 void Solver::iterate_on_device(bool display) {
   device_->run_passes(iter(), display && config().debug_info());
   const bool loss_first = schedule_.rate().wants_loss();
@@ -265,76 +253,6 @@ void Solver::take_requests() {
   const int asked = requests_->exchange(kRequestNothing);
   if (asked & kRequestSnapshot) try_snapshot();
   if (asked & kRequestStop) stop_ = true;
-}
-
-void Solver::test() { test_all(); }
-
-/// False: told to stop. A snapshot written meanwhile is of the moment before the first of these tests, which a resumed
-/// run does again.
-bool Solver::test_all() {
-  const ShownAverage shown(average_ ? &*average_ : nullptr, true);
-  before_test_.emplace();
-  save_tests(*before_test_);
-  bool whole = true;
-  for (size_t i = 0; i < testers_.size() && whole; ++i) whole = run_test(i);
-  if (!stop_ && !stops_early_) before_test_.reset();
-  return whole;
-}
-
-bool Solver::run_test(size_t index) {
-  Tester& tester = testers_[index];
-  log_info() << "Iteration " << iter() << ", Testing net (#" << index << ")";
-  const bool whole = tester.run([&](int done) {
-    take_requests();
-    tell([&](TrainObserver& observer) { observer.on_test_batch(progress_, int(index), done, tester.batches()); });
-    return !stop_;
-  });
-  if (!whole) {
-    log_info() << "Test interrupted.";
-    return false;
-  }
-  if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
-  log_scores("Test", tester.scores());
-  keep_best(index);
-  use_score(index);
-  tell([&](TrainObserver& observer) { observer.on_test(progress_, int(index), tester.scores(), best_); });
-  return true;
-}
-
-void Solver::keep_best(size_t index) {
-  for (const Score& score : testers_[index].scores()) {
-    const std::string name = (index > 0 ? "#" + std::to_string(index) + " " : "") + score.name;
-    BestTestScore* best = nullptr;
-    for (BestTestScore& known : best_)
-      if (known.name == name) best = &known;
-    if (!best)
-      best_.push_back({name, score.value, iter()});
-    else if (is_cost(score) ? score.value < best->value : score.value > best->value)
-      *best = {name, score.value, iter()};
-  }
-}
-
-/// A gain is worth a snapshot, so that the best weights are there in the end.
-void Solver::use_score(size_t index) {
-  const std::vector<Score>& scores = testers_[index].scores();
-  if (plateau_metric_ && plateau_metric_->net == index) {
-    const double value = scores[plateau_metric_->output].value;
-    schedule_.rate().see_score(plateau_metric_->higher_is_better ? -value : value, iter());
-  }
-  if (!early_stop_ || early_stop_->metric().net != index) return;
-  const bool gain = early_stop_->see(scores[early_stop_->metric().output].value);
-  if (gain && iter() > 0) try_snapshot();
-  stops_early_ = early_stop_->is_over();
-}
-
-void Solver::say_best() const {
-  for (const BestTestScore& best : best_) {
-    if (best.name != early_stop_->metric().name) continue;
-    const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), best.iter);
-    const std::string& weights = average_ ? paths.average : paths.weights;
-    log_info() << "The best " << best.name << " is " << Shown{best.value} << ", after " << best.iter << " iterations"
-               << (file_exists(weights) ? ": " + weights : "");
-  }
 }
 
 }  // namespace cortado

@@ -15,9 +15,9 @@
 #include "core/context.h"
 #include "net/net.h"
 #include "proto/read_text.h"
-#include "solvers/loss_window.h"
 #include "solvers/device_training.h"
 #include "solvers/early_stop.h"
+#include "solvers/loss_window.h"
 #include "solvers/observer.h"
 #include "solvers/schedule.h"
 #include "solvers/snapshot.h"
@@ -47,9 +47,9 @@ class Solver {
   /// `observer` outlives this. To be called before run().
   void add_observer(TrainObserver* observer) { observers_.push_back(observer); }
 
-  /// Trains up to max_iter, or until early_stop has enough, then writes the last snapshot and runs the last test. Throws Error(kDiverged) when the loss
-  /// is not finite (snapshots written so far are good), and Error(kIo) at the end when the last snapshot could not be
-  /// written.
+  /// Trains up to max_iter, or until early_stop has enough, then writes the last snapshot and runs the last test.
+  /// Throws Error(kDiverged) when the loss is not finite (snapshots written so far are good), and Error(kIo) at the end
+  /// when the last snapshot could not be written.
   Outcome run(Requests& requests);
 
   /// Runs `iterations` more, with the tests, snapshots and log lines that fall among them. False: asked to stop.

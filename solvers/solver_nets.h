@@ -27,7 +27,8 @@ struct SolverOptions {
 struct SolverNets {
   std::unique_ptr<Net> train;
   std::vector<std::unique_ptr<Net>> tests;
-  /// With test_epoch, per test net: the records of its set, and the net for those that fill no batch (null: none is left).
+  /// With test_epoch, per test net: the records of its set, and the net for those that fill no batch (null: none is
+  /// left).
   std::vector<int64_t> test_records;
   std::vector<std::unique_ptr<Net>> tails;
 };
@@ -51,8 +52,8 @@ int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train);
 /// Loads weight files into the training net, and into test nets for the layers that only they have.
 void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets);
 
-/// The files to start from: the options' or else the solver's, lists taken apart. The solver's are looked up in the current
-/// folder, then beside the solver; throws Error(kIo) at the place of one that is nowhere.
+/// The files to start from: the options' or else the solver's, lists taken apart. The solver's are looked up in the
+/// current folder, then beside the solver; throws Error(kIo) at the place of one that is nowhere.
 std::vector<std::string> starting_weights(const SolverFile& solver, const SolverOptions& options);
 
 }  // namespace cortado

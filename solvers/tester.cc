@@ -21,14 +21,16 @@ Tester::Tester(Net& net, Net* tail, int index, int64_t records) : Tester(net, in
   tail_outputs_ = std::make_unique<OutputReader>(*tail);
   for (size_t k = 0; k < net.outputs().size(); ++k)
     if (const NetOutput& output = net.outputs()[k]; output.shape != tail->outputs()[k].shape)
-      throw FieldError("test_epoch", "output '" + output.name + "' has values for each sample, not a score of the batch",
+      throw FieldError("test_epoch",
+                       "output '" + output.name + "' has values for each sample, not a score of the batch",
                        "a Silence layer takes it from the outputs");
 }
 
 void Tester::rewind() {
   for (const auto& [layer, position] : net_.positions()) net_.seek(layer, 0);
   if (!tail_) return;
-  for (const auto& [layer, position] : tail_->positions()) tail_->seek(layer, uint64_t(batches_) * uint64_t(net_.batch_size()));
+  for (const auto& [layer, position] : tail_->positions())
+    tail_->seek(layer, uint64_t(batches_) * uint64_t(net_.batch_size()));
 }
 
 void Tester::run_batch(Net& net, OutputReader& outputs, double share) {

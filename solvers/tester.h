@@ -10,14 +10,15 @@ namespace cortado {
 
 /// Runs one test net over its batches. Draws of its passes never meet those of training or of another test net.
 ///
-/// By batches, as in Caffe: scores are plain means over batches, and the data goes on where the last test stopped. By epoch:
-/// each test begins at the first record and takes each record once. The rest that fills no batch runs in a net of its own,
-/// with the same weights and so small a batch, and every batch counts by its samples: scores are those of the set.
+/// By batches, as in Caffe: scores are plain means over batches, and the data goes on where the last test stopped. By
+/// epoch: each test begins at the first record and takes each record once. The rest that fills no batch runs in a net
+/// of its own, with the same weights and so small a batch, and every batch counts by its samples: scores are those of
+/// the set.
 class Tester {
  public:
   Tester(Net& net, int index, int batches);
-  /// `tail`: the net for the last records % batch, null where nothing is left. Throws FieldError about test_epoch where an
-  /// output has not one score for the set but values for each sample.
+  /// `tail`: the net for the last records % batch, null where nothing is left. Throws FieldError about test_epoch where
+  /// an output has not one score for the set but values for each sample.
   Tester(Net& net, Net* tail, int index, int64_t records);
 
   /// Asks before each batch whether to go on, with the number of batches done. Returns false when it was told not to.
@@ -36,8 +37,8 @@ class Tester {
 
   Net& net_;
   Net* tail_ = nullptr;
-  int index_, batches_;   ///< of net_
-  int64_t records_ = 0;   ///< of a test by epoch
+  int index_, batches_;  ///< of net_
+  int64_t records_ = 0;  ///< of a test by epoch
   uint64_t passes_ = 0;
   OutputReader outputs_;
   std::unique_ptr<OutputReader> tail_outputs_;

@@ -33,8 +33,8 @@ struct StepRates {
 
 /// What a rule makes of running means that began at zero, after so many updates: factors.
 struct Correction {
-  double rate = 1;               ///< of the rate, for rules that correct it alone
-  float mean = 1, square = 1;    ///< of the mean of the gradients, of their squares
+  double rate = 1;             ///< of the rate, for rules that correct it alone
+  float mean = 1, square = 1;  ///< of the mean of the gradients, of their squares
 };
 
 /// One weight, and what an iteration does to it, as rules see it on any device.
@@ -48,7 +48,7 @@ struct WeightStep {
   float rate = 0;           ///< of the policy, times lr_mult, times the rule's correction
   float policy_rate = 0;    ///< of the policy alone
   float momentum = 0;
-  float weight_decay = 0;   ///< of the policy, without decay_mult
+  float weight_decay = 0;  ///< of the policy, without decay_mult
   Correction correction = {};
   float gradient_scale = 1; ///< turns the accumulated dw into the gradient: 1 / iter_size, times what clipping asks for
   float l2 = 0, l1 = 0;     ///< weight decay times decay_mult, as the one or the other
@@ -85,14 +85,15 @@ struct IterationStep {
   }
 };
 
-/// Weights of a net on one device: everything lies in the device's memory. The entries are as IterationStep::of() takes them.
+/// Weights of a net on one device: everything lies in the device's memory. The entries are as IterationStep::of() takes
+/// them.
 struct WeightTable {
   const WeightStep* weights = nullptr;
-  const struct Piece* pieces = nullptr;   ///< those of one weight stand together
-  const int64_t* first_piece = nullptr;   ///< per weight, and the end
-  WeightSums* sums = nullptr;             ///< per piece: scratch
-  float* rates = nullptr;                 ///< per weight: scratch
-  int64_t weight_count = 0, count = 0;    ///< of weights, of pieces
+  const struct Piece* pieces = nullptr;  ///< those of one weight stand together
+  const int64_t* first_piece = nullptr;  ///< per weight, and the end
+  WeightSums* sums = nullptr;            ///< per piece: scratch
+  float* rates = nullptr;                ///< per weight: scratch
+  int64_t weight_count = 0, count = 0;   ///< of weights, of pieces
 };
 
 struct UpdateRule {

@@ -1,9 +1,8 @@
-#include "solvers/weight_average.h"
-
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/reduce_pieces.h"
+#include "solvers/weight_average.h"
 
 namespace cortado {
 
@@ -37,7 +36,9 @@ DeviceMemory on_device(Context& context, const std::vector<T>& list) {
   return memory;
 }
 
-const AveragedWeight* table_in(const DeviceMemory& memory) { return reinterpret_cast<const AveragedWeight*>(memory.data()); }
+const AveragedWeight* table_in(const DeviceMemory& memory) {
+  return reinterpret_cast<const AveragedWeight*>(memory.data());
+}
 const Piece* pieces_in(const DeviceMemory& memory) { return reinterpret_cast<const Piece*>(memory.data()); }
 
 }  // namespace

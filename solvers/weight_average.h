@@ -2,7 +2,8 @@
 
 // A moving average of the weights (ema_decay), in the memory of the net's device: after each update
 //   a = d a + (1 - d) w,  d = ema_decay, with ema_warmup at most (1 + n) / (10 + n), n the updates averaged so far.
-// It is of the weights that learn. Others, such as BatchNorm's statistics, are used as they are: they are averages already.
+// It is of the weights that learn. Others, such as BatchNorm's statistics, are used as they are: they are averages
+// already.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The weights of a net in the order of its file, shared ones once, and what solvers keep for each that learns, to and from
-// messages in the user's shapes.
+// The weights of a net in the order of its file, shared ones once, and what solvers keep for each that learns, to and
+// from messages in the user's shapes.
 
 #include <string>
 #include <vector>
@@ -21,8 +21,8 @@ class WeightList {
 
   /// `stored`, in the memory and format of weight k, as a message; zeros where weight k does not learn.
   void save(size_t k, const float* stored, caffe::BlobProto& out) const;
-  /// Back into `stored`; weights that do not learn are only checked. Throws Error(kSnapshot) about `what` where the size
-  /// does not fit.
+  /// Back into `stored`; weights that do not learn are only checked. Throws Error(kSnapshot) about `what` where the
+  /// size does not fit.
   void load(size_t k, const caffe::BlobProto& blob, float* stored, const std::string& what) const;
 
  private:

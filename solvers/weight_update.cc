@@ -101,7 +101,9 @@ float* WeightUpdate::history_of(size_t blob) const {
   return param < 0 ? nullptr : entries_[size_t(param)].history[blob / list_.size()];
 }
 
-void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const { list_.save(blob % list_.size(), history_of(blob), out); }
+void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
+  list_.save(blob % list_.size(), history_of(blob), out);
+}
 
 void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path) {
   const size_t wanted = history_blobs();

@@ -21,14 +21,16 @@ class Scores {
     for (const NetOutput& output : net.outputs()) sums_.emplace_back(size_t(output.shape.count()), 0.0);
   }
 
-  /// The outputs of `net`, which is the one or another of its outputs, after its pass; the mean counts them `share` times.
+  /// The outputs of `net`, which is the one or another of its outputs, after its pass; the mean counts them `share`
+  /// times.
   void add(Net& net, int64_t batch, double share) {
     loss_ += net.loss() * share;
     for (size_t k = 0; k < sums_.size(); ++k) {
       const std::vector<float> values = net.read_blob(net_.outputs()[k].name);
       if (values.size() != sums_[k].size())
-        throw usage_error("--epoch: output '" + net_.outputs()[k].name + "' has values for each sample, not a score of the batch",
-                          "a Silence layer takes it from the outputs");
+        throw usage_error(
+            "--epoch: output '" + net_.outputs()[k].name + "' has values for each sample, not a score of the batch",
+            "a Silence layer takes it from the outputs");
       for (size_t i = 0; i < values.size(); ++i) {
         sums_[k][i] += double(values[i]) * share;
         log_info() << "Batch " << batch << ", " << net_.outputs()[k].name << " = " << score_text(values[i]);
@@ -72,7 +74,8 @@ class Scores {
 };
 
 /// The net that takes the records that fill no batch, with the weights of `net`; null where none is left.
-std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net, int64_t records) {
+std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
+                               int64_t records) {
   const int64_t left = records % net.batch_size();
   if (left == 0) return nullptr;
   options.backward = false;
@@ -102,7 +105,8 @@ int run_test(const Arguments& arguments) {
     throw usage_error("--epoch and --iterations both say how long the test is", "keep one");
   const int64_t records = epoch ? count_records(*net) : 0;
   const std::unique_ptr<Net> tail = epoch ? make_tail(file, options, *net, records) : nullptr;
-  const int64_t whole = epoch ? records / net->batch_size() : arguments.integer("iterations"), iterations = whole + (tail ? 1 : 0);
+  const int64_t whole = epoch ? records / net->batch_size() : arguments.integer("iterations"),
+                iterations = whole + (tail ? 1 : 0);
   log_info() << "Running for " << iterations << " iterations.";
   Scores scores(*net);
   CountedProgress progress("test");
@@ -122,29 +126,29 @@ int run_test(const Arguments& arguments) {
 }  // namespace
 
 Command test_command() {
-  return {.name = "test",
-          .summary = "scores a trained net on its test data",
-          .flags = joined({{model_flag(),
-                            weights_flag("trained weights; later files overwrite earlier ones"),
-                            {.name = "iterations",
-                             .kind = FlagKind::kInteger,
-                             .value = "N",
-                             .help = "batches to average over",
-                             .fallback = "50",
-                             .least = 1},
-                            {.name = "epoch",
-                             .help = "the whole set instead, each record once: its last batch is as small as it must be"},
-                            set_flag(),
-                            json_flag(),
-                            data_threads_flag()},
-                           state_flags(),
-                           device_flags()}),
-          .operands = {},
-          .examples = {{"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --iterations=100",
-                        "mean accuracy and loss over 100 batches"},
-                       {"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --epoch",
-                        "accuracy and loss of the set, exactly"}},
-          .run = run_test};
+  return {
+      .name = "test",
+      .summary = "scores a trained net on its test data",
+      .flags = joined({{model_flag(),
+                        weights_flag("trained weights; later files overwrite earlier ones"),
+                        {.name = "iterations",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "batches to average over",
+                         .fallback = "50",
+                         .least = 1},
+                        {.name = "epoch",
+                         .help = "the whole set instead, each record once: its last batch is as small as it must be"},
+                        json_flag(),
+                        data_threads_flag()},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {},
+      .examples = {{"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --iterations=100",
+                    "mean accuracy and loss over 100 batches"},
+                   {"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --epoch",
+                    "accuracy and loss of the set, exactly"}},
+      .run = run_test};
 }
 
 }  // namespace cortado::tools

@@ -31,16 +31,18 @@ TEST(CheckSolver, AcceptsAGoodOne) {
 }
 
 TEST(CheckSolver, AcceptsWhatOtherCaffesSay) {
-  for (const char* text : {"lr_policy: \"plateau\"\ngamma: 0.3 plateau_winsize: 10 plateau_winsize: 20",
-                           "warmup_iter: 5 warmup_start_lr: 0.001 local_lr_auto: true local_gw_ratio: 0.002",
-                           "rampup_interval: 5 rampup_lr: 0.001 min_lr: 0.0001 larc: true larc_policy: \"clip\" larc_eta: 0.002",
-                           "momentum: 0.9 momentum_policy: \"poly\" max_momentum: 0.95 momentum_power: 2 larc_policy: \"scale\"",
-                           "type: \"SAG\" momentum: 0.9 weight_decay_policy: \"poly\" weight_decay: 0.1 warmup_start_lr: 0.1",
-                           "solver_type: SAG"})
+  for (const char* text :
+       {"lr_policy: \"plateau\"\ngamma: 0.3 plateau_winsize: 10 plateau_winsize: 20",
+        "warmup_iter: 5 warmup_start_lr: 0.001 local_lr_auto: true local_gw_ratio: 0.002",
+        "rampup_interval: 5 rampup_lr: 0.001 min_lr: 0.0001 larc: true larc_policy: \"clip\" larc_eta: 0.002",
+        "momentum: 0.9 momentum_policy: \"poly\" max_momentum: 0.95 momentum_power: 2 larc_policy: \"scale\"",
+        "type: \"SAG\" momentum: 0.9 weight_decay_policy: \"poly\" weight_decay: 0.1 warmup_start_lr: 0.1",
+        "solver_type: SAG"})
     EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
   EXPECT_TRUE(mistakes_in("net: \"a\" lr_policy: \"multifixed\" stagelr: 1 stageiter: 5 max_iter: 9").empty());
   EXPECT_TRUE(mistakes_in("net: \"a\" lr_policy: \"cosine\" base_lr: 1 max_epoch: 9 test_epoch: true test_interval: 5 "
-                          "early_stop { }").empty());
+                          "early_stop { }")
+                  .empty());
 }
 
 struct Case {

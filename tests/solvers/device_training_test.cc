@@ -51,21 +51,22 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(apart / size);
 }
 
-constexpr const char* kRules[] = {"type: \"SGD\" momentum: 0.9 weight_decay: 0.01",
-                                  "type: \"SGD\" momentum: 0.9 clip_gradients: 0.3 iter_size: 3",
-                                  "type: \"Nesterov\" momentum: 0.9 regularization_type: \"L1\" weight_decay: 0.01",
-                                  "type: \"AdaGrad\" delta: 0.001",
-                                  "type: \"RMSProp\" rms_decay: 0.9 delta: 0.001",
-                                  "type: \"AdaDelta\" momentum: 0.9 delta: 0.001",
-                                  "type: \"Adam\" momentum: 0.9 delta: 0.001 iter_size: 2",
-                                  "type: \"AdamW\" momentum: 0.9 delta: 0.001 weight_decay: 0.1",
-                                  "type: \"LAMB\" momentum: 0.9 delta: 0.001 weight_decay: 0.1 iter_size: 2",
-                                  "type: \"LARS\" momentum: 0.9 larc_eta: 0.5 weight_decay: 0.01 clip_gradients: 0.3",
-                                  "type: \"SAG\" momentum: 0.9 momentum_policy: \"poly\" weight_decay: 0.01",
-                                  "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_turbo: true",
-                                  "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_policy: \"clip\" base_lr: 0.2",
-                                  "type: \"Nesterov\" momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.5 weight_decay: 0.01 "
-                                  "weight_decay_policy: \"poly\" max_weight_decay: 0.1"};
+constexpr const char* kRules[] = {
+    "type: \"SGD\" momentum: 0.9 weight_decay: 0.01",
+    "type: \"SGD\" momentum: 0.9 clip_gradients: 0.3 iter_size: 3",
+    "type: \"Nesterov\" momentum: 0.9 regularization_type: \"L1\" weight_decay: 0.01",
+    "type: \"AdaGrad\" delta: 0.001",
+    "type: \"RMSProp\" rms_decay: 0.9 delta: 0.001",
+    "type: \"AdaDelta\" momentum: 0.9 delta: 0.001",
+    "type: \"Adam\" momentum: 0.9 delta: 0.001 iter_size: 2",
+    "type: \"AdamW\" momentum: 0.9 delta: 0.001 weight_decay: 0.1",
+    "type: \"LAMB\" momentum: 0.9 delta: 0.001 weight_decay: 0.1 iter_size: 2",
+    "type: \"LARS\" momentum: 0.9 larc_eta: 0.5 weight_decay: 0.01 clip_gradients: 0.3",
+    "type: \"SAG\" momentum: 0.9 momentum_policy: \"poly\" weight_decay: 0.01",
+    "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_turbo: true",
+    "type: \"SGD\" momentum: 0.9 larc: true larc_eta: 0.5 larc_policy: \"clip\" base_lr: 0.2",
+    "type: \"Nesterov\" momentum: 0.9 local_lr_auto: true local_gw_ratio: 0.5 weight_decay: 0.01 "
+    "weight_decay_policy: \"poly\" max_weight_decay: 0.1"};
 
 TEST(DeviceTraining, LearnsWhatTheCpuLearns) {
   for (const Device& device : devices())

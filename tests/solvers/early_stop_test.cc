@@ -32,7 +32,8 @@ TEST(Metric, IsFoundByItsName) {
   EXPECT_FALSE(find_metric({&kOne}, "", "f").higher_is_better);
   EXPECT_NE(message_of({&kOutputs}, "acuracy").find("'accuracy'"), std::string::npos);
   EXPECT_NE(message_of({&kOutputs}, "").find("accuracy, cost"), std::string::npos);
-  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net gives"), std::string::npos) << "three numbers are no score";
+  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net gives"), std::string::npos)
+      << "three numbers are no score";
 }
 
 TEST(EarlyStop, CountsTestsWithoutAGain) {
@@ -66,7 +67,9 @@ const char* const kStill = R"(
 TEST(EarlyStop, EndsTrainingWithASnapshot) {
   Folder folder, whole;
   const auto solver = [](const Folder& in, int patience) {
-    return tiny_solver(in, "base_lr: 0 test_iter: 1 test_interval: 2 early_stop { patience: " + std::to_string(patience) + " }", kStill);
+    return tiny_solver(
+        in, "base_lr: 0 test_iter: 1 test_interval: 2 early_stop { patience: " + std::to_string(patience) + " }",
+        kStill);
   };
   EXPECT_EQ(train(solver(folder, 3)), Outcome::kStoppedEarly);
   EXPECT_EQ(read_state(folder / "tiny_iter_6.solverstate").iter(), 6);
@@ -75,14 +78,17 @@ TEST(EarlyStop, EndsTrainingWithASnapshot) {
   EXPECT_FALSE(file_exists(folder / "tiny_iter_7.solverstate"));
   EXPECT_EQ(train(solver(folder, 9), "auto"), Outcome::kFinished);
   EXPECT_EQ(train(solver(whole, 9)), Outcome::kFinished);
-  EXPECT_EQ(bytes_of(read_state(folder / "tiny_iter_12.solverstate")), bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
+  EXPECT_EQ(bytes_of(read_state(folder / "tiny_iter_12.solverstate")),
+            bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
 }
 
 TEST(EarlyStop, KeepsTheBestWeights) {
   Folder folder;
-  EXPECT_EQ(train(tiny_solver(folder, "base_lr: 0.01 max_iter: 8 test_iter: 1 test_interval: 2 early_stop { }", kStill)),
-            Outcome::kFinished);
-  for (const int gain : {2, 4, 6, 8}) EXPECT_TRUE(file_exists(folder / ("tiny_iter_" + std::to_string(gain) + ".caffemodel")));
+  EXPECT_EQ(
+      train(tiny_solver(folder, "base_lr: 0.01 max_iter: 8 test_iter: 1 test_interval: 2 early_stop { }", kStill)),
+      Outcome::kFinished);
+  for (const int gain : {2, 4, 6, 8})
+    EXPECT_TRUE(file_exists(folder / ("tiny_iter_" + std::to_string(gain) + ".caffemodel")));
 }
 
 TEST(EarlyStop, ScoresAreCheckedOnceTheNetsAreThere) {
@@ -90,7 +96,8 @@ TEST(EarlyStop, ScoresAreCheckedOnceTheNetsAreThere) {
   std::string message;
   const auto make = [&] {
     Context context(1);
-    Solver solver(tiny_solver(folder, "test_iter: 1 test_interval: 2\nearly_stop { metric: \"lss\" }", kStill), {}, context);
+    Solver solver(tiny_solver(folder, "test_iter: 1 test_interval: 2\nearly_stop { metric: \"lss\" }", kStill), {},
+                  context);
   };
   EXPECT_EQ(exit_code_of(make, &message), ExitCode::kNet);
   EXPECT_NE(message.find("solver.prototxt:2:"), std::string::npos) << message;

@@ -1,6 +1,7 @@
 // Lengths in passes over the data: scores of exactly the set, and training that counts records.
 
 #include "net/epoch.h"
+
 #include "tests/solvers/dataset.h"
 #include "tests/solvers/training.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 std::string data_layer(const char* phase, int batch, const std::string& dataset, const std::string& more = {}) {
   return std::string("layer { name: \"data\" type: \"Data\" top: \"data\" top: \"label\" include { phase: ") + phase +
-         " } transform_param { scale: 0.01 } data_param { batch_size: " + std::to_string(batch) + " source: \"" + dataset +
-         "\" backend: LMDB " + more + " } } ";
+         " } transform_param { scale: 0.01 } data_param { batch_size: " + std::to_string(batch) + " source: \"" +
+         dataset + "\" backend: LMDB " + more + " } } ";
 }
 
 /// `more`: of the test's data_param.
@@ -25,7 +26,8 @@ std::string net_of(const std::string& dataset, int test_batch, const std::string
 }
 
 /// The scores of two tests in a row after three iterations, and the loss.
-std::vector<double> scores_of(const Folder& folder, const std::string& options, const std::string& net, const Device& device = {}) {
+std::vector<double> scores_of(const Folder& folder, const std::string& options, const std::string& net,
+                              const Device& device = {}) {
   Context context(1);
   use_device(context, device);
   Solver solver(tiny_solver(folder, "test_interval: 100 test_initialization: false " + options, net), {}, context);
@@ -49,9 +51,11 @@ TEST(Epoch, ScoresAreThoseOfTheWholeSet) {
       for (const char* more : {"", "shuffle: true", "rand_skip: 7"}) {
         const std::vector<double> scores = scores_of(folder, "test_epoch: true", net_of(dataset, batch, more), device);
         ASSERT_EQ(scores.size(), expected.size());
-        for (const size_t k : {0, 4, 5, 6, 10, 11}) EXPECT_NEAR(scores[k], expected[k], 2e-6) << "batch " << batch << ", score " << k;
+        for (const size_t k : {0, 4, 5, 6, 10, 11})
+          EXPECT_NEAR(scores[k], expected[k], 2e-6) << "batch " << batch << ", score " << k;
       }
-  EXPECT_GT(std::abs(scores_of(folder, "test_iter: 6", net_of(dataset, 4))[4] - expected[4]), 1e-5) << "24 samples are not the set";
+  EXPECT_GT(std::abs(scores_of(folder, "test_iter: 6", net_of(dataset, 4))[4] - expected[4]), 1e-5)
+      << "24 samples are not the set";
 }
 
 TEST(Epoch, TrainingCountsRecords) {
@@ -59,8 +63,9 @@ TEST(Epoch, TrainingCountsRecords) {
   const std::string net = net_of(make_dataset(folder), 4);
   const std::string options = "base_lr: 0.01 lr_policy: \"poly\" power: 1 max_epoch: 3 iter_size: 2 ";
   Context context(1);
-  Solver solver(read_solver_from_text(options + "random_seed: 5 snapshot_prefix: \"" + folder / "tiny" + "\" net_param: {" + net + "}",
-                                      folder / "s.prototxt"),
+  Solver solver(read_solver_from_text(
+                    options + "random_seed: 5 snapshot_prefix: \"" + folder / "tiny" + "\" net_param: {" + net + "}",
+                    folder / "s.prototxt"),
                 {}, context);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);
@@ -78,7 +83,8 @@ TEST(Epoch, ResumesExactly) {
   train(solver(halves), "", 4);
   train(solver(halves), "auto");
   EXPECT_TRUE(read_file(halves / "tiny_iter_6.caffemodel") == read_file(whole / "tiny_iter_6.caffemodel"));
-  EXPECT_TRUE(bytes_of(read_state(halves / "tiny_iter_6.solverstate")) == bytes_of(read_state(whole / "tiny_iter_6.solverstate")));
+  EXPECT_TRUE(bytes_of(read_state(halves / "tiny_iter_6.solverstate")) ==
+              bytes_of(read_state(whole / "tiny_iter_6.solverstate")));
 }
 
 std::string mistake_in(const Folder& folder, const std::string& options, const std::string& net) {
@@ -96,8 +102,9 @@ TEST(Epoch, SaysWhereNothingCanBeCounted) {
   const std::string none = mistake_in(folder, "\ntest_epoch: true test_interval: 2", kNet);
   EXPECT_NE(none.find("solver.prototxt:2:"), std::string::npos) << none;
   EXPECT_NE(none.find("no layer that reads a dataset"), std::string::npos) << none;
-  const std::string loose = net_of(make_dataset(folder), 4) +
-                            " layer { name: \"soft\" type: \"Softmax\" bottom: \"score\" top: \"soft\" include { phase: TEST } }";
+  const std::string loose =
+      net_of(make_dataset(folder), 4) +
+      " layer { name: \"soft\" type: \"Softmax\" bottom: \"score\" top: \"soft\" include { phase: TEST } }";
   const std::string per_sample = mistake_in(folder, "test_epoch: true test_interval: 2", loose);
   EXPECT_NE(per_sample.find("output 'soft' has values for each sample"), std::string::npos) << per_sample;
 }
@@ -106,10 +113,12 @@ TEST(StartingWeights, AreListsAndLieBesideTheSolver) {
   Folder folder;
   for (const char* name : {"a.caffemodel", "b.caffemodel", "c.caffemodel"}) write_file_atomically(folder / name, "");
   const SolverFile file = tiny_solver(folder, "weights: \"a.caffemodel, b.caffemodel\"\nweights: \"c.caffemodel\"");
-  EXPECT_EQ(starting_weights(file, {}), (std::vector<std::string>{folder / "a.caffemodel", folder / "b.caffemodel", folder / "c.caffemodel"}));
+  EXPECT_EQ(starting_weights(file, {}),
+            (std::vector<std::string>{folder / "a.caffemodel", folder / "b.caffemodel", folder / "c.caffemodel"}));
   SolverOptions options;
   options.weights = {"x,y"};
-  EXPECT_EQ(starting_weights(file, options), (std::vector<std::string>{"x", "y"})) << "the command line's replace the file's";
+  EXPECT_EQ(starting_weights(file, options), (std::vector<std::string>{"x", "y"}))
+      << "the command line's replace the file's";
   std::string message;
   const SolverFile missing = tiny_solver(folder, "weights: \"a.caffemodel\"\nweights: \"d.caffemodel\"");
   EXPECT_EQ(exit_code_of([&] { starting_weights(missing, {}); }, &message), ExitCode::kIo);

@@ -1,11 +1,10 @@
-#include "solvers/schedule.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 
 #include "core/error.h"
+#include "solvers/schedule.h"
 
 namespace cortado {
 namespace {
@@ -30,7 +29,9 @@ caffe::SolverParameter config_of(const std::string& policy) {
 
 TEST(LearningRate, FollowsItsFormula) {
   const double base = 0.02f, gamma = 0.9f;
-  const auto bend = [](double from, double to, double share) { return to + (from - to) / 2 * (1 + std::cos(M_PI * share)); };
+  const auto bend = [](double from, double to, double share) {
+    return to + (from - to) / 2 * (1 + std::cos(M_PI * share));
+  };
   const auto passed = [](int i) { return (i >= 5) + (i >= 9) + (i >= 30); };
   const std::map<std::string, std::function<double(int)>> expected = {
       {"fixed", [&](int) { return base; }},
@@ -41,10 +42,13 @@ TEST(LearningRate, FollowsItsFormula) {
       {"poly", [&](int i) { return base * std::pow(1 - i / 40.0, 0.75); }},
       {"sigmoid", [&](int i) { return base / (1 + std::exp(-gamma * (i - 7))); }},
       {"plateau", [&](int i) { return base * std::pow(gamma, (i >= 4) + (i >= 10)); }},  // a loss that never falls
-      {"multifixed", [&](int i) { return double(i <= 3 ? 0.1f : i <= 10 ? 0.05f : 0.2f); }},
+      {"multifixed", [&](int i) { return double(i <= 3    ? 0.1f
+                                                : i <= 10 ? 0.05f
+                                                          : 0.2f); }},
       {"cosine", [&](int i) { return base / 2 * (1 + std::cos(M_PI * i / 40)); }},
       // 30 % of 40 iterations are rise: 0 to 11; the others fall to 39.
-      {"onecycle", [&](int i) { return i <= 11 ? bend(base / 25, base, i / 11.0) : bend(base, base / 250000, (i - 11) / 28.0); }},
+      {"onecycle",
+       [&](int i) { return i <= 11 ? bend(base / 25, base, i / 11.0) : bend(base, base / 250000, (i - 11) / 28.0); }},
   };
   ASSERT_EQ(all_lr_policies().size(), expected.size());
   for (const std::string& policy : all_lr_policies()) {
@@ -87,7 +91,8 @@ TEST(LearningRate, CosineRestarts) {
   }
   config.set_cosine_cycle_mult(1);
   LearningRate equal(config);
-  for (int i = 0; i < 20; ++i) EXPECT_NEAR(equal.next(i), least + (base - least) / 2 * (1 + std::cos(M_PI * (i % 4) / 4)), 1e-9);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_NEAR(equal.next(i), least + (base - least) / 2 * (1 + std::cos(M_PI * (i % 4) / 4)), 1e-9);
   config.set_cosine_cycle(1);
   config.set_cosine_cycle_mult(std::nextafter(1.0f, 2.0f));
   LearningRate many(config);

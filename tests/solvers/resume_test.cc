@@ -54,7 +54,8 @@ TEST(Resume, IsExactForEverySchedule) {
       "lr_policy: \"cosine\" cosine_cycle: 2 cosine_cycle_mult: 2",
       "lr_policy: \"onecycle\" momentum_policy: \"opt\"",
       "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2 plateau_winsize: 3 average_loss: 3",
-      "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 3 plateau_winsize: 2 plateau_metric: \"loss\" test_iter: 2 test_interval: 2",
+      "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 3 plateau_winsize: 2 plateau_metric: \"loss\" test_iter: 2 "
+      "test_interval: 2",
       "lr_policy: \"multifixed\" stagelr: 0.01 stageiter: 4 stagelr: 0.002 stageiter: 12",
       "lr_policy: \"poly\" power: 2 rampup_interval: 4 weight_decay: 0.01 weight_decay_policy: \"poly\"",
       "ema_decay: 0.9 test_iter: 2 test_interval: 3",

@@ -31,7 +31,8 @@ struct Reference {
   }
 
   /// `rate`: with what the norms of the whole weight make of it; `direction`: LAMB's.
-  void step(const caffe::SolverParameter& config, int64_t iter, const WeightStep& at, double rate, double dw, double direction) {
+  void step(const caffe::SolverParameter& config, int64_t iter, const WeightStep& at, double rate, double dw,
+            double direction) {
     const double m = config.momentum(), delta = config.delta(), plain = dw * at.gradient_scale;
     const double decay = at.l2 * w + at.l1 * sign(w), g = plain + decay;
     if (type == "AdamW") {
@@ -45,8 +46,7 @@ struct Reference {
     } else if (type == "SAG") {
       h0 = m * h0 + (1 - m) * g;
       w -= rate * h0;
-    } else
-    if (type == "SGD" || type == "LARS") {
+    } else if (type == "SGD" || type == "LARS") {
       h0 = m * h0 + rate * g;
       w -= h0;
     } else if (type == "Nesterov") {
@@ -87,12 +87,10 @@ caffe::SolverParameter config_of(const std::string& type) {
 
 WeightStep step_of(const UpdateRule& rule, const caffe::SolverParameter& config, int64_t iter, float rate, std::vector<float>& w,
                    const std::vector<float>& dw, float* const (&history)[2]) {
-  IterationStep iteration{.rates = fixed_rates(config, rate), .correction = rule.correction(config, iter), .iter = iter};
-  return iteration.of({.w = w.data(),
-                       .dw = dw.data(),
-                       .history = {history[0], history[1]},
-                       .count = int64_t(w.size()),
-                       .rate = 1});
+  IterationStep iteration{
+      .rates = fixed_rates(config, rate), .correction = rule.correction(config, iter), .iter = iter};
+  return iteration.of(
+      {.w = w.data(), .dw = dw.data(), .history = {history[0], history[1]}, .count = int64_t(w.size()), .rate = 1});
 }
 
 std::vector<WeightSums> scratch_for(const std::vector<float>& w) {
@@ -158,8 +156,8 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
   }
 }
 
-const Decay kDecays[] = {{"plain", 0, 0, 1}, {"L2", 0.01f, 0, 1}, {"L1", 0, 0.02f, 1},
-                         {"iter_size 4 and clipped", 0.01f, 0, 0.25f * 0.3f}};
+const Decay kDecays[] = {
+    {"plain", 0, 0, 1}, {"L2", 0.01f, 0, 1}, {"L1", 0, 0.02f, 1}, {"iter_size 4 and clipped", 0.01f, 0, 0.25f * 0.3f}};
 
 TEST(UpdateRule, FollowsItsFormula) {
   for (const UpdateRule* rule : all_update_rules())

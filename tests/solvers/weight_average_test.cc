@@ -69,8 +69,9 @@ TEST(WeightAverage, IsWhatTestsSee) {
   const std::string last_test = "test_iter: 3 test_initialization: false ";
   const double seen = test_loss(tiny_solver(folder, last_test + "test_interval: 12 ema_decay: 0.5"));
   const auto loss_of = [&](const char* weights) {
-    return test_loss(tiny_solver(folder, last_test + "test_interval: 1 max_iter: 0 snapshot_after_train: false weights: \"" +
-                                             folder / weights + "\""));
+    return test_loss(tiny_solver(
+        folder,
+        last_test + "test_interval: 1 max_iter: 0 snapshot_after_train: false weights: \"" + folder / weights + "\""));
   };
   EXPECT_EQ(seen, loss_of("tiny_iter_12_ema.caffemodel"));
   EXPECT_NE(seen, loss_of("tiny_iter_12.caffemodel"));
