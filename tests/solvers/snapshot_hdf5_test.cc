@@ -107,14 +107,17 @@ TEST_F(SnapshotHdf5, SharedWeightsAreThereOnce) {
             inner_product_param { num_output: 6 weight_filler { type: "xavier" } } }
     layer { name: "own" type: "InnerProduct" bottom: "one" top: "own" param { name: "w" } param { name: "c" }
             inner_product_param { num_output: 6 weight_filler { type: "xavier" } } }
-    layer { name: "all" type: "InnerProduct" bottom: "own" top: "all" param { name: "w" } param { name: "b" }
+    layer { name: "tail" type: "InnerProduct" bottom: "own" top: "tail" param { name: "v" } param { name: "b" }
+            inner_product_param { num_output: 6 weight_filler { type: "xavier" } } }
+    layer { name: "all" type: "InnerProduct" bottom: "tail" top: "all" param { name: "w" } param { name: "b" }
             inner_product_param { num_output: 6 weight_filler { type: "xavier" } } }
     layer { name: "loss" type: "EuclideanLoss" bottom: "all" bottom: "target" })";
   const std::string options = std::string(kHdf5) + "snapshot: 6 snapshot_diff: true";
   Folder whole, folder;
   train(tiny_solver(whole, options, net));
   const std::vector<LayerWeights> weights = read_weights(whole / "tiny_iter_12.caffemodel.h5");
-  ASSERT_EQ(weights.size(), 2u) << "'all' owns nothing";
+  ASSERT_EQ(weights.size(), 3u) << "'all' owns nothing";
+  for (const LayerWeights& layer : weights) EXPECT_EQ(layer.blobs.size(), layer.name == "tail" ? 1u : 2u) << layer.name;
   train(tiny_solver(folder, options, net), "", 6);
   train(tiny_solver(folder, options, net), "auto");
   EXPECT_TRUE(read_file(folder / "tiny_iter_12.caffemodel.h5") == read_file(whole / "tiny_iter_12.caffemodel.h5"));
