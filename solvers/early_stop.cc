@@ -1,5 +1,7 @@
 #include "solvers/early_stop.h"
 
+#include <cmath>
+
 #include "core/error.h"
 
 namespace cortado {
@@ -43,7 +45,7 @@ EarlyStop::EarlyStop(const caffe::EarlyStopParameter& options, Metric metric)
 
 bool EarlyStop::see(double value) {
   const double gain = metric_.higher_is_better ? value - best_ : best_ - value;
-  if (any_ && !(gain > options_.min_delta())) {
+  if (std::isnan(value) || (any_ && !(gain > options_.min_delta()))) {
     ++without_gain_;
     return false;
   }

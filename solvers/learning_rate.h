@@ -33,7 +33,7 @@ class LearningRate {
   void see_score(double value, int64_t iter) { plateau_.see(value, iter); }
 
   int current_step() const { return current_step_; }  ///< stepvalues or stepsizes passed so far, or drops of plateau
-  void set_current_step(int step) { current_step_ = step; }
+  void set_current_step(int step) { current_step_ = step < 0 ? 0 : step; }  // a file may say anything
   bool is_plateau() const { return is_plateau_; }
   Plateau& plateau() { return plateau_; }
 

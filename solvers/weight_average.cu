@@ -92,7 +92,7 @@ void WeightAverage::load(const caffe::TrainingState& training, const std::string
   for (size_t k = 0; k < list_.size(); ++k)
     list_.load(k, training.average(int(k)), list_.param(k) < 0 ? nullptr : weights_[size_t(list_.param(k))].average,
                path + ": average " + std::to_string(k));
-  updates_ = training.average_updates();
+  updates_ = std::max<int64_t>(0, training.average_updates());
 }
 
 }  // namespace cortado

@@ -1,5 +1,7 @@
 #include "solvers/early_stop.h"
 
+#include <cmath>
+
 #include "core/error.h"
 #include "tests/solvers/training.h"
 
@@ -41,6 +43,7 @@ TEST(EarlyStop, CountsTestsWithoutAGain) {
   options.set_patience(2);
   options.set_min_delta(0.1f);
   EarlyStop stop(options, find_metric({&kOutputs}, "accuracy", "f"));
+  EXPECT_FALSE(stop.see(std::nan(""))) << "which nothing would ever beat";
   EXPECT_TRUE(stop.see(0.5));
   EXPECT_FALSE(stop.see(0.55));
   EXPECT_TRUE(stop.see(0.65));

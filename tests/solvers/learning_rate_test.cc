@@ -69,6 +69,8 @@ TEST(LearningRate, MultistepPassesOneValueAnIteration) {
   LearningRate resumed(config);
   resumed.set_current_step(2);
   EXPECT_EQ(resumed.next(7), rate.next(7));
+  resumed.set_current_step(-3);
+  EXPECT_EQ(resumed.current_step(), 0) << "snapshots of other programs are not checked";
 }
 
 TEST(LearningRate, PolyEndsAtZero) {

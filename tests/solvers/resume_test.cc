@@ -88,8 +88,10 @@ struct DuringTest : TrainObserver {
 };
 
 TEST(Resume, IsExactFromTheMiddleOfATest) {
-  const std::string options = options_of(kRules[0]);
-  for (const int request : {kRequestStop, kRequestSnapshot}) {
+  // With an average of the weights, the weights are elsewhere during a test.
+  const std::string plain = options_of(kRules[0]), averaged = plain + "ema_decay: 0.8 early_stop { patience: 99 } ";
+  for (const auto& [options, request] : {std::pair{plain, kRequestStop}, std::pair{plain, kRequestSnapshot},
+                                         std::pair{averaged, kRequestStop}, std::pair{averaged, kRequestSnapshot}}) {
     Folder folder;
     Context context(1);
     Requests requests{kRequestNothing};
