@@ -96,6 +96,12 @@ class Fit {
     const BatchNormForm wanted = form_of(net_[norm]->batch_norm_param());
     const size_t at = find(net_[norm]->name());
     if (at == fitted_.layers.size()) return;
+    if (fitted_.layers[at]->type.empty()) {  // nobody knew yet what it is
+      LayerWeights typed = *fitted_.layers[at];
+      typed.type = "BatchNorm";
+      straighten_batch_norm(typed);
+      put(at, std::move(typed));
+    }
     const LayerWeights& have = *fitted_.layers[at];
     const size_t blobs = 3u + wanted.scales + wanted.shifts;
     if (have.blobs.size() < 3 || have.blobs.size() > 5 || have.blobs.size() == blobs) return;

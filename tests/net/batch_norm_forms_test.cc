@@ -90,6 +90,11 @@ TEST(BatchNormForms, InFilesWithoutTypesTheScaleIsToldByItsShape) {
   LayerWeights five = norm(5);
   five.type.clear();
   expect_same(run("", kScale, {five}), expected(kGamma, kBeta));
+  // As DIGITS ordered them, with four extents.
+  const Shape four{1, 2, 1, 1};
+  const LayerWeights digits{
+      "bn", "", {{four, kGamma}, {four, kBeta}, {four, kMean}, {four, kVariance}, {Shape{1, 1, 1, 1}, {1}}}};
+  expect_same(run("scale_bias: true", "", {digits}), expected(kGamma, kBeta));
 }
 
 TEST(BatchNormForms, TheSameFormStays) {
