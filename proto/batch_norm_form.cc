@@ -96,6 +96,12 @@ class Fit {
     const BatchNormForm wanted = form_of(net_[norm]->batch_norm_param());
     const size_t at = find(net_[norm]->name());
     if (at == fitted_.layers.size()) return;
+    if (fitted_.layers[at]->type.empty()) {  // nobody knew yet what it is
+      LayerWeights typed = *fitted_.layers[at];
+      typed.type = "BatchNorm";
+      straighten_batch_norm(typed);
+      put(at, std::move(typed));
+    }
     const LayerWeights& have = *fitted_.layers[at];
     const size_t blobs = 3u + wanted.scales + wanted.shifts;
     if (have.blobs.size() < 3 || have.blobs.size() > 5 || have.blobs.size() == blobs) return;
@@ -150,12 +156,16 @@ class Fit {
     put(at, std::move(made));
   }
 
-  /// The Scale layer right behind the BatchNorm in the file, if the net has no layer of its name.
+  /// The Scale layer right behind the BatchNorm in the file, if the net has no layer of its name. In a file without
+  /// types, what is shaped like one.
   size_t scale_in_file(size_t at) const {
     const size_t none = fitted_.layers.size();
     if (at + 1 >= none || fitted_.layers[at + 1] == nullptr) return none;
     const LayerWeights& next = *fitted_.layers[at + 1];
-    return next.type == "Scale" && !names_.contains(next.name) ? at + 1 : none;
+    Affine shaped;
+    const bool scales =
+        next.type == "Scale" || (next.type.empty() && take_affine(next, 0, fitted_.layers[at]->blobs[0], shaped));
+    return scales && !names_.contains(next.name) ? at + 1 : none;
   }
 
   void put(size_t at, LayerWeights layer) {

@@ -80,6 +80,23 @@ TEST(BatchNormForms, ThePairGoesToOne) {
   expect_same(run("scale_bias: true", "", {norm(3)}), expected({1, 1}, {0, 0}));
 }
 
+TEST(BatchNormForms, InFilesWithoutTypesTheScaleIsToldByItsShape) {
+  const LayerWeights scale{"scale_bn", "", {two(kGamma), two(kBeta)}},
+      other{"fc", "", {{Shape{1, 2}, {1, 2}}, two({1, 2}), two({3, 4})}};
+  LayerWeights untyped = norm(3);
+  untyped.type.clear();
+  expect_same(run("scale_bias: true", "", {untyped, scale}), expected(kGamma, kBeta));
+  expect_same(run("scale_bias: true", "", {untyped, other}), expected({1, 1}, {0, 0}));
+  LayerWeights five = norm(5);
+  five.type.clear();
+  expect_same(run("", kScale, {five}), expected(kGamma, kBeta));
+  // As DIGITS ordered them, with four extents.
+  const Shape four{1, 2, 1, 1};
+  const LayerWeights digits{
+      "bn", "", {{four, kGamma}, {four, kBeta}, {four, kMean}, {four, kVariance}, {Shape{1, 1, 1, 1}, {1}}}};
+  expect_same(run("scale_bias: true", "", {digits}), expected(kGamma, kBeta));
+}
+
 TEST(BatchNormForms, TheSameFormStays) {
   expect_same(run("scale_bias: true", "", {norm(5)}), expected(kGamma, kBeta));
   expect_same(run("use_weight_bias: true bias_term: false", "", {norm(4)}), expected(kGamma, {0, 0}));
