@@ -7,6 +7,7 @@
 #include "data/lmdb_writer.h"
 #include "data/npy.h"
 #include "proto/cortado.pb.h"
+#include "proto/hdf5_file.h"
 #include "tools/flags.h"
 
 namespace cortado::tools {
@@ -39,6 +40,12 @@ class LmdbFeatures : public FeatureFile {
   int64_t count_ = 0, written_ = 0;
 };
 
+Shape with_rows(const Shape& row, int64_t rows) {
+  std::vector<int64_t> dims = {rows};
+  dims.insert(dims.end(), row.dims().begin(), row.dims().end());
+  return Shape(dims);
+}
+
 class NpyFeatures : public FeatureFile {
  public:
   NpyFeatures(const std::string& path, const Shape& row, int64_t rows)
@@ -55,23 +62,31 @@ class NpyFeatures : public FeatureFile {
   void commit() override { file_.commit(); }
 
  private:
-  static Shape with_rows(const Shape& row, int64_t rows) {
-    std::vector<int64_t> dims = {rows};
-    dims.insert(dims.end(), row.dims().begin(), row.dims().end());
-    return Shape(dims);
-  }
-
   std::string header_;
   AtomicFile file_;
   int64_t count_;
 };
 
+class Hdf5Features : public FeatureFile {
+ public:
+  Hdf5Features(const std::string& path, const std::string& blob, const Shape& row, int64_t rows)
+      : writer_(path, {{blob, "F32", with_rows(row, rows)}}), row_bytes_(size_t(row.count()) * sizeof(float)) {}
+
+  void add(const float* values, int64_t rows) override { writer_.add(values, size_t(rows) * row_bytes_); }
+  void commit() override { writer_.commit(); }
+
+ private:
+  Hdf5Writer writer_;
+  size_t row_bytes_;
+};
+
 }  // namespace
 
-std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path, const std::string&,
-                                               const Shape& row, int64_t rows, bool replace) {
+std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
+                                               const std::string& blob, const Shape& row, int64_t rows, bool replace) {
   if (format == "lmdb") return std::make_unique<LmdbFeatures>(path, row, replace);
   if (!replace && file_exists(path)) throw usage_error(path + " exists", "--force replaces it");
+  if (format == "hdf5") return std::make_unique<Hdf5Features>(path, blob, row, rows);
   return std::make_unique<NpyFeatures>(path, row, rows);
 }
 

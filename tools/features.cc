@@ -144,10 +144,10 @@ std::vector<Flag> own_flags() {
           {.name = "format",
            .kind = FlagKind::kText,
            .value = "FORMAT",
-           .help = "lmdb: a Datum of floats for each row; npy: one array",
+           .help = "lmdb: a Datum of floats for each row; npy, hdf5: one array",
            .fallback = "lmdb",
            .operand = true,
-           .choices = {"lmdb", "npy"}},
+           .choices = {"lmdb", "npy", "hdf5"}},
           {.name = "force", .help = "replace what is there"},
           json_flag(),
           data_threads_flag()};
