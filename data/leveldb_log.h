@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "data/mapped_file.h"
+#include "core/mapped_file.h"
 
 namespace cortado::data {
 

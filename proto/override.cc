@@ -234,7 +234,8 @@ void Overrides::apply(SolverFile& file) const {
   for (const OverridePath& path : paths_)
     if (path.root == "solver" && path.steps[0].name == "solver_type") file.solver.clear_type();
   apply("solver", file.solver, file.positions);
-  upgrade_solver(file.solver, file.positions, file.positions.file());
+  upgrade_solver(file.solver, file.positions);
+  set_snapshot_prefix(file.solver, file.positions.file());
 }
 
 }  // namespace cortado
