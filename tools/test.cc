@@ -27,7 +27,7 @@ class Scores {
     loss_ += net.loss() * share;
     for (size_t k = 0; k < sums_.size(); ++k) {
       const std::vector<float> values = net.read_blob(net_.outputs()[k].name);
-      if (values.size() != sums_[k].size())
+      if (&net != &net_ && values.size() != sums_[k].size())
         throw usage_error(
             "--epoch: output '" + net_.outputs()[k].name + "' has values for each sample, not a score of the batch",
             "a Silence layer takes it from the outputs");
@@ -139,6 +139,7 @@ Command test_command() {
                          .least = 1},
                         {.name = "epoch",
                          .help = "the whole set instead, each record once: its last batch is as small as it must be"},
+                        set_flag(),
                         json_flag(),
                         data_threads_flag()},
                        state_flags(),
