@@ -61,7 +61,7 @@ std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vec
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   for (const Feature& feature : features) options.keep.push_back(feature.blob);
   options.only_kept = true;
-  auto net = make_frozen_net(open_net(arguments.text("model")), options, arguments.texts("weights"), context);
+  auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options, arguments.texts("weights"), context);
   if (const std::vector<std::string> inputs = net->input_names(); !inputs.empty())
     throw usage_error("nothing gives input '" + inputs[0] + "' its data",
                       "features come from a net with a data layer; `cortado infer` takes arrays");
@@ -149,6 +149,7 @@ std::vector<Flag> own_flags() {
            .operand = true,
            .choices = {"lmdb", "npy", "hdf5"}},
           {.name = "force", .help = "replace what is there"},
+          set_flag(),
           json_flag(),
           data_threads_flag()};
 }
