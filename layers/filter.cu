@@ -2,8 +2,6 @@
 // their order. How many those are is found out by forward(), which on a device waits for the selector; y holds them at its
 // beginning, before zeros (live_rows.h). Rows that were left out get no gradient, and the selector never one.
 
-#include <cmath>
-
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/for_each.h"

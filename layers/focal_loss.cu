@@ -61,13 +61,6 @@ struct SoftmaxAndJudge {
   }
 };
 
-/// Of row 0, the losses; of row 1, one for each that counts.
-struct SumTerm {
-  const float* losses;
-  ClassLabels labels;
-  CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : labels.counts(r) ? 1 : 0; }
-};
-
 template <typename T>
 struct Backward {
   T* dx;
@@ -170,7 +163,7 @@ void FocalLossLayer::forward(Context& context, const Operands& io) {
   float *losses = static_cast<float*>(io.scratch), *sums = losses + rows();
   const auto run = [&](const auto& both) { for_each(context, rows(), both); };
   with_functor<SoftmaxAndJudge>(run, io.x[0], p(io), losses, all);
-  reduce_rows(context, 2, rows(), SumTerm{losses, all.labels}, sums);
+  reduce_rows(context, 2, rows(), LossesAndCounts{losses, all.labels}, sums);
   const float fixed = fixed_normalizer(loss_, caffe::LossParameter::VALID, rows(), outer_);
   for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed});
 }

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/for_each.h"
-#include "layers/copies.h"
 #include "layers/lstm_gates.h"
 #include "layers/registry.h"
 
