@@ -21,13 +21,6 @@ const Choices::Choice* Choices::find(const std::string& problem) const {
   return nullptr;
 }
 
-void Choices::take(const std::string& problem, const Choice& choice) {
-  const Choice* before = find(problem);
-  if (before && before->candidate != choice.candidate)
-    departures_.push_back(problem + ": was " + before->candidate + ", is " + choice.candidate);
-  taken_[problem] = choice;
-}
-
 namespace {
 
 constexpr int64_t kMostBytes = 64 << 20;

@@ -12,7 +12,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 namespace cortado::kernels {
 
@@ -44,18 +43,14 @@ class Choices {
   void forget() { known_.clear(); }
   /// The choice for a problem, made or remembered; null if there is none.
   const Choice* find(const std::string& problem) const;
-  /// What this run takes. A remembered choice that could not be taken is noted as such.
-  void take(const std::string& problem, const Choice& choice);
-
+  /// What this run takes, whatever was remembered.
+  void take(const std::string& problem, const Choice& choice) { taken_[problem] = choice; }
   const std::map<std::string, Choice>& taken() const { return taken_; }
-  /// Remembered choices that could not be honoured: "problem: was A, is B".
-  const std::vector<std::string>& departures() const { return departures_; }
 
  private:
   double left_ = 0, plan_ = 0, granted_ = 0;
   std::set<std::string> excluded_;
   std::map<std::string, Choice> known_, taken_;
-  std::vector<std::string> departures_;
 };
 
 /// The cache file: JSON, choices by machine (CPU model and libraries) and problem. A file that is not there or damaged
