@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/file.h"
+#include "core/file_mistake.h"
 #include "proto/binary_net.h"
 #include "proto/file_kind.h"
 #include "proto/text_reader.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr size_t kMostBytes = size_t(16) << 20;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
-  throw Error(ExitCode::kNet, Mistake{{name, 0, 0, {}}, message, hint, {}});
+  throw Error(ExitCode::kNet, file_mistake(name, message, hint));
 }
 
 void check_size(size_t bytes, const std::string& name) {

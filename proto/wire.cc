@@ -2,12 +2,12 @@
 
 #include <cstring>
 
-#include "core/error.h"
+#include "core/file_mistake.h"
 
 namespace cortado {
 
 void WireFile::fail(const std::string& message, const std::string& hint) const {
-  throw Error(code, Mistake{{path, 0, 0, {}}, message, hint, {}});
+  throw Error(code, file_mistake(path, message, hint));
 }
 
 void WireReader::corrupt() const {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/file_mistake.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "net/epoch.h"
@@ -81,7 +82,7 @@ class Checker {
       finding.add(error.code(), error.mistakes());
     } catch (const FieldError& error) {
       const std::string field = error.field().empty() ? "" : error.field() + ": ";
-      finding.add(ExitCode::kNet, {{{finding.path, 0, 0, ""}, field + error.message(), error.hint(), {}}});
+      finding.add(ExitCode::kNet, {file_mistake(finding.path, field + error.message(), error.hint())});
     }
   }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/file_mistake.h"
 #include "core/log.h"
 #include "data/image.h"
 #include "data/labels.h"
@@ -232,7 +233,7 @@ std::vector<std::string> load_batch(Classifier& classifier, const std::vector<st
       classifier.load(loaded.size(), images[next]);
       loaded.push_back(images[next]);
     } catch (const data::SampleError& error) {
-      show_error(Error(ExitCode::kData, {{images[next], 0, 0, ""}, error.what(), error.hint(), {}}).what());
+      show_error(Error(ExitCode::kData, file_mistake(images[next], error.what(), error.hint())).what());
       code = int(ExitCode::kData);
     } catch (const Error& error) {
       show_error(error.what());

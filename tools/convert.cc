@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/file_mistake.h"
 #include "tools/command.h"
 #include "tools/convert_weights.h"
 #include "tools/progress.h"
@@ -93,10 +94,8 @@ const Format& format_named(const std::string& name) {
 
 void show_rejects(const ConvertReport& report, bool skip_bad) {
   std::string text;
-  for (const data::Rejected& rejected : report.rejects) {
-    Mistake mistake{{rejected.file, int(rejected.line), 0, ""}, rejected.reason, "", {}};
-    text += render(mistake, skip_bad ? "warning" : "error");
-  }
+  for (const data::Rejected& rejected : report.rejects)
+    text += render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)), skip_bad ? "warning" : "error");
   if (report.rejected > int64_t(report.rejects.size()))
     text += "and " + count_text(report.rejected - int64_t(report.rejects.size())) + " more\n";
   if (!text.empty()) show_error(text.substr(0, text.size() - 1));

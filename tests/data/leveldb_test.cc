@@ -103,7 +103,8 @@ TEST(Leveldb, NoFileThatIsCutOffDoesHarm) {
     const std::string whole = read_file(kFolder + "/" + name);
     for (size_t size = 0; size < whole.size(); size += 7) {
       const std::string text = damaged.read_with(name, whole.substr(0, size));
-      if (name.ends_with(".ldb")) EXPECT_NE(text.find("the table is cut off"), std::string::npos) << size << text;
+      if (!name.ends_with(".ldb")) continue;
+      EXPECT_NE(text.find("the table is cut off"), std::string::npos) << size << text;
     }
   }
 }

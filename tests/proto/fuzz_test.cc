@@ -98,7 +98,9 @@ TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
       EXPECT_FALSE(error.mistakes().empty());
     }
     ASSERT_EQ(read, good) << "mutation " << i << ":\n" << text;
-    if (good) ASSERT_EQ(message.SerializePartialAsString(), expected.SerializePartialAsString()) << text;
+    if (good) {
+      ASSERT_EQ(message.SerializePartialAsString(), expected.SerializePartialAsString()) << text;
+    }
     good ? ++accepted : ++refused;
     try {
       read_net_from_text(text, "n");

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+
+namespace cortado {
+
+/// What is wrong with a file as a whole, or with one of its lines, whose text need not be shown.
+Mistake file_mistake(const std::string& path, std::string message, std::string hint = {}, int line = 0);
+
+}  // namespace cortado
