@@ -4,6 +4,7 @@
 // predictions. Functors ask valid(), and make the loss NaN where a label is none; the host finds the one to blame.
 
 #include <cmath>
+#include <string>
 
 #include "core/context.h"
 #include "core/host_device.h"
@@ -28,10 +29,11 @@ struct ClassLabels {
 void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 
 /// Throws Error(kData) at the first label that counts and is no class. The values lie in the host's memory; an item has
-/// `inner` rows.
-void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1);
+/// `inner` rows. `advice` ends the hint.
+void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const std::string& advice = {});
 
 /// check_labels() of a copy of `values`, which may lie on a device.
-void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1);
+void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,
+                    const std::string& advice = {});
 
 }  // namespace cortado

@@ -5,7 +5,6 @@
 // count, which may be less than 1: a weighted mean.
 
 #include "core/host_device.h"
-#include "layers/class_labels.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {
@@ -14,13 +13,6 @@ namespace cortado {
 /// `unless_told` is what a loss_param without `normalization` and `normalize` means.
 float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
                        int64_t all, int64_t batch, float counted = 0);
-
-/// For reduce_rows of two rows, over one loss for each label: the sums that NormalizeLoss reads where none has a weight.
-struct LossesAndCounts {
-  const float* losses;
-  ClassLabels labels;
-  CORTADO_HD float operator()(int64_t k, int64_t r) const { return k == 0 ? losses[r] : labels.counts(r) ? 1 : 0; }
-};
 
 /// For for_each over one element. sums[0] is the sum of losses, sums[1] how many count.
 struct NormalizeLoss {
