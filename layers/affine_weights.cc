@@ -21,10 +21,8 @@ void add_affine_weights(LayerShapes& shapes, const Shape& shape, const NormOptio
   ones.set_value(1);
   const caffe::FillerParameter& scale = options.scale_filler ? *options.scale_filler : ones;
   const caffe::FillerParameter& bias = options.bias_filler ? *options.bias_filler : zeros;
-  check_filler(scale, shape, options.field + ".scale_filler");
-  check_filler(bias, shape, options.field + ".bias_filler");
-  shapes.w.push_back({.shape = shape, .filler = scale});
-  shapes.w.push_back({.shape = shape, .filler = bias});
+  shapes.w.push_back(filled_weight(scale, shape, options.field + ".scale_filler"));
+  shapes.w.push_back(filled_weight(bias, shape, options.field + ".bias_filler"));
 }
 
 }  // namespace cortado

@@ -39,8 +39,7 @@ class BiasLayer : public Layer {
     broadcast_ = broadcast_of(x, options_.axis(), options_.num_axes(), "bias_param");
     in_blocks_ = learned_ && fills_blocks(x[0]) && broadcast_.per_channel(x[0]);
     if (!learned_) return {.y = {x[0]}, .w = {}};
-    check_filler(options_.filler(), broadcast_.shape, "bias_param.filler");
-    return {.y = {x[0]}, .w = {{.shape = broadcast_.shape, .filler = options_.filler()}}};
+    return {.y = {x[0]}, .w = {filled_weight(options_.filler(), broadcast_.shape, "bias_param.filler")}};
   }
 
   std::optional<ChannelAffine> channel_affine() const override {

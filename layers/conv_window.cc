@@ -1,6 +1,8 @@
 #include "layers/conv_window.h"
 
 #include "core/error.h"
+#include "layers/filler.h"
+#include "layers/shape_rules.h"
 #include "layers/words.h"
 
 namespace cortado {
@@ -108,6 +110,23 @@ Shape ConvWindow::replaced(Shape x, int64_t channels, const std::vector<int64_t>
   x[axis] = channels;
   for (size_t i = 0; i < extents.size(); ++i) x[axis + 1 + int(i)] = extents[i];
   return x;
+}
+
+void ConvWindow::check_operands(const std::vector<Shape>& x, size_t tops) const {
+  if (tops != x.size())
+    throw FieldError("top", "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops) + " tops",
+                     "each bottom has one top");
+  require_same_shapes(x);
+}
+
+LayerShapes ConvWindow::layer_shapes(const std::vector<Shape>& x, const Shape& w, int64_t channels,
+                                     const std::vector<int64_t>& extents) const {
+  LayerShapes shapes;
+  shapes.y.assign(x.size(), replaced(x[0], channels, extents));
+  shapes.w = {filled_weight(options_.weight_filler(), w, path("weight_filler"))};
+  if (options_.bias_term())
+    shapes.w.push_back(filled_weight(options_.bias_filler(), {channels}, path("bias_filler")));
+  return shapes;
 }
 
 std::vector<kernels::ConvAxis> ConvWindow::axes_for(const Shape& x, const std::string& bottom) const {

@@ -8,6 +8,7 @@
 
 #include "core/shape.h"
 #include "kernels/conv.h"
+#include "layers/layer.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {
@@ -31,6 +32,14 @@ class ConvWindow {
 
   /// x with other channels and, outermost first, other spatial extents.
   Shape replaced(Shape x, int64_t channels, const std::vector<int64_t>& extents) const;
+
+  /// Throws FieldError unless each of x has a top and all are of one shape: they share the weights.
+  void check_operands(const std::vector<Shape>& x, size_t tops) const;
+
+  /// What such a layer's infer() says: each y has `channels` channels and these spatial extents; the weights are w and,
+  /// unless bias_term says otherwise, one for each of those channels. Throws FieldError for a filler.
+  LayerShapes layer_shapes(const std::vector<Shape>& x, const Shape& w, int64_t channels,
+                           const std::vector<int64_t>& extents) const;
 
   /// Throws FieldError when the kernel is larger than the padded input on some axis.
   void check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) const;

@@ -17,12 +17,10 @@
 #include "layers/conv_window.h"
 #include "layers/copies.h"
 #include "layers/depthwise_convolution.h"
-#include "layers/filler.h"
 #include "layers/linear_weights.h"
 #include "layers/registry.h"
 #include "layers/relu.h"
 #include "layers/relu_mask.h"
-#include "layers/shape_rules.h"
 
 namespace cortado {
 
@@ -45,12 +43,8 @@ class ConvolutionLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    if (tops_ != x.size())
-      throw FieldError("top",
-                       "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
-                       "each bottom has one top");
+    window_.check_operands(x, tops_);
     const auto axes = window_.axes_for(x[0], "bottom[0]");
-    require_same_shapes(x);
     const int64_t channels = x[0][window_.channel_axis(x[0], "bottom[0]")];
     if (depthwise_) fill_in_depthwise(options_, channels);
     window_.check_channels(channels);
@@ -60,11 +54,7 @@ class ConvolutionLayer : public Layer {
     of_images_ = window_.is_of_images(x[0]);
     std::vector<int64_t> places;
     for (const kernels::ConvAxis& axis : axes) places.push_back(axis.out());
-    LayerShapes shapes;
-    shapes.y.assign(x.size(), window_.replaced(x[0], shape_.k, places));
-    add_weight(shapes, shape_.weight(), options_.weight_filler(), "convolution_param.weight_filler");
-    if (has_bias()) add_weight(shapes, Shape{shape_.k}, options_.bias_filler(), "convolution_param.bias_filler");
-    return shapes;
+    return window_.layer_shapes(x, shape_.weight(), shape_.k, places);
   }
 
   bool absorb(const Layer& next) override {
@@ -168,12 +158,6 @@ class ConvolutionLayer : public Layer {
 
  private:
   bool has_bias() const { return options_.bias_term(); }
-
-  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler,
-                         const std::string& field) {
-    check_filler(filler, shape, field);
-    shapes.w.push_back({.shape = shape, .filler = filler});
-  }
 
   caffe::ConvolutionParameter options_;
   bool depthwise_;

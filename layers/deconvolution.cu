@@ -13,7 +13,6 @@
 #include "layers/channel_sums.h"
 #include "layers/conv_window.h"
 #include "layers/copies.h"
-#include "layers/filler.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 
@@ -48,12 +47,8 @@ class DeconvolutionLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    if (tops_ != x.size())
-      throw FieldError("top",
-                       "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
-                       "each bottom has one top");
+    window_.check_operands(x, tops_);
     auto axes = window_.axes_for(x[0], "bottom[0]");
-    require_same_shapes(x);
     axis_ = window_.channel_axis(x[0], "bottom[0]");
     window_.check_channels(x[0][axis_]);
     std::vector<int64_t> places;
@@ -61,11 +56,7 @@ class DeconvolutionLayer : public Layer {
     shape_ = window_.shape_for(x[0], axes);
     shape_.c = options_.num_output(), shape_.k = x[0][axis_];
     of_images_ = window_.is_of_images(x[0]);
-    LayerShapes shapes;
-    shapes.y.assign(x.size(), window_.replaced(x[0], shape_.c, places));
-    add_weight(shapes, shape_.weight(), options_.weight_filler(), "convolution_param.weight_filler");
-    if (has_bias()) add_weight(shapes, Shape{shape_.c}, options_.bias_filler(), "convolution_param.bias_filler");
-    return shapes;
+    return window_.layer_shapes(x, shape_.weight(), shape_.c, places);
   }
 
   LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
@@ -142,12 +133,6 @@ class DeconvolutionLayer : public Layer {
                          std::to_string(axis.in) + " - 1) + " + std::to_string(axis.extent()) + " - 2 x pad " +
                          std::to_string(axis.pad) + " = " + std::to_string(out),
                      "pad cuts off the result on each side; make it smaller");
-  }
-
-  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler,
-                         const std::string& field) {
-    check_filler(filler, shape, field);
-    shapes.w.push_back({.shape = shape, .filler = filler});
   }
 
   const caffe::ConvolutionParameter& options_;

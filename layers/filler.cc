@@ -61,4 +61,9 @@ void check_filler(const FillerParameter& filler, const Shape& shape, const std::
                      "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());
 }
 
+WeightSpec filled_weight(const FillerParameter& filler, const Shape& shape, const std::string& field) {
+  check_filler(filler, shape, field);
+  return {.shape = shape, .filler = filler};
+}
+
 }  // namespace cortado

@@ -42,9 +42,10 @@ class InnerProductLayer : public Layer {
     std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
     y.push_back(product_.outputs);
     LayerShapes shapes{.y = {Shape(y)}, .w = {}};
-    add_weight(shapes, product_.weight(), options_.weight_filler(), "inner_product_param.weight_filler");
-    if (product_.bias)
-      add_weight(shapes, Shape{product_.outputs}, options_.bias_filler(), "inner_product_param.bias_filler");
+    shapes.w = {filled_weight(options_.weight_filler(), product_.weight(), "inner_product_param.weight_filler")};
+    if (!product_.bias) return shapes;
+    const Shape bias{product_.outputs};
+    shapes.w.push_back(filled_weight(options_.bias_filler(), bias, "inner_product_param.bias_filler"));
     return shapes;
   }
 
@@ -109,12 +110,6 @@ class InnerProductLayer : public Layer {
   }
 
  private:
-  static void add_weight(LayerShapes& shapes, const Shape& shape, const caffe::FillerParameter& filler,
-                         const std::string& field) {
-    check_filler(filler, shape, field);
-    shapes.w.push_back({.shape = shape, .filler = filler});
-  }
-
   const caffe::InnerProductParameter& options_;
   bool relu_, outputs_are_channels_ = true;
   LinearWeights weights_;

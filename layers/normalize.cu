@@ -108,8 +108,7 @@ class NormalizeLayer : public Layer {
     require_axes(x[0], 2);
     samples_ = x[0][0], channels_ = x[0][1], places_ = x[0].count(2);
     const Shape scale = options_.channel_shared() ? Shape() : Shape{channels_};
-    check_filler(filler_, scale, "norm_param.scale_filler");
-    return {.y = {x[0]}, .w = {{.shape = scale, .filler = filler_}}};
+    return {.y = {x[0]}, .w = {filled_weight(filler_, scale, "norm_param.scale_filler")}};
   }
 
   TypeRule types() const override { return TypeRule::kFollow; }

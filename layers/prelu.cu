@@ -52,8 +52,7 @@ class PreluLayer : public Layer {
     require_axes(x[0], 2);
     fills_blocks_ = fills_blocks(x[0]);
     const Shape slopes = shared_ ? Shape() : Shape{x[0][1]};
-    check_filler(filler_, slopes, "prelu_param.filler");
-    return {.y = {x[0]}, .w = {{.shape = slopes, .filler = filler_}}};
+    return {.y = {x[0]}, .w = {filled_weight(filler_, slopes, "prelu_param.filler")}};
   }
 
   LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }

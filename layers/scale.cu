@@ -74,14 +74,9 @@ LayerShapes ScaleLayer::infer(const std::vector<Shape>& x) {
   broadcast_ = broadcast_of(x, options_.axis(), options_.num_axes(), "scale_param");
   in_blocks_ = learned_ && fills_blocks(x[0]) && broadcast_.per_channel(x[0]);
   LayerShapes shapes{.y = {x[0]}, .w = {}};
-  if (learned_) {
-    check_filler(filler_, broadcast_.shape, "scale_param.filler");
-    shapes.w.push_back({.shape = broadcast_.shape, .filler = filler_});
-  }
-  if (has_bias()) {
-    check_filler(options_.bias_filler(), broadcast_.shape, "scale_param.bias_filler");
-    shapes.w.push_back({.shape = broadcast_.shape, .filler = options_.bias_filler()});
-  }
+  if (learned_) shapes.w.push_back(filled_weight(filler_, broadcast_.shape, "scale_param.filler"));
+  if (has_bias())
+    shapes.w.push_back(filled_weight(options_.bias_filler(), broadcast_.shape, "scale_param.bias_filler"));
   return shapes;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The frame of losses with a softmax inside: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is one of
-// outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A second top
-// is p; unlike in Caffe a gradient that arrives there flows on. For .cu files.
+// The frame of losses with a softmax inside: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is one
+// of outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A second
+// top is p; unlike in Caffe a gradient that arrives there flows on. For .cu files.
 //
 // A layer says what its loss is by a rule, made anew in each pass:
 //   SoftmaxRows rows;                                                      where the classes of a row lie
