@@ -62,7 +62,8 @@ class EmbedLayer : public Layer {
     std::vector<int64_t> y = x[0].dims();
     y.push_back(width());
     const Shape table{rows(), width()};
-    LayerShapes shapes{.y = {Shape(y)}, .w = {filled_weight(param_.weight_filler(), table, "embed_param.weight_filler")}};
+    LayerShapes shapes{.y = {Shape(y)}, .w = {}};
+    shapes.w = {filled_weight(param_.weight_filler(), table, "embed_param.weight_filler")};
     if (param_.bias_term())
       shapes.w.push_back(filled_weight(param_.bias_filler(), Shape{width()}, "embed_param.bias_filler"));
     return shapes;

@@ -1,8 +1,8 @@
 #pragma once
 
 // The frame of losses with a softmax inside: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is one
-// of outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A second
-// top is p; unlike in Caffe a gradient that arrives there flows on. For .cu files.
+// of outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A
+// second top is p; unlike in Caffe a gradient that arrives there flows on. For .cu files.
 //
 // A layer says what its loss is by a rule, made anew in each pass:
 //   SoftmaxRows rows;                                                      where the classes of a row lie
@@ -11,8 +11,8 @@
 //   float count(int64_t r) const;                                          what it adds to VALID's normalizer
 //   float loss(int64_t r, const float* p) const;                           its loss
 //   float slope(int64_t r, int64_t c, int64_t i, const float* p) const;    d loss / d x[i], which is of class c
-// The last two are asked of rows that count and are valid. A label that is no class is a mistake, found in every forward
-// pass on the CPU, where Caffe reads other memory; on devices the loss becomes NaN, which explain() explains.
+// The last two are asked of rows that count and are valid. A label that is no class is a mistake, found in every
+// forward pass on the CPU, where Caffe reads other memory; on devices the loss becomes NaN, which explain() explains.
 
 #include "kernels/softmax.h"
 #include "layers/class_labels.h"
@@ -143,7 +143,8 @@ class SoftmaxLoss : public Layer {
     float* sums = static_cast<float*>(io.scratch);
     if (dp) for_each(context, rows(), GradientOfP{places(), p(io), dp, sums});
     if (inner_ == 1) {
-      for_each_typed<SoftmaxLossOf<Rule>::template Backward>(context, io.dx[0], rule, p(io), normalizer(io), dy, dp, sums);
+      for_each_typed<SoftmaxLossOf<Rule>::template Backward>(context, io.dx[0], rule, p(io), normalizer(io), dy, dp,
+                                                             sums);
     } else {
       const auto run = [&](const auto& row) { for_each(context, rows(), row); };
       with_functor<SoftmaxLossOf<Rule>::template BackwardRow>(run, io.dx[0], rule, p(io), normalizer(io), dy, dp, sums);

@@ -4,8 +4,8 @@
 // of its sample, which a third bottom may hold.
 //
 // The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
-// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone. The frame,
-// layers/softmax_loss.h, says the rest.
+// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone.
+// The frame, layers/softmax_loss.h, says the rest.
 
 #include <cfloat>
 #include <cmath>
