@@ -2,23 +2,24 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace cortado {
 
 namespace {
 
+/// Insertions, deletions, replacements and swaps of neighbours; letters' case does not count.
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
+  const auto same = [&](size_t i, size_t j) { return lower(a[i]) == lower(b[j]); };
+  std::vector<size_t> before_last, last, row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
-      const size_t change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
-      row[j] = std::min({row[j - 1] + 1, above + 1, diagonal + change});
-      diagonal = above;
+  for (size_t i = 0; i < a.size(); ++i) {
+    before_last = std::exchange(last, row);
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      row[j + 1] = std::min({last[j + 1] + 1, row[j] + 1, last[j] + !same(i, j)});
+      if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j)) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
     }
   }
   return row.back();

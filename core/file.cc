@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "core/replace_file.h"
 
 namespace cortado {
@@ -21,7 +21,10 @@ namespace cortado {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
-  throw Error(ExitCode::kIo, file_mistake(path, "cannot " + what + ": " + std::strerror(error)));
+  const std::string folder = folder_of(path);
+  if (error == ENOENT && !folder.empty() && !file_exists(folder))
+    throw file_error(ExitCode::kIo, path, "cannot " + what + ": there is no folder " + folder);
+  throw file_error(ExitCode::kIo, path, "cannot " + what + ": " + std::strerror(error));
 }
 
 /// An open file that closes itself on the way out of an error.
@@ -97,7 +100,7 @@ std::string read_file(const std::string& path, int64_t most) {
     if (n == 0) break;
     size += size_t(n);
     if (size > size_t(most))
-      throw Error(ExitCode::kIo, file_mistake(path, "larger than " + std::to_string(most) + " bytes"));
+      throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
   }
   content.resize(size);
   return content;

@@ -2,10 +2,10 @@
 // blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
 // green, red.
 #include "core/file.h"
+#include "core/file_error.h"
 #include "data/convert.h"
 #include "data/dataset_builder.h"
 #include "data/datum.h"
-#include "data/file_error.h"
 
 namespace cortado::data {
 

@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "core/file.h"
+#include "core/file_error.h"
 #include "data/convert_images.h"
-#include "data/file_error.h"
 
 namespace cortado::data {
 

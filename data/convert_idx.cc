@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "data/convert.h"
+#include "core/file_error.h"
 #include "data/dataset_builder.h"
 #include "data/datum.h"
-#include "data/file_error.h"
 
 namespace cortado::data {
 
@@ -69,7 +69,7 @@ class IdxFile {
 Sample shape_of(const IdxFile& file, const std::string& path) {
   const size_t axes = file.dims.size();
   if (axes < 3)
-    fail(path, "this IDX file has " + std::to_string(axes) + " axes; images have 3 (number, height, width) or 4",
+    fail(path, "this IDX file has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") + "; images have 3 (number, height, width) or 4",
          "the images file comes first, then the labels file");
   constexpr int64_t kMost = 1 << 14;
   const int64_t c = axes == 4 ? file.dims[1] : 1, h = file.dims[axes - 2], w = file.dims[axes - 1];

@@ -1,7 +1,8 @@
 // Records keep their keys and bytes, so either backend gives the same samples in the same order.
 #include "data/dataset_builder.h"
+#include "core/file_error.h"
 #include "data/datum.h"
-#include "data/file_error.h"
+#include "data/printable.h"
 #include "data/leveldb.h"
 
 namespace cortado::data {

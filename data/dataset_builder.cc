@@ -1,6 +1,6 @@
 #include "data/dataset_builder.h"
+#include "core/file_error.h"
 
-#include "data/file_error.h"
 
 namespace cortado::data {
 

@@ -1,7 +1,8 @@
 #include "data/datum_reader.h"
 
+#include "core/file_error.h"
 #include "data/datum.h"
-#include "data/file_error.h"
+#include "data/printable.h"
 
 namespace cortado::data {
 

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "core/file.h"
+#include "core/file_error.h"
 #include "core/rng.h"
-#include "data/file_error.h"
 #include "proto/hdf5_file.h"
 
 namespace cortado::data {

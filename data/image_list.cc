@@ -3,7 +3,8 @@
 #include <charconv>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
+#include "data/printable.h"
 
 namespace cortado::data {
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/file_error.h"
+#include "core/file_error.h"
+#include "data/printable.h"
 #include "data/image_file_reader.h"
 #include "data/image_list.h"
 

@@ -1,7 +1,7 @@
 #include "data/labels.h"
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 
 namespace cortado::data {
 

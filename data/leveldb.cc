@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 #include "data/leveldb_bytes.h"
 #include "data/leveldb_log.h"
 
@@ -180,7 +180,8 @@ bool is_leveldb(const std::string& folder) { return file_exists(join_path(folder
 
 Leveldb::Leveldb(const std::string& folder) {
   if (!is_leveldb(folder))
-    throw file_error(ExitCode::kData, folder, "not a LevelDB: there is no file CURRENT in this folder");
+    throw file_error(ExitCode::kData, folder, "not a LevelDB: there is no file CURRENT in this folder",
+                     file_exists(join_path(folder, "data.mdb")) ? "it is an LMDB: nets read it as it is" : "");
   const Version version = read_version(folder);
   for (const auto& [level, tables] : version.tables) {
     std::vector<std::pair<std::string, std::string>> files;  // by smallest key

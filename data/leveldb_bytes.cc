@@ -1,8 +1,8 @@
 #include "data/leveldb_bytes.h"
+#include "core/file_error.h"
 
 #include <array>
 
-#include "data/file_error.h"
 
 namespace cortado::data {
 

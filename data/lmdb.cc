@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 #include "data/lmdb_page.h"
 
 namespace cortado::data {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 
 namespace cortado::data {
 
@@ -61,8 +61,10 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
-  if (::mkdir(temporary_.c_str(), 0777) != 0)
-    fail(ExitCode::kIo, path_, std::string("cannot make the dataset: ") + std::strerror(errno));
+  if (::mkdir(temporary_.c_str(), 0777) != 0) {
+    const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
+    fail(ExitCode::kIo, path_, "cannot make the dataset: " + why);
+  }
   // Nobody else knows of the folder yet: no lock file, and one sync at the end.
   int status = ::mdb_env_create(&env_);
   if (status == 0) status = ::mdb_env_set_mapsize(env_, map_size_);

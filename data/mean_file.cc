@@ -1,9 +1,9 @@
 #include "data/mean_file.h"
 
 #include "core/file.h"
+#include "core/file_error.h"
 #include "core/shape.h"
 #include "data/datum_reader.h"
-#include "data/file_error.h"
 
 namespace cortado::data {
 

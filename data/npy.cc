@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 
 namespace cortado::data {
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/file.h"
-#include "data/file_error.h"
+#include "core/file_error.h"
 
 namespace cortado::data {
 

@@ -4,8 +4,9 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/file_error.h"
 #include "core/rng.h"
-#include "data/file_error.h"
+#include "data/printable.h"
 #include "data/image_file_reader.h"
 
 namespace cortado::data {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/file.h"
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "proto/binary_net.h"
 #include "proto/file_kind.h"
 #include "proto/text_reader.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMostBytes = size_t(16) << 20;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
-  throw Error(ExitCode::kNet, file_mistake(name, message, hint));
+  throw file_error(ExitCode::kNet, name, message, hint);
 }
 
 void check_size(size_t bytes, const std::string& name) {
@@ -30,10 +30,13 @@ std::string read_prototxt(const std::string& path) {
   return read_file(path);
 }
 
-/// Whoever hands over a file of weights wants to hear that, and not what it is like as a text.
+/// Whoever hands over a file of weights, or an image, wants to hear that, and not what it is like as a text.
 void check_is_text(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    refuse(name, "a text in UTF-16, where a prototxt is expected", "save it as UTF-8");
   const FileKind kind = kind_of_content(text);
-  if (kind == FileKind::kText || kind == FileKind::kEmpty || kind == FileKind::kUnknown) return;
+  const bool binary = text.find('\0') != std::string_view::npos;
+  if (kind == FileKind::kText || kind == FileKind::kEmpty || (kind == FileKind::kUnknown && !binary)) return;
   refuse(name, describe(kind) + ", where a prototxt is expected", advice_for(kind));
 }
 

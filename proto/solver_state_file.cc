@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/file.h"
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "proto/file_kind.h"
 #include "proto/solver_state_hdf5.h"
 #include "proto/weights_hdf5.h"
@@ -122,7 +122,7 @@ SolverStateWriter::SolverStateWriter(const std::string& path, caffe::SolverState
 void SolverStateWriter::append(const std::string& piece) {
   bytes_ += int64_t(piece.size());
   if (bytes_ > std::numeric_limits<int32_t>::max() - 4096)
-    throw Error(ExitCode::kSnapshot, file_mistake(path_, "a solver state of more than 2 GiB"));
+    throw file_error(ExitCode::kSnapshot, path_, "a solver state of more than 2 GiB");
   file_.append(piece);
   digest_.add(piece);
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "proto/absent_blob.h"
 #include "proto/file_kind.h"
 #include "proto/hdf5_file.h"
@@ -67,8 +67,8 @@ class Shelf {
 /// Fails where `name`, or a group that it lies in, is among `others`.
 void check_name(const std::string& path, const std::string& name, const std::set<std::string>& others) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ExitCode::kSnapshot, file_mistake(path, "HDF5 cannot hold '" + name + "': " + why,
-                                                   "rename the layer, or choose snapshot_format: BINARYPROTO"));
+    throw file_error(ExitCode::kSnapshot, path, "HDF5 cannot hold '" + name + "': " + why,
+                     "rename the layer, or choose snapshot_format: BINARYPROTO");
   };
   for (size_t from = 0; from <= name.size();) {
     const size_t slash = std::min(name.find('/', from), name.size());
@@ -120,8 +120,8 @@ void check_hdf5_names(const std::string& path, const std::vector<TensorEntry>& e
   std::set<std::string> names;
   for (const TensorEntry& entry : entries)
     if (!names.insert(entry.name).second)
-      throw Error(ExitCode::kSnapshot, file_mistake(path, "HDF5 cannot hold '" + entry.name + "' twice",
-                                                     "give each layer a name of its own"));
+      throw file_error(ExitCode::kSnapshot, path, "HDF5 cannot hold '" + entry.name + "' twice",
+                       "give each layer a name of its own");
   for (const TensorEntry& entry : entries) check_name(path, entry.name, names);
 }
 

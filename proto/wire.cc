@@ -2,12 +2,12 @@
 
 #include <cstring>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 
 namespace cortado {
 
 void WireFile::fail(const std::string& message, const std::string& hint) const {
-  throw Error(code, file_mistake(path, message, hint));
+  throw file_error(code, path, message, hint);
 }
 
 void WireReader::corrupt() const {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "net/epoch.h"
@@ -133,6 +133,15 @@ class Checker {
     SolverOptions options;
     options.state = state_;
     options.overrides = overrides_;
+    if (has_train_net(file.solver)) check_nets_of(file, options, finding);
+    if (open_data_) collect(finding, [&] { starting_weights(file, options); });
+  }
+
+  static bool has_train_net(const caffe::SolverParameter& solver) {
+    return solver.has_net() || solver.has_net_param() || solver.has_train_net() || solver.has_train_net_param();
+  }
+
+  void check_nets_of(const SolverFile& file, const SolverOptions& options, Finding& finding) {
     collect(finding, [&] {
       std::vector<graph::Graph> tests;
       for (const SolverNetFile& net : read_solver_nets(file, options, context_)) {
@@ -147,7 +156,6 @@ class Checker {
       }
       check_tests(file, tests, finding);
     });
-    if (open_data_) collect(finding, [&] { starting_weights(file, options); });
   }
 
   /// Runs `check`, whose FieldErrors are about the solver.

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 #include "core/log.h"
 #include "data/image.h"
 #include "data/labels.h"

@@ -2,10 +2,12 @@
 // unlike it, a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
 #include "data/convert.h"
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/file_mistake.h"
+#include "core/file_error.h"
+#include "layers/words.h"
 #include "tools/command.h"
 #include "tools/convert_weights.h"
 #include "tools/progress.h"
@@ -95,10 +97,17 @@ const Format& format_named(const std::string& name) {
 void show_rejects(const ConvertReport& report, bool skip_bad) {
   std::string text;
   for (const data::Rejected& rejected : report.rejects)
-    text += render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)), skip_bad ? "warning" : "error");
+    text += render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)),
+                   skip_bad ? "warning" : "error");
   if (report.rejected > int64_t(report.rejects.size()))
     text += "and " + count_text(report.rejected - int64_t(report.rejects.size())) + " more\n";
   if (!text.empty()) show_error(text.substr(0, text.size() - 1));
+}
+
+/// Paths in a list are put behind the root folder as they are, so one without its slash finds nothing.
+std::string advice_on_root(const Format& format, const std::string& root) {
+  if (format.run != run_imageset || root.ends_with('/') || !std::filesystem::is_directory(root)) return "";
+  return "; paths begin with " + root + " as it is: end it with a slash if it is their folder";
 }
 
 std::string size_text(const ConvertReport& report) {
@@ -107,7 +116,7 @@ std::string size_text(const ConvertReport& report) {
 }
 
 void show_report(const ConvertReport& report, const std::string& output) {
-  std::cout << output << ": " << report.written << " records, " << size_text(report)
+  std::cout << output << ": " << count_of(report.written, "record", "records") << ", " << size_text(report)
             << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "") << "\n";
   Table table({"label", "records", "class"});
   for (size_t label = 0; label < report.per_label.size() && report.per_label.size() <= 1000; ++label)
@@ -157,8 +166,10 @@ int run_convert(const Arguments& arguments) {
   else if (report.kept)
     show_report(report, output);
   if (report.kept) return 0;
-  throw Error(ExitCode::kData, count_text(report.rejected) + " bad samples: " + output + " was not written",
-              "mend them, or leave them out with --skip-bad");
+  throw Error(ExitCode::kData,
+              count_text(report.rejected) + (report.rejected == 1 ? " bad sample: " : " bad samples: ") + output +
+                  " was not written",
+              "mend them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
 }
 
 std::vector<Flag> dataset_flags() {

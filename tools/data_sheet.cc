@@ -2,6 +2,7 @@
 // a value v is shown as v / scale + mean (of a mean image, its channel's average).
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 
@@ -102,7 +103,9 @@ void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan
 }  // namespace
 
 int run_data_sheet(const Arguments& arguments) {
-  if (arguments.text("output").empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
+  const std::string output = arguments.text("output"), ending = std::filesystem::path(output).extension();
+  if (output.empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
+  if (!ending.empty() && ending != ".png") throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
   Context context = make_context(arguments);
   use_device(context, Device());
   const data::PipelineOptions options = pipeline_options_of(arguments);
@@ -124,8 +127,8 @@ int run_data_sheet(const Arguments& arguments) {
     draw_text(sheet, left, top + grid.cell_height - kTextHeight - kGap - kGap / 2,
               label_text(images, i, names).substr(0, letters));
   }
-  write_file_atomically(arguments.text("output"), data::encode_png(sheet));
-  std::cout << arguments.text("output") << ": " << count << " images of " << pipeline.data_shape().str() << ", "
+  write_file_atomically(output, data::encode_png(sheet));
+  std::cout << output << ": " << count << " images of " << pipeline.data_shape().str() << ", "
             << sheet.width << "x" << sheet.height << " pixels\n";
   return 0;
 }

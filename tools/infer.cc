@@ -44,7 +44,8 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     if (file.blob.empty() && declared.size() == 1) file.blob = declared.begin()->first;
     const auto found = declared.find(file.blob);
     if (found == declared.end())
-      throw usage_error("--input=" + file.path + ": '" + file.blob + "' is no input of the net",
+      throw usage_error("--input=" + (file.blob.empty() ? "" : file.blob + "=") + file.path + ": " +
+                            (file.blob.empty() ? "which input is it?" : "'" + file.blob + "' is no input of the net"),
                         "its inputs: " + listed(declared));
     data::NpyArray array = data::read_npy(file.path);
     check_input_shape(file.path, file.blob, array.shape, found->second);

@@ -27,6 +27,13 @@ int known_names(std::string_view text, const google::protobuf::Descriptor& messa
   return known;
 }
 
+/// Of the outermost fields, how many more are a solver's than a net's.
+int more_names_of_solvers(const std::string& path) {
+  const std::string text = read_file(path, int64_t(1) << 24);
+  return known_names(text, *caffe::SolverParameter::descriptor()) -
+         known_names(text, *caffe::NetParameter::descriptor());
+}
+
 void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shapes, int64_t batch) {
   for (caffe::BlobShape& shape : *shapes)
     if (shape.dim_size() > 0) shape.set_dim(0, batch);
@@ -36,9 +43,14 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
 
 bool is_solver_file(const std::string& path) {
   if (kind_of_file(path) == FileKind::kWeights) return false;  // a binary net
-  const std::string text = read_file(path, int64_t(1) << 24);
-  return known_names(text, *caffe::SolverParameter::descriptor()) >
-         known_names(text, *caffe::NetParameter::descriptor());
+  return more_names_of_solvers(path) > 0;
+}
+
+SolverFile open_solver(const std::string& path) {
+  if (kind_of_file(path) == FileKind::kText && more_names_of_solvers(path) < 0)
+    throw usage_error(path + " is a net, and a solver is wanted", "a solver is a file of its own that names it: net: \"" +
+                                                                      path + "\"");
+  return read_solver(path);
 }
 
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {

@@ -12,6 +12,9 @@ namespace cortado::tools {
 /// Whether a prototxt is a solver rather than a net, by the names of its outermost fields.
 bool is_solver_file(const std::string& path);
 
+/// Reads a solver. Throws Error as read_solver() does, and Error(kUsage) for a net.
+SolverFile open_solver(const std::string& path);
+
 /// Reads a net and sets what `overrides` say. Throws Error as these do, and Error(kUsage) for a solver, naming its net,
 /// and for overrides of one.
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides = {});

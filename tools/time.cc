@@ -240,14 +240,15 @@ int run_time(const Arguments& arguments) {
                options, context);
   save_choices(arguments, context);
 
+  const bool backward = !net->plan().backward.empty();
   const Roofline roof(context.threads);
   Timing timing = make_timing(net->plan()), warm_up = timing;
   const Work work = find_work(net->plan(), timing);
   const int64_t iterations = arguments.integer("iterations");
-  for (int64_t i = 0; i < std::min<int64_t>(3, iterations); ++i) time_iteration(*net, options.backward, warm_up);
+  for (int64_t i = 0; i < std::min<int64_t>(3, iterations); ++i) time_iteration(*net, backward, warm_up);
   log_info() << "*** Benchmark begins ***";
   log_info() << "Testing for " << iterations << " iterations.";
-  for (int64_t i = 0; i < iterations; ++i, ++context.pass) time_iteration(*net, options.backward, timing);
+  for (int64_t i = 0; i < iterations; ++i, ++context.pass) time_iteration(*net, backward, timing);
   log_timing(*net, timing);
   if (arguments.on("json"))
     show_json(*net, timing, roof, work);

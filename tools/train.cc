@@ -8,6 +8,7 @@
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/kernel_choices.h"
+#include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
 #include "tools/terminal.h"
@@ -44,7 +45,7 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
                       "a snapshot brings its weights; --weights starts anew from them");
-  SolverFile file = read_solver(arguments.text("solver"));
+  SolverFile file = open_solver(arguments.text("solver"));
   const SolverOptions options = solver_options(arguments);
   options.overrides.apply(file);
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));

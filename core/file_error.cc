@@ -1,4 +1,4 @@
-#include "core/file_mistake.h"
+#include "core/file_error.h"
 
 namespace cortado {
 
@@ -9,6 +9,10 @@ Mistake file_mistake(const std::string& path, std::string message, std::string h
   mistake.message = std::move(message);
   mistake.hint = std::move(hint);
   return mistake;
+}
+
+Error file_error(ExitCode code, const std::string& path, std::string message, std::string hint) {
+  return Error(code, file_mistake(path, std::move(message), std::move(hint)));
 }
 
 }  // namespace cortado

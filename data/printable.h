@@ -2,9 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include "core/error.h"
 
 namespace cortado::data {
 
@@ -14,15 +11,6 @@ inline std::string printable(std::string_view bytes) {
   for (char& c : text)
     if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F) c = '?';
   return text;
-}
-
-/// The mistake that concerns `path` as a whole.
-inline Error file_error(ExitCode code, const std::string& path, std::string message, std::string hint = {}) {
-  Mistake mistake;
-  mistake.place.file = path;
-  mistake.message = std::move(message);
-  mistake.hint = std::move(hint);
-  return Error(code, std::move(mistake));
 }
 
 }  // namespace cortado::data
