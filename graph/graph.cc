@@ -31,7 +31,6 @@ BuildOptions options_for(BuildOptions options, const Context& context) {
   options.value_type = value_type(context.precision);
   if (context.device.is_cpu()) return options;
   options.preferred_layout = context.precision == Precision::kFp32 ? Layout::kPlain : Layout::kChannelsLast;
-  options.frozen = false;
   return options;
 }
 

@@ -93,7 +93,7 @@ struct BuildOptions {
 };
 
 /// `options` as nets that run on `context` want them: the layout that its device's convolutions like best, and the type of
-/// values of its precision. Frozen nets are folded on the CPU only.
+/// values of its precision.
 BuildOptions options_for(BuildOptions options, const Context& context);
 
 /// Owns the file's message (layers refer to it), the nodes in execution order, and everything the passes found out.

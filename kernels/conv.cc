@@ -88,11 +88,12 @@ int64_t Conv::backward_scratch() const {
   return std::max(backward_data_ ? backward_data_->scratch() : 0, backward_weights_ ? backward_weights_->scratch() : 0);
 }
 
-void Conv::forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) {
-  forward_->run(context, {.x = x, .w = w, .bias = bias, .y = y}, scratch);
+void Conv::forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch,
+                   const void* z) {
+  forward_->run(context, {.x = x, .w = w, .bias = bias, .z = z ? z : y, .y = y}, scratch);
 }
 
-void Conv::backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) {
+void Conv::backward_data(Context& context, const void* dy, const void* w, void* dx, void* scratch) {
   backward_data_->run(context, {.dy = dy, .w = w, .dx = dx}, scratch);
 }
 

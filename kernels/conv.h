@@ -34,7 +34,7 @@ struct ConvShape {
   int spatial_axes = 2;         ///< 1: no h, which keeps its defaults. Tensors are plain unless it is 2
   std::vector<ConvAxis> outer = {};  ///< the axes before h, outermost first: spatial_axes - 2 of them
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
-  DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; weights and sums are always 32-bit floats
+  DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; sums are always 32-bit floats
 
   TensorSpec x() const;
   TensorSpec y() const;
@@ -51,8 +51,9 @@ struct ConvRequest {
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
   bool frozen = false;                                   ///< w is set once and never read back: any storage will do
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
-  bool sum = false;                                      ///< forward adds to what y holds, before the ReLU
+  bool sum = false;                                      ///< forward adds z, which is like y, before the ReLU
   float ceiling = INFINITY;                              ///< with relu: forward writes no more than this
+  bool forward = true;                                   ///< whether it will be called; else backward_data will be
 };
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
@@ -65,13 +66,17 @@ struct ConvGradients {
   bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
 };
 
-/// What one direction reads and writes: forward x, w, bias to y; backward_data dy, w to dx; backward_weights x, dy to d.
+/// What one direction reads and writes: forward x, w, bias, z to y; backward_data dy, w to dx; backward_weights x, dy to
+/// d.
 struct ConvOperands {
   const void *x = nullptr, *dy = nullptr;
-  const float *w = nullptr, *bias = nullptr;
+  const void *w = nullptr, *bias = nullptr, *z = nullptr;
   void *y = nullptr, *dx = nullptr;
   ConvGradients d = {};
 };
+
+/// Where forward's z lies: it is y, it is another memory, or either.
+enum class SumPlace { kInY, kApart, kAnywhere };
 
 /// One direction, prepared by one candidate. Calls allocate nothing.
 class ConvKernel {
@@ -79,12 +84,13 @@ class ConvKernel {
   virtual ~ConvKernel() = default;
   virtual std::string name() const = 0;  ///< for people
   virtual WeightFormat weight_format() const = 0;
+  virtual SumPlace sum_place() const { return SumPlace::kInY; }
   virtual int64_t scratch() const = 0;
   virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
 };
 
-/// A prepared convolution. x and y are of the shape's type and layouts; weights and biases 32-bit
-/// floats, w and dw in weight_format(). Calls allocate nothing. One object serves one caller at a time.
+/// A prepared convolution. x, y and z are of the shape's type and layouts; w and dw are in weight_format(), a bias in the
+/// type of that. Calls allocate nothing. One object serves one caller at a time.
 class Conv {
  public:
   using Gradients = ConvGradients;
@@ -94,14 +100,16 @@ class Conv {
        std::unique_ptr<ConvKernel> backward_weights);
 
   std::string name() const;
-  WeightFormat weight_format() const { return forward_->weight_format(); }
-  int64_t forward_scratch() const { return forward_->scratch(); }
+  WeightFormat weight_format() const { return (forward_ ? forward_ : backward_data_)->weight_format(); }
+  SumPlace sum_place() const { return forward_->sum_place(); }
+  int64_t forward_scratch() const { return forward_ ? forward_->scratch() : 0; }
   int64_t backward_scratch() const;  ///< enough for either of the two backward functions
 
-  /// `bias` is null without one.
-  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch);
+  /// `bias` is null without one; `z` matters with a sum, and null means that it is y.
+  void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch,
+               const void* z = nullptr);
   /// Overwrites dx.
-  void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch);
+  void backward_data(Context& context, const void* dy, const void* w, void* dx, void* scratch);
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch);
 
  private:

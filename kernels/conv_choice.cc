@@ -169,10 +169,11 @@ class Chooser {
 
 std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
   ConvRequest request = given;
-  auto forward = Chooser(request, ConvDirection::kForward, context, refused).choose();
-  request.w_format = forward->weight_format();
-  std::unique_ptr<ConvKernel> data, weights;
+  std::unique_ptr<ConvKernel> forward, data, weights;
+  if (request.forward) forward = Chooser(request, ConvDirection::kForward, context, refused).choose();
+  if (forward) request.w_format = forward->weight_format();
   if (request.backward_data) data = Chooser(request, ConvDirection::kBackwardData, context, refused).choose();
+  if (data) request.w_format = data->weight_format();
   if (request.backward_weights) weights = Chooser(request, ConvDirection::kBackwardWeights, context, refused).choose();
   return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
 }

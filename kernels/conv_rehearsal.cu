@@ -28,30 +28,31 @@ DeviceMemory filled(Context& context, int64_t bytes, DType dtype) {
   return memory;
 }
 
-float* floats(const DeviceMemory& memory) { return reinterpret_cast<float*>(memory.data()); }
-
 }  // namespace
 
 ConvRehearsal::ConvRehearsal(const ConvRequest& request, ConvDirection direction, Context& context)
     : request_(request),
       direction_(direction),
       x_(filled(context, request.shape.x().bytes(), request.shape.dtype)),
-      y_(filled(context, request.shape.y().bytes(), request.shape.dtype)),
-      bias_(filled(context, request.shape.k * int64_t(sizeof(float)), DType::kF32)) {}
+      y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
 double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most) {
-  const int64_t weight_bytes = kernel.weight_format().bytes();
-  const DeviceMemory w = filled(context, weight_bytes, DType::kF32);
+  const WeightFormat format = kernel.weight_format();
+  const bool apart = request_.sum && kernel.sum_place() == SumPlace::kApart;
+  const DeviceMemory w = filled(context, format.bytes(), format.dtype());
+  const DeviceMemory bias = filled(context, request_.shape.k * int64_t(sizeof(float)), format.dtype());
+  const DeviceMemory z = apart ? filled(context, request_.shape.y().bytes(), request_.shape.dtype) : DeviceMemory();
   const DeviceMemory scratch(context, size_t(kernel.scratch()));
+  const ConvOperands io = operands(w.data(), request_.bias ? bias.data() : nullptr, apart ? z.data() : y_.data());
   synchronize(context);
   // A frozen net's weights are read once in a pass, after all others: they come from memory, and a spectrum of them, which
   // is larger, may cost more there than it saves.
   const bool cold = request_.frozen && context.device.is_cpu();
   double best = std::numeric_limits<double>::infinity(), spent = 0;
   for (int run = 0; run < 2 || (run < kMostRuns && spent < most); ++run) {
-    if (cold) evict(w.data(), size_t(weight_bytes));
+    if (cold) evict(w.data(), size_t(format.bytes()));
     const auto start = std::chrono::steady_clock::now();
-    kernel.run(context, operands(floats(w)), scratch.data());
+    kernel.run(context, io, scratch.data());
     synchronize(context);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     spent += seconds;
@@ -60,15 +61,14 @@ double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most) {
   return best;
 }
 
-ConvOperands ConvRehearsal::operands(float* w) const {
-  float* bias = request_.bias ? floats(bias_) : nullptr;
+ConvOperands ConvRehearsal::operands(void* w, void* bias, const void* z) const {
   switch (direction_) {
     case ConvDirection::kForward:
-      return {.x = x_.data(), .w = w, .bias = bias, .y = y_.data()};
+      return {.x = x_.data(), .w = w, .bias = bias, .z = z, .y = y_.data()};
     case ConvDirection::kBackwardData:
       return {.dy = y_.data(), .w = w, .dx = x_.data()};
     case ConvDirection::kBackwardWeights:
-      return {.x = x_.data(), .dy = y_.data(), .d = {w, bias}};
+      return {.x = x_.data(), .dy = y_.data(), .d = {static_cast<float*>(w), static_cast<float*>(bias)}};
   }
   return {};
 }

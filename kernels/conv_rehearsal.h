@@ -15,11 +15,11 @@ class ConvRehearsal {
   double time(ConvKernel& kernel, Context& context, double most);
 
  private:
-  ConvOperands operands(float* w) const;
+  ConvOperands operands(void* w, void* bias, const void* z) const;
 
   const ConvRequest& request_;
   ConvDirection direction_;
-  DeviceMemory x_, y_, bias_;
+  DeviceMemory x_, y_;
 };
 
 }  // namespace cortado::kernels

@@ -22,11 +22,12 @@ struct InnerProductRequest {
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
   DType dtype = DType::kF32;                             ///< of x, y and their gradients, a float type
+  bool frozen = false;                                   ///< w is set once and never read back: any storage will do
 
   Shape weight() const { return transpose ? Shape{inputs, outputs} : Shape{outputs, inputs}; }
 };
 
-/// A prepared product. x and y are plain; weights and biases 32-bit floats, w and dw in weight_format(). Calls allocate
+/// A prepared product. x and y are plain; w and dw are in weight_format(), a bias in the type of that. Calls allocate
 /// nothing. One object serves one caller at a time.
 class InnerProduct {
  public:
@@ -37,7 +38,7 @@ class InnerProduct {
   virtual int64_t backward_scratch() const = 0;  ///< enough for either of the two backward functions
 
   /// `bias` is null without one.
-  virtual void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) = 0;
+  virtual void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) = 0;
   /// Overwrites dx.
   virtual void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) = 0;
 

@@ -1,9 +1,12 @@
 #include "kernels/weight_format.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/device_memory.h"
+#include "core/half.h"
 #include "core/threads.h"
+#include "kernels/device/filters.h"
 
 namespace cortado::kernels {
 
@@ -54,10 +57,48 @@ struct Blocked16 final : WeightFormat::Opaque {
   int64_t groups, k, c, taps;
 };
 
+struct Typed final : WeightFormat::Opaque {
+  explicit Typed(const FilterCopy& copy) : copy(copy) {}
+
+  int64_t bytes() const override { return (copy.bytes() + 3) / 4 * 4; }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const Typed*>(&other);
+    return same && same->copy == copy;
+  }
+  std::string name() const override { return (copy.last ? "channels_last " : "") + name_of(copy.dtype); }
+  DType dtype() const override { return copy.dtype; }
+  bool reversible() const override { return copy.dtype == DType::kF32; }
+
+  void to_plain(Context& context, const void* stored, float* plain) const override {
+    std::vector<float> values(size_t(copy.count()));
+    copy_to_host(context, values.data(), stored, values.size() * sizeof(float));
+    for (size_t i = 0; i < values.size(); ++i) plain[copy.source(int64_t(i))] = values[i];
+  }
+  void from_plain(Context& context, const float* plain, void* stored) const override {
+    std::vector<std::byte> host(static_cast<size_t>(bytes()));
+    with_float_type(copy.dtype, [&](auto type) {
+      auto* values = reinterpret_cast<decltype(type)*>(host.data());
+      parallel_ranges(context, copy.count(), 1 << 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) values[i] = plain[copy.source(i)];
+      });
+    });
+    copy_to_device(context, stored, host.data(), host.size());
+  }
+
+  FilterCopy copy;
+};
+
 }  // namespace
 
 WeightFormat WeightFormat::blocked16(const Shape& shape, int64_t groups) {
   return WeightFormat(shape, std::make_shared<Blocked16>(shape, groups));
+}
+
+WeightFormat WeightFormat::of_type(const Shape& shape, DType dtype, bool channels_last) {
+  const int64_t k = shape.axes() > 0 ? shape[0] : 1, c = shape.axes() > 1 ? shape[1] : 1;
+  const int64_t taps = shape.count() / std::max<int64_t>(1, k * c);
+  const FilterCopy copy{k, c, taps, channels_last && taps > 1 && c > 1, dtype};
+  return copy.differs() ? WeightFormat(shape, std::make_shared<Typed>(copy)) : WeightFormat(shape);
 }
 
 bool WeightFormat::is_blocked16() const { return dynamic_cast<const Blocked16*>(opaque_.get()) != nullptr; }

@@ -10,6 +10,7 @@
 
 #include "core/context.h"
 #include "core/shape.h"
+#include "core/tensor.h"
 
 namespace cortado::kernels {
 
@@ -21,6 +22,7 @@ class WeightFormat {
     virtual int64_t bytes() const = 0;
     virtual bool equals(const Opaque& other) const = 0;
     virtual std::string name() const = 0;
+    virtual DType dtype() const { return DType::kF32; }  ///< of the stored values
     /// Whether to_plain() gives back what from_plain() got. False: it must not be called.
     virtual bool reversible() const { return true; }
     virtual void to_plain(Context& context, const void* stored, float* plain) const = 0;
@@ -31,6 +33,10 @@ class WeightFormat {
   /// K x C/groups x taps in K/16 x C/16 blocks (within each group, which both fill or which is the only one; padding is
   /// zero) of taps x 16 c x 16 k: what both our own kernels and libraries' can read.
   static WeightFormat blocked16(const Shape& shape, int64_t groups);
+  /// K x C x taps in `dtype`, a float type; `channels_last`: as K x taps x C. Plain where that is no other storage. A
+  /// device's kernels read it in nets whose weights never change, so that nothing is copied at each call; with 16 bits it
+  /// is not reversible.
+  static WeightFormat of_type(const Shape& shape, DType dtype, bool channels_last = false);
 
   WeightFormat() = default;  ///< plain, empty
   explicit WeightFormat(const Shape& shape) : shape_(shape) {}  ///< plain 32-bit floats in row-major order
@@ -43,9 +49,10 @@ class WeightFormat {
   const Opaque* opaque() const { return opaque_.get(); }
   int64_t bytes() const;  ///< stored, padding included; a multiple of 4
   std::string name() const { return opaque_ ? opaque_->name() : "plain"; }
+  DType dtype() const { return opaque_ ? opaque_->dtype() : DType::kF32; }
   bool operator==(const WeightFormat& other) const;
 
-  /// `stored` lies where the context computes, `plain` in the host's memory. On devices every format is plain so far.
+  /// `stored` lies where the context computes, `plain` in the host's memory.
   void to_plain(Context& context, const void* stored, float* plain) const;
   void from_plain(Context& context, const float* plain, void* stored) const;
 

@@ -3,8 +3,8 @@
 //
 // It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in dy's
 // own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts its
-// channels, by folding it into w, and a sum: then the last x is the other operand, and where y lies in that one's memory
-// nothing is moved for it.
+// channels, by folding it into w, and a sum: then the last x is the other operand. Kernels that add to what y holds find
+// it there already where y lies in that one's memory; else it is copied.
 // Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose between
 // implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
 // whose rounding differs. A depthwise convolution is one with a group for each channel; its options may leave that out.
@@ -118,7 +118,8 @@ class ConvolutionLayer : public Layer {
       if (i == 0) needs.algorithm = convs_[0]->name();
     }
     weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
-    needs.y_may_overwrite_x = sum_;
+    sums_in_y_ = sum_ && convs_[0]->sum_place() == kernels::SumPlace::kInY;
+    needs.y_may_overwrite_x = sum_ && convs_[0]->sum_place() != kernels::SumPlace::kApart;
     needs.overwritten = sum_ ? 1 : 0;
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
     const bool masks = request.backward && relu_ && masks_dy_;
@@ -130,10 +131,11 @@ class ConvolutionLayer : public Layer {
   void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
-    if (sum_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
-    const float *w = weights_.w(io), *bias = weights_.bias(io);
+    if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
+    const void *w = weights_.w(io), *bias = weights_.bias(io);
+    const void* z = !sum_ ? nullptr : sums_in_y_ ? io.y[0].data : io.x[1].data;
     for (size_t i = 0; i < tops_; ++i)
-      convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch);
+      convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch, z);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -164,6 +166,7 @@ class ConvolutionLayer : public Layer {
   ConvWindow window_;
   LinearWeights weights_;
   bool relu_, sum_ = false;
+  bool sums_in_y_ = false;  ///< the kernel adds to what y holds
   float ceiling_ = INFINITY;  ///< of the ReLU
   bool of_images_ = true;  ///< N x C x H x W: other operands are plain
   bool masks_dy_ = true;  ///< false: dy comes masked

@@ -13,6 +13,7 @@
 #include "layers/channel_sums.h"
 #include "layers/conv_window.h"
 #include "layers/copies.h"
+#include "layers/linear_weights.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 
@@ -72,7 +73,9 @@ class DeconvolutionLayer : public Layer {
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || tops_ > 1;
     conv.shape.dtype = request.x[0].dtype;
-    if (request.fixed_weight_formats) conv.w_format = request.w_formats[0];
+    conv.forward = request.backward && any(request.wants_dx);
+    conv.frozen = request.frozen;
+    conv.w_format = LinearWeights::fixed_format(request);
     LayerNeeds needs;
     convs_.clear();
     for (size_t i = 0; i < tops_; ++i) {
@@ -86,15 +89,17 @@ class DeconvolutionLayer : public Layer {
                     has_bias() ? channel_sums_scratch(channel_view(request.y[i], axis_)) : 0});
     }
     needs.algorithm = convs_[0]->name();
-    needs.w_formats = {convs_[0]->weight_format()};
-    if (has_bias()) needs.w_formats.emplace_back(Shape{shape_.c});
+    // The bias is added here, as the 32-bit floats that it is.
+    weights_.prepare(request, convs_[0]->weight_format(), /*own_bias=*/false, /*channels_first=*/true, needs);
     needs.backward_reads_x.assign(tops_, wants_dw_ && request.wants_dw[0]);
     return needs;
   }
 
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
   void forward(Context& context, const Operands& io) override {
     for (size_t i = 0; i < tops_; ++i) {
-      convs_[i]->backward_data(context, io.x[i].data, io.w[0].f32(), io.y[i].data, io.scratch);
+      convs_[i]->backward_data(context, io.x[i].data, weights_.w(io), io.y[i].data, io.scratch);
       if (has_bias()) for_each_channel_typed<AddBias>(context, channel_view(io.y[i].spec, axis_), io.y[i], io.w[1].f32());
     }
   }
@@ -140,6 +145,7 @@ class DeconvolutionLayer : public Layer {
   size_t tops_;
   int axis_ = 1;  ///< of the channels
   bool wants_dw_ = false, of_images_ = true;
+  LinearWeights weights_;
   kernels::ConvShape shape_;                           ///< of the convolution that this is the transpose of
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
 };

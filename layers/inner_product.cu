@@ -73,6 +73,7 @@ class InnerProductLayer : public Layer {
     product_.backward_weights = wants_dw;
     product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
     product_.dtype = request.x[0].dtype;
+    product_.frozen = request.frozen;
     product_.w_format = LinearWeights::fixed_format(request);
     std::string refused;
     kernel_ = kernels::plan_inner_product(product_, context, &refused);

@@ -4,7 +4,8 @@
 // at all: they are stored as the kernel wants them. In a frozen net there are reasons to derive others and keep both:
 //   - followers were folded in: w' = scale w, b' = scale b + shift for each output channel
 //   - another net owns the weights and stores them otherwise than this kernel likes
-//   - the kernel likes them transformed for good
+//   - the kernel likes them transformed for good, or in 16 bits
+// A kernel whose w has 16 bits wants its bias so, too.
 
 #include "layers/layer.h"
 
@@ -25,14 +26,15 @@ class LinearWeights {
                LayerNeeds& needs);
 
   void derive(Context& context, const Operands& io) const;
-  const float* w(const Operands& io) const;     ///< in the kernel's format
-  const float* bias(const Operands& io) const;  ///< null where there is none
+  const void* w(const Operands& io) const;     ///< in the kernel's format
+  const void* bias(const Operands& io) const;  ///< null where there is none
 
  private:
-  void fold_into(Context& context, std::vector<float>& w, const Operands& io) const;
+  bool derives_bias() const { return folds() || (own_bias_ && !bias_.is_plain()); }
+  void fold_into(Context& context, std::vector<float>& w, std::vector<float>& bias, const Operands& io) const;
 
   std::vector<ChannelAffine> folded_;
-  kernels::WeightFormat stored_, kernel_;
+  kernels::WeightFormat stored_, kernel_, bias_;  ///< of w here and in the kernel, and of the kernel's bias
   bool own_bias_ = false, channels_first_ = true, derives_ = false;
 };
 

@@ -8,7 +8,7 @@ size_t aligned(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
 
 }  // namespace
 
-std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(const std::string& node,
+std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(Context& context, const std::string& node,
                                                              const std::vector<kernels::WeightFormat>& formats) {
   const std::lock_guard lock(mutex_);
   std::erase_if(entries_, [](const std::weak_ptr<Entry>& known) { return known.expired(); });
@@ -19,8 +19,8 @@ std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(const std::string& 
   fresh->formats = formats;
   size_t bytes = 0;
   for (const kernels::WeightFormat& format : formats) bytes += aligned(format.bytes());
-  fresh->arena = Arena(bytes);
-  std::byte* part = fresh->arena.data();
+  fresh->memory = DeviceMemory(context, bytes);
+  std::byte* part = fresh->memory.data();
   for (const kernels::WeightFormat& format : formats) {
     fresh->parts.push_back(part);
     part += aligned(format.bytes());
@@ -29,10 +29,11 @@ std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(const std::string& 
   return fresh;
 }
 
-void DerivedWeights::refresh(Entry& entry, const std::function<void()>& make) {
+void DerivedWeights::refresh(Context& context, Entry& entry, const std::function<void()>& make) {
   const std::lock_guard lock(mutex_);
   if (entry.version == version_) return;
   make();
+  synchronize(context);
   entry.version = version_;
 }
 

@@ -143,7 +143,7 @@ void Net::bind() {
       bound.io.dw.push_back({spec, context_.device, wanted ? weight_gradient(node.w[k]) : nullptr});
     }
     const auto& derived = plan_.needs[size_t(step.node)].derived;
-    if (!derived.empty()) bound.derived = memory_->derived->entry(node.name, derived);
+    if (!derived.empty()) bound.derived = memory_->derived->entry(context_, node.name, derived);
     if (bound.derived) bound.io.derived = bound.derived->parts;
     if (step.copy_dy_from >= 0) bound.copy_from = arena_.data() + step.copy_dy_from;
     bound.copy_bytes = size_t(step.copy_dy_bytes);
@@ -170,7 +170,8 @@ void Net::derive_weights() {
   const uint64_t version = memory_->derived->version();
   if (version == derived_version_) return;
   for (BoundStep& step : forward_)
-    if (step.derived) memory_->derived->refresh(*step.derived, [&] { step.layer->derive(context_, step.io); });
+    if (step.derived)
+      memory_->derived->refresh(context_, *step.derived, [&] { step.layer->derive(context_, step.io); });
   derived_version_ = version;
 }
 

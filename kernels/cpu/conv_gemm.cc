@@ -80,9 +80,9 @@ class Gemm final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     switch (direction_) {
       case ConvDirection::kForward:
-        return forward(context, floats(io.x), io.w, io.bias, floats(io.y), scratch);
+        return forward(context, floats(io.x), floats(io.w), floats(io.bias), floats(io.y), scratch);
       case ConvDirection::kBackwardData:
-        return backward_data(context, floats(io.dy), io.w, floats(io.dx), scratch);
+        return backward_data(context, floats(io.dy), floats(io.w), floats(io.dx), scratch);
       case ConvDirection::kBackwardWeights:
         return backward_weights(context, floats(io.x), floats(io.dy), io.d, scratch);
     }

@@ -156,7 +156,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    if (!stored_) filters_.run(context, io.w, part(scratch, weights_));
+    if (!stored_) filters_.run(context, floats(io.w), part(scratch, weights_));
     if (teams_ == 1) return run_tiles(&context, 0, grid_.tiles, io, spectra_[0], scratch);
     parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
       for (int64_t team = first; team < last; ++team)
@@ -176,7 +176,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       const Spectra in{part(scratch, spectra.from), end - begin, from_.blocks()};
       const Spectra out{part(scratch, spectra.to), end - begin, to_.blocks()};
       for (int64_t group = 0; group < shape_.groups; ++group) {
-        const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(io.w) : part(scratch, weights_), group);
+        const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(floats(io.w)) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
           for (int64_t block = 0; block < from_.blocks(); ++block)
             Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from, to, in);
@@ -196,7 +196,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
                    const ConvOperands& io) const {
     const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
-    const Lanes bias = io.bias && !to_x_ ? load_some(io.bias + channel, left) : Lanes{};
+    const Lanes bias = io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Lanes{};
     const Lanes ceiling = spread(ceiling_);
     for (int64_t row = from; row < to; ++row) {
       const int64_t tile = begin + row;

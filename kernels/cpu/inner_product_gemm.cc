@@ -23,14 +23,14 @@ class Gemm final : public InnerProduct {
   }
   int64_t backward_scratch() const override { return forward_scratch(); }
 
-  void forward(Context& context, const void* x, const float* w, const float* bias, void* result, void* scratch) override {
+  void forward(Context& context, const void* x, const void* w, const void* bias, void* result, void* scratch) override {
     float* y = floats(result);
-    gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, w, scratch), y);
+    gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
     if (!bias && !r_.relu) return;
     parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         for (int64_t o = 0; o < r_.outputs; ++o) {
-          const float value = y[i * r_.outputs + o] + (bias ? bias[o] : 0);
+          const float value = y[i * r_.outputs + o] + (bias ? floats(bias)[o] : 0);
           y[i * r_.outputs + o] = r_.relu && value < 0 ? 0 : value;
         }
     });

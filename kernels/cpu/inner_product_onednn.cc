@@ -41,7 +41,7 @@ class OneDnn final : public InnerProduct {
   int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
   int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
 
-  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) override {
+  void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     Library& lib = library(context);
     const void *w_in = forward_.w.load(lib, w, scratch), *pad = scratch_part(scratch, forward_.pad);
     if (bias)

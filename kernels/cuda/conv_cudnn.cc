@@ -1,9 +1,11 @@
-// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
-// order outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Sums
-// are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
+// Convolution by cuDNN's engines, plain or channels-last, in every float type. In nets that train, weights are 32-bit
+// floats in Caffe's order outside: what an engine wants otherwise is copied through scratch at each call, a small part of
+// the work. In frozen nets they come as the engine wants them. Sums are made in 32 bits; products of 32-bit floats keep
+// all their bits unless tf32 is allowed.
 //
-// A bias and a ReLU run inside the convolution where an engine can, else behind it. There is a candidate for each of
-// the first ranks of cuDNN's own order, so that measuring can overrule it and a choice can be told by its name.
+// What follows, another operand (z), a bias and a ReLU, runs inside the convolution where an engine can, else in one
+// kernel behind it. There is a candidate for each of the first ranks of cuDNN's own order, so that measuring can overrule
+// it and a choice can be told by its name; and one that puts nothing inside, for where fusing costs more than it saves.
 
 #include <algorithm>
 
@@ -11,6 +13,7 @@
 #include "kernels/choices.h"
 #include "kernels/conv.h"
 #include "kernels/cuda/cudnn_graph.h"
+#include "kernels/device/filter_format.h"
 #include "kernels/device/filters.h"
 #include "kernels/scratch.h"
 
@@ -19,7 +22,7 @@ namespace {
 
 using namespace cudnn;
 
-enum Id : int64_t { kX = 1, kW, kY, kBias, kProduct, kBiased };
+enum Id : int64_t { kX = 1, kW, kY, kZ, kBias, kProduct, kSum, kBiased };
 
 GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cudnnDataType_t type, bool inner = false) {
   std::vector<int64_t> strides(4, 1);
@@ -28,12 +31,21 @@ GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cud
   return {id, shape, strides, type, inner};
 }
 
+/// What a candidate takes: which of the library's engines for the graph, and whether that holds what follows a forward
+/// convolution where it can.
+struct Way {
+  int rank = 0;
+  bool fuses = true;
+};
+
 /// What all three directions share: the graph's tensors, the plan and the filters' copy.
 class Cudnn : public ConvKernel {
  public:
-  Cudnn(const ConvRequest& request, ConvDirection direction, Context& context)
+  /// `format`: how the filters come.
+  Cudnn(const ConvRequest& request, ConvDirection direction, const WeightFormat& format, Context& context)
       : request_(request),
         direction_(direction),
+        format_(format),
         filters_{request.shape.k, request.shape.c / request.shape.groups,
                  request.shape.h.kernel * request.shape.w.kernel, request.shape.x_layout == Layout::kChannelsLast,
                  request.shape.dtype} {
@@ -51,10 +63,11 @@ class Cudnn : public ConvKernel {
                .workspace = options.workspace};
   }
 
-  virtual bool prepare(Context& context, int rank, std::string& why) = 0;
+  virtual bool prepare(Context& context, const Way& way, std::string& why) = 0;
 
   std::string name() const override { return "cudnn engine " + std::to_string(plan_->engine()); }
-  WeightFormat weight_format() const override { return WeightFormat(request_.shape.weight()); }
+  WeightFormat weight_format() const override { return format_; }
+  SumPlace sum_place() const override { return SumPlace::kApart; }
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
@@ -75,15 +88,18 @@ class Cudnn : public ConvKernel {
     }
   }
   /// The filters as the engine reads them.
-  void* filled(Context& context, const float* w, void* scratch) const {
-    if (!copies_) return const_cast<float*>(w);
+  void* filled(Context& context, const void* w, void* scratch) const {
+    if (!copies_) return const_cast<void*>(w);
     void* copy = scratch_part(scratch, filters_at_);
-    fill_filters(context, filters_, w, copy);
+    fill_filters(context, filters_, static_cast<const float*>(w), copy);
     return copy;
   }
+  /// Whether they do not come as the engine reads them.
+  bool must_copy() const { return format_.is_plain() && filters_.differs(); }
 
   ConvRequest request_;
   ConvDirection direction_;
+  WeightFormat format_;
   FilterCopy filters_;
   GraphWindow window_;
   GraphTensor x_, w_, y_;
@@ -100,67 +116,100 @@ class Forward final : public Cudnn {
  public:
   using Cudnn::Cudnn;
 
-  bool prepare(Context& context, int rank, std::string& why) override {
-    const bool fuses = request_.bias && !request_.sum && request_.ceiling == INFINITY;
-    if (fuses && prepare_fused(context, rank)) return true;
+  std::string name() const override { return Cudnn::name() + (fused_ ? " fused" : ""); }
+
+  bool prepare(Context& context, const Way& way, std::string& why) override {
+    if (way.fuses && prepare_fused(context, way.rank)) return true;
     Graph graph;
     graph.convolve(Graph::Conv::kForward, window_, x_, w_, y_);
-    if (!adopt(context, graph, rank, filters_.differs(), why)) return false;
-    if (request_.sum) product_at_ = scratch_.add(request_.shape.y().bytes());
-    return true;
+    return adopt(context, graph, way.rank, must_copy(), why);
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     void* w = filled(context, io.w, scratch);
-    void* product = request_.sum ? scratch_part(scratch, product_at_) : io.y;
-    if (fused_)
-      return run_plan(context, {kX, kW, kY, kBias}, {memory_of(io.x), w, io.y, bias(context, io.bias, scratch)},
-                      scratch);
-    run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, product}, scratch);
-    if (request_.bias || request_.relu || request_.sum)
-      finish_convolution(context, request_.shape.y(), product, io.bias, request_.relu, request_.sum, io.y,
-                         request_.ceiling);
+    if (fused_) return run_fused(context, io, w, scratch);
+    run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, io.y}, scratch);
+    if (!follows()) return;
+    const ConvolutionEnd end{.z = request_.sum ? io.z : nullptr,
+                             .bias = io.bias,
+                             .bias_type = format_.dtype(),
+                             .relu = request_.relu,
+                             .ceiling = request_.ceiling};
+    finish_convolution(context, request_.shape.y(), io.y, end, io.y);
   }
 
  private:
+  bool follows() const { return request_.bias || request_.sum || request_.relu; }
+
   /// cuDNN 9.19 has engines for a bias, with and without a ReLU behind it, and none for a ReLU alone.
   bool prepare_fused(Context& context, int rank) {
+    if (!request_.bias && !request_.sum) return false;
     std::string why;  // behind the convolution will do
     return attempt(why, [&] {
-      const int64_t k = request_.shape.k;
-      const GraphTensor product = inner(kProduct), bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type};
-      const GraphTensor biased = request_.relu ? inner(kBiased) : y_;
       Graph graph;
-      graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
-      graph.add(product, bias, biased);
-      if (request_.relu) graph.relu(biased, y_);
-      fused_ = adopt(context, graph, rank, filters_.differs(), why);
-      if (fused_ && bias_.differs()) bias_at_ = scratch_.add(bias_.bytes());
+      append_all(graph);
+      fused_ = adopt(context, graph, rank, must_copy(), why);
+      if (fused_ && copies_bias()) bias_at_ = scratch_.add(bias_.bytes());
       return fused_;
     });
   }
+
+  /// y = relu(conv(x, w) + z + bias), without what is not wanted; the last operation writes y.
+  void append_all(Graph& graph) const {
+    const bool bias_is_last = !request_.relu, sum_is_last = bias_is_last && !request_.bias;
+    GraphTensor value = inner(kProduct);
+    graph.convolve(Graph::Conv::kForward, window_, x_, w_, value);
+    if (request_.sum) {
+      const GraphTensor sum = sum_is_last ? y_ : inner(kSum);
+      graph.add(value, {kZ, y_.shape, y_.strides, y_.type}, sum);
+      value = sum;
+    }
+    if (request_.bias) {
+      const int64_t k = request_.shape.k;
+      const GraphTensor biased = bias_is_last ? y_ : inner(kBiased);
+      graph.add(value, {kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type}, biased);
+      value = biased;
+    }
+    if (request_.relu) graph.relu(value, y_, request_.ceiling);
+  }
+
+  void run_fused(Context& context, const ConvOperands& io, void* w, void* scratch) {
+    std::vector<int64_t> ids = {kX, kW, kY};
+    std::vector<void*> memory = {memory_of(io.x), w, io.y};
+    if (request_.sum) {
+      ids.push_back(kZ);
+      memory.push_back(memory_of(io.z));
+    }
+    if (request_.bias) {
+      ids.push_back(kBias);
+      memory.push_back(bias(context, io.bias, scratch));
+    }
+    run_plan(context, ids, memory, scratch);
+  }
+
+  bool copies_bias() const { return request_.bias && format_.dtype() == DType::kF32 && bias_.differs(); }
   /// In the type of y: engines that add one want no other.
-  void* bias(Context& context, const float* given, void* scratch) const {
-    if (!bias_.differs()) return memory_of(given);
+  void* bias(Context& context, const void* given, void* scratch) const {
+    if (!copies_bias()) return memory_of(given);
     void* copy = scratch_part(scratch, bias_at_);
-    fill_filters(context, bias_, given, copy);
+    fill_filters(context, bias_, static_cast<const float*>(given), copy);
     return copy;
   }
   GraphTensor inner(int64_t id) const { return {id, y_.shape, y_.strides, CUDNN_DATA_FLOAT, true}; }
 
   FilterCopy bias_{request_.shape.k, 1, 1, false, request_.shape.dtype};
-  bool fused_ = false;  ///< bias and ReLU are in the plan, else they follow it
-  int64_t product_at_ = 0, bias_at_ = 0;
+  bool fused_ = false;  ///< what follows is in the plan
+  int64_t bias_at_ = 0;
 };
 
 class BackwardData final : public Cudnn {
  public:
   using Cudnn::Cudnn;
 
-  bool prepare(Context& context, int rank, std::string& why) override {
+  bool prepare(Context& context, const Way& way, std::string& why) override {
     Graph graph;
     graph.convolve(Graph::Conv::kData, window_, x_, w_, y_);
-    return adopt(context, graph, rank, filters_.differs(), why);
+    return adopt(context, graph, way.rank, must_copy(), why);
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     run_plan(context, {kX, kW, kY}, {io.dx, filled(context, io.w, scratch), memory_of(io.dy)}, scratch);
@@ -171,11 +220,11 @@ class BackwardWeights final : public Cudnn {
  public:
   using Cudnn::Cudnn;
 
-  bool prepare(Context& context, int rank, std::string& why) override {
+  bool prepare(Context& context, const Way& way, std::string& why) override {
     Graph graph;
     graph.convolve(Graph::Conv::kWeights, window_, x_, w_, y_);
     if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
-    return adopt(context, graph, rank, filters_.differs() || request_.adds, why);
+    return adopt(context, graph, way.rank, filters_.differs() || request_.adds, why);
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const ConvGradients& d = io.d;
@@ -192,50 +241,55 @@ class BackwardWeights final : public Cudnn {
 };
 
 template <typename Kernel>
-std::unique_ptr<ConvKernel> prepared(const ConvRequest& request, ConvDirection direction, Context& context, int rank,
-                                     std::string& why) {
-  auto kernel = std::make_unique<Kernel>(request, direction, context);
-  if (!kernel->prepare(context, rank, why)) return nullptr;
+std::unique_ptr<ConvKernel> prepared(const ConvRequest& request, ConvDirection direction, const WeightFormat& filters,
+                                     const Way& way, Context& context, std::string& why) {
+  auto kernel = std::make_unique<Kernel>(request, direction, filters, context);
+  if (!kernel->prepare(context, way, why)) return nullptr;
   return kernel;
 }
 
-template <int kRank>
+template <Way kWay>
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   const ConvShape& s = request.shape;
   if (!runs_here(context, why)) return nullptr;
   if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16) return why = "x and y lie otherwise", nullptr;
-  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
   if (!s.outer.empty()) return why = "more than two spatial axes", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
+  const bool can_fuse = direction == ConvDirection::kForward && (request.bias || request.sum);
+  if (!kWay.fuses && !can_fuse) return why = "nothing follows", nullptr;
+  const auto filters = device_format(request, why);
+  if (!filters) return nullptr;
   return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
     switch (direction) {
       case ConvDirection::kForward:
-        return prepared<Forward>(request, direction, context, kRank, why);
+        return prepared<Forward>(request, direction, *filters, kWay, context, why);
       case ConvDirection::kBackwardData:
-        return prepared<BackwardData>(request, direction, context, kRank, why);
+        return prepared<BackwardData>(request, direction, *filters, kWay, context, why);
       case ConvDirection::kBackwardWeights:
-        return prepared<BackwardWeights>(request, direction, context, kRank, why);
+        return prepared<BackwardWeights>(request, direction, *filters, kWay, context, why);
     }
     return nullptr;
   });
 }
 
 /// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so.
-template <int kRank>
+template <Way kWay>
 double cost(const ConvRequest& request, ConvDirection) {
-  return double(request.shape.macs()) / 1e14 * (1 + 0.05 * kRank);
+  return double(request.shape.macs()) / 1e14 * (1 + 0.05 * kWay.rank) * (kWay.fuses ? 1 : 1.3);
 }
 
-template <int kRank>
-ConvCandidate candidate() {
-  return {kRank == 0 ? "cudnn" : "cudnn-" + std::to_string(kRank), make<kRank>, cost<kRank>};
+template <Way kWay>
+ConvCandidate candidate(const char* name) {
+  return {name, make<kWay>, cost<kWay>};
 }
 
 }  // namespace
 
 std::vector<ConvCandidate> cudnn_conv_candidates() {
-  return {candidate<0>(), candidate<1>(), candidate<2>(), candidate<3>(), candidate<4>(), candidate<5>()};
+  return {candidate<Way{0}>("cudnn"),   candidate<Way{1}>("cudnn-1"), candidate<Way{2}>("cudnn-2"),
+          candidate<Way{3}>("cudnn-3"), candidate<Way{4}>("cudnn-4"), candidate<Way{5}>("cudnn-5"),
+          candidate<Way{0, false}>("cudnn-apart")};
 }
 
 }  // namespace cortado::kernels

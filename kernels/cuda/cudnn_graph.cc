@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace cortado::kernels::cudnn {
 
@@ -198,13 +199,10 @@ void Graph::convolve(Conv direction, const GraphWindow& window, const GraphTenso
   operations_.push_back(std::move(operation));
 }
 
-void Graph::pointwise(cudnnPointwiseMode_t mode, const GraphTensor& x, const GraphTensor* b, const GraphTensor& y) {
-  Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+void Graph::pointwise(Descriptor kind, cudnnPointwiseMode_t mode, const GraphTensor& x, const GraphTensor* b,
+                      const GraphTensor& y) {
   kind.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
   kind.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-  const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
-  if (mode == CUDNN_POINTWISE_RELU_FWD)
-    kind.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep);
   kind.finalize();
   Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kind);
@@ -217,10 +215,17 @@ void Graph::pointwise(cudnnPointwiseMode_t mode, const GraphTensor& x, const Gra
 }
 
 void Graph::add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y) {
-  pointwise(CUDNN_POINTWISE_ADD, x, &b, y);
+  pointwise(Descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), CUDNN_POINTWISE_ADD, x, &b, y);
 }
 
-void Graph::relu(const GraphTensor& x, const GraphTensor& y) { pointwise(CUDNN_POINTWISE_RELU_FWD, x, nullptr, y); }
+void Graph::relu(const GraphTensor& x, const GraphTensor& y, float ceiling) {
+  Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
+  kind.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep);
+  const double most = ceiling;
+  if (ceiling < INFINITY) kind.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &most);
+  pointwise(std::move(kind), CUDNN_POINTWISE_RELU_FWD, x, nullptr, y);
+}
 
 std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits& limits, std::string& why) {
   std::vector<cudnnBackendDescriptor_t> operations;

@@ -85,16 +85,18 @@ class Graph {
   /// y = x * w, dx = dy * w or dw = x * dy, summed in 32-bit floats. `x`, `w`, `y` may be their gradients.
   void convolve(Conv direction, const GraphWindow& window, const GraphTensor& x, const GraphTensor& w,
                 const GraphTensor& y);
-  /// y = x + b, where b may be spread over y; y = max(x, 0), NaN where x is.
+  /// y = x + b, where b may be spread over y; y = max(x, 0), NaN where x is, and not above `ceiling`.
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
-  void relu(const GraphTensor& x, const GraphTensor& y);
+  void relu(const GraphTensor& x, const GraphTensor& y, float ceiling);
 
   /// The plan of the engine that the library ranks `rank`-th among those within `limits`; with rank 0 the first whose
   /// plan can be made. Null, with the reason in `why`, where there is none.
   std::unique_ptr<Plan> plan(Context& context, int rank, const EngineLimits& limits, std::string& why);
 
  private:
-  void pointwise(cudnnPointwiseMode_t mode, const GraphTensor& x, const GraphTensor* b, const GraphTensor& y);
+  /// One operation, whose `kind` wants its settings only.
+  void pointwise(Descriptor kind, cudnnPointwiseMode_t mode, const GraphTensor& x, const GraphTensor* b,
+                 const GraphTensor& y);
   const Descriptor& tensor(const GraphTensor& tensor);
 
   std::vector<std::pair<int64_t, Descriptor>> tensors_;

@@ -1,11 +1,12 @@
 // The fully connected product by cuBLASLt, a bias inside it. 16-bit values meet 16-bit copies of the weights, made in
-// scratch at each call; gradients of weights come out as 32-bit floats. In training the ReLU is ours: nobody says that
-// the library's lets NaN through, and a loss must not hide it.
+// scratch at each call unless a frozen net has made them once; gradients of weights come out as 32-bit floats. In
+// training the ReLU is ours: nobody says that the library's lets NaN through, and a loss must not hide it.
 
 #include <optional>
 
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/cudnn.h"
+#include "kernels/device/filter_format.h"
 #include "kernels/device/filters.h"
 #include "kernels/inner_product.h"
 #include "kernels/scratch.h"
@@ -17,18 +18,19 @@ using cublaslt::Product;
 
 class CublasLt final : public InnerProduct {
  public:
-  CublasLt(const InnerProductRequest& request, Context& context)
+  CublasLt(const InnerProductRequest& request, WeightFormat weights, Context& context)
       : r_(request),
+        weights_format_(std::move(weights)),
         w_{1, r_.inputs, r_.outputs, false, r_.dtype},
         b_{1, 1, r_.outputs, false, r_.dtype},
         y_{{r_.rows, r_.outputs}, r_.dtype} {
     const DType t = r_.dtype;
     forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias, fuses_relu()});
-    if (w_.differs()) w_at_ = forward_.scratch.add(w_.bytes());
-    if (r_.bias && b_.differs()) bias_at_ = forward_.scratch.add(b_.bytes());
+    if (copies(w_)) w_at_ = forward_.scratch.add(w_.bytes());
+    if (r_.bias && copies(b_)) bias_at_ = forward_.scratch.add(b_.bytes());
     if (r_.backward_data) {
       data_.prepare(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose, t, t, t}, {});
-      if (w_.differs()) data_w_at_ = data_.scratch.add(w_.bytes());
+      if (copies(w_)) data_w_at_ = data_.scratch.add(w_.bytes());
     }
     const Shape w = r_.weight();
     if (!r_.backward_weights) return;
@@ -37,14 +39,14 @@ class CublasLt final : public InnerProduct {
   }
 
   std::string name() const override { return "cublaslt"; }
-  WeightFormat weight_format() const override { return WeightFormat(r_.weight()); }
+  WeightFormat weight_format() const override { return weights_format_; }
   int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
   int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
 
-  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void* scratch) override {
+  void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
     forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
-    if (r_.relu && !fuses_relu()) finish_convolution(context, y_, y, nullptr, true, false, y);
+    if (r_.relu && !fuses_relu()) finish_convolution(context, y_, y, {.relu = true}, y);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
@@ -75,14 +77,18 @@ class CublasLt final : public InnerProduct {
 
   bool fuses_relu() const { return r_.relu && !r_.backward_data && !r_.backward_weights; }
 
-  static const void* copied(Context& context, const FilterCopy& spec, const float* w, void* scratch, int64_t at) {
-    if (!spec.differs()) return w;
+  /// Whether what the product reads has to be made of 32-bit floats.
+  bool copies(const FilterCopy& spec) const { return weights_format_.is_plain() && spec.differs(); }
+
+  const void* copied(Context& context, const FilterCopy& spec, const void* w, void* scratch, int64_t at) const {
+    if (!copies(spec)) return w;
     void* copy = scratch_part(scratch, at);
-    fill_filters(context, spec, w, copy);
+    fill_filters(context, spec, static_cast<const float*>(w), copy);
     return copy;
   }
 
   InnerProductRequest r_;
+  WeightFormat weights_format_;
   FilterCopy w_, b_;  ///< the weights and the bias in the type of x
   TensorSpec y_;
   Direction forward_, data_, weights_;
@@ -95,9 +101,10 @@ std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequ
                                                           std::string& why) {
   if (!cudnn::runs_here(context, why)) return nullptr;
   if (request.rows == 0 || request.inputs == 0 || request.outputs == 0) return why = "no elements", nullptr;
-  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
+  const auto weights = device_format(request, why);
+  if (!weights) return nullptr;
   return cudnn::attempt(
-      why, [&]() -> std::unique_ptr<InnerProduct> { return std::make_unique<CublasLt>(request, context); });
+      why, [&]() -> std::unique_ptr<InnerProduct> { return std::make_unique<CublasLt>(request, *weights, context); });
 }
 
 }  // namespace cortado::kernels

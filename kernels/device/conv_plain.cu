@@ -1,66 +1,72 @@
 // Convolution by its definition: one sum for each value of the result, over the input places (or the output places,
-// going back) that meet it. No columns, no scratch, every operand read as often as it is used. Takes every request that
-// is not in blocks; for where no library runs, or takes a request.
+// going back) that meet it, and in the same pass whatever follows. No columns, no scratch, every operand read as often as
+// it is used. Takes every request that is not in blocks; for where no library runs, or takes a request.
 
 #include "core/for_each.h"
 #include "core/half.h"
 #include "kernels/conv_lines.h"
+#include "kernels/device/filter_format.h"
 #include "kernels/device/planes.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
 namespace {
 
-/// Filters are K x C/groups x taps of the lines x w. The h of the planes counts lines.
+/// Filters are K x C/groups x taps of the lines x w, or K x taps x C/groups. The h of the planes counts lines.
 struct Geometry {
   Planes x, y;
   ConvLines lines;
   ConvPlaces w;
-  int64_t c, k;  ///< channels of one group
+  int64_t c, k;       ///< channels of one group
+  bool filters_last;  ///< the second order of the filters
 
   CORTADO_HD int64_t taps() const { return lines.kernel * w.kernel; }
   CORTADO_HD int64_t weight(int64_t filter, int64_t channel, int64_t tap) const {
-    return (filter * c + channel) * taps() + tap;
+    return filters_last ? (filter * taps() + tap) * c + channel : (filter * c + channel) * taps() + tap;
   }
+  CORTADO_HD int64_t channel_step() const { return filters_last ? 1 : taps(); }  ///< between weights
 };
 
-Geometry geometry_of(const ConvShape& s) {
+Geometry geometry_of(const ConvShape& s, bool filters_last) {
   const ConvLines lines(s);
   return {{s.n, s.c, lines.in, s.w.in, s.x_layout == Layout::kChannelsLast},
           {s.n, s.k, lines.out, s.w.out(), s.y_layout == Layout::kChannelsLast},
           lines,
           ConvPlaces(s.w),
           s.c / s.groups,
-          s.k / s.groups};
+          s.k / s.groups,
+          filters_last};
 }
 
-template <typename T>
+/// Weights and biases are floats, or Ts.
+template <typename T, typename W>
 struct Forward {
   /// The products of one tap.
   struct Term {
     const T* x;
-    const float* w;
+    const W* w;
     int64_t x_step, w_step;
-    CORTADO_HD float operator()(int64_t c) const { return float(x[c * x_step]) * w[c * w_step]; }
+    CORTADO_HD float operator()(int64_t c) const { return float(x[c * x_step]) * float(w[c * w_step]); }
   };
 
   Geometry g;
-  const T* x;
-  const float *w, *bias;
+  const T *x, *z;
+  const W *w, *bias;
   T* y;
-  bool relu, sum;
+  bool relu;
   float ceiling;
 
   CORTADO_HD void operator()(int64_t at) const {
     const PlaneIndex o = g.y.stored(at);
     const int64_t first = o.c / g.k * g.c, step = g.x.last ? 1 : g.x.h * g.x.w;
-    float total = sum ? float(y[at]) : 0.0f;
+    float total = z ? float(z[at]) : 0.0f;
     for (int64_t i = 0; i < g.lines.kernel; ++i) {
       const int64_t h = g.lines.input(o.h, i);
       for (int64_t j = 0; h >= 0 && j < g.w.kernel; ++j) {
         const int64_t v = g.w.input(o.w, j);
         if (v < 0) continue;
-        const Term term{x + g.x.at({o.n, first, h, v}), w + g.weight(o.c, 0, i * g.w.kernel + j), step, g.taps()};
+        const Term term{x + g.x.at({o.n, first, h, v}), w + g.weight(o.c, 0, i * g.w.kernel + j), step,
+                        g.channel_step()};
         total += sum_of(g.c, term);
       }
     }
@@ -68,18 +74,18 @@ struct Forward {
   }
 };
 
-template <typename T>
+template <typename T, typename W>
 struct BackwardData {
   struct Term {
     const T* dy;
-    const float* w;
+    const W* w;
     int64_t dy_step, w_step;
-    CORTADO_HD float operator()(int64_t k) const { return float(dy[k * dy_step]) * w[k * w_step]; }
+    CORTADO_HD float operator()(int64_t k) const { return float(dy[k * dy_step]) * float(w[k * w_step]); }
   };
 
   Geometry g;
   const T* dy;
-  const float* w;
+  const W* w;
   T* dx;
 
   CORTADO_HD void operator()(int64_t at) const {
@@ -135,29 +141,40 @@ struct BiasTerm {
 
 class Plain final : public ConvKernel {
  public:
-  Plain(const ConvRequest& request, ConvDirection direction)
-      : request_(request), direction_(direction), g_(geometry_of(request.shape)) {}
+  Plain(const ConvRequest& request, ConvDirection direction, WeightFormat filters)
+      : request_(request),
+        direction_(direction),
+        filters_(std::move(filters)),
+        g_(geometry_of(request.shape, !filters_.is_plain() && reads_filters_last(request.shape))) {}
 
   std::string name() const override { return "plain"; }
-  WeightFormat weight_format() const override { return WeightFormat(request_.shape.weight()); }
+  WeightFormat weight_format() const override { return filters_; }
+  SumPlace sum_place() const override { return SumPlace::kAnywhere; }
   int64_t scratch() const override { return 0; }
 
   void run(Context& context, const ConvOperands& io, void*) override {
     with_float_type(request_.shape.dtype, [&](auto type) {
       using T = decltype(type);
-      const T *x = static_cast<const T*>(io.x), *dy = static_cast<const T*>(io.dy);
-      if (direction_ == ConvDirection::kForward)
-        for_each(
-            context, g_.y.count(),
-            Forward<T>{g_, x, io.w, io.bias, static_cast<T*>(io.y), request_.relu, request_.sum, request_.ceiling});
-      else if (direction_ == ConvDirection::kBackwardData)
-        for_each(context, g_.x.count(), BackwardData<T>{g_, dy, io.w, static_cast<T*>(io.dx)});
-      else
-        backward_weights<T>(context, x, dy, io.d);
+      if (direction_ == ConvDirection::kBackwardWeights)
+        return backward_weights<T>(context, static_cast<const T*>(io.x), static_cast<const T*>(io.dy), io.d);
+      if (filters_.dtype() == DType::kF32) return run_with<T, float>(context, io);
+      run_with<T, T>(context, io);
     });
   }
 
  private:
+  template <typename T, typename W>
+  void run_with(Context& context, const ConvOperands& io) const {
+    const W *w = static_cast<const W*>(io.w), *bias = static_cast<const W*>(io.bias);
+    const T *x = static_cast<const T*>(io.x), *z = request_.sum ? static_cast<const T*>(io.z) : nullptr;
+    if (direction_ == ConvDirection::kForward)
+      for_each(context, g_.y.count(),
+               Forward<T, W>{g_, x, z, w, bias, static_cast<T*>(io.y), request_.relu, request_.ceiling});
+    else
+      for_each(context, g_.x.count(),
+               BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
+  }
+
   template <typename T>
   void backward_weights(Context& context, const T* x, const T* dy, const ConvGradients& d) const {
     const int64_t lines = g_.y.n * g_.y.h;
@@ -167,13 +184,14 @@ class Plain final : public ConvKernel {
 
   ConvRequest request_;
   ConvDirection direction_;
+  WeightFormat filters_;
   Geometry g_;
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context&, std::string& why) {
   if (!is_plane_layout(request.shape.x_layout, why) || !is_plane_layout(request.shape.y_layout, why)) return nullptr;
-  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
-  return std::make_unique<Plain>(request, direction);
+  const auto filters = device_format(request, why);
+  return filters ? std::make_unique<Plain>(request, direction, *filters) : nullptr;
 }
 
 /// Of a device that multiplies 1e12 times a second so.

@@ -6,42 +6,35 @@
 namespace cortado::kernels {
 namespace {
 
-/// Where the copy's i-th value lies among the filters.
-struct Order {
-  int64_t c, taps;
-  bool last;
-  CORTADO_HD int64_t of(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
-};
-
 template <typename T>
 struct FillFilters {
-  Order order;
+  FilterCopy spec;
   const float* w;
   T* copy;
-  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[order.of(i)]); }
+  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[spec.source(i)]); }
 };
 
 template <typename T>
 struct ReadFilters {
-  Order order;
+  FilterCopy spec;
   const T* copy;
   float* dw;
   bool add;
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t to = order.of(i);
+    const int64_t to = spec.source(i);
     dw[to] = float(copy[i]) + (add ? dw[to] : 0.0f);
   }
 };
 
-template <typename T>
+template <typename T, typename Bias>
 struct FinishConvolution {
-  const T* from;
-  const float* bias;
-  bool relu, sum;
+  const T *from, *z;
+  const Bias* bias;
   T* y;
+  bool relu;
   float ceiling;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
-    y[i] = T(finished(float(from[i]) + (sum ? float(y[i]) : 0.0f), bias, c, relu, ceiling));
+    y[i] = T(finished(float(from[i]) + (z ? float(z[i]) : 0.0f), bias, c, relu, ceiling));
   }
 };
 
@@ -56,7 +49,7 @@ struct ValueTerm {
 void fill_filters(Context& context, const FilterCopy& spec, const float* w, void* copy) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(), FillFilters<T>{{spec.c, spec.taps, spec.last}, w, static_cast<T*>(copy)});
+    for_each(context, spec.count(), FillFilters<T>{spec, w, static_cast<T*>(copy)});
   });
 }
 
@@ -64,16 +57,21 @@ void read_filters(Context& context, const FilterCopy& spec, const void* copy, fl
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
     for_each(context, spec.count(),
-             ReadFilters<T>{{spec.c, spec.taps, spec.last}, static_cast<const T*>(copy), dw, add});
+             ReadFilters<T>{spec, static_cast<const T*>(copy), dw, add});
   });
 }
 
-void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const float* bias, bool relu,
-                        bool sum, void* y, float ceiling) {
+void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end, void* y) {
   with_float_type(y_spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each_channel(context, channel_view(y_spec),
-                     FinishConvolution<T>{static_cast<const T*>(from), bias, relu, sum, static_cast<T*>(y), ceiling});
+    const auto finish = [&](const auto* bias) {
+      using Bias = std::remove_cvref_t<decltype(*bias)>;
+      for_each_channel(context, channel_view(y_spec),
+                       FinishConvolution<T, Bias>{static_cast<const T*>(from), static_cast<const T*>(end.z), bias,
+                                                  static_cast<T*>(y), end.relu, end.ceiling});
+    };
+    if (end.bias_type == DType::kF32) return finish(static_cast<const float*>(end.bias));
+    finish(static_cast<const T*>(end.bias));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/context.h"
+#include "core/host_device.h"
 #include "core/tensor.h"
 
 namespace cortado::kernels {
@@ -20,6 +21,11 @@ struct FilterCopy {
   int64_t bytes() const { return count() * size_of(dtype); }
   /// Whether it differs from the 32-bit floats in K x C x taps that it is made of.
   bool differs() const { return dtype != DType::kF32 || (last && taps > 1 && c > 1); }
+  /// Which of those the copy's i-th value is.
+  CORTADO_HD int64_t source(int64_t i) const {
+    return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i;
+  }
+  bool operator==(const FilterCopy&) const = default;
 };
 
 /// copy = w
@@ -27,10 +33,17 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 /// dw = copy, or dw += copy
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add);
 
-/// y = from + bias, then the ReLU and its ceiling; with `sum`, y's own values are added before it. `bias` may be null.
+/// What follows a convolution: y = from + z + bias, then the ReLU and its ceiling.
+struct ConvolutionEnd {
+  const void* z = nullptr;     ///< like y; may be null, or y itself
+  const void* bias = nullptr;  ///< one for each channel; may be null
+  DType bias_type = DType::kF32;  ///< this or that of y
+  bool relu = false;
+  float ceiling = INFINITY;  ///< of the ReLU
+};
+
 /// `from` may be y.
-void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const float* bias, bool relu,
-                        bool sum, void* y, float ceiling = INFINITY);
+void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end, void* y);
 
 /// dbias[c] = the sum of dy over channel c, or added to it. `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch);

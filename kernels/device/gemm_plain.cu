@@ -31,7 +31,7 @@ struct Product {
   const B* b;
   C* c;
   float beta;
-  const float* bias;
+  const B* bias;
   bool relu;
 
   CORTADO_HD void operator()(int64_t at) const {
@@ -47,7 +47,7 @@ struct Product {
 }  // namespace
 
 void gemm_plain(Context& context, const GemmShape& s, const void* a, const void* b, void* c, float beta,
-                const float* bias, bool relu) {
+                const void* bias, bool relu) {
   with_float_type(s.a, [&](auto a_type) {
     with_float_type(s.b, [&](auto b_type) {
       with_float_type(s.c, [&](auto c_type) {
@@ -55,8 +55,8 @@ void gemm_plain(Context& context, const GemmShape& s, const void* a, const void*
         using B = decltype(b_type);
         using C = decltype(c_type);
         for_each(context, s.m * s.n,
-                 Product<A, B, C>{s, static_cast<const A*>(a), static_cast<const B*>(b), static_cast<C*>(c), beta, bias,
-                                  relu});
+                 Product<A, B, C>{s, static_cast<const A*>(a), static_cast<const B*>(b), static_cast<C*>(c), beta,
+                                  static_cast<const B*>(bias), relu});
       });
     });
   });

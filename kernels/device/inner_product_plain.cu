@@ -1,7 +1,9 @@
-// The fully connected product by gemm_plain(): 32-bit weights are multiplied with values of any float type as they are.
+// The fully connected product by gemm_plain(): values of any float type meet 32-bit weights as they are, or in frozen
+// nets weights of their own type.
 
 #include "core/for_each.h"
 #include "core/half.h"
+#include "kernels/device/filter_format.h"
 #include "kernels/device/gemm_plain.h"
 #include "kernels/inner_product.h"
 
@@ -17,15 +19,16 @@ struct Column {
 
 class Plain final : public InnerProduct {
  public:
-  explicit Plain(const InnerProductRequest& request) : r_(request) {}
+  Plain(const InnerProductRequest& request, WeightFormat weights) : r_(request), weights_(std::move(weights)) {}
 
   std::string name() const override { return "plain"; }
-  WeightFormat weight_format() const override { return WeightFormat(r_.weight()); }
+  WeightFormat weight_format() const override { return weights_; }
   int64_t forward_scratch() const override { return 0; }
   int64_t backward_scratch() const override { return 0; }
 
-  void forward(Context& context, const void* x, const float* w, const float* bias, void* y, void*) override {
-    const GemmShape shape{r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, r_.dtype, DType::kF32, r_.dtype};
+  void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void*) override {
+    const DType w_type = weights_.dtype();
+    const GemmShape shape{r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, r_.dtype, w_type, r_.dtype};
     gemm_plain(context, shape, x, w, y, 0, bias, r_.relu);
   }
 
@@ -49,13 +52,14 @@ class Plain final : public InnerProduct {
 
  private:
   InnerProductRequest r_;
+  WeightFormat weights_;
 };
 
 }  // namespace
 
 std::unique_ptr<InnerProduct> make_inner_product_plain(const InnerProductRequest& request, Context&, std::string& why) {
-  if (request.w_format && !request.w_format->is_plain()) return why = "the weights lie otherwise", nullptr;
-  return std::make_unique<Plain>(request);
+  const auto weights = device_format(request, why);
+  return weights ? std::make_unique<Plain>(request, *weights) : nullptr;
 }
 
 }  // namespace cortado::kernels

@@ -21,8 +21,9 @@ CORTADO_HD float sum_of(int64_t n, const Term& term) {
 }
 
 /// What follows a product: a bias and a ReLU, which may have a ceiling.
-CORTADO_HD inline float finished(float value, const float* bias, int64_t i, bool relu, float ceiling = INFINITY) {
-  const float sum = bias ? value + bias[i] : value;
+template <typename Bias>
+CORTADO_HD float finished(float value, const Bias* bias, int64_t i, bool relu, float ceiling = INFINITY) {
+  const float sum = bias ? value + float(bias[i]) : value;
   if (!relu) return sum;
   return sum < 0 ? 0.0f : sum > ceiling ? ceiling : sum;
 }

@@ -1,98 +1,11 @@
 // Nets whose weights never change, folded and fused, against the same nets left as the file says.
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "core/rng.h"
-#include "net/net.h"
+#include "tests/net/frozen_nets.h"
 
 namespace cortado {
 namespace {
 
-const char* const kNet = R"(
-  name: "residual"
-  layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
-  layer { name: "side" type: "Convolution" bottom: "data" top: "side" convolution_param { num_output: 40 kernel_size: 1 bias_term: false weight_filler { type: "xavier" } } }
-  layer { name: "bn_side" type: "BatchNorm" bottom: "side" top: "side" }
-  layer { name: "scale_side" type: "Scale" bottom: "side" top: "side" scale_param { bias_term: true } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
-  layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" batch_norm_param { eps: 0.1 } }
-  layer { name: "sum0" type: "Eltwise" bottom: "side" bottom: "c0" top: "sum0" }
-  layer { name: "relu0" type: "ReLU" bottom: "sum0" top: "sum0" }
-  layer { name: "c1a" type: "Convolution" bottom: "sum0" top: "c1a" convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "xavier" } } }
-  layer { name: "c1" type: "Convolution" bottom: "c1a" top: "c1" convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
-  layer { name: "bn1" type: "BatchNorm" bottom: "c1" top: "c1" }
-  layer { name: "bias1" type: "Bias" bottom: "c1" top: "c1" }
-  layer { name: "bn1b" type: "BatchNorm" bottom: "c1" top: "c1" }
-  layer { name: "sum1" type: "Eltwise" bottom: "c1" bottom: "sum0" top: "sum1" }
-  layer { name: "dw" type: "Convolution" bottom: "sum1" top: "dw" convolution_param { num_output: 40 group: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
-  layer { name: "scale_dw" type: "Scale" bottom: "dw" top: "dw" }
-  layer { name: "sum2" type: "Eltwise" bottom: "dw" bottom: "sum1" top: "sum2" }
-  layer { name: "c3" type: "Convolution" bottom: "sum2" top: "c3" convolution_param { num_output: 40 group: 2 kernel_size: 1 weight_filler { type: "xavier" } } }
-  layer { name: "sum3" type: "Eltwise" bottom: "c3" bottom: "sum2" top: "sum3" }
-  layer { name: "fc" type: "InnerProduct" bottom: "sum3" top: "fc" inner_product_param { num_output: 19 weight_filler { type: "xavier" } } }
-  layer { name: "bn_fc" type: "BatchNorm" bottom: "fc" top: "fc" }
-  layer { name: "relu_fc" type: "ReLU" bottom: "fc" top: "fc" }
-  layer { name: "out" type: "InnerProduct" bottom: "fc" top: "out" inner_product_param { num_output: 5 transpose: true bias_term: false weight_filler { type: "xavier" } } }
-  layer { name: "scale_out" type: "Scale" bottom: "out" top: "out" scale_param { bias_term: true } }
-)";
-
-std::unique_ptr<Net> make(std::shared_ptr<const NetFile> file, Context& context, graph::BuildOptions options, Net* of = nullptr) {
-  options.state.set_phase(caffe::TEST);
-  options.backward = false;
-  return make_net(std::move(file), options, context, of);
-}
-
-std::shared_ptr<const NetFile> small_net() {
-  return std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt"));
-}
-
-/// The net's weights with every statistic, factor and term drawn, as if it had been trained.
-std::vector<LayerWeights> drawn_weights(Net& net, uint64_t seed = 3) {
-  RandomStream random(seed);
-  std::vector<LayerWeights> out;
-  const caffe::NetParameter proto = net.to_proto();
-  for (const caffe::LayerParameter& layer : proto.layer()) {
-    if (layer.blobs_size() == 0) continue;
-    LayerWeights weights{layer.name(), layer.type(), {}};
-    for (const caffe::BlobProto& blob : layer.blobs()) {
-      const auto& dims = blob.shape().dim();
-      BlobFile file{Shape(std::vector<int64_t>(dims.begin(), dims.end())), {blob.data().begin(), blob.data().end()}};
-      const bool matrix = file.shape.axes() > 1, spreads = weights.blobs.size() != 1 || layer.type() != "BatchNorm";
-      for (float& v : file.data)
-        if (!matrix) v = spreads ? float(1 + 0.3 * random.normal()) : float(2 * (0.5 + random.uniform()));
-      if (layer.type() == "BatchNorm" && weights.blobs.size() == 2) file.data[0] = 2;  // what the sums are divided by
-      weights.blobs.push_back(std::move(file));
-    }
-    out.push_back(std::move(weights));
-  }
-  return out;
-}
-
-std::vector<float> drawn(int64_t count, uint64_t seed) {
-  RandomStream random(seed);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& v : values) v = float(random.normal());
-  return values;
-}
-
-void run(Net& net, uint64_t seed = 5) {
-  const std::string input = net.input_names()[0];
-  net.write_blob(input, drawn(net.blob_shape(input).count(), seed).data());
-  net.forward();
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double difference = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double(a[i]) - b[i], 2);
-    size += std::pow(double(b[i]), 2);
-  }
-  EXPECT_GT(size, 0);
-  return std::sqrt(difference / size);
-}
+using namespace frozen;
 
 /// Relative distance of `blob` between the frozen net and the net as written.
 double distance_of_frozen(const std::shared_ptr<const NetFile>& file, const std::string& blob) {
@@ -116,21 +29,6 @@ TEST(FrozenNet, folded_and_fused_gives_what_the_file_says) {
   EXPECT_LE(distance_of_frozen(small_net(), "out"), 2e-6);
   EXPECT_LE(distance_of_frozen(small_net(), "sum0"), 2e-6);  // kept: the sum behind it may not lie in its memory
 }
-
-/// Depthwise convolutions under each of their names, and ReLU6.
-const char* const kMobileNet = R"(
-  name: "mobile"
-  layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
-  layer { name: "dw1" type: "DepthwiseConvolution" bottom: "data" top: "dw1" convolution_param { kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "gaussian" std: 2 } } }
-  layer { name: "bn1" type: "BatchNorm" bottom: "dw1" top: "dw1" }
-  layer { name: "scale1" type: "Scale" bottom: "dw1" top: "dw1" scale_param { bias_term: true } }
-  layer { name: "relu1" type: "ReLU6" bottom: "dw1" top: "dw1" }
-  layer { name: "pw" type: "Convolution" bottom: "dw1" top: "pw" convolution_param { num_output: 32 kernel_size: 1 weight_filler { type: "gaussian" std: 2 } } }
-  layer { name: "relu_pw" type: "ReLU6" bottom: "pw" top: "pw" }
-  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "pw" top: "dw2" convolution_param { kernel_size: 3 stride: 2 weight_filler { type: "gaussian" std: 2 } } }
-  layer { name: "scale2" type: "Scale" bottom: "dw2" top: "dw2" }
-  layer { name: "relu2" type: "ReLU6" bottom: "dw2" top: "dw2" }
-)";
 
 TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
   const auto file = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt"));

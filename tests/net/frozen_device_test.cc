@@ -1,0 +1,219 @@
+// Frozen nets on devices: folded and fused as on the CPU, with weights in the type that the kernels read. On the simulated
+// device, and on a GPU where CORTADO_TEST_GPU names one.
+//
+// Tolerances are relative distances of whole blobs. A type's rounding is met by values, weights and biases alike; a frozen
+// net rounds the folded weights and leaves out the roundings between what it merged, the net as written does not.
+
+#include <cstdlib>
+#include <thread>
+
+#include "net/predictor.h"
+#include "tests/net/frozen_nets.h"
+
+namespace cortado {
+namespace {
+
+using namespace frozen;
+
+struct Case {
+  Precision precision;
+  double allowed;      ///< between the frozen net and the net as written, and between devices
+  double allowed_deep;  ///< the same behind dozens of layers
+};
+const Case kCases[] = {{Precision::kFp32, 2e-6, 1e-4},
+                       {Precision::kTf32, 2e-3, 1e-2},
+                       {Precision::kFp16, 2e-3, 1e-2},
+                       {Precision::kBf16, 1.5e-2, 8e-2}};
+
+std::vector<Device> devices() {
+  std::vector<Device> list = {{DeviceKind::kSimulated, 0}};
+  if (const char* gpu = std::getenv("CORTADO_TEST_GPU")) list.push_back({DeviceKind::kCuda, std::atoi(gpu)});
+  return list;
+}
+
+struct OnDevice {
+  OnDevice(const Device& device, Precision precision) : context(2) {
+    context.precision = precision;
+    use_device(context, device);
+  }
+  Context context;
+};
+
+graph::BuildOptions frozen_options(const std::string& kept = {}) {
+  graph::BuildOptions options;
+  options.frozen = true;
+  if (!kept.empty()) options.keep = {kept};
+  return options;
+}
+
+/// `blob` of three nets: frozen on the device, as written there, as written on the CPU.
+std::vector<std::vector<float>> three_ways(const std::shared_ptr<const NetFile>& file, const std::string& blob,
+                                           const Device& device, Precision precision) {
+  OnDevice a(device, precision), b(device, precision);
+  Context host(2);
+  graph::BuildOptions plain;
+  plain.fuse = false;
+  plain.keep = {blob};
+  const auto fast = make(file, a.context, frozen_options(blob)), slow = make(file, b.context, plain),
+             reference = make(file, host, plain);
+  const std::vector<LayerWeights> weights = drawn_weights(*reference);
+  std::vector<std::vector<float>> results;
+  for (Net* net : {fast.get(), slow.get(), reference.get()}) {
+    net->load_weights(weights, "drawn");
+    run(*net);
+    results.push_back(net->read_blob(blob));
+    for (const float v : results.back()) EXPECT_TRUE(std::isfinite(v));
+  }
+  EXPECT_LT(fast->forward_steps(), slow->forward_steps());
+  return results;
+}
+
+TEST(FrozenDevice, GivesWhatTheFileSaysInEveryPrecision) {
+  const auto mobile = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt"));
+  for (const Device& device : devices())
+    for (const Case& c : kCases)
+      for (const auto& [file, blob] : {std::pair(small_net(), "out"), {small_net(), "sum0"}, {mobile, "dw2"}}) {
+        SCOPED_TRACE(device.str() + " " + name_of(c.precision) + " " + blob);
+        const auto results = three_ways(file, blob, device, c.precision);
+        EXPECT_LE(distance(results[0], results[1]), c.allowed);
+        EXPECT_LE(distance(results[0], results[2]), c.allowed);
+      }
+}
+
+TEST(FrozenDevice, RunsNothingButConvolutionsAndProducts) {
+  for (const Device& device : devices())
+    for (const Case& c : kCases) {
+      OnDevice on(device, c.precision);
+      const auto net = make(small_net(), on.context, frozen_options());
+      for (const graph::Step& step : net->plan().forward) {
+        const std::string& type = net->plan().graph.nodes[size_t(step.node)].type;
+        EXPECT_TRUE(type == "Input" || type == "Reorder" || type.find("Convolution") == 0 || type.find("InnerProduct") == 0)
+            << type;
+      }
+    }
+}
+
+TEST(FrozenDevice, DerivesWeightsInTheTypeOfValues) {
+  for (const Device& device : devices())
+    for (const Case& c : kCases) {
+      OnDevice on(device, c.precision);
+      const auto net = make(small_net(), on.context, frozen_options());
+      int derived = 0;
+      for (const LayerNeeds& needs : net->plan().needs)
+        for (const kernels::WeightFormat& format : needs.derived) {
+          EXPECT_EQ(format.dtype(), value_type(c.precision));
+          ++derived;
+        }
+      EXPECT_EQ(derived, value_type(c.precision) == DType::kF32 ? 2 * 6 : 2 * 8);  // c1a and c3 have nothing to fold
+      for (const kernels::WeightFormat& format : net->plan().w_formats) EXPECT_EQ(format.dtype(), DType::kF32);
+    }
+}
+
+TEST(FrozenDevice, NewWeightsAreFoldedAnewAndComeOutAsTheyWentIn) {
+  for (const Device& device : devices()) {
+    OnDevice a(device, Precision::kBf16), b(device, Precision::kBf16);
+    const auto net = make(small_net(), a.context, frozen_options()), other = make(small_net(), b.context, frozen_options());
+    const auto first = drawn_weights(*net, 3), second = drawn_weights(*net, 4);
+    net->load_weights(first, "first");
+    run(*net);
+    const std::vector<float> before = net->read_blob("out");
+    net->load_weights(second, "second");
+    run(*net);
+    EXPECT_GT(distance(net->read_blob("out"), before), 0.01);
+    other->load_weights(second, "second");
+    run(*other);
+    EXPECT_EQ(net->read_blob("out"), other->read_blob("out"));
+    const caffe::NetParameter proto = net->to_proto();
+    for (const LayerWeights& layer : second)
+      for (const caffe::LayerParameter& out : proto.layer())
+        for (int k = 0; out.name() == layer.name && k < out.blobs_size(); ++k)
+          EXPECT_EQ(std::vector<float>(out.blobs(k).data().begin(), out.blobs(k).data().end()), layer.blobs[size_t(k)].data);
+  }
+}
+
+/// A net of another batch size on the same weights, in a context of its own: it sees what the first one's file set.
+TEST(FrozenDevice, NetsShareWeights) {
+  for (const Device& device : devices())
+    for (const Case& c : kCases) {
+      OnDevice a(device, c.precision), b(device, c.precision);
+      const auto owner = make(small_net(), a.context, frozen_options());
+      std::string text = kResidualNet;
+      text.replace(text.find("dim: 2"), 6, "dim: 1");
+      const auto single = make(std::make_shared<NetFile>(read_net_from_text(text, "single.prototxt")), b.context,
+                               frozen_options(), owner.get());
+      owner->load_weights(drawn_weights(*owner), "drawn");
+      const std::vector<float> x = drawn(owner->blob_shape("data").count(), 5);
+      run(*owner, 5);
+      for (size_t image = 0; image < 2; ++image) {
+        single->write_blob("data", x.data() + image * x.size() / 2);
+        single->forward();
+        const std::vector<float> both = owner->read_blob("out"), row(both.begin() + long(image * 5), both.begin() + long(image * 5 + 5));
+        EXPECT_LE(distance(single->read_blob("out"), row), c.allowed);
+      }
+    }
+}
+
+TEST(FrozenDevice, ThreadsOfAPredictorGetTheBitsOfOne) {
+  const auto file = small_net();
+  const std::string weights = ::testing::TempDir() + "/frozen_device_test.caffemodel";
+  {
+    Context context(1);
+    const auto net = make(file, context, frozen_options());
+    net->load_weights(drawn_weights(*net), "drawn");
+    write_weights(weights, net->to_proto());
+  }
+  const auto request = [](uint64_t seed) {
+    const int64_t batch = 1 + int64_t(seed % 3);
+    return Arrays{{"data", {{batch, 20, 7, 6}, drawn(batch * 840, seed)}}};
+  };
+  for (const Device& device : devices())
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      const PredictorOptions options{.threads = 1, .device = device, .precision = precision};
+      Predictor alone(file, {weights}, options), shared(file, {weights}, options);
+      std::vector<std::vector<float>> expected;
+      for (uint64_t seed = 0; seed < 6; ++seed) expected.push_back(alone.predict(request(seed)).at("out").values);
+      std::vector<std::thread> threads;
+      std::vector<int> wrong(4);
+      for (size_t t = 0; t < wrong.size(); ++t)
+        threads.emplace_back([&, t] {
+          for (uint64_t i = 0; i < 12; ++i)
+            wrong[t] += shared.predict(request((i + t) % 6)).at("out").values != expected[(i + t) % 6];
+        });
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(wrong, std::vector<int>(4)) << device.str() << " " << name_of(precision);
+    }
+}
+
+class FrozenDeviceModel : public ::testing::TestWithParam<const char*> {};
+
+/// The whole net: on the CPU as written, on the device frozen, in fp32 and in 16 bits.
+TEST_P(FrozenDeviceModel, GivesWhatTheCpuGives) {
+  const std::string path = std::string(CORTADO_SOURCE_DIR "/models/") + GetParam() + "/deploy.prototxt";
+  const auto file = std::make_shared<const NetFile>(read_net(path));
+  const std::string blob = file->net.layer(file->net.layer_size() - 1).bottom(0);
+  Context host(2);
+  graph::BuildOptions plain;
+  plain.keep = {blob};
+  const auto reference = make(file, host, plain);
+  const std::vector<LayerWeights> weights = drawn_weights(*reference);
+  reference->load_weights(weights, "drawn");
+  run(*reference);
+  for (const Device& device : devices())
+    for (const Case& c : {kCases[0], kCases[3]}) {
+      OnDevice on(device, c.precision);
+      const auto net = make(file, on.context, frozen_options(blob));
+      net->load_weights(weights, "drawn");
+      run(*net);
+      EXPECT_LE(distance(net->read_blob(blob), reference->read_blob(blob)), c.allowed_deep)
+          << device.str() << " " << name_of(c.precision);
+      for (const graph::Step& step : net->plan().forward)
+        for (const char* gone : {"BatchNorm", "Scale", "Eltwise", "ReLU"})
+          EXPECT_NE(net->plan().graph.nodes[size_t(step.node)].type.find(gone), 0u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, FrozenDeviceModel, ::testing::Values("googlenet", "mobilenet_v2", "resnet50"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace cortado
