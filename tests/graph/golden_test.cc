@@ -1,5 +1,6 @@
-// Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted; a net; a
-// line "----"; and the graph as text after that pass.
+// Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted (or -), and
+// then perhaps a precision, which means on the simulated device; a net; a line "----"; and the graph as text after that
+// pass, or with "plan" for the pass the plan, without the names of kernels.
 // CORTADO_UPDATE_GOLDENS=1 writes what comes out instead of comparing it.
 
 #include <gtest/gtest.h>
@@ -7,8 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
+#include "core/device_memory.h"
 #include "core/file.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
@@ -26,32 +29,46 @@ std::vector<std::string> golden_files() {
   return files;
 }
 
-std::string text_after(const std::string& net, const std::string& name, const std::string& pass, const std::string& phase, bool frozen,
-                       const std::string& only) {
+/// The first line of a case.
+struct Head {
+  std::string after, pass, phase, frozen, only, precision;
+};
+
+std::string text_after(const std::string& net, const std::string& name, const Head& head) {
+  Context context(1);
   graph::BuildOptions options;
-  options.state.set_phase(phase == "TRAIN" ? caffe::TRAIN : caffe::TEST);
-  options.backward = phase == "TRAIN";
-  options.frozen = frozen;
-  options.only_kept = !only.empty();
-  if (options.only_kept) options.keep = {only};
+  options.state.set_phase(head.phase == "TRAIN" ? caffe::TRAIN : caffe::TEST);
+  options.backward = head.phase == "TRAIN";
+  options.frozen = head.frozen == "frozen";
+  options.only_kept = !head.only.empty() && head.only != "-";
+  if (options.only_kept) options.keep = {head.only};
+  if (!head.precision.empty()) {
+    use_device(context, {DeviceKind::kSimulated, 0});
+    context.precision = precision_named(head.precision).value();
+    options = graph::options_for(options, context);
+  }
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(net, name)), options);
-  if (pass != "build") graph::run_passes(graph, pass);
-  return graph::to_text(graph);
+  if (head.pass == "build") return graph::to_text(graph);
+  const bool whole = head.pass == "plan";
+  graph::run_passes(graph, whole ? "" : head.pass);
+  if (!whole) return graph::to_text(graph);
+  const std::string plan = graph::to_text(graph::make_plan(std::move(graph), context));
+  return std::regex_replace(plan, std::regex("  \\[.*\\]"), "");
 }
 
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, graph_is_as_written) {
   const std::string content = read_file(GetParam());
-  std::istringstream head(content.substr(0, content.find('\n')));
-  std::string after, pass, phase, frozen, only;
-  head >> after >> pass >> phase >> frozen >> only;
-  ASSERT_EQ(after, "after");
+  std::istringstream words(content.substr(0, content.find('\n')));
+  Head head;
+  words >> head.after >> head.pass >> head.phase >> head.frozen >> head.only >> head.precision;
+  ASSERT_EQ(head.after, "after");
   const size_t net_begin = content.find('\n') + 1, net_end = content.find("----\n");
   ASSERT_NE(net_end, std::string::npos);
   const std::string net = content.substr(net_begin, net_end - net_begin);
   const std::string name = fs::path(GetParam()).filename().string();
-  const std::string got = text_after(net, name, pass, phase, frozen == "frozen", only);
+  const std::string got = text_after(net, name, head);
   if (std::getenv("CORTADO_UPDATE_GOLDENS")) {
     std::ofstream(GetParam()) << content.substr(0, net_end) << "----\n" << got;
     return;
