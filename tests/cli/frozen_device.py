@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""A net that is folded and fused gives on the simulated device what it gives on the CPU, by infer and by classify, in every
+precision; plan shows what is left of it, and time runs it.
+
+    frozen_device.py CORTADO
+"""
+import array, math, os, random, re, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fixtures
+
+NET = '''name: "folded"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
+layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 16 kernel_size: 3 pad: 1 bias_term: false } }
+layer { name: "b0" type: "BatchNorm" bottom: "c0" top: "c0" }
+layer { name: "s0" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
+layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
+layer { name: "dw" type: "DepthwiseConvolution" bottom: "c0" top: "dw" convolution_param { kernel_size: 3 pad: 1 } }
+layer { name: "r1" type: "ReLU6" bottom: "dw" top: "dw" }
+layer { name: "c1" type: "Convolution" bottom: "dw" top: "c1" convolution_param { num_output: 16 kernel_size: 1 } }
+layer { name: "b1" type: "BatchNorm" bottom: "c1" top: "c1" }
+layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
+layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
+layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up" convolution_param { num_output: 4 kernel_size: 2 stride: 2 } }
+layer { name: "fc" type: "InnerProduct" bottom: "up" top: "fc" inner_product_param { num_output: 5 } }
+layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }
+'''
+STATISTICS = [('mean', [16]), ('variance', [16]), ('factor', [1])]
+WEIGHTS = [('c0', 'Convolution', [('w', [16, 3, 3, 3])]), ('b0', 'BatchNorm', STATISTICS),
+           ('s0', 'Scale', [('scale', [16]), ('term', [16])]),
+           ('dw', 'DepthwiseConvolution', [('w', [16, 1, 3, 3]), ('term', [16])]),
+           ('c1', 'Convolution', [('w', [16, 16, 1, 1]), ('term', [16])]), ('b1', 'BatchNorm', STATISTICS),
+           ('up', 'Deconvolution', [('w', [16, 4, 2, 2]), ('term', [4])]),
+           ('fc', 'InnerProduct', [('w', [5, 1296]), ('term', [5])])]
+ALLOWED = {'fp32': 1e-5, 'tf32': 1e-2, 'fp16': 1e-2, 'bf16': 5e-2}
+
+
+def drawn(draw, kind, shape):
+    count, fan_in = math.prod(shape), math.prod(shape[1:])
+    if kind == 'factor': return [2.0]
+    if kind == 'variance': return [draw.uniform(1, 3) for _ in range(count)]
+    return [draw.gauss(0, math.sqrt(2 / fan_in) if kind == 'w' else 0.3) + (kind == 'scale') for _ in range(count)]
+
+
+def values(path):
+    data = array.array('f')
+    with open(path, 'rb') as f: content = f.read()
+    data.frombytes(content[10 + content[8] + 256 * content[9]:])
+    return data
+
+
+def distance(got, expected):
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(got, expected)) / sum(b * b for b in expected))
+
+
+def run(exe, *words):
+    done = subprocess.run([exe, *words], capture_output=True, text=True)
+    assert done.returncode == 0, (words, done.stderr[-2000:])
+    return done.stdout
+
+
+def steps(plan):
+    return re.findall(r'^forward +(\S+)', plan, re.M)
+
+
+def main():
+    exe = os.path.abspath(sys.argv[1])
+    folder = tempfile.TemporaryDirectory()
+    os.chdir(folder.name)
+    draw = random.Random(1)
+    fixtures.write('net.prototxt', NET.encode())
+    fixtures.caffemodel('net.caffemodel', *(
+        fixtures.layer_weights(name, kind, *(fixtures.blob(shape, drawn(draw, what, shape)) for what, shape in blobs))
+        for name, kind, blobs in WEIGHTS))
+    fixtures.npy('x.npy', [2, 3, 9, 9], [draw.gauss(0, 1) for _ in range(486)])
+    fixtures.ppm('image.ppm', 9, 9)
+    fixtures.write('labels.txt', b'a\nb\nc\nd\ne\n')
+    net = ['--model=net.prototxt', '--weights=net.caffemodel']
+    best = lambda *flags: run(exe, 'classify', *net, '--labels=labels.txt', '--top=1', *flags, 'image.ppm').split()[-1]
+    run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=cpu.npy', '--cpu')
+    expected, label = values('cpu.npy'), best('--cpu')
+    assert label in 'abcde', label
+    for precision, allowed in ALLOWED.items():
+        flags = ['--gpu=simulated', '--precision=' + precision]
+        run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=device.npy', *flags)
+        apart = distance(values('device.npy'), expected)
+        assert apart <= allowed, (precision, apart)
+        assert best(*flags) == label, precision
+        plan = ['plan', 'net.prototxt', '--phase=TEST', '--frozen', *flags]
+        left = [kind for kind in steps(run(exe, *plan)) if kind not in ('Input', 'Reorder')]
+        assert left == ['Convolution+BatchNorm+Scale+ReLU', 'DepthwiseConvolution+ReLU6',
+                        'Convolution+BatchNorm+Eltwise+ReLU', 'Deconvolution', 'InnerProduct', 'Softmax'], left
+        run(exe, 'time', '--model=net.prototxt', '--phase=TEST', '--iterations=1', *flags)
+        print('%s: %.2g from the CPU' % (precision, apart))
+
+
+main()
