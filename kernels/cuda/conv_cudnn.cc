@@ -119,7 +119,9 @@ class Forward final : public Cudnn {
   std::string name() const override { return Cudnn::name() + (fused_ ? " fused" : ""); }
 
   bool prepare(Context& context, const Way& way, std::string& why) override {
-    if (way.fuses && prepare_fused(context, way.rank)) return true;
+    limits_.fallback = false;
+    if (way.fuses && request_.bias && prepare_fused(context, way.rank)) return true;
+    limits_.fallback = true;
     Graph graph;
     graph.convolve(Graph::Conv::kForward, window_, x_, w_, y_);
     return adopt(context, graph, way.rank, must_copy(), why);
@@ -141,9 +143,9 @@ class Forward final : public Cudnn {
  private:
   bool follows() const { return request_.bias || request_.sum || request_.relu; }
 
-  /// cuDNN 9.19 has engines for a bias, with and without a ReLU behind it, and none for a ReLU alone.
+  /// cuDNN 9.19 has engines for a bias, with and without z before it and a ReLU behind it, and none for z or a ReLU alone.
+  /// A ceiling it ranks in depthwise convolutions only: what it falls back on elsewhere knows no tensor cores.
   bool prepare_fused(Context& context, int rank) {
-    if (!request_.bias && !request_.sum) return false;
     std::string why;  // behind the convolution will do
     return attempt(why, [&] {
       Graph graph;
@@ -154,40 +156,26 @@ class Forward final : public Cudnn {
     });
   }
 
-  /// y = relu(conv(x, w) + z + bias), without what is not wanted; the last operation writes y.
+  /// y = relu(conv(x, w) + z + bias), perhaps without z and without the ReLU.
   void append_all(Graph& graph) const {
-    const bool bias_is_last = !request_.relu, sum_is_last = bias_is_last && !request_.bias;
-    GraphTensor value = inner(kProduct);
-    graph.convolve(Graph::Conv::kForward, window_, x_, w_, value);
-    if (request_.sum) {
-      const GraphTensor sum = sum_is_last ? y_ : inner(kSum);
-      graph.add(value, {kZ, y_.shape, y_.strides, y_.type}, sum);
-      value = sum;
-    }
-    if (request_.bias) {
-      const int64_t k = request_.shape.k;
-      const GraphTensor biased = bias_is_last ? y_ : inner(kBiased);
-      graph.add(value, {kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type}, biased);
-      value = biased;
-    }
-    if (request_.relu) graph.relu(value, y_, request_.ceiling);
+    const int64_t k = request_.shape.k;
+    const GraphTensor z{kZ, y_.shape, y_.strides, y_.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type};
+    const GraphTensor product = inner(kProduct), sum = request_.sum ? inner(kSum) : product;
+    const GraphTensor biased = request_.relu ? inner(kBiased) : y_;
+    graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
+    if (request_.sum) graph.add(product, z, sum);
+    graph.add(sum, bias, biased);
+    if (request_.relu) graph.relu(biased, y_, request_.ceiling);
   }
 
   void run_fused(Context& context, const ConvOperands& io, void* w, void* scratch) {
-    std::vector<int64_t> ids = {kX, kW, kY};
-    std::vector<void*> memory = {memory_of(io.x), w, io.y};
-    if (request_.sum) {
-      ids.push_back(kZ);
-      memory.push_back(memory_of(io.z));
-    }
-    if (request_.bias) {
-      ids.push_back(kBias);
-      memory.push_back(bias(context, io.bias, scratch));
-    }
+    std::vector<int64_t> ids = {kX, kW, kY, kBias};
+    std::vector<void*> memory = {memory_of(io.x), w, io.y, bias(context, io.bias, scratch)};
+    if (request_.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
     run_plan(context, ids, memory, scratch);
   }
 
-  bool copies_bias() const { return request_.bias && format_.dtype() == DType::kF32 && bias_.differs(); }
+  bool copies_bias() const { return format_.dtype() == DType::kF32 && bias_.differs(); }
   /// In the type of y: engines that add one want no other.
   void* bias(Context& context, const void* given, void* scratch) const {
     if (!copies_bias()) return memory_of(given);
@@ -256,7 +244,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16) return why = "x and y lie otherwise", nullptr;
   if (!s.outer.empty()) return why = "more than two spatial axes", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const bool can_fuse = direction == ConvDirection::kForward && (request.bias || request.sum);
+  const bool can_fuse = direction == ConvDirection::kForward && request.bias;
   if (!kWay.fuses && !can_fuse) return why = "nothing follows", nullptr;
   const auto filters = device_format(request, why);
   if (!filters) return nullptr;

@@ -238,7 +238,8 @@ std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits
 
   why = "no engine";
   int seen = 0;
-  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (mode == CUDNN_HEUR_MODE_FALLBACK && !limits.fallback) break;
     for (const Descriptor& config : ranking(graph, mode)) {
       if (!engine_fits(config, limits)) continue;
       if (rank > 0 && seen++ < rank) continue;
@@ -247,6 +248,7 @@ std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits
       if (plan) why = "wants a workspace of " + std::to_string(plan->workspace()) + " bytes";
       if (rank > 0) return nullptr;
     }
+  }
   return nullptr;
 }
 

@@ -58,6 +58,7 @@ struct EngineLimits {
   bool floats = true;                   ///< the operands are 32-bit floats, so that the above matters
   bool nondeterministic = false;
   bool winograd = true;
+  bool fallback = true;  ///< also what the library offers behind all that it ranks
   int64_t workspace = 0;
 };
 

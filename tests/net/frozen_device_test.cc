@@ -69,10 +69,12 @@ std::vector<std::vector<float>> three_ways(const std::shared_ptr<const NetFile>&
 }
 
 TEST(FrozenDevice, GivesWhatTheFileSaysInEveryPrecision) {
-  const auto mobile = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt"));
+  const auto mobile = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt")),
+             enlarging = std::make_shared<NetFile>(read_net_from_text(kEnlargingNet, "net.prototxt"));
   for (const Device& device : devices())
     for (const Case& c : kCases)
-      for (const auto& [file, blob] : {std::pair(small_net(), "out"), {small_net(), "sum0"}, {mobile, "dw2"}}) {
+      for (const auto& [file, blob] :
+           {std::pair(small_net(), "out"), {small_net(), "sum0"}, {mobile, "dw2"}, {enlarging, "groups"}}) {
         SCOPED_TRACE(device.str() + " " + name_of(c.precision) + " " + blob);
         const auto results = three_ways(file, blob, device, c.precision);
         EXPECT_LE(distance(results[0], results[1]), c.allowed);

@@ -43,6 +43,11 @@ TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
   }
 }
 
+TEST(FrozenNet, deconvolutions_have_weights_of_their_own) {
+  const auto file = std::make_shared<NetFile>(read_net_from_text(kEnlargingNet, "net.prototxt"));
+  for (const char* blob : {"up", "groups"}) EXPECT_LE(distance_of_frozen(file, blob), 2e-6) << blob;
+}
+
 TEST(FrozenNet, is_as_small_as_it_can_be) {
   Context context(1);
   graph::BuildOptions options;

@@ -114,4 +114,16 @@ inline const char* const kMobileNet = R"(
   layer { name: "relu2" type: "ReLU6" bottom: "dw2" top: "dw2" }
 )";
 
+/// Deconvolutions, whose weights are derived without anything folded into them.
+inline const char* const kEnlargingNet = R"(
+  name: "enlarging"
+  layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 16 dim: 5 dim: 6 } } }
+  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param { num_output: 32 kernel_size: 3 weight_filler { type: "xavier" } } }
+  layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
+  layer { name: "up" type: "Deconvolution" bottom: "conv" top: "up" convolution_param { num_output: 16 kernel_size: 4 stride: 2 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "bn_up" type: "BatchNorm" bottom: "up" top: "up" }
+  layer { name: "relu" type: "ReLU" bottom: "up" top: "up" }
+  layer { name: "groups" type: "Deconvolution" bottom: "up" top: "groups" convolution_param { num_output: 8 group: 4 kernel_size: 3 bias_term: false weight_filler { type: "xavier" } } }
+)";
+
 }  // namespace cortado::frozen
