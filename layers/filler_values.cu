@@ -10,10 +10,12 @@
 // AVERAGE.
 //
 // Values are drawn in chunks, each with a stream of its own (RandomStream's), by fours that know their place in it: so
-// threads, or a device's, share the work and the result stays the same.
+// threads, or a device's, share the work and the result stays the same. Normal ones are drawn by more at once on the
+// CPU (core/normal_draws.h).
 
 #include <cmath>
 
+#include "core/normal_draws.h"
 #include "core/rng.h"
 #include "layers/filler.h"
 #include "layers/typed.h"
@@ -112,6 +114,22 @@ struct Gaussian {
   }
 };
 
+/// What Gaussian does with kNormalsAtOnce values, on the CPU.
+template <typename T>
+struct GaussianRun {
+  T* y;
+  int64_t n;
+  uint64_t key;
+  Order order;
+  double mean, deviation;
+  void operator()(int64_t run) const {
+    const int64_t first = run * kNormalsAtOnce, rest = n - first;
+    float values[kNormalsAtOnce];
+    draw_normals(mix_key(key, uint64_t(first / kChunk)), uint64_t(first % kChunk), mean, deviation, values);
+    for (int64_t i = 0; i < kNormalsAtOnce && i < rest; ++i) y[order.at(first + i)] = values[i];
+  }
+};
+
 template <typename T>
 struct SparseGaussian {
   T* y;
@@ -165,11 +183,23 @@ void fill_uniform(Context& context, uint64_t key, const Tensor& y, float low, fl
   draw<Uniform>(context, y, key, low, high - low);
 }
 
+void fill_normal(Context& context, uint64_t key, const Tensor& y, double mean, double deviation) {
+  if (context.device.is_cuda()) return draw<Gaussian>(context, y, key, mean, deviation);
+  const int64_t n = y.count(), runs = (n + kNormalsAtOnce - 1) / kNormalsAtOnce;
+  const DeviceAccess access(context);
+  const auto draw_all = [&](const auto& functor) {
+    parallel_ranges(context, runs, /*at_least=*/256, [&](int64_t begin, int64_t end) {
+      for (int64_t run = begin; run < end; ++run) functor(run);
+    });
+  };
+  with_functor<GaussianRun>(draw_all, y, n, key, order_of(y.spec), mean, deviation);
+}
+
 void fill_gaussian(Context& context, const FillerParameter& filler, uint64_t key, const Tensor& y) {
   const double mean = filler.mean(), deviation = filler.std();
   const double rows = y.shape().axes() > 0 ? double(y.shape()[0]) : 1;
   const double kept = filler.sparse() < 0 ? 1 : filler.sparse() / rows;
-  if (kept >= 1) return draw<Gaussian>(context, y, key, mean, deviation);
+  if (kept >= 1) return fill_normal(context, key, y, mean, deviation);
   draw<SparseGaussian>(context, y, key, mean, deviation, kept);
 }
 
@@ -198,7 +228,7 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
   if (type == "bilinear") return fill_bilinear(context, y);
   if (type == "msra") {
     const double deviation = double(filler.scale()) * std::sqrt(2 / fan(filler, y.shape()));
-    return draw<Gaussian>(context, y, key, 0.0, deviation);
+    return fill_normal(context, key, y, 0, deviation);
   }
   const float bound = float(std::sqrt(3 / fan(filler, y.shape())));  // xavier
   fill_uniform(context, key, y, -bound, bound);

@@ -88,7 +88,6 @@ void Net::place_weights(Net* weights_of) {
     if (own[id]) {
       memory_->w[id] = reinterpret_cast<float*>(w);
       w += aligned(format.bytes());
-      fill_weight(graph::WeightId(id));
     }
     if (!plan_.graph.options.backward || !weights[id].learns()) continue;
     const bool own_gradient = has_own_gradient(id);
@@ -98,18 +97,32 @@ void Net::place_weights(Net* weights_of) {
                        memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
                        weights[id].decay_mult, format});
   }
+  fill_weights(own);
 }
 
-void Net::fill_weight(graph::WeightId id) {
+/// A weight that is stored otherwise than it is drawn is drawn beside it, all of them in one place.
+void Net::fill_weights(const std::vector<bool>& own) {
+  const auto in_place = [&](size_t id) { return context_.device.is_cpu() && plan_.w_formats[id].is_plain(); };
+  int64_t most = 0;
+  for (size_t id = 0; id < own.size(); ++id)
+    if (own[id] && !in_place(id)) most = std::max(most, plan_.graph.weights[id].spec.shape.count());
+  const Arena aside(size_t(most) * sizeof(float));
+  for (size_t id = 0; id < own.size(); ++id) {
+    if (!own[id]) continue;
+    float* plain = in_place(id) ? memory_->w[id] : reinterpret_cast<float*>(aside.data());
+    fill_weight(graph::WeightId(id), plain);
+    if (!in_place(id)) plan_.w_formats[id].from_plain(context_, plain, memory_->w[id]);
+  }
+}
+
+void Net::fill_weight(graph::WeightId id, float* plain) {
   const graph::Weight& weight = plan_.graph.weights[size_t(id)];
-  std::vector<float> plain(size_t(weight.spec.shape.count()));
   try {
-    fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)), plain.data());
+    fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)), plain);
   } catch (const FieldError& e) {
     const graph::Node& node = plan_.graph.nodes[size_t(node_of_weight(id))];
     throw Error(ExitCode::kNet, {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
   }
-  plan_.w_formats[size_t(id)].from_plain(context_, plain.data(), memory_->w[size_t(id)]);
 }
 
 graph::NodeId Net::node_of_weight(graph::WeightId id) const {

@@ -120,7 +120,8 @@ class Net {
   struct WeightMemory;
   void take_memory();
   void place_weights(Net* weights_of);
-  void fill_weight(graph::WeightId id);
+  void fill_weights(const std::vector<bool>& own);
+  void fill_weight(graph::WeightId id, float* plain);
   graph::NodeId node_of_weight(graph::WeightId id) const;
   void bind();
   void bind_completions();

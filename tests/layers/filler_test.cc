@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/rng.h"
 #include "tests/harness/array.h"
 
 namespace cortado::harness {
@@ -132,6 +133,16 @@ TEST(Filler, IsAFunctionOfItsKeyAlone) {
     EXPECT_EQ(one.values, eight.values) << type;
     EXPECT_NE(one.values, other.values) << type;
     EXPECT_TRUE(std::equal(one.values.begin(), one.values.begin() + 100, eight.values.begin()));
+  }
+}
+
+TEST(Filler, NormalValuesAreThoseOfAStreamForEachChunk) {
+  constexpr size_t kChunk = 16384;
+  const Array w = filled("type: 'gaussian' mean: 0.25 std: 0.5", {5, 9001}, 7, 3);
+  for (size_t first = 0; first < w.size(); first += kChunk) {
+    RandomStream stream(mix_key(7, first / kChunk));
+    for (size_t i = first; i < std::min(first + kChunk, w.size()); ++i)
+      ASSERT_EQ(w[i], double(float(0.25 + 0.5 * stream.normal()))) << i;
   }
 }
 
