@@ -21,6 +21,7 @@ struct InnerProductRequest {
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< Gradients may lack one of the two, or be added to
+  bool turns = false;                                    ///< backward_data gets w as turn() gives it
   DType dtype = DType::kF32;                             ///< of x, y and their gradients, a float type
   bool frozen = false;                                   ///< w is set once and never read back: any storage will do
 
@@ -39,6 +40,13 @@ class InnerProduct {
 
   /// `bias` is null without one.
   virtual void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) = 0;
+  /// Where many calls of backward_data share a w, what these need done to it is done once: turn() gives what they take
+  /// in its place, made in turned_bytes() at `turned`, or w itself.
+  virtual int64_t turned_bytes() const { return 0; }
+  virtual const float* turn(Context&, const float* w, void* turned, void* scratch) {
+    (void)turned, (void)scratch;
+    return w;
+  }
   /// Overwrites dx.
   virtual void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) = 0;
 

@@ -10,13 +10,16 @@ namespace cortado {
 
 namespace {
 
+// Always inline: only within its loop does a unit become vector instructions, and it is too large to be taken there
+// wherever for_each_channel repeats it.
+
 /// Element i, of lane n, leaves in a what the gates let through.
 struct Unit {
   RecurrentStep s;
   int64_t units;
 
   CORTADO_HD float sum(int64_t k) const { return s.a[k] + s.from_h[k]; }
-  CORTADO_HD void operator()(int64_t i, int64_t n) const {
+  [[gnu::always_inline]] CORTADO_HD void operator()(int64_t i, int64_t n) const {
     const int64_t at = i + 3 * n * units;
     const LstmGates gates = LstmGates::of(sum(at), sum(at + units), sum(at + 2 * units), sum(at + 3 * units));
     const float c = gates.next(s.cont[n], s.c[i]), h = gates.out * fast_tanh(c);
@@ -31,7 +34,7 @@ struct UnitBack {
   RecurrentStepBack s;
   int64_t units;
 
-  CORTADO_HD void operator()(int64_t i, int64_t n) const {
+  [[gnu::always_inline]] CORTADO_HD void operator()(int64_t i, int64_t n) const {
     const int64_t at = i + 3 * n * units;
     const float dh = s.dh[i] + s.cont_next[n] * s.dh_next[i];
     float dc = 0;

@@ -129,12 +129,20 @@ std::unique_ptr<kernels::InnerProduct> RecurrentLayer::plan_product(int64_t rows
   return kernels::plan_inner_product(product, context);
 }
 
+std::unique_ptr<kernels::InnerProduct> RecurrentLayer::plan_step_product(const PrepareRequest& request, size_t w,
+                                                                         Context& context) const {
+  kernels::InnerProductRequest product{.rows = lanes_, .inputs = units_, .outputs = gate_width()};
+  product.backward_data = product.turns = request.backward;
+  if (request.fixed_weight_formats) product.w_format = request.w_formats[w];
+  return kernels::plan_inner_product(product, context);
+}
+
 /// The gradient of W_h is one product over all steps; in each of them it is stored alike.
 void RecurrentLayer::plan_kernels(const PrepareRequest& request, Context& context, LayerNeeds& needs) {
   const size_t h = static_ ? 3 : 2;
   x_product_ = plan_product(steps_ * lanes_, inputs_, gate_width(), 0, true, request, context);
   if (static_) s_product_ = plan_product(lanes_, static_inputs_, gate_width(), 2, false, request, context);
-  h_product_ = plan_product(lanes_, units_, gate_width(), h, false, request, context);
+  h_product_ = plan_step_product(request, h, context);
   PrepareRequest all = request;
   all.fixed_weight_formats = true;
   all.w_formats.resize(request.w.size());
@@ -163,8 +171,8 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
   if (cells_) needs.saved.push_back((steps_ + 1) * state);
   if (!request.backward) return;
   const int64_t backward_sizes[] = {needs.backward_scratch, all, has_output() ? steps_ * state : 0, state, state,
-                                    static_ ? lanes : 0,   state, lanes_ * kFloat};
-  for (int i = 0; i < 8; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
+                                    static_ ? lanes : 0,   state, lanes_ * kFloat, h_product_->turned_bytes()};
+  for (int i = 0; i < 9; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
   needs.backward_scratch = backward.bytes();
 }
 
@@ -236,7 +244,7 @@ void RecurrentLayer::forward(Context& context, const Operands& io) {
 
 void RecurrentLayer::backward(Context& context, const Operands& io) {
   const auto part = [&](int i) { return floats_at(io.scratch, backward_parts_[i]); };
-  const Backward m{part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(0)};
+  const Backward m{part(1), part(2), part(3), part(4), part(5), part(6), part(7), part(8), part(0)};
   clear_on_device(context, m.none, size_t(state_bytes()));
   for_each(context, lanes_, SetTo{m.ones, 1});
   if (has_output()) backward_output(context, io, m.dh);
@@ -249,7 +257,8 @@ void RecurrentLayer::backward(Context& context, const Operands& io) {
 void RecurrentLayer::backward_steps(Context& context, const Operands& io, const Backward& m) {
   const float* a = static_cast<const float*>(io.saved[0]);
   const float* c = cells_ ? static_cast<const float*>(io.saved[2]) : nullptr;
-  const float *dh = has_output() ? m.dh : io.dy[0].f32(), *w_h = io.w[first_output_weight_ - 1].f32();
+  const float* dh = has_output() ? m.dh : io.dy[0].f32();
+  const float* w_h = h_product_->turn(context, io.w[first_output_weight_ - 1].f32(), m.turned, m.products);
   const auto of_state = [&](size_t y) {
     return options_.expose_hidden() && y < io.dy.size() && io.dy[y] ? io.dy[y].f32() : m.none;
   };

@@ -83,6 +83,7 @@ class RecurrentLayer : public Layer {
   struct Backward {
     float *da, *dh, *dh_next, *dc, *da_sum;
     float *none, *ones;  ///< a gradient of zeros, N x H, and N times 1
+    float* turned;       ///< W_h as backward_data of each step takes it
     void* products;
   };
 
@@ -92,6 +93,9 @@ class RecurrentLayer : public Layer {
   size_t first_state() const { return static_ ? 3 : 2; }  ///< the bottom that is the exposed h
   void check_counts(size_t bottoms);
   void check_shapes(const std::vector<Shape>& x) const;
+  /// The product of each step with W_h, weight number `w`.
+  std::unique_ptr<kernels::InnerProduct> plan_step_product(const PrepareRequest& request, size_t w,
+                                                           Context& context) const;
   void plan_kernels(const PrepareRequest& request, Context& context, LayerNeeds& needs);
   void lay_out(const PrepareRequest& request, LayerNeeds& needs);
   const float* state_in(const Operands& io, int which) const;
@@ -109,7 +113,7 @@ class RecurrentLayer : public Layer {
   int64_t inputs_ = 0, static_inputs_ = 0;  ///< values of x for each step and lane, and of s for each lane
   std::unique_ptr<kernels::InnerProduct> x_product_, s_product_, h_product_, h_gradient_;
   DeviceMemory state_;                                      ///< h and c between passes
-  int64_t forward_parts_[3] = {}, backward_parts_[8] = {};  ///< offsets in scratch
+  int64_t forward_parts_[3] = {}, backward_parts_[9] = {};  ///< offsets in scratch
 };
 
 }  // namespace cortado

@@ -1,5 +1,6 @@
 // The fully connected product by oneDNN. Weights live in the blocks that forward wants; its backward kernels take the
-// same.
+// same, but turn them within each call. So where many calls share a weight, backward_data is a forward product with the
+// weight that was turned before.
 
 #include <optional>
 
@@ -32,7 +33,7 @@ class OneDnn final : public InnerProduct {
   /// False, with the reason in `why`, where a direction has a slow kernel only.
   bool prepare(Context& context, std::string& why) {
     Library& lib = library(context);
-    return prepare_forward(lib, why) && (!r_.backward_data || prepare_data(lib, why)) &&
+    return prepare_forward(lib, why) && (!r_.backward_data || (r_.turns ? prepare_turned(lib, why) : prepare_data(lib, why))) &&
            (!r_.backward_weights || prepare_weights(lib, why));
   }
 
@@ -48,6 +49,13 @@ class OneDnn final : public InnerProduct {
       forward_.primitive.run(lib, {x, w_in, y, pad, bias});
     else
       forward_.primitive.run(lib, {x, w_in, y, pad});
+  }
+
+  int64_t turned_bytes() const override { return turned_bytes_; }
+  const float* turn(Context& context, const float* w, void* turned, void* scratch) override {
+    if (!turn_) return w;
+    turn_.run(library(context), w, turned, scratch);
+    return static_cast<const float*>(turned);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
@@ -105,6 +113,16 @@ class OneDnn final : public InnerProduct {
                   {{DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x_}}, 0, why);
   }
 
+  /// dx is what forward makes of dy with w^T.
+  bool prepare_turned(const Library& lib, std::string& why) {
+    const auto desc = Forward::desc(dnnl::prop_kind::forward_inference, y_, any_desc({r_.inputs, r_.outputs}), x_);
+    const Forward::primitive_desc pd(desc, user_scratchpad(), lib.engine);
+    const Desc w = pd.weights_desc();
+    turned_bytes_ = size_of(w);
+    turn_ = Reorder(lib, stored_, w.permute_axes({1, 0}), data_.scratch);
+    return finish(lib, data_, pd, Forward(pd), {{DNNL_ARG_SRC, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, x_}}, 0, why);
+  }
+
   bool prepare_weights(const Library& lib, std::string& why) {
     const auto desc = r_.bias ? BackwardWeights::desc(x_, w_any_, bias_, y_) : BackwardWeights::desc(x_, w_any_, y_);
     const BackwardWeights::primitive_desc pd(desc, user_scratchpad(), lib.engine, forward_pd_);
@@ -135,6 +153,8 @@ class OneDnn final : public InnerProduct {
   Desc x_, y_, bias_, w_any_, w_plain_, stored_;
   Forward::primitive_desc forward_pd_;
   Direction forward_, data_, weights_;
+  Reorder turn_;
+  int64_t turned_bytes_ = 0;
   int64_t own_dw_ = 0, own_dbias_ = 0;
   std::string name_;
 };
