@@ -1,7 +1,7 @@
 // The logarithm and the cosine of Box and Muller as straight lines of arithmetic, which compilers turn into vector
-// instructions, with errors below 2^-43. That is more than a float shows, but for one value in some ten thousand that lies
-// so near to the middle between two floats that the error decides. Those are seen, since both ends of value +- error
-// round to the same float everywhere else, and are computed again by the C library: so its bits come out everywhere.
+// instructions, with errors below 2^-43. A float shows nothing of these, but where the value lies so near to the middle
+// between two floats that the error decides. Such values are seen, since everywhere else both ends of value +- error
+// round to the same float, and are computed again by the C library: so its bits come out always.
 #include "core/normal_draws.h"
 
 #include <bit>
@@ -29,7 +29,8 @@ inline double quick_log(double x) {
   const double n = double(int64_t(bits) >> 52), m = std::bit_cast<double>((bits & kFraction) + kRootHalf);
   const double s = (m - 1) / (m + 1), z = s * s;
   double series = 1.0 / 17;
-  for (const double c : {1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0}) series = series * z + c;
+  for (const double c : {1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0})
+    series = series * z + c;
   return n * M_LN2 + 2 * s * series;
 }
 
@@ -40,8 +41,8 @@ inline double quick_cos(uint32_t turn) {
   const bool left = int32_t(later ^ later << 1) < 0;
   const double x = double(int32_t(left ? 0x80000000u - later : later)) * (2 * M_PI / kTurn), z = x * x;
   double series = 1 / 355687428096000.0;  // 1 / 17!
-  for (const double c : {-1 / 1307674368000.0, 1 / 6227020800.0, -1 / 39916800.0, 1 / 362880.0, -1 / 5040.0, 1 / 120.0,
-                         -1 / 6.0, 1.0})
+  for (const double c :
+       {-1 / 1307674368000.0, 1 / 6227020800.0, -1 / 39916800.0, 1 / 362880.0, -1 / 5040.0, 1 / 120.0, -1 / 6.0, 1.0})
     series = series * z + c;
   return series * x;
 }

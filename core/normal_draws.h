@@ -1,7 +1,7 @@
 #pragma once
 
-// Many draws of a normal distribution at once, for the processor: vectors of them take a sixth of the time, and each has
-// the bits that RandomStream::normal() and the C library's functions give.
+// Many draws of a normal distribution at once, for the processor: as vectors, and each with the bits that
+// RandomStream::normal() and the C library's functions give.
 
 #include <cstdint>
 

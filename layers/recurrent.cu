@@ -170,8 +170,15 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
   needs.saved = {all, (steps_ + 1) * state};
   if (cells_) needs.saved.push_back((steps_ + 1) * state);
   if (!request.backward) return;
-  const int64_t backward_sizes[] = {needs.backward_scratch, all, has_output() ? steps_ * state : 0, state, state,
-                                    static_ ? lanes : 0,   state, lanes_ * kFloat, h_product_->turned_bytes()};
+  const int64_t backward_sizes[] = {needs.backward_scratch,
+                                    all,
+                                    has_output() ? steps_ * state : 0,
+                                    state,
+                                    state,
+                                    static_ ? lanes : 0,
+                                    state,
+                                    lanes_ * kFloat,
+                                    h_product_->turned_bytes()};
   for (int i = 0; i < 9; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
   needs.backward_scratch = backward.bytes();
 }

@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/row_sums.h"
 #include "kernels/gemm.h"
 #include "kernels/inner_product.h"
 
@@ -41,7 +42,7 @@ class Gemm final : public InnerProduct {
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
-    if (d.bias) sum_rows(context, floats(dy), d.bias, d.add_bias);
+    if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
     if (!d.w) return;
     float* dw = format_.is_plain() ? d.w : static_cast<float*>(scratch);
     if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
@@ -58,14 +59,6 @@ class Gemm final : public InnerProduct {
     if (format_.is_plain()) return w;
     format_.to_plain(context, w, static_cast<float*>(scratch));
     return static_cast<float*>(scratch);
-  }
-
-  void sum_rows(Context& context, const float* dy, float* dbias, bool add) const {
-    parallel_ranges(context, r_.outputs, 64, [&](int64_t begin, int64_t end) {
-      if (!add) std::fill(dbias + begin, dbias + end, 0.0f);
-      for (int64_t i = 0; i < r_.rows; ++i)
-        for (int64_t o = begin; o < end; ++o) dbias[o] += dy[i * r_.outputs + o];
-    });
   }
 
   InnerProductRequest r_;
