@@ -129,8 +129,10 @@ class OneDnn final : public InnerProduct {
     const auto desc = Forward::desc(dnnl::prop_kind::forward_inference, y_, any_desc({r_.inputs, r_.outputs}), x_);
     const Forward::primitive_desc pd(desc, user_scratchpad(), lib.engine);
     const Desc w = pd.weights_desc();
-    turned_bytes_ = size_of(w);
-    turn_ = Reorder(lib, stored_, w.permute_axes({1, 0}), data_.scratch);
+    if (const Desc turned = w.permute_axes({1, 0}); turned != stored_) {
+      turned_bytes_ = size_of(w);
+      turn_ = Reorder(lib, stored_, turned, data_.scratch);
+    }
     return finish(lib, data_, pd, Forward(pd), {{DNNL_ARG_SRC, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, x_}}, 0, why);
   }
 

@@ -13,8 +13,8 @@ using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Conte
 
 std::string name_of(const InnerProductRequest& r) {
   return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) +
-         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") + " " +
-         name_of(r.dtype);
+         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") +
+         (r.turns ? " turned" : "") + " " + name_of(r.dtype);
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
@@ -57,7 +57,10 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
   product->forward(context, x_in.data(), w_in.data(), r.bias ? bias_in.data() : nullptr, y_out.data(), scratch.data());
   expect_near(y_out.values(), y, values, "y");
   if (r.backward_data) {
-    product->backward_data(context, dy_in.data(), w_in.data(), dx_out.data(), scratch.data());
+    const Fenced turned(context, product->turned_bytes());
+    const float* w_back = product->turn(context, w_in.data(), turned.data(), scratch.data());
+    product->backward_data(context, dy_in.data(), w_back, dx_out.data(), scratch.data());
+    turned.expect_intact();
     expect_near(dx_out.values(), dx, values, "dx");
   }
   if (r.backward_weights) {
@@ -107,6 +110,26 @@ TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
 
 TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_onednn, request));
+}
+
+TEST(InnerProduct, WeightsMayBeTurnedBefore) {
+  for (InnerProductRequest request : requests()) {
+    request.turns = true;
+    EXPECT_TRUE(check(make_inner_product_onednn, request));
+    EXPECT_TRUE(check(make_inner_product_gemm, request));
+    EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
+  }
+}
+
+TEST(InnerProduct, SumsGradientsOverManyRows) {
+  const int64_t sizes[][3] = {{639, 33, 10}, {640, 33, 10}, {1500, 64, 80}, {3000, 1, 16}};
+  for (const auto& [rows, inputs, outputs] : sizes)
+    for (int options = 0; options < 4; ++options)
+      for (const bool in_blocks : {false, true}) {
+        InnerProductRequest request{rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, false, true, true};
+        if (!in_blocks) request.w_format = WeightFormat(request.weight());
+        EXPECT_TRUE(check(make_inner_product_onednn, request));
+      }
 }
 
 TEST(InnerProduct, WorksInGivenWeightFormats) {
