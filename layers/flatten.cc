@@ -3,12 +3,13 @@
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/view_layer.h"
 
 namespace cortado {
 
 namespace {
 
-class FlattenLayer : public Layer {
+class FlattenLayer : public ViewLayer {
  public:
   explicit FlattenLayer(const LayerOptions& options) : param_(options.config.flatten_param()) {}
 
@@ -25,18 +26,6 @@ class FlattenLayer : public Layer {
     flat.insert(flat.end(), dims.begin() + last + 1, dims.end());
     return {.y = {Shape(flat)}, .w = {}};
   }
-
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = true;
-    return needs;
-  }
-
-  void forward(Context&, const Operands&) override {}
-
-  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
  private:
   const caffe::FlattenParameter& param_;

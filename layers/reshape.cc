@@ -5,13 +5,14 @@
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
+#include "layers/view_layer.h"
 #include "layers/words.h"
 
 namespace cortado {
 
 namespace {
 
-class ReshapeLayer : public Layer {
+class ReshapeLayer : public ViewLayer {
  public:
   explicit ReshapeLayer(const LayerOptions& options) : param_(options.config.reshape_param()) {
     if (param_.pixelshuffler() != 1)
@@ -20,18 +21,6 @@ class ReshapeLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-
-  TypeRule types() const override { return TypeRule::kFollow; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = true;
-    return needs;
-  }
-
-  void forward(Context&, const Operands&) override {}
-
-  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
  private:
   struct Window {

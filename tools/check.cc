@@ -1,10 +1,10 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
-// training and for testing, in each stage that its rules name; a solver's nets are built as it would build them. What both phases find wrong is told once.
+// training and for testing, in each stage that its rules name; a solver's nets are built as it would build them.
+// What both phases find wrong is told once.
 #include "solvers/check.h"
 
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/file_error.h"
@@ -16,6 +16,7 @@
 #include "solvers/weight_update.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
+#include "tools/finding.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -23,32 +24,6 @@
 namespace cortado::tools {
 
 namespace {
-
-using nlohmann::ordered_json;
-
-/// What a file is, and what is wrong with it.
-struct Finding {
-  std::string path, kind = "net";
-  int nets = 0;
-  size_t layers = 0;
-  int64_t params = 0;
-  int64_t train_bytes = 0;  ///< 0: not known
-  std::vector<Mistake> mistakes, warnings;
-  ExitCode code = ExitCode::kOk;
-
-  void add(ExitCode found, const std::vector<Mistake>& list) {
-    // A wrong net outranks the dataset that it could not be tried on.
-    if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
-    for (const Mistake& mistake : list)
-      if (told.insert(render(mistake)).second) mistakes.push_back(mistake);
-  }
-  void warn(const std::vector<Mistake>& list) {
-    for (const Mistake& warning : list)
-      if (told.insert(render(warning)).second) warnings.push_back(warning);
-  }
-
-  std::set<std::string> told;
-};
 
 class Checker {
  public:
@@ -224,47 +199,6 @@ class Checker {
   caffe::NetState state_;
 };
 
-std::string summary_of(const Finding& finding) {
-  std::string text = std::to_string(finding.nets) + (finding.nets == 1 ? " net, " : " nets, ") +
-                     std::to_string(finding.layers) + " layers, " + count_text(finding.params) + " params";
-  if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
-  return text;
-}
-
-ordered_json place_json(const Place& place) {
-  ordered_json json = {{"file", place.file}};
-  if (place.line > 0) json["line"] = place.line;
-  if (place.column > 0) json["column"] = place.column;
-  return json;
-}
-
-ordered_json to_json(const Mistake& mistake) {
-  ordered_json one = place_json(mistake.place);
-  one["message"] = mistake.message;
-  one["hint"] = mistake.hint;
-  for (const Note& note : mistake.notes) {
-    ordered_json told = place_json(note.place);
-    told["message"] = note.message;
-    one["notes"].push_back(told);
-  }
-  return one;
-}
-
-ordered_json to_json(const Finding& finding) {
-  ordered_json json = {{"file", finding.path},
-                       {"kind", finding.kind},
-                       {"ok", finding.mistakes.empty()},
-                       {"nets", finding.nets},
-                       {"layers", finding.layers},
-                       {"params", finding.params},
-                       {"train_memory_bytes", finding.train_bytes},
-                       {"mistakes", ordered_json::array()},
-                       {"warnings", ordered_json::array()}};
-  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(to_json(mistake));
-  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(to_json(warning));
-  return json;
-}
-
 void show_warnings(const std::vector<Mistake>& warnings) {
   for (const Mistake& warning : warnings) {
     std::string text = render(warning, "warning");
@@ -278,7 +212,7 @@ int run_check(const Arguments& arguments) {
   Checker checker(arguments, context);
   const std::vector<std::string>& files = arguments.operands();
   const bool json = arguments.on("json");
-  ordered_json report = ordered_json::array();
+  nlohmann::ordered_json report = nlohmann::ordered_json::array();
   ExitCode code = ExitCode::kOk;
   for (const std::string& path : files) {
     const Finding finding = checker.check(path);
@@ -291,7 +225,7 @@ int run_check(const Arguments& arguments) {
     else
       std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
   }
-  if (json) std::cout << report.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  if (json) std::cout << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   return int(code);
 }
 

@@ -1,20 +1,19 @@
-// `cortado classify`: says what is in images. Each is resized to the net's input (bilinear), blue-green-red as Caffe
-// has it, minus the mean of each channel, times --scale: what Caffe's example cpp_classification does.
+// `cortado classify`: says what is in images. How one becomes the net's input is in image_input.h; where the net gives no
+// probabilities, their softmax is shown.
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/file_error.h"
 #include "core/log.h"
 #include "data/image.h"
 #include "data/labels.h"
-#include "data/mean_file.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
+#include "tools/guesses.h"
+#include "tools/image_input.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -24,85 +23,6 @@ namespace cortado::tools {
 namespace {
 
 constexpr int64_t kMostAtOnce = 32;
-
-struct Guess {
-  int label;
-  double probability;
-};
-
-/// What turns an image into the net's input.
-struct Preparation {
-  int channels = 0, height = 0, width = 0;
-  std::vector<float> mean;  ///< per channel
-  float scale = 1;
-};
-
-/// --mean: numbers, one for all channels or one for each, or a .binaryproto whose channels are averaged.
-std::vector<float> channel_means(const std::string& text, int channels) {
-  std::vector<float> means;
-  if (text.empty()) return std::vector<float>(size_t(channels), 0.0f);
-  bool numbers = true;
-  for (const std::string& part : split(text, ',')) {
-    char* end = nullptr;
-    means.push_back(std::strtof(part.c_str(), &end));
-    numbers = numbers && !part.empty() && *end == '\0' && std::isfinite(means.back());
-  }
-  if (numbers) {
-    if (means.size() == 1) means.resize(size_t(channels), means[0]);
-  } else {
-    const auto image = data::read_mean_file(text);
-    const size_t plane = size_t(image->height) * size_t(image->width);
-    means.clear();
-    for (int c = 0; c < image->channels; ++c) {
-      const auto first = image->values.begin() + int64_t(size_t(c) * plane);
-      means.push_back(float(std::accumulate(first, first + int64_t(plane), 0.0) / double(plane)));
-    }
-  }
-  if (means.size() == size_t(channels)) return means;
-  throw Error(ExitCode::kData, "--mean=" + text + " has " + std::to_string(means.size()) +
-                                   " channels, the net's input has " + std::to_string(channels));
-}
-
-void prepare_image(const std::string& path, const Preparation& to, float* out) {
-  data::Image resized,
-      image = data::read_image(path, to.channels == 1 ? data::ColorMode::kGray : data::ColorMode::kColor);
-  if (image.height != to.height || image.width != to.width)
-    data::resize_bilinear(image, to.height, to.width, resized);
-  else
-    std::swap(image, resized);
-  for (int c = 0; c < to.channels; ++c)
-    for (int i = 0; i < to.height * to.width; ++i)
-      *out++ = (float(resized.pixels[size_t(i * to.channels + c)]) - to.mean[size_t(c)]) * to.scale;
-}
-
-bool is_distribution(const float* values, size_t count) {
-  double sum = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (!(values[i] >= 0)) return false;
-    sum += double(values[i]);
-  }
-  return std::fabs(sum - 1) < 1e-3;
-}
-
-std::vector<double> softmax(const float* values, size_t count) {
-  const double most = double(*std::max_element(values, values + count));
-  std::vector<double> out(count);
-  double sum = 0;
-  for (size_t i = 0; i < count; ++i) sum += out[i] = std::exp(double(values[i]) - most);
-  for (double& value : out) value /= sum;
-  return out;
-}
-
-std::vector<Guess> best(const std::vector<double>& probabilities, size_t top) {
-  std::vector<Guess> guesses;
-  for (size_t i = 0; i < probabilities.size(); ++i) guesses.push_back({int(i), probabilities[i]});
-  top = std::min(top, guesses.size());
-  std::partial_sort(guesses.begin(), guesses.begin() + int64_t(top), guesses.end(), [](const Guess& a, const Guess& b) {
-    return a.probability != b.probability ? a.probability > b.probability : a.label < b.label;
-  });
-  guesses.resize(top);
-  return guesses;
-}
 
 class Classifier {
  public:

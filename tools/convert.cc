@@ -29,7 +29,8 @@ struct Format {
                        const data::ConvertOptions& common);
 };
 
-void set_image_options(const Arguments& arguments, data::ImageOptions& options) {
+void set_image_options(const Arguments& arguments, const data::ConvertOptions& common, data::ImageOptions& options) {
+  static_cast<data::ConvertOptions&>(options) = common;
   options.gray = arguments.on("gray");
   options.shuffle = arguments.on("shuffle");
   options.seed = uint64_t(arguments.integer("seed"));
@@ -50,19 +51,17 @@ ConvertReport run_idx(const Arguments&, const std::vector<std::string>& inputs, 
 ConvertReport run_imageset(const Arguments& arguments, const std::vector<std::string>& inputs,
                            const data::ConvertOptions& common) {
   data::ImagesetOptions options;
-  static_cast<data::ConvertOptions&>(options) = common;
+  set_image_options(arguments, common, options);
   options.root = inputs[0];
   options.list = inputs[1];
-  set_image_options(arguments, options);
   return data::convert_imageset(options);
 }
 
 ConvertReport run_folder(const Arguments& arguments, const std::vector<std::string>& inputs,
                          const data::ConvertOptions& common) {
   data::FolderOptions options;
-  static_cast<data::ConvertOptions&>(options) = common;
+  set_image_options(arguments, common, options);
   options.folder = inputs[0];
-  set_image_options(arguments, options);
   return data::convert_folder(options);
 }
 

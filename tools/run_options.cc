@@ -123,6 +123,16 @@ Flag recompute_flag() {
           .help = "less memory for more time: normalised values are made again in backward, the same bits, not kept"};
 }
 
+Flag batch_flag() {
+  return {.name = "batch",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "as if the net's data came in batches of N; 0 leaves them",
+          .fallback = "0",
+          .least = 0,
+          .most = 1 << 24};
+}
+
 Flag set_flag() {
   return {.name = "set",
           .kind = FlagKind::kText,

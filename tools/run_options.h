@@ -18,6 +18,7 @@ Flag json_flag();
 Flag data_threads_flag();
 Flag recompute_flag();
 Flag set_flag();
+Flag batch_flag();  ///< --batch, for with_batch()
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 

@@ -59,6 +59,7 @@ TEST(Nearest, FindsTyposAndNothingElse) {
   EXPECT_EQ(nearest("kernal_size", known), "kernel_size");
   EXPECT_EQ(nearest("NUM_OUTPUT", known), "num_output");
   EXPECT_EQ(nearest("stide", known), "stride");
+  EXPECT_EQ(nearest("pda", {"axis", "pad"}), "pad");
   EXPECT_EQ(nearest("weight_filler", known), "");
   EXPECT_EQ(did_you_mean("strid", known), "did you mean 'stride'?");
   EXPECT_EQ(did_you_mean("elephant", known), "");

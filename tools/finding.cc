@@ -1,0 +1,66 @@
+#include "tools/finding.h"
+
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json place_json(const Place& place) {
+  ordered_json json = {{"file", place.file}};
+  if (place.line > 0) json["line"] = place.line;
+  if (place.column > 0) json["column"] = place.column;
+  return json;
+}
+
+ordered_json to_json(const Mistake& mistake) {
+  ordered_json one = place_json(mistake.place);
+  one["message"] = mistake.message;
+  one["hint"] = mistake.hint;
+  for (const Note& note : mistake.notes) {
+    ordered_json told = place_json(note.place);
+    told["message"] = note.message;
+    one["notes"].push_back(told);
+  }
+  return one;
+}
+
+}  // namespace
+
+void Finding::add(ExitCode found, const std::vector<Mistake>& list) {
+  if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
+  for (const Mistake& mistake : list)
+    if (told_.insert(render(mistake)).second) mistakes.push_back(mistake);
+}
+
+void Finding::warn(const std::vector<Mistake>& list) {
+  for (const Mistake& warning : list)
+    if (told_.insert(render(warning)).second) warnings.push_back(warning);
+}
+
+std::string summary_of(const Finding& finding) {
+  std::string text = std::to_string(finding.nets) + (finding.nets == 1 ? " net, " : " nets, ") +
+                     std::to_string(finding.layers) + " layers";
+  if (finding.params > 0) text += ", " + count_text(finding.params) + " params";
+  if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
+  return text;
+}
+
+ordered_json to_json(const Finding& finding) {
+  ordered_json json = {{"file", finding.path},
+                       {"kind", finding.kind},
+                       {"ok", finding.mistakes.empty()},
+                       {"nets", finding.nets},
+                       {"layers", finding.layers},
+                       {"params", finding.params},
+                       {"train_memory_bytes", finding.train_bytes},
+                       {"mistakes", ordered_json::array()},
+                       {"warnings", ordered_json::array()}};
+  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(to_json(mistake));
+  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(to_json(warning));
+  return json;
+}
+
+}  // namespace cortado::tools
