@@ -66,8 +66,8 @@ struct ConvGradients {
   bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
 };
 
-/// What one direction reads and writes: forward x, w, bias, z to y; backward_data dy, w to dx; backward_weights x, dy to
-/// d.
+/// What one direction reads and writes: forward x, w, bias, z to y; backward_data dy, w to dx; backward_weights x, dy
+/// to d.
 struct ConvOperands {
   const void *x = nullptr, *dy = nullptr;
   const void *w = nullptr, *bias = nullptr, *z = nullptr;
@@ -89,8 +89,8 @@ class ConvKernel {
   virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
 };
 
-/// A prepared convolution. x, y and z are of the shape's type and layouts; w and dw are in weight_format(), a bias in the
-/// type of that. Calls allocate nothing. One object serves one caller at a time.
+/// A prepared convolution. x, y and z are of the shape's type and layouts; w and dw are in weight_format(), a bias in
+/// the type of that. Calls allocate nothing. One object serves one caller at a time.
 class Conv {
  public:
   using Gradients = ConvGradients;

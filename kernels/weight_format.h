@@ -34,8 +34,8 @@ class WeightFormat {
   /// zero) of taps x 16 c x 16 k: what both our own kernels and libraries' can read.
   static WeightFormat blocked16(const Shape& shape, int64_t groups);
   /// K x C x taps in `dtype`, a float type; `channels_last`: as K x taps x C. Plain where that is no other storage. A
-  /// device's kernels read it in nets whose weights never change, so that nothing is copied at each call; with 16 bits it
-  /// is not reversible.
+  /// device's kernels read it in nets whose weights never change, so that no call copies anything; with 16 bits it is
+  /// not reversible.
   static WeightFormat of_type(const Shape& shape, DType dtype, bool channels_last = false);
 
   WeightFormat() = default;  ///< plain, empty

@@ -1,13 +1,15 @@
 // Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
 // with a window (layers/conv_window.h). Several bottoms share the weights; each has its own top.
 //
-// It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in dy's
-// own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts its
-// channels, by folding it into w, and a sum: then the last x is the other operand. Kernels that add to what y holds find
-// it there already where y lies in that one's memory; else it is copied.
-// Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose between
-// implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's algorithm away,
-// whose rounding differs. A depthwise convolution is one with a group for each channel; its options may leave that out.
+// It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in
+// dy's own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts
+// its channels, by folding it into w, and a sum: then the last x is the other operand. Kernels that add to what y holds
+// find it there already where y lies in that one's memory; else it is copied.
+//
+// Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose
+// between implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's
+// algorithm away, whose rounding differs. A depthwise convolution is one with a group for each channel; its options may
+// leave that out.
 
 #include <algorithm>
 #include <cmath>
@@ -134,8 +136,7 @@ class ConvolutionLayer : public Layer {
     if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
     const void *w = weights_.w(io), *bias = weights_.bias(io);
     const void* z = !sum_ ? nullptr : sums_in_y_ ? io.y[0].data : io.x[1].data;
-    for (size_t i = 0; i < tops_; ++i)
-      convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch, z);
+    for (size_t i = 0; i < tops_; ++i) convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch, z);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -166,7 +167,7 @@ class ConvolutionLayer : public Layer {
   ConvWindow window_;
   LinearWeights weights_;
   bool relu_, sum_ = false;
-  bool sums_in_y_ = false;  ///< the kernel adds to what y holds
+  bool sums_in_y_ = false;    ///< the kernel adds to what y holds
   float ceiling_ = INFINITY;  ///< of the ReLU
   bool of_images_ = true;  ///< N x C x H x W: other operands are plain
   bool masks_dy_ = true;  ///< false: dy comes masked

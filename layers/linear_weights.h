@@ -1,7 +1,8 @@
 #pragma once
 
-// The weights of a layer that is linear in them (w and perhaps a bias) on their way to its kernel. Usually that is no way
-// at all: they are stored as the kernel wants them. In a frozen net there are reasons to derive others and keep both:
+// The weights of a layer that is linear in them (w and perhaps a bias) on their way to its kernel. Usually that is no
+// way at all: they are stored as the kernel wants them. In a frozen net there are reasons to derive others and keep
+// both:
 //   - followers were folded in: w' = scale w, b' = scale b + shift for each output channel
 //   - another net owns the weights and stores them otherwise than this kernel likes
 //   - the kernel likes them transformed for good, or in 16 bits

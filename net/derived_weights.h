@@ -1,8 +1,8 @@
 #pragma once
 
 // Weights that layers make of a net's weights for their kernels (LayerNeeds::derived), shared by all nets that use one
-// memory of weights, on one device: nets of several batch sizes, or one for each thread. They are made when a net runs for the first time
-// after the weights were set.
+// memory of weights, on one device: nets of several batch sizes, or one for each thread. They are made when a net runs
+// for the first time after the weights were set.
 
 #include <atomic>
 #include <functional>
@@ -27,7 +27,8 @@ class DerivedWeights {
     uint64_t version = 0;      ///< of the weights that it was made of; 0: none yet
   };
 
-  /// Memory for a node where `context` computes: that which another net has for the same node in the same formats, or new.
+  /// Memory for a node where `context` computes: that which another net has for the same node in the same formats, or
+  /// new.
   std::shared_ptr<Entry> entry(Context& context, const std::string& node,
                                const std::vector<kernels::WeightFormat>& formats);
 
@@ -35,8 +36,8 @@ class DerivedWeights {
   void weights_changed() { ++version_; }
   uint64_t version() const { return version_; }
 
-  /// Calls make() if the entry is older than the weights; several threads may ask at once, each with a context of its own
-  /// on the one device. What make() enqueues in `context` is done when this returns, for all of them.
+  /// Calls make() if the entry is older than the weights; several threads may ask at once, each with a context of its
+  /// own on the one device. What make() enqueues in `context` is done when this returns, for all of them.
   void refresh(Context& context, Entry& entry, const std::function<void()>& make);
 
  private:

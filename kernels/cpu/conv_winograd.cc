@@ -176,7 +176,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       const Spectra in{part(scratch, spectra.from), end - begin, from_.blocks()};
       const Spectra out{part(scratch, spectra.to), end - begin, to_.blocks()};
       for (int64_t group = 0; group < shape_.groups; ++group) {
-        const Spectra w = filters_.spectrum(stored_ ? const_cast<float*>(floats(io.w)) : part(scratch, weights_), group);
+        const Spectra w =
+            filters_.spectrum(stored_ ? const_cast<float*>(floats(io.w)) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
           for (int64_t block = 0; block < from_.blocks(); ++block)
             Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from, to, in);

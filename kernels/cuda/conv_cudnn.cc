@@ -1,11 +1,12 @@
 // Convolution by cuDNN's engines, plain or channels-last, in every float type. In nets that train, weights are 32-bit
-// floats in Caffe's order outside: what an engine wants otherwise is copied through scratch at each call, a small part of
-// the work. In frozen nets they come as the engine wants them. Sums are made in 32 bits; products of 32-bit floats keep
-// all their bits unless tf32 is allowed.
+// floats in Caffe's order outside: what an engine wants otherwise is copied through scratch at each call, a small part
+// of the work. In frozen nets they come as the engine wants them. Sums are made in 32 bits; products of 32-bit floats
+// keep all their bits unless tf32 is allowed.
 //
 // What follows, another operand (z), a bias and a ReLU, runs inside the convolution where an engine can, else in one
-// kernel behind it. There is a candidate for each of the first ranks of cuDNN's own order, so that measuring can overrule
-// it and a choice can be told by its name; and one that puts nothing inside, for where fusing costs more than it saves.
+// kernel behind it. There is a candidate for each of the first ranks of cuDNN's own order, so that measuring can
+// overrule it and a choice can be told by its name; and one that puts nothing inside, for where fusing costs more than
+// it saves.
 
 #include <algorithm>
 
@@ -143,8 +144,8 @@ class Forward final : public Cudnn {
  private:
   bool follows() const { return request_.bias || request_.sum || request_.relu; }
 
-  /// cuDNN 9.19 has engines for a bias, with and without z before it and a ReLU behind it, and none for z or a ReLU alone.
-  /// A ceiling it ranks in depthwise convolutions only: what it falls back on elsewhere knows no tensor cores.
+  /// cuDNN 9.19 has engines for a bias, with and without z before it and a ReLU behind it, and none for z or a ReLU
+  /// alone. A ceiling it ranks in depthwise convolutions only: what it falls back on elsewhere knows no tensor cores.
   bool prepare_fused(Context& context, int rank) {
     std::string why;  // behind the convolution will do
     return attempt(why, [&] {
@@ -275,8 +276,12 @@ ConvCandidate candidate(const char* name) {
 }  // namespace
 
 std::vector<ConvCandidate> cudnn_conv_candidates() {
-  return {candidate<Way{0}>("cudnn"),   candidate<Way{1}>("cudnn-1"), candidate<Way{2}>("cudnn-2"),
-          candidate<Way{3}>("cudnn-3"), candidate<Way{4}>("cudnn-4"), candidate<Way{5}>("cudnn-5"),
+  return {candidate<Way{0}>("cudnn"),
+          candidate<Way{1}>("cudnn-1"),
+          candidate<Way{2}>("cudnn-2"),
+          candidate<Way{3}>("cudnn-3"),
+          candidate<Way{4}>("cudnn-4"),
+          candidate<Way{5}>("cudnn-5"),
           candidate<Way{0, false}>("cudnn-apart")};
 }
 

@@ -1,6 +1,6 @@
 // Convolution by its definition: one sum for each value of the result, over the input places (or the output places,
-// going back) that meet it, and in the same pass whatever follows. No columns, no scratch, every operand read as often as
-// it is used. Takes every request that is not in blocks; for where no library runs, or takes a request.
+// going back) that meet it, and in the same pass whatever follows. No columns, no scratch, every operand read as often
+// as it is used. Takes every request that is not in blocks; for where no library runs, or takes a request.
 
 #include "core/for_each.h"
 #include "core/half.h"
@@ -171,8 +171,7 @@ class Plain final : public ConvKernel {
       for_each(context, g_.y.count(),
                Forward<T, W>{g_, x, z, w, bias, static_cast<T*>(io.y), request_.relu, request_.ceiling});
     else
-      for_each(context, g_.x.count(),
-               BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
+      for_each(context, g_.x.count(), BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
   }
 
   template <typename T>

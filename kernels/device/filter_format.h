@@ -1,7 +1,8 @@
 #pragma once
 
-// How kernels of devices store weights: as plain 32-bit floats, which training needs; or in frozen nets as they are read
-// beside x, in its type and with channels last where x has them so, since then they are made once and not at each call.
+// How kernels of devices store weights: as plain 32-bit floats, which training needs; or in frozen nets as they are
+// read beside x, in its type and with channels last where x has them so, since then they are made once and not at each
+// call.
 
 #include <optional>
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace cortado::kernels {
 
-/// What a request that has w_format and `frozen` gives, or leaves to choose; nothing, with the reason in `why`, where that
-/// is neither plain nor `as_x`.
+/// What a request that has w_format and `frozen` gives, or leaves to choose; nothing, with the reason in `why`, where
+/// that is neither plain nor `as_x`.
 template <typename Request>
 std::optional<WeightFormat> device_format(const Request& request, const WeightFormat& as_x, std::string& why) {
   if (!request.w_format) return request.frozen ? as_x : WeightFormat(as_x.shape());

@@ -56,12 +56,12 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(),
-             ReadFilters<T>{spec, static_cast<const T*>(copy), dw, add});
+    for_each(context, spec.count(), ReadFilters<T>{spec, static_cast<const T*>(copy), dw, add});
   });
 }
 
-void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end, void* y) {
+void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end,
+                        void* y) {
   with_float_type(y_spec.dtype, [&](auto type) {
     using T = decltype(type);
     const auto finish = [&](const auto* bias) {

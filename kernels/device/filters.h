@@ -22,9 +22,7 @@ struct FilterCopy {
   /// Whether it differs from the 32-bit floats in K x C x taps that it is made of.
   bool differs() const { return dtype != DType::kF32 || (last && taps > 1 && c > 1); }
   /// Which of those the copy's i-th value is.
-  CORTADO_HD int64_t source(int64_t i) const {
-    return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i;
-  }
+  CORTADO_HD int64_t source(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
   bool operator==(const FilterCopy&) const = default;
 };
 
@@ -35,15 +33,16 @@ void read_filters(Context& context, const FilterCopy& spec, const void* copy, fl
 
 /// What follows a convolution: y = from + z + bias, then the ReLU and its ceiling.
 struct ConvolutionEnd {
-  const void* z = nullptr;     ///< like y; may be null, or y itself
-  const void* bias = nullptr;  ///< one for each channel; may be null
+  const void* z = nullptr;        ///< like y; may be null, or y itself
+  const void* bias = nullptr;     ///< one for each channel; may be null
   DType bias_type = DType::kF32;  ///< this or that of y
   bool relu = false;
   float ceiling = INFINITY;  ///< of the ReLU
 };
 
 /// `from` may be y.
-void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end, void* y);
+void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end,
+                        void* y);
 
 /// dbias[c] = the sum of dy over channel c, or added to it. `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch);

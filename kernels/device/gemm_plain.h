@@ -6,8 +6,8 @@
 
 namespace cortado::kernels {
 
-/// gemm() on any device, one functor call for each element; then `bias` (n values of the type of b, may be null) is added
-/// to each row, and a ReLU taken.
+/// gemm() on any device, one functor call for each element; then `bias` (n values of the type of b, may be null) is
+/// added to each row, and a ReLU taken.
 void gemm_plain(Context& context, const GemmShape& shape, const void* a, const void* b, void* c, float beta,
                 const void* bias, bool relu);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A net that is folded and fused gives on the simulated device what it gives on the CPU, by infer and by classify, in every
-precision; plan shows what is left of it, and time runs it.
+"""A net that is folded and fused gives on the simulated device what it gives on the CPU, by infer and by classify, in
+every precision; plan shows what is left of it, and time runs it.
 
     frozen_device.py CORTADO
 """

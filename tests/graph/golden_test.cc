@@ -1,7 +1,7 @@
-// Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted (or -), and
-// then perhaps a precision, which means on the simulated device; a net; a line "----"; and the graph as text after that
-// pass, or with "plan" for the pass the plan, without the names of kernels.
-// CORTADO_UPDATE_GOLDENS=1 writes what comes out instead of comparing it.
+// Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted (or
+// -), and then perhaps a precision, which means on the simulated device; a net; a line "----"; and the graph as text
+// after that pass, or with "plan" for the pass the plan, without the names of kernels. CORTADO_UPDATE_GOLDENS=1 writes
+// what comes out instead of comparing it.
 
 #include <gtest/gtest.h>
 

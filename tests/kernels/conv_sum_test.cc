@@ -1,5 +1,5 @@
-// A convolution that adds to what y holds, against the same one without (which conv_test.cc compares with the
-// definition), the sum and the ReLU done here.
+// A convolution that adds another operand, in y or apart from it as the candidate wants it, against the same one
+// without (which conv_test.cc compares with the definition), the sum and the ReLU done here.
 
 #include "kernels/conv.h"
 #include "tests/kernels/operand.h"
@@ -9,41 +9,44 @@ namespace {
 
 using namespace testing;
 
-Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& y_before) {
+Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& added, DeviceKind kind) {
   const ConvShape& s = request.shape;
-  Context context = context_on(candidate.name == "plain" ? DeviceKind::kSimulated : DeviceKind::kCpu);
+  Context context = context_on(kind);
   std::string why;
   const auto conv = make_conv(candidate, request, context, why);
   if (!conv) return {};
-  const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)), y(context, s.y(), y_before),
+  const bool apart = conv->sum_place() == SumPlace::kApart;
+  const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)), z(context, s.y(), added),
+      y = apart ? Operand(context, s.y()) : Operand(context, s.y(), added),
       bias = floats_of(context, random_values(s.k, 3));
   const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 2));
   const Fenced scratch(context, conv->forward_scratch());
-  conv->forward(context, x.data(), w.data(), request.bias ? bias.data() : nullptr, y.data(), scratch.data());
+  conv->forward(context, x.data(), w.data(), request.bias ? bias.data() : nullptr, y.data(), scratch.data(),
+                apart ? z.data() : nullptr);
   scratch.expect_intact();
   return y.values();
 }
 
 /// How many of the cases the candidate accepts.
-int check(const ConvCandidate& candidate, ConvShape s) {
+int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceKind::kCpu) {
   int accepted = 0;
-  const Values before = random_values(s.y().shape.count(), 4);
+  const Values added = rounded(random_values(s.y().shape.count(), 4), s.dtype);
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
     for (const bool bias : {false, true})
       for (const bool relu : {false, true}) {
         s.x_layout = s.y_layout = layout;
         ConvRequest request{.shape = s, .bias = bias};
-        const Values alone = forward(candidate, request, before);
+        const Values alone = forward(candidate, request, added, kind);
         request.relu = relu;
         request.sum = true;
-        const Values sum = forward(candidate, request, before);
+        const Values sum = forward(candidate, request, added, kind);
         if (alone.empty() || sum.empty()) continue;
         std::vector<double> expected(alone.begin(), alone.end());
         for (size_t i = 0; i < expected.size(); ++i) {
-          expected[i] += before[i];
+          expected[i] += added[i];
           if (relu && expected[i] < 0) expected[i] = 0;
         }
-        expect_near(sum, expected, 1e-4, name_of(layout).c_str());
+        expect_near(sum, expected, 1e-4 + 2 * rounding(s.dtype), name_of(layout).c_str());
         ++accepted;
       }
   return accepted;
@@ -58,15 +61,10 @@ TEST(ConvSum, IsAddedBeforeTheRelu) {
   int accepted = 0;
   for (const ConvShape& s : {square(32, 48, 1, 1, 1), square(20, 20, 3, 2, 1), square(32, 32, 3, 1, 32),
                              square(32, 20, 3, 1, 1), square(6, 4, 3, 1, 2), square(3, 16, 3, 1, 1)}) {
-    std::vector<ConvCandidate> candidates = conv_candidates();
-    candidates.push_back(plain_conv_candidate());
-    for (const ConvCandidate& candidate : candidates) {
+    for (const ConvCandidate& candidate : conv_candidates()) {
       const int of_one = check(candidate, s);
       if (candidate.name == "gemm") {
         EXPECT_EQ(of_one, 12);
-      }
-      if (candidate.name == "plain") {
-        EXPECT_EQ(of_one, 8);
       }
       if (candidate.name == "winograd4x3" && s.h.kernel == 3 && s.h.stride == 1 && s.c == 32 && s.groups == 1) {
         EXPECT_EQ(of_one, 4);
@@ -75,6 +73,18 @@ TEST(ConvSum, IsAddedBeforeTheRelu) {
     }
   }
   EXPECT_GE(accepted, 5 * 12 + 24);
+}
+
+TEST(ConvSum, IsAddedOnDevicesInEveryType) {
+  for (const DeviceKind kind : devices())
+    for (ConvShape s : {square(32, 48, 1, 1, 1), square(32, 32, 3, 1, 32), square(16, 24, 3, 2, 1)})
+      for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+        for (const ConvCandidate& candidate : device_conv_candidates()) {
+          s.dtype = dtype;
+          const int accepted = check(candidate, s, kind);
+          SCOPED_TRACE(candidate.name);
+          EXPECT_GE(accepted, candidate.name == "plain" ? 8 : 0);
+        }
 }
 
 }  // namespace

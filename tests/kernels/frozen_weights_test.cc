@@ -1,4 +1,5 @@
-// Weights that are stored as a device's kernels read them, made once: the same bits as 32-bit weights of the same values.
+// Weights that are stored as a device's kernels read them, made once: the same bits as 32-bit weights of the same
+// values.
 
 #include "kernels/conv.h"
 #include "kernels/inner_product.h"
@@ -41,7 +42,8 @@ TEST(FrozenWeights, FillWholeWordsAndMayBeEmpty) {
   EXPECT_EQ(WeightFormat::of_type({0, 4}, DType::kBF16).bytes(), 0);
   EXPECT_EQ(WeightFormat::of_type({}, DType::kF16).bytes(), 4);
   EXPECT_TRUE(WeightFormat::of_type({8, 4, 1, 1}, DType::kF32, true).is_plain()) << "one tap: no other order";
-  EXPECT_TRUE(WeightFormat::of_type({8, 4, 1, 1}, DType::kF16, true) == WeightFormat::of_type({8, 4, 1, 1}, DType::kF16));
+  EXPECT_TRUE(WeightFormat::of_type({8, 4, 1, 1}, DType::kF16, true) ==
+              WeightFormat::of_type({8, 4, 1, 1}, DType::kF16));
 }
 
 /// What is done at the end of a convolution, and where z lies.
@@ -83,7 +85,8 @@ TEST(FrozenWeights, ConvolveToTheSameBits) {
           for (int bits = 0; bits < 16; ++bits) {
             const End end{bool(bits & 1), bool(bits & 2), bool(bits & 4), bool(bits & 8)};
             s.dtype = dtype, s.x_layout = s.y_layout = layout;
-            EXPECT_EQ(forward({.shape = s}, end, true, kind), forward({.shape = s}, {end.bias, end.sum, end.relu, false}, false, kind))
+            EXPECT_EQ(forward({.shape = s}, end, true, kind),
+                      forward({.shape = s}, {end.bias, end.sum, end.relu, false}, false, kind))
                 << name_of(dtype) << " " << name_of(layout) << " " << bits;
           }
 }
@@ -93,7 +96,8 @@ TEST(FrozenWeights, MultiplyToTheSameBits) {
     for (const DType dtype : kTypes)
       for (const bool transpose : {false, true}) {
         Context context = context_on(kind);
-        InnerProductRequest request{.rows = 3, .inputs = 21, .outputs = 5, .transpose = transpose, .bias = true, .relu = true};
+        InnerProductRequest request{
+            .rows = 3, .inputs = 21, .outputs = 5, .transpose = transpose, .bias = true, .relu = true};
         request.dtype = dtype;
         const auto forward = [&](bool frozen) {
           request.frozen = frozen;

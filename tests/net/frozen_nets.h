@@ -1,6 +1,7 @@
 #pragma once
 
-// Small nets with everything that a frozen net merges, weights as if they had been trained, and how far results are apart.
+// Small nets with everything that a frozen net merges, weights as if they had been trained, and how far results are
+// apart.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +41,8 @@ inline const char* const kResidualNet = R"(
   layer { name: "scale_out" type: "Scale" bottom: "out" top: "out" scale_param { bias_term: true } }
 )";
 
-inline std::unique_ptr<Net> make(std::shared_ptr<const NetFile> file, Context& context, graph::BuildOptions options, Net* of = nullptr) {
+inline std::unique_ptr<Net> make(std::shared_ptr<const NetFile> file, Context& context, graph::BuildOptions options,
+                                 Net* of = nullptr) {
   options.state.set_phase(caffe::TEST);
   options.backward = false;
   return make_net(std::move(file), options, context, of);
