@@ -1,3 +1,4 @@
+#include "core/divisor.h"
 #include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
@@ -11,18 +12,19 @@ namespace {
 template <typename T>
 struct MixPixel {
   const MixDraw* draws;
-  int64_t n, channels, height, width;
+  int64_t n;
+  Divisor counts, channels, areas, widths;
   bool channels_last;
   T* x;
 
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t count = channels * height * width, pair = i / count, at = i % count;
-    const int64_t pixel = channels_last ? at / channels : at % (height * width);
+    const int64_t count = counts.value(), pair = counts.of(i), at = i - pair * count;
+    const int64_t pixel = channels_last ? channels.of(at) : areas.rest(at);
     const MixDraw& draw = draws[pair];
     T &first = x[pair * count + at], &second = x[(n - 1 - pair) * count + at];
     const float a = first, b = second;
     if (draw.height > 0) {
-      const int64_t row = pixel / width - draw.top, column = pixel % width - draw.left;
+      const int64_t row = widths.of(pixel) - draw.top, column = widths.rest(pixel) - draw.left;
       if (row < 0 || row >= draw.height || column < 0 || column >= draw.width) return;
       first = T(b);
       second = T(a);
@@ -56,8 +58,8 @@ void mix_batch(Context& context, const MixDraw* draws, const Tensor& x, const fl
   with_float_type(x.spec.dtype, [&](auto value) {
     using T = decltype(value);
     for_each(context, pairs * shape.count(1),
-             MixPixel<T>{draws, n, shape[1], shape[2], shape[3], x.spec.layout == Layout::kChannelsLast,
-                         static_cast<T*>(x.data)});
+             MixPixel<T>{draws, n, Divisor(shape.count(1)), Divisor(shape[1]), Divisor(shape.count(2)), Divisor(shape[3]),
+                         x.spec.layout == Layout::kChannelsLast, static_cast<T*>(x.data)});
   });
   for_each(context, n * classes, MixLabel{draws, labels, n, classes, shares});
 }

@@ -1,3 +1,4 @@
+#include "core/divisor.h"
 #include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
@@ -29,12 +30,14 @@ template <typename T>
 struct TransformPixel {
   RawBatch batch;
   Normalization normalization;
-  int64_t channels, height, width;
+  int64_t channels;
+  Divisor areas, widths;
   int64_t channel_step, pixel_step;
   T* y;
 
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t area = height * width, n = i / area, pixel = i % area, row = pixel / width, column = pixel % width;
+    const int64_t area = areas.value(), n = areas.of(i), pixel = i - n * area, row = widths.of(pixel),
+                  column = pixel - row * widths.value();
     const SampleDraw& draw = batch.draws[n];
     const RawSample& raw = batch.samples[n];
     const uint8_t* bytes = batch.bytes + raw.offset;
@@ -73,8 +76,8 @@ void transform_batch(Context& context, const RawBatch& batch, const TransformPla
   with_float_type(y.spec.dtype, [&](auto value) {
     using T = decltype(value);
     for_each(context, batch.n * area,
-             TransformPixel<T>{batch, normalization, shape[1], shape[2], shape[3], channels_last ? 1 : area,
-                               channels_last ? shape[1] : 1, static_cast<T*>(y.data)});
+             TransformPixel<T>{batch, normalization, shape[1], Divisor(area), Divisor(shape[3]),
+                               channels_last ? 1 : area, channels_last ? shape[1] : 1, static_cast<T*>(y.data)});
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/divisor.h"
 #include "core/host_device.h"
 #include "core/tensor.h"
 
@@ -19,16 +20,16 @@ struct PlaneIndex {
 struct Planes {
   int64_t n, c, h, w;
   bool last;  ///< channels-last, else plain
+  Divisor fastest = Divisor(last ? c : w), second = Divisor(last ? w : h), third = Divisor(last ? h : c);
 
   CORTADO_HD int64_t count() const { return n * c * h * w; }
   CORTADO_HD int64_t at(const PlaneIndex& i) const {
     return last ? ((i.n * h + i.h) * w + i.w) * c + i.c : ((i.n * c + i.c) * h + i.h) * w + i.w;
   }
-  /// The value that is stored i-th. Three divisions, the slowest thing that most functors do.
+  /// The value that is stored i-th.
   CORTADO_HD PlaneIndex stored(int64_t i) const {
-    const int64_t first = last ? c : w, second = last ? w : h, third = last ? h : c;
-    const int64_t a = i / first, b = a / second, n_ = b / third;
-    const int64_t x = i - a * first, y = a - b * second, z = b - n_ * third;
+    const int64_t a = fastest.of(i), b = second.of(a), n_ = third.of(b);
+    const int64_t x = i - a * fastest.value(), y = a - b * second.value(), z = b - n_ * third.value();
     return last ? PlaneIndex{n_, x, z, y} : PlaneIndex{n_, z, y, x};
   }
 };

@@ -1,0 +1,39 @@
+#pragma once
+
+// Division by a number that stays the same, for functors that find rows and columns of what they are given: a
+// multiplication and a shift where a device would take some forty instructions. With s the least number for which
+// 2^s >= d, and m = floor(2^32 (2^s - d) / d) + 1,
+//   floor(n / d) = (floor(n m / 2^32) + n) >> s   for 0 <= n < 2^31, 1 <= d < 2^31 (Granlund and Montgomery, 1994).
+// Larger numbers are divided as usual.
+
+#include <cstdint>
+
+#include "core/host_device.h"
+
+namespace cortado {
+
+class Divisor {
+ public:
+  /// d >= 1; what is less counts as 1.
+  CORTADO_HD explicit Divisor(int64_t d) : d_(d < 1 ? 1 : d) {
+    if (d_ > kMost) return;
+    while (int64_t(1) << shift_ < d_) ++shift_;
+    factor_ = uint32_t((((uint64_t(1) << shift_) - uint64_t(d_)) << 32) / uint64_t(d_)) + 1;
+  }
+
+  CORTADO_HD int64_t value() const { return d_; }
+  /// floor(n / d), n >= 0
+  CORTADO_HD int64_t of(int64_t n) const {
+    if (n > kMost || d_ > kMost) return n / d_;
+    return int64_t((uint32_t(uint64_t(uint32_t(n)) * factor_ >> 32) + uint32_t(n)) >> shift_);
+  }
+  /// What is left of n then.
+  CORTADO_HD int64_t rest(int64_t n) const { return n - of(n) * d_; }
+
+ private:
+  static constexpr int64_t kMost = INT32_MAX;
+  int64_t d_;
+  uint32_t factor_ = 0, shift_ = 0;
+};
+
+}  // namespace cortado
