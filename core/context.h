@@ -10,6 +10,8 @@
 
 namespace cortado {
 
+class Recording;
+
 /// Everything that work needs besides its operands, always passed as an argument: the device and its stream, the number of
 /// compute threads, the seed and the counter of every random draw, and the libraries' handles. One per thread that runs nets.
 class Context {
@@ -21,6 +23,7 @@ class Context {
   void* stream = nullptr;  ///< a CUDA stream; null on the CPU
   Precision precision = Precision::kFp32;  ///< of nets made for this context
   bool captures = true;    ///< whether CapturedWork may become CUDA graphs; false for looking for mistakes
+  Recording* recording = nullptr;  ///< where a simulated device's work is kept instead of done, as in a CUDA graph
   int threads = 1;         ///< compute threads; the only thread count that may change bits
   uint64_t seed = 1;       ///< of every draw made by layers
   uint64_t pass = 0;       ///< which forward pass this is, counted over the whole training: a draw is a function of

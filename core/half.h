@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #ifdef __CUDACC__
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
 
@@ -58,9 +59,13 @@ struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
   CORTADO_HD BFloat16(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
+#else
     const uint32_t all = std::bit_cast<uint32_t>(value);
     const bool nan = (all & 0x7FFFFFFFu) > 0x7F800000u;
     bits = nan ? uint16_t(all >> 16 | 0x40u) : uint16_t((all + 0x7FFFu + (all >> 16 & 1u)) >> 16);
+#endif
   }
   CORTADO_HD operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 };

@@ -28,13 +28,14 @@ struct PiecesOfOne {
 #ifdef __CUDACC__
 template <typename Sum, typename Pieces, typename Functor>
 __global__ void reduce_pieces_kernel(Pieces pieces, Functor functor, Sum* out) {
-  __shared__ Sum parts[256];
+  __shared__ Sum parts[kThreads];
   const Piece piece = pieces(blockIdx.x);
   Sum sum{};
-  for (int64_t i = piece.begin + threadIdx.x; i < piece.end; i += blockDim.x) sum += functor(piece.part, i);
+  const auto local = functor(piece.part);
+  for (int64_t i = piece.begin + threadIdx.x; i < piece.end; i += kThreads) sum += local(i);
   parts[threadIdx.x] = sum;
   __syncthreads();
-  for (int half = 128; half > 0; half /= 2) {
+  for (int half = kThreads / 2; half > 0; half /= 2) {
     if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
     __syncthreads();
   }
@@ -42,31 +43,32 @@ __global__ void reduce_pieces_kernel(Pieces pieces, Functor functor, Sum* out) {
 }
 #endif
 
-/// out[k] = the sum of functor(part, i) over the elements of piece k, for k in [0, n), in a fixed order: the result
-/// does not depend on the number of threads. functor(part, i) is called once for each element and may write what is i's
-/// own.
+/// out[k] = the sum of functor(part)(i) over the elements of piece k, for k in [0, n), in a fixed order: the result
+/// does not depend on the number of threads. functor(part), as for_each_piece() has it, is called once for each element
+/// and may write what is i's own.
 template <typename Sum, typename Pieces, typename Functor>
 void reduce_pieces(Context& context, const Pieces& pieces, int64_t n, const Functor& functor, Sum* out) {
 #ifdef __CUDACC__
   if (context.device.is_cuda()) {
     if (n <= 0) return;
-    reduce_pieces_kernel<<<unsigned(n), 256, 0, static_cast<cudaStream_t>(context.stream)>>>(pieces, functor, out);
+    reduce_pieces_kernel<<<unsigned(n), kThreads, 0, stream_of(context)>>>(pieces, functor, out);
     return check_launch("reduce_pieces");
   }
 #endif
-  const DeviceAccess access(context);
-  parallel_ranges(context, n, 1, [&](int64_t begin, int64_t end) {
-    const Functor local = functor;
-    for (int64_t k = begin; k < end; ++k) {
-      const Piece piece = pieces(k);
-      Sum lanes[8] = {};
-      int64_t i = piece.begin;
-      for (; i + 8 <= piece.end; i += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += local(piece.part, i + lane);
-      for (; i < piece.end; ++i) lanes[0] += local(piece.part, i);
-      for (int lane = 1; lane < 8; ++lane) lanes[0] += lanes[lane];
-      out[k] = lanes[0];
-    }
+  do_or_record(context, [&context, pieces, n, functor, out] {
+    parallel_ranges(context, n, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Piece piece = pieces(k);
+        const auto local = functor(piece.part);
+        Sum lanes[8] = {};
+        int64_t i = piece.begin;
+        for (; i + 8 <= piece.end; i += 8)
+          for (int lane = 0; lane < 8; ++lane) lanes[lane] += local(i + lane);
+        for (; i < piece.end; ++i) lanes[0] += local(i);
+        for (int lane = 1; lane < 8; ++lane) lanes[0] += lanes[lane];
+        out[k] = lanes[0];
+      }
+    });
   });
 }
 

@@ -20,11 +20,13 @@ concept LayerWise = requires(const Rule& rule, const WeightStep& on, const Weigh
   rule.rate(on, total);
 };
 
+/// The sums of one weight's elements.
 template <typename Rule>
 struct SumOne {
   Rule rule;
   WeightStep on;
-  CORTADO_HD WeightSums operator()(int64_t, int64_t i) const { return rule.sums(on, i); }
+  bool skip;
+  CORTADO_HD WeightSums operator()(int64_t i) const { return skip ? WeightSums{} : rule.sums(on, i); }
 };
 
 template <typename Rule>
@@ -35,12 +37,28 @@ struct UpdateOne {
 };
 
 template <typename Rule>
+struct UpdateUnlessSkipped {
+  UpdateOne<Rule> update;
+  bool skip;
+  CORTADO_HD void operator()(int64_t i) const {
+    if (!skip) update(i);
+  }
+};
+
+/// The same weight, whatever the part.
+template <typename Rule>
+struct SumItself {
+  SumOne<Rule> one;
+  CORTADO_HD SumOne<Rule> operator()(int64_t) const { return one; }
+};
+
+template <typename Rule>
 struct SumTable {
   Rule rule;
   WeightTable table;
   const IterationStep* step;
-  CORTADO_HD WeightSums operator()(int64_t part, int64_t i) const {
-    return step->skip ? WeightSums{} : rule.sums(step->of(table.weights[part]), i);
+  CORTADO_HD SumOne<Rule> operator()(int64_t part) const {
+    return {rule, step->of(table.weights[part]), step->skip != 0};
   }
 };
 
@@ -63,11 +81,10 @@ struct UpdateTable {
   WeightTable table;
   const IterationStep* step;
   bool own_rates;
-  CORTADO_HD void operator()(int64_t part, int64_t i) const {
-    if (step->skip) return;
+  CORTADO_HD UpdateUnlessSkipped<Rule> operator()(int64_t part) const {
     WeightStep on = step->of(table.weights[part]);
     if (own_rates) on.rate = table.rates[part];
-    rule(on, i);
+    return {{rule, on}, step->skip != 0};
   }
 };
 
@@ -77,7 +94,7 @@ void update_one(Context& context, const caffe::SolverParameter& config, const We
   WeightStep step = on;
   if constexpr (LayerWise<Rule>) {
     const int64_t pieces = pieces_of(on.count);
-    reduce_pieces(context, PiecesOfOne{on.count}, pieces, SumOne<Rule>{rule, on}, scratch);
+    reduce_pieces(context, PiecesOfOne{on.count}, pieces, SumItself<Rule>{{rule, on, false}}, scratch);
     WeightSums total{};
     for (int64_t k = 0; k < pieces; ++k) total += scratch[k];
     step.rate = rule.rate(on, total);

@@ -10,23 +10,31 @@ namespace {
 
 size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(float)) + 63) / 64 * 64); }
 
-struct Average {
-  const AveragedWeight* weights;
+/// What is done to one weight: its average moves towards it.
+struct Approach {
+  AveragedWeight on;
   float decay;
-  CORTADO_HD void operator()(int64_t part, int64_t i) const {
-    const AveragedWeight& on = weights[part];
-    on.average[i] += (1 - decay) * (on.w[i] - on.average[i]);
-  }
+  CORTADO_HD void operator()(int64_t i) const { on.average[i] += (1 - decay) * (on.w[i] - on.average[i]); }
 };
 
-struct Exchange {
-  const AveragedWeight* weights;
-  CORTADO_HD void operator()(int64_t part, int64_t i) const {
-    const AveragedWeight& on = weights[part];
+struct Swap {
+  AveragedWeight on;
+  CORTADO_HD void operator()(int64_t i) const {
     const float w = on.w[i];
     on.w[i] = on.average[i];
     on.average[i] = w;
   }
+};
+
+struct Average {
+  const AveragedWeight* weights;
+  float decay;
+  CORTADO_HD Approach operator()(int64_t part) const { return {weights[part], decay}; }
+};
+
+struct Exchange {
+  const AveragedWeight* weights;
+  CORTADO_HD Swap operator()(int64_t part) const { return {weights[part]}; }
 };
 
 template <typename T>
