@@ -1,9 +1,15 @@
 #include "core/cuda_runtime.h"
 
+#include <cstring>
+
 #include "core/context.h"
 #include "core/error.h"
 
 #ifdef CORTADO_WITH_CUDA
+#include <map>
+#include <mutex>
+#include <vector>
+
 #include "core/cuda_error.h"
 #endif
 
@@ -19,6 +25,8 @@ std::string mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) -
 
 }  // namespace
 
+/// The zeros are there when this returns: streams of ours do not wait for the one that cudaMemset uses, so a weight that is
+/// filled at once could be cleared afterwards. Only the thread's own stream is waited for, which other threads may record beside.
 void* allocate(int device, size_t bytes) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
   void* data = nullptr;
@@ -33,7 +41,8 @@ void* allocate(int device, size_t bytes) {
                 "a smaller batch_size needs less memory; `cortado plan` lists the largest values");
   }
   check_cuda(status, "cudaMalloc");
-  check_cuda(cudaMemset(data, 0, bytes), "cudaMemset");
+  check_cuda(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread), "cudaMemsetAsync");
+  check_cuda(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
   return data;
 }
 
@@ -42,13 +51,15 @@ void free(int device, void* data) noexcept {
   cudaFree(data);
 }
 
-bool lock_pages(void* host, size_t bytes) noexcept {
-  if (cudaHostRegister(host, bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+void* allocate_locked(int device, size_t bytes) noexcept {
+  void* host = nullptr;
+  if (cudaSetDevice(device) == cudaSuccess && cudaHostAlloc(&host, bytes, cudaHostAllocDefault) == cudaSuccess)
+    return std::memset(host, 0, bytes);
   cudaGetLastError();
-  return false;
+  return nullptr;
 }
 
-void unlock_pages(void* host) noexcept { cudaHostUnregister(host); }
+void free_locked(void* host) noexcept { cudaFreeHost(host); }
 
 void copy_async(Context& context, void* to, const void* from, size_t bytes, Way way) {
   const cudaMemcpyKind kind = way == Way::kToDevice ? cudaMemcpyHostToDevice
@@ -63,11 +74,40 @@ void clear_async(Context& context, void* to, size_t bytes) {
 
 void synchronize(Context& context) { check_cuda(cudaStreamSynchronize(stream_of(context)), "cudaStreamSynchronize"); }
 
-void* make_stream(int device) {
-  check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  cudaStream_t stream = nullptr;
-  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+namespace {
+
+struct IdleStreams {
+  std::mutex mutex;
+  std::map<int, std::vector<cudaStream_t>> of_device;
+};
+
+IdleStreams& idle_streams() {
+  static auto* all = new IdleStreams;  // outlives every context
+  return *all;
+}
+
+cudaStream_t idle_stream(int device) {
+  IdleStreams& idle = idle_streams();
+  const std::lock_guard lock(idle.mutex);
+  std::vector<cudaStream_t>& list = idle.of_device[device];
+  if (list.empty()) return nullptr;
+  const cudaStream_t stream = list.back();
+  list.pop_back();
   return stream;
+}
+
+}  // namespace
+
+std::shared_ptr<void> make_stream(int device) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  cudaStream_t stream = idle_stream(device);
+  if (!stream)
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return {static_cast<void*>(stream), [device](void* held) {
+            IdleStreams& idle = idle_streams();
+            const std::lock_guard lock(idle.mutex);
+            idle.of_device[device].push_back(static_cast<cudaStream_t>(held));
+          }};
 }
 
 void begin_capture(Context& context) {
@@ -129,8 +169,8 @@ namespace {
 
 void* allocate(int, size_t) { throw_without_cuda(); }
 void free(int, void*) noexcept {}
-bool lock_pages(void*, size_t) noexcept { return false; }
-void unlock_pages(void*) noexcept {}
+void* allocate_locked(int, size_t) noexcept { return nullptr; }
+void free_locked(void*) noexcept {}
 void copy_async(Context&, void*, const void*, size_t, Way) { throw_without_cuda(); }
 void clear_async(Context&, void*, size_t) { throw_without_cuda(); }
 void synchronize(Context&) { throw_without_cuda(); }
@@ -139,7 +179,7 @@ void* end_capture(Context&) { throw_without_cuda(); }
 void abandon_capture(Context&) noexcept {}
 void launch_graph(Context&, void*) { throw_without_cuda(); }
 void destroy_graph(void*) noexcept {}
-void* make_stream(int) { throw_without_cuda(); }
+std::shared_ptr<void> make_stream(int) { throw_without_cuda(); }
 void* make_event() { throw_without_cuda(); }
 void free_event(void*) noexcept {}
 void record_event(Context&, void*) { throw_without_cuda(); }

@@ -4,6 +4,7 @@
 // Error(kDevice).
 
 #include <cstddef>
+#include <memory>
 
 namespace cortado {
 
@@ -13,8 +14,8 @@ namespace cuda {
 
 void* allocate(int device, size_t bytes);  ///< throws Error(kDevice) with the bytes needed and free
 void free(int device, void* data) noexcept;
-bool lock_pages(void* host, size_t bytes) noexcept;  ///< false: it stays ordinary memory, which works too
-void unlock_pages(void* host) noexcept;
+void* allocate_locked(int device, size_t bytes) noexcept;  ///< page-locked host memory of zeros; null where there is none
+void free_locked(void* host) noexcept;
 
 enum class Way { kToDevice, kToHost, kOnDevice };
 void copy_async(Context& context, void* to, const void* from, size_t bytes, Way way);
@@ -28,8 +29,9 @@ void abandon_capture(Context& context) noexcept;
 void launch_graph(Context& context, void* graph);
 void destroy_graph(void* graph) noexcept;
 
-/// A new stream of the device, which becomes the calling thread's current one. The stream lives as long as the process.
-void* make_stream(int device);
+/// A stream of the device, which becomes the calling thread's current one. When nobody holds the stream any more it is
+/// the next caller's: contexts may come and go by the thousand.
+std::shared_ptr<void> make_stream(int device);
 
 void* make_event();  ///< of the calling thread's current device
 void free_event(void* event) noexcept;

@@ -4,12 +4,23 @@
 #include <utility>
 
 #include "core/cuda_runtime.h"
-#include "core/simulated_device.h"
+#include "core/error.h"
+#include "core/recording.h"
 
 namespace cortado {
 
+namespace {
+
+/// As CUDA does, in its own words, of work that becomes a graph.
+void forbid_in_recording(const Context& context, const char* what) {
+  if (context.recording) throw_internal(std::string(what) + " within work that is recorded");
+}
+
+}  // namespace
+
 DeviceMemory::DeviceMemory(Context& context, size_t bytes) : device_(context.device), bytes_(bytes) {
   if (bytes == 0) return;
+  forbid_in_recording(context, "memory is taken");
   if (device_.is_cuda()) {
     data_ = static_cast<std::byte*>(cuda::allocate(device_.index, bytes));
   } else if (device_.is_simulated()) {
@@ -40,12 +51,18 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   return *this;
 }
 
-PinnedMemory::PinnedMemory(Context& context, size_t bytes) : host_(bytes), data_(host_.data()), bytes_(bytes) {
-  locked_ = bytes > 0 && context.device.is_cuda() && cuda::lock_pages(data_, bytes);
+/// What cannot be locked is ordinary memory, from which copies are slower.
+PinnedMemory::PinnedMemory(Context& context, size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  if (context.device.is_cuda()) data_ = static_cast<std::byte*>(cuda::allocate_locked(context.device.index, bytes));
+  locked_ = data_ != nullptr;
+  if (locked_) return;
+  host_ = Arena(bytes);
+  data_ = host_.data();
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (locked_) cuda::unlock_pages(data_);
+  if (locked_) cuda::free_locked(data_);
 }
 
 PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
@@ -67,9 +84,13 @@ namespace {
 void copy(Context& context, void* to, const void* from, size_t bytes, cuda::Way way) {
   if (bytes == 0) return;
   if (context.device.is_cuda()) return cuda::copy_async(context, to, from, bytes, way);
-  const DeviceAccess access(context);
-  std::memmove(to, from, bytes);
+  do_or_record(context, [=] { std::memmove(to, from, bytes); });
 }
+
+/// What gives the stream back with the context, and with all its copies.
+struct HeldStream {
+  std::shared_ptr<void> stream;
+};
 
 }  // namespace
 
@@ -88,22 +109,25 @@ void copy_on_device(Context& context, void* to, const void* from, size_t bytes) 
 }
 
 void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes) {
+  forbid_in_recording(context, "a copy from the host");
   copy(context, to, pinned, bytes, cuda::Way::kToDevice);
 }
 
 void clear_on_device(Context& context, void* to, size_t bytes) {
   if (bytes == 0) return;
   if (context.device.is_cuda()) return cuda::clear_async(context, to, bytes);
-  const DeviceAccess access(context);
-  std::memset(to, 0, bytes);
+  do_or_record(context, [=] { std::memset(to, 0, bytes); });
 }
 
 void synchronize(Context& context) {
+  forbid_in_recording(context, "the host waits");
   if (context.device.is_cuda()) cuda::synchronize(context);
 }
 
 void use_device(Context& context, Device device) {
-  context.stream = device.is_cuda() ? cuda::make_stream(device.index) : nullptr;
+  std::shared_ptr<void>& stream = context.handle<HeldStream>().stream;
+  stream = device.is_cuda() ? cuda::make_stream(device.index) : nullptr;
+  context.stream = stream.get();
   context.device = device;
 }
 

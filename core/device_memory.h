@@ -3,6 +3,7 @@
 // Memory where a Context computes, and the way there and back. On the CPU all of it is host memory and a copy is a copy.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/arena.h"
 #include "core/context.h"
@@ -46,7 +47,7 @@ class PinnedMemory {
   size_t bytes() const { return bytes_; }
 
  private:
-  Arena host_;  ///< the block itself, page-locked while it lives when `locked_`
+  Arena host_;  ///< the block itself, unless CUDA gave one that is locked
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
   bool locked_ = false;
@@ -61,6 +62,9 @@ void clear_on_device(Context& context, void* to, size_t bytes);  ///< bytes of z
 
 /// Like copy_to_device, but returns at once: `pinned` stays as it is until the context's work so far is done.
 void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes);
+
+/// *to = value, in order with the context's other work. Waits for nothing: the value travels with the order to write it.
+void put_on_device(Context& context, uint64_t* to, uint64_t value);
 
 /// Waits for all work of the context. Throws Error(kDevice) when some of it failed.
 void synchronize(Context& context);

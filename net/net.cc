@@ -1,7 +1,6 @@
 #include "net/net.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/rng.h"
 #include "net/bound_step.h"
@@ -208,14 +207,12 @@ void Net::find_stage() {
   stages_all_host_work_ = std::none_of(forward_.begin() + long(staged_), forward_.end(), on_host);
   if (context_.device.is_cpu()) return;
   pass_ = DeviceMemory(context_, sizeof(uint64_t));
-  staged_pass_ = PinnedMemory(context_, sizeof(uint64_t));
 }
 
 void Net::stage() {
   if (pass_.data()) {
     context_.device_pass = reinterpret_cast<uint64_t*>(pass_.data());
-    std::memcpy(staged_pass_.data(), &context_.pass, sizeof(uint64_t));
-    copy_to_device_later(context_, pass_.data(), staged_pass_.data(), sizeof(uint64_t));
+    put_on_device(context_, context_.device_pass, context_.pass);
   }
   for (size_t i = 0; i < staged_; ++i) run_forward_step(i);
 }

@@ -136,7 +136,6 @@ class Net {
   Losses losses_;
   const float* loss_scale_ = nullptr;
   DeviceMemory pass_;  ///< Context::device_pass; empty on the CPU
-  PinnedMemory staged_pass_;
   size_t staged_ = 0;  ///< forward steps that stage() runs: the first ones
   bool stages_all_host_work_ = true;
   std::unique_ptr<WeightMemory> memory_;

@@ -1,7 +1,6 @@
 #include "solvers/device_update.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "core/reduce_pieces.h"
 
@@ -10,6 +9,12 @@ namespace cortado {
 namespace {
 
 CORTADO_HD bool is_finite(float value) { return value - value == 0; }
+
+struct PutInput {
+  IterationStep* to;
+  IterationStep value;
+  CORTADO_HD void operator()(int64_t) const { *to = value; }
+};
 
 struct AddLoss {
   StepState* state;
@@ -78,7 +83,7 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
       wants_norm_(scales_ || config.clip_gradients() >= 0),
       memory_(context_, sizeof(StepState)),
       input_(context_, sizeof(IterationStep)),
-      staged_(context_, sizeof(IterationStep)) {
+      seen_(context_, sizeof(StepState)) {
   make_tables(entries);
   StepState first;
   first.loss_scale = scales_ ? kFirstLossScale : 1;
@@ -122,8 +127,7 @@ void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
 
 void DeviceUpdate::begin(int64_t iter, const StepRates& rates) {
   const IterationStep input{.rates = rates, .correction = rule_.correction(config_, iter), .iter = iter};
-  std::memcpy(staged_.data(), &input, sizeof(input));
-  copy_to_device_later(context_, input_.data(), staged_.data(), sizeof(input));
+  for_each(context_, 1, PutInput{reinterpret_cast<IterationStep*>(input_.data()), input});
 }
 
 void DeviceUpdate::add_loss(const float* loss, bool first) {
@@ -149,9 +153,8 @@ void DeviceUpdate::apply() {
 }
 
 StepState DeviceUpdate::read() {
-  StepState state;
-  copy_to_host(context_, &state, memory_.data(), sizeof(state));
-  return state;
+  copy_to_host(context_, seen_.data(), memory_.data(), sizeof(StepState));
+  return *reinterpret_cast<const StepState*>(seen_.data());
 }
 
 void DeviceUpdate::write(const StepState& state) { copy_to_device(context_, memory_.data(), &state, sizeof(state)); }

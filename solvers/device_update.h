@@ -59,7 +59,7 @@ class DeviceUpdate {
   Context& context_;
   bool scales_, wants_norm_;
   DeviceMemory memory_, input_, weights_, pieces_, first_piece_, sums_, rates_, squares_;
-  PinnedMemory staged_;
+  PinnedMemory seen_;  ///< the state, as read() brings it here
   WeightTable table_;
 };
 

@@ -1,0 +1,90 @@
+// What the simulated device makes of recorded work: the same mistakes as a CUDA graph's.
+
+#include "core/captured_work.h"
+
+#include <gtest/gtest.h>
+
+#include "core/device_memory.h"
+#include "core/for_each.h"
+
+namespace cortado {
+namespace {
+
+struct AddNumber {
+  float* to;
+  float number;
+  CORTADO_HD void operator()(int64_t) const { *to += number; }
+};
+
+class CapturedWorkTest : public testing::Test {
+ protected:
+  CapturedWorkTest() {
+    use_device(context, {DeviceKind::kSimulated, 0});
+    memory = DeviceMemory(context, sizeof(float));
+  }
+  float* word() const { return reinterpret_cast<float*>(memory.data()); }
+  float value() {
+    float seen = 0;
+    copy_to_host(context, &seen, word(), sizeof seen);
+    return seen;
+  }
+
+  Context context;
+  DeviceMemory memory;
+  CapturedWork work;
+};
+
+TEST_F(CapturedWorkTest, RepeatsWhatWasRecordedWithTheArgumentsOfThen) {
+  int calls = 0;
+  for (int run = 1; run <= 6; ++run)
+    work.run(context, [&] {
+      ++calls;
+      for_each(context, 1, AddNumber{word(), float(run)});
+    });
+  EXPECT_EQ(calls, 3) << "two ordinary runs and the one that is recorded";
+  EXPECT_EQ(value(), 1 + 2 + 4 * 3) << "a number that changes has no place among the arguments";
+}
+
+TEST_F(CapturedWorkTest, RunsAsItIsWhereNothingIsToBeRecorded) {
+  context.captures = false;
+  for (int run = 1; run <= 6; ++run) work.run(context, [&] { for_each(context, 1, AddNumber{word(), float(run)}); });
+  EXPECT_EQ(value(), 21);
+}
+
+TEST_F(CapturedWorkTest, NothingRecordedMayWaitOrTakeMemory) {
+  const std::function<void()> forbidden[] = {
+      [&] { synchronize(context); }, [&] { value(); }, [&] { copy_to_device(context, word(), &context.threads, 4); },
+      [&] { DeviceMemory(context, 64); }, [&] { copy_to_device_later(context, word(), &context.threads, 4); }};
+  for (const auto& step : forbidden) {
+    CapturedWork captured;
+    captured.run(context, step);
+    captured.run(context, step);
+    EXPECT_THROW(captured.run(context, step), std::exception);
+    EXPECT_EQ(context.recording, nullptr);
+  }
+}
+
+TEST_F(CapturedWorkTest, CopiesAndClearsAreRecordedToo) {
+  DeviceMemory other(context, sizeof(float));
+  for (int run = 0; run < 5; ++run)
+    work.run(context, [&] {
+      copy_on_device(context, other.data(), word(), sizeof(float));
+      clear_on_device(context, word(), sizeof(float));
+      for_each(context, 1, AddNumber{reinterpret_cast<float*>(other.data()), 1});
+      copy_on_device(context, word(), other.data(), sizeof(float));
+    });
+  EXPECT_EQ(value(), 5);
+}
+
+TEST_F(CapturedWorkTest, AWordIsWrittenAsItWasWhenItWasPut) {
+  DeviceMemory counter(context, sizeof(uint64_t));
+  auto* to = reinterpret_cast<uint64_t*>(counter.data());
+  uint64_t number = uint64_t(1) << 40, seen = 0;
+  put_on_device(context, to, number);
+  number = 0;
+  copy_to_host(context, &seen, to, sizeof seen);
+  EXPECT_EQ(seen, uint64_t(1) << 40);
+}
+
+}  // namespace
+}  // namespace cortado
