@@ -8,24 +8,41 @@ DeviceTraining::DeviceTraining(const caffe::SolverParameter& config, const Updat
   net.scale_losses(update_.loss_scale());
 }
 
-void DeviceTraining::run_pass(int k, bool verbose) {
+void DeviceTraining::stage(int64_t iter, int k) {
+  net_.context().pass = uint64_t(iter) * uint64_t(config_.iter_size()) + uint64_t(k);
   net_.stage();
-  const auto pass = [&] {
-    net_.forward_staged();
-    update_.add_loss(net_.loss_word(), k == 0);
-    if (verbose) net_.log_debug_info(false);
-    net_.backward(k > 0);
-    if (verbose) net_.log_debug_info(true);
-  };
-  if (verbose || !net_.stages_all_host_work()) return pass();
-  (k == 0 ? first_pass_ : more_passes_).run(net_.context(), pass);
+}
+
+void DeviceTraining::pass(int k, bool verbose) {
+  net_.forward_staged();
+  update_.add_loss(net_.loss_word(), k == 0);
+  if (verbose) net_.log_debug_info(false);
+  net_.backward(k > 0);
+  if (verbose) net_.log_debug_info(true);
 }
 
 void DeviceTraining::run_passes(int64_t iter, bool verbose) {
   for (int k = 0; k < config_.iter_size(); ++k) {
-    net_.context().pass = uint64_t(iter) * uint64_t(config_.iter_size()) + uint64_t(k);
-    run_pass(k, verbose);
+    stage(iter, k);
+    if (verbose || !net_.stages_all_host_work())
+      pass(k, verbose);
+    else
+      (k == 0 ? first_pass_ : more_passes_).run(net_.context(), [&] { pass(k, false); });
   }
+}
+
+StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool verbose) {
+  if (verbose || !is_one_graph()) {
+    run_passes(iter, verbose);
+    return update(iter, rates);
+  }
+  update_.begin(iter, rates);
+  stage(iter, 0);
+  iteration_.run(net_.context(), [&] {
+    pass(0, false);
+    update_.apply();
+  });
+  return update_.read();
 }
 
 StepState DeviceTraining::update(int64_t iter, const StepRates& rates) {

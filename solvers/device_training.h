@@ -1,7 +1,8 @@
 #pragma once
 
-// One iteration of training on a device: data are brought there, then everything from forward to the update runs without the
-// host, recorded as CUDA graphs where it can be. The host waits once, for the loss.
+// One iteration of training on a device: data are brought there, then everything from forward to the update runs without
+// the host. Where an iteration has one pass it is recorded as one CUDA graph, else as several: of the first pass, of the
+// others, of the update. The host waits once, for the loss.
 
 #include "core/captured_work.h"
 #include "net/net.h"
@@ -20,21 +21,20 @@ class DeviceTraining {
   void run_passes(int64_t iter, bool verbose);
   /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated.
   StepState update(int64_t iter, const StepRates& rates);
-  StepState iterate(int64_t iter, const StepRates& rates, bool verbose) {
-    run_passes(iter, verbose);
-    return update(iter, rates);
-  }
+  StepState iterate(int64_t iter, const StepRates& rates, bool verbose);
 
   StepState state() { return update_.read(); }
   void set_state(const StepState& state) { update_.write(state); }
 
  private:
-  void run_pass(int k, bool verbose);
+  bool is_one_graph() const { return config_.iter_size() == 1 && net_.stages_all_host_work(); }
+  void stage(int64_t iter, int k);
+  void pass(int k, bool verbose);
 
   const caffe::SolverParameter& config_;
   Net& net_;
   DeviceUpdate update_;
-  CapturedWork first_pass_, more_passes_, update_work_;
+  CapturedWork iteration_, first_pass_, more_passes_, update_work_;
 };
 
 }  // namespace cortado

@@ -181,18 +181,21 @@ void Solver::iterate_on_cpu(bool display) {
 /// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite,
 /// the device has updated nothing.
 void Solver::iterate_on_device(bool display) {
-  device_->run_passes(iter(), display && config().debug_info());
-  const bool loss_first = schedule_.rate().wants_loss();
-  if (loss_first) {
-    const double loss = device_->state().loss;
-    require_finite(loss);
-    take_loss(loss);
-  }
-  const StepState state = device_->update(iter(), next_rates());
+  const bool verbose = display && config().debug_info();
+  const StepState state = schedule_.rate().wants_loss() ? step_after_loss(verbose)
+                                                        : device_->iterate(iter(), next_rates(), verbose);
   require_finite(state.loss);
   if (state.loss_scale <= kLeastLossScale) throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
-  if (!loss_first) take_loss(state.loss);
+  if (!schedule_.rate().wants_loss()) take_loss(state.loss);
   if (display) log_display();
+}
+
+StepState Solver::step_after_loss(bool verbose) {
+  device_->run_passes(iter(), verbose);
+  const double loss = device_->state().loss;
+  require_finite(loss);
+  take_loss(loss);
+  return device_->update(iter(), next_rates());
 }
 
 void Solver::forward(uint64_t pass) {

@@ -85,6 +85,7 @@ class Solver {
   StepRates next_rates();
   void iterate_on_cpu(bool display);
   void iterate_on_device(bool display);
+  StepState step_after_loss(bool verbose);
   double forward_backward(bool verbose);
   double forward_finite(int k);
   void require_finite(double loss);

@@ -19,8 +19,10 @@ std::vector<Device> devices() {
 }
 
 /// Trains on `device` to the end, or until `stop_at` iterations are done.
-Outcome train_on(const Device& device, Precision precision, SolverFile file, const std::string& snapshot = {}, int64_t stop_at = -1) {
+Outcome train_on(const Device& device, Precision precision, SolverFile file, const std::string& snapshot = {},
+                 int64_t stop_at = -1, bool captures = true) {
   Context context(1);
+  context.captures = captures;
   context.precision = precision;
   use_device(context, device);
   SolverOptions options;
@@ -99,6 +101,24 @@ TEST(DeviceTraining, ResumesExactly) {
       EXPECT_TRUE(bytes_of(read_state(halves / "tiny_iter_12.solverstate")) ==
                   bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
     }
+}
+
+TEST(DeviceTraining, RecordedIterationsLearnWhatEagerOnesLearn) {
+  const std::string cases[] = {"momentum: 0.9 lr_policy: \"exp\" gamma: 0.8",
+                               "momentum: 0.9 lr_policy: \"exp\" gamma: 0.8 iter_size: 3",
+                               "momentum: 0.9 lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 1",
+                               "type: \"Adam\" momentum: 0.9 delta: 0.001 clip_gradients: 0.3",
+                               "momentum: 0.9 display: 4 debug_info: true",
+                               "momentum: 0.9 ema_decay: 0.9 test_iter: 2 test_interval: 5"};
+  for (const Device& device : devices())
+    for (const std::string& options : cases)
+      for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
+        SCOPED_TRACE(device.str() + " " + name_of(precision) + " " + options);
+        Folder recorded, eager;
+        train_on(device, precision, tiny_solver(recorded, options));
+        train_on(device, precision, tiny_solver(eager, options), "", -1, /*captures=*/false);
+        EXPECT_TRUE(read_file(recorded / "tiny_iter_12.caffemodel") == read_file(eager / "tiny_iter_12.caffemodel"));
+      }
 }
 
 std::string with_loss_weight(const std::string& weight) {
