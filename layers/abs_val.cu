@@ -13,6 +13,7 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = fabsf(x[i]); }
 };
 
@@ -20,6 +21,7 @@ template <typename T>
 struct Backward {
   const T *x, *dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i], d = dy[i];
     dx[i] = v > 0 ? d : v < 0 ? -d : 0;

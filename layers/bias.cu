@@ -16,6 +16,7 @@ struct Plus {
   const T* x;
   T* y;
   const B* b;
+  using Arrays = ByPacks<In<&Plus::x>, Out<&Plus::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] + b[c]; }
 };
 

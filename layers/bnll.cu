@@ -14,6 +14,7 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = (v > 0 ? v : 0) + log1pf(expf(-fabsf(v)));
@@ -25,6 +26,7 @@ struct Backward {
   const T* y;
   const T* dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::y>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * -expm1f(-y[i]); }
 };
 

@@ -15,6 +15,7 @@ struct Forward {
   const T* x;
   T* y;
   float min, max;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = v < min ? min : v > max ? max : v;
@@ -27,6 +28,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float min, max;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i], d = dy[i];
     dx[i] = v >= min && v <= max ? d : 0;

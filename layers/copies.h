@@ -12,12 +12,14 @@ template <typename T>
 struct CopyValue {
   const T* from;
   T* to;
+  using Arrays = ByPacks<In<&CopyValue::from>, Out<&CopyValue::to>>;
   CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
 };
 
 template <typename T>
 struct ClearValue {
   T* to;
+  using Arrays = ByPacks<Out<&ClearValue::to>>;
   CORTADO_HD void operator()(int64_t i) const { to[i] = 0; }
 };
 

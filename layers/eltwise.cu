@@ -32,6 +32,7 @@ struct Sum {
   T* y;
   float scale_a, scale_b;
   bool relu;
+  using Arrays = ByPacks<In<&Sum::a>, In<&Sum::b>, Out<&Sum::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = rectified(scale_a * a[i] + scale_b * b[i], relu); }
 };
 
@@ -42,6 +43,8 @@ struct SumBackward {
   T* to;
   const T* y;
   float scale;
+  using Arrays = ByPacks<In<&SumBackward::from>, Out<&SumBackward::to>, In<&SumBackward::y>>;
+  bool by_packs() const { return y != nullptr; }
   CORTADO_HD void operator()(int64_t i) const { to[i] = y == nullptr || y[i] > 0 ? scale * from[i] : 0; }
 };
 
@@ -49,6 +52,7 @@ template <typename T>
 struct Product {
   const T *a, *b;
   T* y;
+  using Arrays = ByPacks<In<&Product::a>, In<&Product::b>, Out<&Product::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = a[i] * b[i]; }
 };
 

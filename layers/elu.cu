@@ -17,6 +17,7 @@ struct Forward {
   const T* x;
   T* y;
   float alpha, lambda;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = lambda * (v > 0 ? v : alpha * expm1f(v));
@@ -29,6 +30,7 @@ struct BackwardFromY {
   const T* dy;
   T* dx;
   float alpha, lambda;
+  using Arrays = ByPacks<In<&BackwardFromY::y>, In<&BackwardFromY::dy>, Out<&BackwardFromY::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = y[i];
     dx[i] = dy[i] * (v > 0 ? lambda : v + lambda * alpha);
@@ -41,6 +43,7 @@ struct BackwardFromX {
   const T* dy;
   T* dx;
   float alpha, lambda;
+  using Arrays = ByPacks<In<&BackwardFromX::x>, In<&BackwardFromX::dy>, Out<&BackwardFromX::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     dx[i] = dy[i] * lambda * (v > 0 ? 1 : alpha * expf(v));

@@ -18,6 +18,7 @@ struct Forward {
   const T* x;
   T* y;
   float factor, term;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = expf(term + factor * x[i]); }
 };
 
@@ -27,6 +28,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float factor;
+  using Arrays = ByPacks<In<&Backward::y>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * y[i] * factor; }
 };
 

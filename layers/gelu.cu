@@ -31,6 +31,7 @@ template <typename T, typename Normal>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * Normal::below(x[i]); }
 };
 
@@ -39,6 +40,7 @@ struct Backward {
   const T* x;
   const T* dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     dx[i] = dy[i] * (Normal::below(v) + v * Normal::density(v));

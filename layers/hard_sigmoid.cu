@@ -14,6 +14,7 @@ struct Forward {
   const T* x;
   T* y;
   float alpha, beta;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = alpha * x[i] + beta;
     y[i] = v < 0 ? 0 : v > 1 ? 1 : v;
@@ -26,6 +27,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float alpha, beta;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = alpha * x[i] + beta;
     dx[i] = dy[i] * (v > 0 && v < 1 ? alpha : 0);

@@ -12,6 +12,7 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i], r = v + 3;
     y[i] = v * ((r < 0 ? 0 : r > 6 ? 6 : r) * (1 / 6.0f));
@@ -23,6 +24,7 @@ struct Backward {
   const T* x;
   const T* dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     dx[i] = dy[i] * (v <= -3 ? 0 : v >= 3 ? 1 : (2 * v + 3) * (1 / 6.0f));

@@ -17,6 +17,7 @@ struct Forward {
   const T* x;
   T* y;
   float factor, scale, shift;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = factor * logf(shift + scale * x[i]); }
 };
 
@@ -26,6 +27,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float factor, scale, shift;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (factor * scale / (shift + scale * x[i])); }
 };
 

@@ -20,6 +20,7 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * tanh_of_softplus(x[i]); }
 };
 
@@ -28,6 +29,7 @@ struct Backward {
   const T* x;
   const T* dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i], t = tanh_of_softplus(v);
     dx[i] = dy[i] * (t + v * (1 - t * t) / (1 + expf(-v)));

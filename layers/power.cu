@@ -33,6 +33,7 @@ struct Forward {
   const T* x;
   T* y;
   float power, scale, shift;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = raise(shift + scale * x[i], power); }
 };
 
@@ -42,6 +43,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float power, scale, shift;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     dx[i] = dy[i] * (power * scale * raise(shift + scale * x[i], power - 1));
   }
@@ -52,6 +54,7 @@ struct BackwardLinear {
   const T* dy;
   T* dx;
   float scale;
+  using Arrays = ByPacks<In<&BackwardLinear::dy>, Out<&BackwardLinear::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * scale; }
 };
 

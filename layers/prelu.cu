@@ -17,6 +17,7 @@ struct Forward {
   T* y;
   const float* slope;
   int64_t stride;  ///< from one channel's slope to the next: 0 when shared
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
     const float v = x[i];
     y[i] = (v < 0 ? 0 : v) + slope[c * stride] * (v < 0 ? v : 0);
@@ -30,6 +31,7 @@ struct Backward {
   T* dx;
   const float* slope;
   int64_t stride;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { dx[i] = dy[i] * (x[i] > 0 ? 1 : slope[c * stride]); }
 };
 

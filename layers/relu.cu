@@ -17,6 +17,7 @@ struct Forward {
   const T* x;
   T* y;
   float slope, ceiling;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = (v < 0 ? 0 : v > ceiling ? ceiling : v) + slope * (v < 0 ? v : 0);
@@ -29,6 +30,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float slope, ceiling;
+  using Arrays = ByPacks<In<&Backward::side>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = side[i];
     dx[i] = dy[i] * (v >= ceiling ? 0 : v > 0 ? 1 : slope);

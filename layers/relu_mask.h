@@ -15,6 +15,7 @@ struct ReluMask {
   const T* y;
   T* dy;
   float ceiling;
+  using Arrays = ByPacks<In<&ReluMask::y>, InOut<&ReluMask::dy>>;
   CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 && y[i] < ceiling ? float(dy[i]) : 0; }
 };
 

@@ -18,6 +18,7 @@ struct Times {
   const T* x;
   T* y;
   const G* g;
+  using Arrays = ByPacks<In<&Times::x>, Out<&Times::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c]; }
 };
 
@@ -27,6 +28,7 @@ struct TimesPlus {
   T* y;
   const G* g;
   const float* b;
+  using Arrays = ByPacks<In<&TimesPlus::x>, Out<&TimesPlus::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c] + b[c]; }
 };
 

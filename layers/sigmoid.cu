@@ -14,6 +14,7 @@ template <typename T>
 struct Forward {
   const T* x;
   T* y;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = 1 / (1 + expf(-x[i])); }
 };
 
@@ -22,6 +23,7 @@ struct Backward {
   const T* y;
   const T* dy;
   T* dx;
+  using Arrays = ByPacks<In<&Backward::y>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = y[i];
     dx[i] = dy[i] * v * (1 - v);

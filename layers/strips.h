@@ -46,7 +46,23 @@ struct StripsIn {
   int64_t start, pitch;
 };
 
+/// How many elements make sixteen bytes, where strips that lie so are made of such words; else 0.
+inline int64_t elements_of_word(const Strips& part, const StripsIn& from, const StripsIn& to) {
+  const int64_t n = 16 / size_of(from.tensor.spec.dtype);
+  for (const int64_t number : {part.width, from.start, from.pitch, to.start, to.pitch})
+    if (number % n != 0) return 0;
+  return starts_pack(from.tensor.data) && starts_pack(to.tensor.data) ? n : 0;
+}
+
+/// A CPU's compiler makes words of single values by itself.
 inline void copy_strips(Context& context, const Strips& part, const StripsIn& from, const StripsIn& to) {
+  const int64_t n = context.device.is_cpu() ? 0 : elements_of_word(part, from, to);
+  if (n > 0) {
+    using Word = packs::Word<16>;
+    const CopyStrips<Word> words{from.tensor.as<const Word>(), to.tensor.as<Word>(), from.start / n, to.start / n,
+                                 (from.pitch - part.width) / n, (to.pitch - part.width) / n};
+    return for_each_channel(context, ChannelView{1, part.rows, part.width / n, Layout::kPlain}, words);
+  }
   for_each_channel_typed<CopyStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, from.tensor,
                                      to.tensor, from.start, to.start, from.pitch - part.width, to.pitch - part.width);
 }

@@ -16,6 +16,7 @@ struct Forward {
   const T* x;
   T* y;
   float beta;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * sigmoid(beta * x[i]); }
 };
 
@@ -25,6 +26,7 @@ struct Backward {
   const T* dy;
   T* dx;
   float beta;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = beta * x[i], s = sigmoid(v);
     dx[i] = dy[i] * s * (1 + v * (1 - s));

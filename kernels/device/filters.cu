@@ -1,3 +1,4 @@
+#include "core/divisor.h"
 #include "core/half.h"
 #include "kernels/device/channel_sums.h"
 #include "kernels/device/filters.h"
@@ -6,35 +7,74 @@
 namespace cortado::kernels {
 namespace {
 
-template <typename T>
-struct FillFilters {
-  FilterCopy spec;
-  const float* w;
-  T* copy;
-  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[spec.source(i)]); }
+/// FilterCopy::source() of filters whose values move.
+struct Order {
+  Divisor c, taps;
+  CORTADO_HD int64_t of(int64_t i) const {
+    const int64_t row = c.of(i), filter = taps.of(row);
+    return (filter * c.value() + i - row * c.value()) * taps.value() + row - filter * taps.value();
+  }
 };
 
 template <typename T>
-struct ReadFilters {
-  FilterCopy spec;
+struct FillInOrder {
+  Order order;
+  const float* w;
+  T* copy;
+  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[order.of(i)]); }
+};
+
+template <typename T>
+struct Fill {
+  const float* w;
+  T* copy;
+  using Arrays = ByPacks<In<&Fill::w>, Out<&Fill::copy>>;
+  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[i]); }
+};
+
+template <typename T>
+struct ReadInOrder {
+  Order order;
   const T* copy;
   float* dw;
   bool add;
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t to = spec.source(i);
+    const int64_t to = order.of(i);
     dw[to] = float(copy[i]) + (add ? dw[to] : 0.0f);
   }
 };
 
+template <typename T>
+struct Read {
+  const T* copy;
+  float* dw;
+  bool add;
+  using Arrays = ByPacks<In<&Read::copy>, Out<&Read::dw>>;
+  bool by_packs() const { return !add; }
+  CORTADO_HD void operator()(int64_t i) const { dw[i] = float(copy[i]) + (add ? dw[i] : 0.0f); }
+};
+
 template <typename T, typename Bias>
-struct FinishConvolution {
+struct Finish {
+  const T* from;
+  const Bias* bias;
+  T* y;
+  bool relu;
+  float ceiling;
+  using Arrays = ByPacks<In<&Finish::from>, Out<&Finish::y>>;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = T(finished(float(from[i]), bias, c, relu, ceiling)); }
+};
+
+template <typename T, typename Bias>
+struct FinishSum {
   const T *from, *z;
   const Bias* bias;
   T* y;
   bool relu;
   float ceiling;
+  using Arrays = ByPacks<In<&FinishSum::from>, In<&FinishSum::z>, Out<&FinishSum::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
-    y[i] = T(finished(float(from[i]) + (z ? float(z[i]) : 0.0f), bias, c, relu, ceiling));
+    y[i] = T(finished(float(from[i]) + float(z[i]), bias, c, relu, ceiling));
   }
 };
 
@@ -49,14 +89,22 @@ struct ValueTerm {
 void fill_filters(Context& context, const FilterCopy& spec, const float* w, void* copy) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(), FillFilters<T>{spec, w, static_cast<T*>(copy)});
+    T* to = static_cast<T*>(copy);
+    if (spec.moves())
+      for_each(context, spec.count(), FillInOrder<T>{{Divisor(spec.c), Divisor(spec.taps)}, w, to});
+    else
+      for_each(context, spec.count(), Fill<T>{w, to});
   });
 }
 
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
-    for_each(context, spec.count(), ReadFilters<T>{spec, static_cast<const T*>(copy), dw, add});
+    const T* from = static_cast<const T*>(copy);
+    if (spec.moves())
+      for_each(context, spec.count(), ReadInOrder<T>{{Divisor(spec.c), Divisor(spec.taps)}, from, dw, add});
+    else
+      for_each(context, spec.count(), Read<T>{from, dw, add});
   });
 }
 
@@ -64,11 +112,15 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
                         void* y) {
   with_float_type(y_spec.dtype, [&](auto type) {
     using T = decltype(type);
+    const T *x = static_cast<const T*>(from), *z = static_cast<const T*>(end.z);
+    T* to = static_cast<T*>(y);
     const auto finish = [&](const auto* bias) {
       using Bias = std::remove_cvref_t<decltype(*bias)>;
-      for_each_channel(context, channel_view(y_spec),
-                       FinishConvolution<T, Bias>{static_cast<const T*>(from), static_cast<const T*>(end.z), bias,
-                                                  static_cast<T*>(y), end.relu, end.ceiling});
+      const ChannelView view = channel_view(y_spec);
+      if (z)
+        for_each_channel(context, view, FinishSum<T, Bias>{x, z, bias, to, end.relu, end.ceiling});
+      else
+        for_each_channel(context, view, Finish<T, Bias>{x, bias, to, end.relu, end.ceiling});
     };
     if (end.bias_type == DType::kF32) return finish(static_cast<const float*>(end.bias));
     finish(static_cast<const T*>(end.bias));

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/context.h"
-#include "core/host_device.h"
 #include "core/tensor.h"
 
 namespace cortado::kernels {
@@ -19,10 +18,12 @@ struct FilterCopy {
 
   int64_t count() const { return k * c * taps; }
   int64_t bytes() const { return count() * size_of(dtype); }
-  /// Whether it differs from the 32-bit floats in K x C x taps that it is made of.
-  bool differs() const { return dtype != DType::kF32 || (last && taps > 1 && c > 1); }
+  /// Whether its values lie in another order than the floats in K x C x taps that it is made of.
+  bool moves() const { return last && taps > 1 && c > 1; }
+  /// Whether it differs from these.
+  bool differs() const { return dtype != DType::kF32 || moves(); }
   /// Which of those the copy's i-th value is.
-  CORTADO_HD int64_t source(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
+  int64_t source(int64_t i) const { return last ? (i / (c * taps) * c + i % c) * taps + i / c % taps : i; }
   bool operator==(const FilterCopy&) const = default;
 };
 
