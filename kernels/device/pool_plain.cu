@@ -1,10 +1,16 @@
-// Pooling with one functor call for each value that is written: forward looks through the output's window, backward
-// through the windows that an input lies in. Takes every request that is not in blocks.
+// Pooling with one functor call for each value that is written, or for the sixteen bytes of neighbouring channels:
+// forward looks through the output's window, backward through the windows that an input lies in. Takes every request
+// that is not in blocks.
 //
 // The maximum's place in the image is saved as 32 bits, -1 for a window wholly outside, which gives 0.
 
+#include <algorithm>
+#include <initializer_list>
+#include <type_traits>
+
 #include "core/for_each.h"
 #include "core/half.h"
+#include "kernels/device/lanes_of_pack.h"
 #include "kernels/device/planes.h"
 #include "kernels/pool.h"
 
@@ -20,6 +26,7 @@ struct Side {
 struct Windows {
   int64_t in, out, kernel, stride, pad;
   bool count_padding;
+  Divisor strides = Divisor(stride);
 
   CORTADO_HD Side side(int64_t o) const {
     const int64_t start = o * stride - pad, stop = start + kernel < in + pad ? start + kernel : in + pad;
@@ -28,19 +35,20 @@ struct Windows {
     return {begin, end, length > 1 ? length : 1};
   }
   /// The windows [begin, end) that input i lies in.
-  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1; }
+  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : strides.of(i + pad - kernel) + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const {
-    const int64_t end = (i + pad) / stride + 1;
+    const int64_t end = strides.of(i + pad) + 1;
     return end < out ? end : out;
   }
 };
 
+/// What the functors call a channel may be a pack of them.
 struct Geometry {
   Planes x, y;
   Windows h, w;
 };
 
-template <typename T>
+template <typename T, int kWide>
 struct Maximum {
   Geometry g;
   const T* x;
@@ -51,20 +59,24 @@ struct Maximum {
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
     const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
-    float best = 0;
-    int64_t place = -1;
+    float best[kWide] = {};
+    Lanes<int32_t, kWide> places;
+    for (int k = 0; k < kWide; ++k) places.v[k] = -1;
     for (int64_t h = rows.begin; h < rows.end; ++h)
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const float value = x[g.x.at({o.n, o.c, h, w})];
-        if (place < 0 || value > best) best = value, place = h * g.x.w + w;
+        const Lanes<T, kWide> values = lanes_at<kWide>(x, g.x.at({o.n, o.c, h, w}));
+        for (int k = 0; k < kWide; ++k) {
+          const float value = values.v[k];
+          if (places.v[k] < 0 || value > best[k]) best[k] = value, places.v[k] = int32_t(h * g.x.w + w);
+        }
       }
-    y[i] = T(best);
-    if (saved) saved[i] = int32_t(place);
-    if (argmax) argmax[i] = float(place);
+    put_floats<kWide>(y, i, best);
+    if (saved) put_lanes<kWide>(saved, i, places);
+    for (int k = 0; argmax && k < kWide; ++k) argmax[i * kWide + k] = float(places.v[k]);
   }
 };
 
-template <typename T>
+template <typename T, int kWide>
 struct Average {
   Geometry g;
   const T* x;
@@ -73,14 +85,18 @@ struct Average {
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
     const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
-    float sum = 0;
+    float sums[kWide] = {};
     for (int64_t h = rows.begin; h < rows.end; ++h)
-      for (int64_t w = columns.begin; w < columns.end; ++w) sum += float(x[g.x.at({o.n, o.c, h, w})]);
-    y[i] = T(sum / float(rows.divisor * columns.divisor));
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        const Lanes<T, kWide> values = lanes_at<kWide>(x, g.x.at({o.n, o.c, h, w}));
+        for (int k = 0; k < kWide; ++k) sums[k] += float(values.v[k]);
+      }
+    for (int k = 0; k < kWide; ++k) sums[k] /= float(rows.divisor * columns.divisor);
+    put_floats<kWide>(y, i, sums);
   }
 };
 
-template <typename T>
+template <typename T, int kWide>
 struct Gradient {
   Geometry g;
   const T* dy;
@@ -89,16 +105,23 @@ struct Gradient {
 
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex at = g.x.stored(i);
-    float sum = 0;
-    for (int64_t h = g.h.first_over(at.h); h < g.h.end_over(at.h); ++h)
-      for (int64_t w = g.w.first_over(at.w); w < g.w.end_over(at.w); ++w) {
-        const int64_t o = g.y.at({at.n, at.c, h, w});
-        if (!saved)
-          sum += float(dy[o]) / float(g.h.side(h).divisor * g.w.side(w).divisor);
-        else if (saved[o] == at.h * g.x.w + at.w)
-          sum += float(dy[o]);
-      }
-    dx[i] = T(sum);
+    const int32_t place = int32_t(at.h * g.x.w + at.w);
+    const int64_t h_end = g.h.end_over(at.h), w_begin = g.w.first_over(at.w), w_end = g.w.end_over(at.w);
+    float sums[kWide] = {};
+    for (int64_t h = g.h.first_over(at.h); h < h_end; ++h)
+      for (int64_t w = w_begin; w < w_end; ++w) add(g.y.at({at.n, at.c, h, w}), h, w, place, sums);
+    put_floats<kWide>(dx, i, sums);
+  }
+  CORTADO_HD void add(int64_t o, int64_t h, int64_t w, int32_t place, float* sums) const {
+    const Lanes<T, kWide> gradients = lanes_at<kWide>(dy, o);
+    if (!saved) {
+      const float divisor = float(g.h.side(h).divisor * g.w.side(w).divisor);
+      for (int k = 0; k < kWide; ++k) sums[k] += float(gradients.v[k]) / divisor;
+      return;
+    }
+    const Lanes<int32_t, kWide> places = lanes_at<kWide>(saved, o);
+    for (int k = 0; k < kWide; ++k)
+      if (places.v[k] == place) sums[k] += float(gradients.v[k]);
   }
 };
 
@@ -123,31 +146,53 @@ class Plain final : public Pool {
   }
 
   void forward(Context& context, const void* x, void* y, float* argmax, void* saved, void*) override {
-    with_float_type(r_.x.dtype, [&](auto type) {
+    with_width({x, y, saved}, [&](auto type, auto width) {
       using T = decltype(type);
+      constexpr int kWide = decltype(width)::value;
+      const Geometry g = in_packs(kWide);
       const T* from = static_cast<const T*>(x);
       T* to = static_cast<T*>(y);
       int32_t* places = r_.backward ? static_cast<int32_t*>(saved) : nullptr;
       if (r_.average)
-        for_each(context, g_.y.count(), Average<T>{g_, from, to});
+        for_each(context, g.y.count(), Average<T, kWide>{g, from, to});
       else
-        for_each(context, g_.y.count(), Maximum<T>{g_, from, to, places, argmax});
+        for_each(context, g.y.count(), Maximum<T, kWide>{g, from, to, places, argmax});
     });
   }
 
   void backward(Context& context, const void* dy, void* dx, const void* saved, void*) override {
-    with_float_type(r_.x.dtype, [&](auto type) {
+    with_width({dy, dx, saved}, [&](auto type, auto width) {
       using T = decltype(type);
+      constexpr int kWide = decltype(width)::value;
+      const Geometry g = in_packs(kWide);
       T* to = static_cast<T*>(dx);
       const int32_t* places = r_.average ? nullptr : static_cast<const int32_t*>(saved);
       if (dy)
-        for_each(context, g_.x.count(), Gradient<T>{g_, static_cast<const T*>(dy), to, places});
+        for_each(context, g.x.count(), Gradient<T, kWide>{g, static_cast<const T*>(dy), to, places});
       else
         for_each(context, g_.x.count(), Zero<T>{to});
     });
   }
 
  private:
+  /// use(T(), how many channels at once) for operands that lie there.
+  template <typename Use>
+  void with_width(std::initializer_list<const void*> operands, const Use& use) const {
+    with_float_type(r_.x.dtype, [&](auto type) {
+      constexpr int kMost = 16 / int(sizeof(type));
+      const bool wide = g_.x.last && g_.y.last && g_.x.c % kMost == 0 && std::ranges::all_of(operands, starts_pack);
+      if (wide)
+        use(type, std::integral_constant<int, kMost>());
+      else
+        use(type, std::integral_constant<int, 1>());
+    });
+  }
+
+  Geometry in_packs(int width) const {
+    const auto narrowed = [&](const Planes& p) { return Planes{p.n, p.c / width, p.h, p.w, p.last}; };
+    return {narrowed(g_.x), narrowed(g_.y), g_.h, g_.w};
+  }
+
   PoolRequest r_;
   Geometry g_;
 };
