@@ -54,9 +54,9 @@ struct SoftmaxLossOf {
     const T* x;
     float* p;
     RowLoss<Rule> loss;
-    CORTADO_HD void operator()(int64_t r) const {
-      loss.rule.rows.write(r, x, p);
-      loss(r);
+    CORTADO_HD void operator()(int64_t r, const RowTeam& team) const {
+      loss.rule.rows.write(r, x, p, team);
+      if (team.leads()) loss(r);
     }
   };
 
@@ -128,7 +128,7 @@ class SoftmaxLoss : public Layer {
       softmax_->forward(context, io.x[0].data, p(io), io.scratch);
       for_each(context, rows(), loss);
     } else {
-      const auto run = [&](const auto& both) { for_each(context, rows(), both); };
+      const auto run = [&](const auto& both) { for_each_row(context, rows(), inner_ == 1, both); };
       with_functor<SoftmaxLossOf<Rule>::template Forward>(run, io.x[0], p(io), loss);
     }
     reduce_rows(context, 2, rows(), LossAndCount<Rule>{rule, losses}, sums);

@@ -3,10 +3,7 @@
 // Softmax as the losses that contain it do it: row r, one of outer x inner, of outer x classes x inner values. For .cu
 // files.
 
-#include <cmath>
-#include <cstdint>
-
-#include "core/host_device.h"
+#include "core/for_each_row.h"
 
 namespace cortado {
 
@@ -17,12 +14,13 @@ struct SoftmaxRows {
 
   /// Writes row r of p; the largest score is subtracted first, so nothing overflows.
   template <typename T>
-  CORTADO_HD void write(int64_t r, const T* x, float* p) const {
-    const int64_t first = at(r, 0);
-    float largest = x[first], sum = 0;
-    for (int64_t c = 1; c < classes; ++c) largest = fmaxf(largest, x[first + c * inner]);
-    for (int64_t c = 0; c < classes; ++c) sum += p[first + c * inner] = expf(x[first + c * inner] - largest);
-    for (int64_t c = 0; c < classes; ++c) p[first + c * inner] /= sum;
+  CORTADO_HD void write(int64_t r, const T* x, float* p, const RowTeam& team = RowTeam(0, 1)) const {
+    const int64_t step = inner;
+    const T* from = x + at(r, 0);
+    float* to = p + at(r, 0);
+    const float largest = team.largest(classes, [=](int64_t c) { return float(from[c * step]); });
+    const float sum = team.sum(classes, [=](int64_t c) { return to[c * step] = expf(from[c * step] - largest); });
+    team.each(classes, [=](int64_t c) { to[c * step] /= sum; });
   }
 };
 

@@ -1,8 +1,8 @@
-// Softmax with one functor call for each row: simple, and slow where rows are few and long.
+// Softmax with one functor call for each row; the lanes of a device share rows whose values are neighbours.
 
 #include <cmath>
 
-#include "core/for_each.h"
+#include "core/for_each_row.h"
 #include "core/half.h"
 #include "kernels/softmax.h"
 
@@ -22,17 +22,13 @@ struct Forward {
   const T* x;
   T* y;
 
-  CORTADO_HD void operator()(int64_t row) const {
-    const int64_t at = rows.first(row);
-    float most = x[at], sum = 0;
-    for (int64_t c = 1; c < rows.classes; ++c) {
-      const float value = x[at + c * rows.inner];
-      most = value > most ? value : most;
-    }
-    for (int64_t c = 0; c < rows.classes; ++c) sum += expf(float(x[at + c * rows.inner]) - most);
-    const float scale = 1 / sum;
-    for (int64_t c = 0; c < rows.classes; ++c)
-      y[at + c * rows.inner] = T(expf(float(x[at + c * rows.inner]) - most) * scale);
+  CORTADO_HD void operator()(int64_t row, const RowTeam& team) const {
+    const int64_t step = rows.inner;
+    const T* from = x + rows.first(row);
+    T* to = y + rows.first(row);
+    const float most = team.largest(rows.classes, [=](int64_t c) { return float(from[c * step]); });
+    const float sum = team.sum(rows.classes, [=](int64_t c) { return expf(float(from[c * step]) - most); });
+    team.each(rows.classes, [=](int64_t c) { to[c * step] = T(expf(float(from[c * step]) - most) * (1 / sum)); });
   }
 };
 
@@ -42,14 +38,15 @@ struct Backward {
   const T *y, *dy;
   T* dx;
 
-  CORTADO_HD void operator()(int64_t row) const {
-    const int64_t at = rows.first(row);
-    float dot = 0;
-    for (int64_t c = 0; c < rows.classes; ++c) dot += float(y[at + c * rows.inner]) * float(dy[at + c * rows.inner]);
-    for (int64_t c = 0; c < rows.classes; ++c) {
-      const int64_t i = at + c * rows.inner;
-      dx[i] = T(float(y[i]) * (float(dy[i]) - dot));
-    }
+  CORTADO_HD void operator()(int64_t row, const RowTeam& team) const {
+    const int64_t step = rows.inner, first = rows.first(row);
+    const T *share = y + first, *gradient = dy + first;
+    T* to = dx + first;
+    const float dot =
+        team.sum(rows.classes, [=](int64_t c) { return float(share[c * step]) * float(gradient[c * step]); });
+    team.each(rows.classes, [=](int64_t c) {
+      to[c * step] = T(float(share[c * step]) * (float(gradient[c * step]) - dot));
+    });
   }
 };
 
@@ -62,14 +59,14 @@ class Plain final : public Softmax {
   void forward(Context& context, const void* x, void* y, void*) override {
     with_float_type(r_.dtype, [&](auto type) {
       using T = decltype(type);
-      for_each(context, count(), Forward<T>{rows_, static_cast<const T*>(x), static_cast<T*>(y)});
+      for_each_row(context, count(), rows_.inner == 1, Forward<T>{rows_, static_cast<const T*>(x), static_cast<T*>(y)});
     });
   }
   void backward(Context& context, const void* y, const void* dy, void* dx, void*) override {
     with_float_type(r_.dtype, [&](auto type) {
       using T = decltype(type);
-      for_each(context, count(),
-               Backward<T>{rows_, static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx)});
+      for_each_row(context, count(), rows_.inner == 1,
+                   Backward<T>{rows_, static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx)});
     });
   }
 
