@@ -11,6 +11,8 @@ namespace cortado::kernels::cublaslt {
 
 namespace {
 
+constexpr uint32_t kAligned = 16;  // what the fastest algorithms ask for
+
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw Error(ExitCode::kDevice, std::string(call) + ": " + cublasLtGetStatusString(status));
@@ -77,16 +79,16 @@ std::shared_ptr<void> describe(const GemmShape& s, const Product::After& after, 
   return owner;
 }
 
-std::shared_ptr<void> preference(const CudaOptions& options) {
+/// `alignment`: in bytes, of every operand.
+std::shared_ptr<void> preference(const CudaOptions& options, uint32_t alignment) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
   std::shared_ptr<void> owner(made, [](cublasLtMatmulPreference_t own) { cublasLtMatmulPreferenceDestroy(own); });
   constexpr uint64_t kMostWorkspace = 32 << 20;
   set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::min<uint64_t>(kMostWorkspace, uint64_t(options.workspace)));
-  constexpr uint32_t kAlignment = 16;  // of every operand
   for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(made, name, kAlignment);
+    set(made, name, alignment);
   const uint32_t ordered = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   if (!options.fast) set(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, ordered);
   return owner;
@@ -105,8 +107,12 @@ Product::Product(Context& context, const GemmShape& s, const After& after)
       a_(s.transpose_b ? matrix(s.b, s.k, s.n) : matrix(s.b, s.n, s.k)),
       b_(s.transpose_a ? matrix(s.a, s.m, s.k) : matrix(s.a, s.k, s.m)),
       c_(matrix(s.c, s.n, s.m)),
-      bias_(after.bias) {
-  const std::shared_ptr<void> wishes = preference(context.handle<CudaOptions>());
+      bias_(after.bias),
+      aligned_(choose(context, kAligned)),
+      anywhere_(choose(context, uint32_t(size_of(s.a)))) {}
+
+Product::Algorithm Product::choose(Context& context, uint32_t alignment) const {
+  const std::shared_ptr<void> wishes = preference(context.handle<CudaOptions>(), alignment);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
   check(cublasLtMatmulAlgoGetHeuristic(
@@ -116,8 +122,7 @@ Product::Product(Context& context, const GemmShape& s, const After& after)
             static_cast<cublasLtMatmulPreference_t>(wishes.get()), 1, &found, &count),
         "cublasLtMatmulAlgoGetHeuristic");
   if (count == 0) throw Error(ExitCode::kDevice, "cublasLtMatmulAlgoGetHeuristic: no algorithm");
-  algorithm_ = found.algo;
-  workspace_ = int64_t(found.workspaceSize);
+  return {found.algo, int64_t(found.workspaceSize)};
 }
 
 void Product::run(Context& context, const void* a, const void* b, void* c, float beta, const void* bias,
@@ -125,10 +130,12 @@ void Product::run(Context& context, const void* a, const void* b, void* c, float
   const auto operation = static_cast<cublasLtMatmulDesc_t>(operation_.get());
   if (bias_) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const float alpha = 1;
+  const auto is_aligned = [](const void* operand) { return reinterpret_cast<uintptr_t>(operand) % kAligned == 0; };
+  const Algorithm& chosen = is_aligned(a) && is_aligned(b) && is_aligned(c) ? aligned_ : anywhere_;
   const auto layout = static_cast<cublasLtMatrixLayout_t>(c_.get());
   check(cublasLtMatmul(context.handle<Handle>().get(), operation, &alpha, b,
                        static_cast<cublasLtMatrixLayout_t>(a_.get()), a, static_cast<cublasLtMatrixLayout_t>(b_.get()),
-                       &beta, c, layout, c, layout, &algorithm_, workspace, size_t(workspace_),
+                       &beta, c, layout, c, layout, &chosen.algorithm, workspace, size_t(chosen.workspace),
                        static_cast<cudaStream_t>(context.stream)),
         "cublasLtMatmul");
 }

@@ -5,6 +5,7 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -28,14 +29,19 @@ class Product {
   /// Throws Error(kDevice) where the library has no algorithm.
   Product(Context& context, const GemmShape& shape, const After& after);
 
-  int64_t workspace() const { return workspace_; }
+  int64_t workspace() const { return std::max(aligned_.workspace, anywhere_.workspace); }
   void run(Context& context, const void* a, const void* b, void* c, float beta, const void* bias, void* workspace);
 
  private:
+  struct Algorithm {
+    cublasLtMatmulAlgo_t algorithm{};
+    int64_t workspace = 0;
+  };
+  Algorithm choose(Context& context, uint32_t alignment) const;
+
   std::shared_ptr<void> operation_, a_, b_, c_;  ///< the library's descriptors
-  cublasLtMatmulAlgo_t algorithm_{};
-  int64_t workspace_ = 0;
   bool bias_ = false;
+  Algorithm aligned_, anywhere_;  ///< for operands that begin at multiples of 16 bytes; for the steps of a recurrent layer
 };
 
 }  // namespace cortado::kernels::cublaslt
