@@ -2,8 +2,10 @@
 #include <chrono>
 #include <limits>
 
+#include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
+#include "core/log.h"
 #include "kernels/conv_rehearsal.h"
 #include "kernels/cpu/evict.h"
 
@@ -36,7 +38,18 @@ ConvRehearsal::ConvRehearsal(const ConvRequest& request, ConvDirection direction
       x_(filled(context, request.shape.x().bytes(), request.shape.dtype)),
       y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
+/// A kernel that was made and fails when it runs is one that nobody takes.
 double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most) {
+  try {
+    return measured(kernel, context, most);
+  } catch (const Error& error) {
+    if (!context.device.is_cuda()) throw;
+    log_warning() << kernel.name() << " is not taken: " << error.mistakes().front().message;
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+double ConvRehearsal::measured(ConvKernel& kernel, Context& context, double most) const {
   const WeightFormat format = kernel.weight_format();
   const bool apart = request_.sum && kernel.sum_place() == SumPlace::kApart;
   const DeviceMemory w = filled(context, format.bytes(), format.dtype());

@@ -12,9 +12,11 @@ class ConvRehearsal {
   ConvRehearsal(const ConvRequest& request, ConvDirection direction, Context& context);
 
   /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count.
+  /// Infinity where a CUDA device's library fails.
   double time(ConvKernel& kernel, Context& context, double most);
 
  private:
+  double measured(ConvKernel& kernel, Context& context, double most) const;
   ConvOperands operands(void* w, void* bias, const void* z) const;
 
   const ConvRequest& request_;

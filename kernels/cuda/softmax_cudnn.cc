@@ -1,6 +1,8 @@
-// Softmax by cuDNN, over the channel axis of outer x classes x inner.
+// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs; where
+// it does not, the plain one does, from then on.
 
 #include <climits>
+#include <memory>
 
 #include "kernels/cuda/cudnn.h"
 #include "kernels/softmax.h"
@@ -12,7 +14,7 @@ using cudnn::check;
 
 class Cudnn final : public Softmax {
  public:
-  explicit Cudnn(const SoftmaxRequest& r) {
+  Cudnn(const SoftmaxRequest& r, Context& context) : plain_(make_softmax_plain(r, context, why_)) {
     cudnnTensorDescriptor_t made = nullptr;
     check(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
     tensor_ = {made, [](cudnnTensorDescriptor_t tensor) { cudnnDestroyTensorDescriptor(tensor); }};
@@ -21,24 +23,38 @@ class Cudnn final : public Softmax {
           "cudnnSetTensor4dDescriptor");
   }
 
-  std::string name() const override { return "cudnn"; }
+  std::string name() const override { return why_.empty() ? "cudnn" : plain_->name(); }
 
-  void forward(Context& context, const void* x, void* y, void*) override {
-    check(cudnnSoftmaxForward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
-                              tensor(), x, &kZero, tensor(), y),
-          "cudnnSoftmaxForward");
+  void forward(Context& context, const void* x, void* y, void* scratch) override {
+    const bool done = takes([&] {
+      check(cudnnSoftmaxForward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+                                tensor(), x, &kZero, tensor(), y),
+            "cudnnSoftmaxForward");
+    });
+    if (!done) plain_->forward(context, x, y, scratch);
   }
-  void backward(Context& context, const void* y, const void* dy, void* dx, void*) override {
-    check(cudnnSoftmaxBackward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
-                               tensor(), y, tensor(), dy, &kZero, tensor(), dx),
-          "cudnnSoftmaxBackward");
+  void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) override {
+    const bool done = takes([&] {
+      check(cudnnSoftmaxBackward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+                                 tensor(), y, tensor(), dy, &kZero, tensor(), dx),
+            "cudnnSoftmaxBackward");
+    });
+    if (!done) plain_->backward(context, y, dy, dx, scratch);
   }
 
  private:
   static constexpr float kOne = 1, kZero = 0;
   cudnnTensorDescriptor_t tensor() const { return static_cast<cudnnTensorDescriptor_t>(tensor_.get()); }
 
+  /// Whether the library did it.
+  template <typename Call>
+  bool takes(const Call& call) {
+    return why_.empty() && cudnn::attempt(why_, [&] { return call(), true; });
+  }
+
   std::shared_ptr<void> tensor_;
+  std::string why_;  ///< it does not
+  std::unique_ptr<Softmax> plain_;
 };
 
 }  // namespace
@@ -47,7 +63,7 @@ std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest& r, Context& co
   if (!cudnn::runs_here(context, why)) return nullptr;
   if (r.outer * r.classes * r.inner == 0) return why = "no elements", nullptr;
   if (r.outer > INT_MAX / r.classes / r.inner) return why = "too large", nullptr;
-  return cudnn::attempt(why, [&]() -> std::unique_ptr<Softmax> { return std::make_unique<Cudnn>(r); });
+  return cudnn::attempt(why, [&]() -> std::unique_ptr<Softmax> { return std::make_unique<Cudnn>(r, context); });
 }
 
 }  // namespace cortado::kernels
