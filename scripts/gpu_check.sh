@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Checks everything that runs on a GPU, in under ten minutes, and ends with a table: see scripts/gpu/check.py --help.
 # In a clone it builds first; in an unpacked bundle (scripts/gpu_bundle.sh) it takes what is there.
-#   scripts/gpu_check.sh [--gpu=0|simulated] [--part=NAME,...] [--python=FILE] [--out=FILE]
+#   scripts/gpu_check.sh [--gpu=0|simulated] [--part=NAME,...] [--limit=SECONDS] [--python=FILE] [--out=F] [--log=F]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=$root/bin
+python=python3
+for argument in "$@"; do
+  case $argument in
+  --help | -h) exec python3 "$root/scripts/gpu/check.py" --help ;;
+  --python=*) python=${argument#*=} ;;
+  esac
+done
 
-case " $* " in *" --help "* | *" -h "*) exec python3 "$root/scripts/gpu/check.py" --help ;; esac
 if [ ! -x "$bin/cortado" ]; then
   "$root/scripts/install_deps.sh"
   cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
@@ -14,16 +20,19 @@ if [ ! -x "$bin/cortado" ]; then
   bin=$root/build/bin
 fi
 
-# cuDNN and cuBLAS may lie in Python packages' folders, which the loader does not know.
+# cuDNN, cuBLAS and what they load in turn may lie in the folders of PyTorch's packages, which the loader does not know.
 python_libraries() {
-  python3 - <<'PYTHON'
+  "$python" - <<'PYTHON'
 import glob, sys
-print(':'.join(sorted({path.rpartition('/')[0] for folder in sys.path for path in glob.glob(folder + '/nvidia/*/lib/*.so*')})))
+files = [file for folder in sys.path for file in glob.glob(folder + '/nvidia/*/lib/*.so*')]
+print(':'.join(sorted({file.rpartition('/')[0] for file in files})))
 PYTHON
 }
-LD_LIBRARY_PATH=$root/lib:$(python_libraries):${LD_LIBRARY_PATH:-}
-for folder in /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64; do
+LD_LIBRARY_PATH=$(python_libraries):${LD_LIBRARY_PATH:-}
+for folder in /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64 /usr/local/nvidia/lib64; do
   [ ! -d $folder ] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
 done
 export LD_LIBRARY_PATH
+missing=$(ldd "$bin/cortado" "$bin/cortado_device_tests" | awk '/not found/ { print $1 }' | sort -u)
+[ -z "$missing" ] || echo "gpu_check: the loader finds no" $missing "(a folder in LD_LIBRARY_PATH helps)" >&2
 exec python3 "$root/scripts/gpu/check.py" --bin="$bin" "$@"
