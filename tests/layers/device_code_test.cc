@@ -149,6 +149,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Softmax'", {kImage}},
       {"type: 'SoftmaxWithLoss'", {kRows, kLabels}},
       {"type: 'SoftmaxWithLoss' top: 'a' top: 'b' loss_param { label_smoothing: 0.1 }", {kRows, kLabels}},
+      {"type: 'SoftmaxWithLoss' top: 'a' top: 'b'", {kImage, random_labels({2, 6, 5}, 6, 4)}},
       {"type: 'SoftmaxWithLoss' loss_param { class_weight: [1, 2, 3, 4, 5] }", {kRows, kLabels, Array({6}, 2.0)}},
       {"type: 'SpatialDropout'", {kImage}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},

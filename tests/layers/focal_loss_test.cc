@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "tests/harness/layer_harness.h"
+#include "tests/harness/softmax_losses.h"
 
 namespace cortado::harness {
 namespace {
@@ -11,32 +11,22 @@ namespace {
 struct Rule {
   double gamma = 2, alpha = 1, ignored = -1e9;
   int axis = 1;
-  enum class By { kAll, kCounted, kOuter, kOne } by = By::kCounted;
+  By by = By::kCounted;
   std::vector<double> weights = {};
 };
 
 /// The loss and the probabilities from their definitions.
 Arrays loss_of(const Arrays& x, const Rule& rule) {
-  const Shape& s = x[0].shape;
-  const int64_t outer = s.count(0, rule.axis), classes = s[rule.axis], inner = s.count(rule.axis + 1);
-  Array p(s);
+  const SoftmaxRowsOf rows(x[0], rule.axis);
   double loss = 0, counted = 0;
-  for (int64_t r = 0; r < outer * inner; ++r) {
-    const auto at = [&](int64_t c) { return size_t((r / inner * classes + c) * inner + r % inner); };
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
-    for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
+  for (int64_t r = 0; r < rows.rows(); ++r) {
     const double label = x[1][size_t(r)];
     if (label == rule.ignored) continue;
     counted += 1;
-    const double right = p[at(int64_t(label))], weight = rule.weights.empty() ? 1 : rule.weights[size_t(label)];
+    const double right = rows.p(r, int64_t(label)), weight = rule.weights.empty() ? 1 : rule.weights[size_t(label)];
     loss -= rule.alpha * weight * std::pow(1 - right, rule.gamma) * std::log(right);
   }
-  const double by = rule.by == Rule::By::kAll       ? double(outer * inner)
-                    : rule.by == Rule::By::kCounted ? counted
-                    : rule.by == Rule::By::kOuter   ? double(outer)
-                                                    : 1;
-  return {Array(Shape(), loss / std::max(1.0, by)), p};
+  return rows.mean(loss, rule.by, counted);
 }
 
 LayerCase focal(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule,
@@ -63,14 +53,14 @@ TEST(FocalLoss, JudgesEveryPlaceOfAnImage) {
 }
 TEST(FocalLoss, DividesAsToldTo) {
   const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
-  const auto check = [&](const std::string& mode, Rule::By by) {
+  const auto check = [&](const std::string& mode, By by) {
     check_layer(focal("loss_param { ignore_label: 2 normalization: " + mode + " }", x, labels,
                       {.ignored = 2, .by = by}));
   };
-  check("VALID", Rule::By::kCounted);
-  check("FULL", Rule::By::kAll);
-  check("BATCH_SIZE", Rule::By::kOuter);
-  check("NONE", Rule::By::kOne);
+  check("VALID", By::kCounted);
+  check("FULL", By::kAll);
+  check("BATCH_SIZE", By::kOuter);
+  check("NONE", By::kOne);
 }
 TEST(FocalLoss, WeighsClasses) {
   check_layer(focal("loss_param { class_weight: [0.5, 2, 0, 1] }", {9, 4}, {9}, {.weights = {0.5, 2, 0, 1}}));

@@ -6,12 +6,10 @@
 
 #include "core/error.h"
 #include "proto/weights_file.h"
-#include "tests/harness/layer_harness.h"
+#include "tests/harness/softmax_losses.h"
 
 namespace cortado::harness {
 namespace {
-
-enum class By { kAll, kCounted, kOuter, kOne };
 
 struct Rule {
   By by = By::kCounted;
@@ -20,25 +18,16 @@ struct Rule {
 };
 
 Arrays loss_of(const Arrays& x, const Array& h, const Rule& rule) {
-  const Shape& s = x[0].shape;
-  const int64_t outer = s.count(0, rule.axis), classes = s[rule.axis], inner = s.count(rule.axis + 1);
-  Array p(s);
+  const SoftmaxRowsOf rows(x[0], rule.axis);
   double loss = 0, counted = 0;
-  for (int64_t r = 0; r < outer * inner; ++r) {
-    const auto at = [&](int64_t c) { return size_t((r / inner * classes + c) * inner + r % inner); };
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
-    for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
+  for (int64_t r = 0; r < rows.rows(); ++r) {
     const double label = x[1][size_t(r)];
     if (label == rule.ignored) continue;
     counted += 1;
-    for (int64_t c = 0; c < classes; ++c) loss -= h[size_t(int64_t(label) * classes + c)] * std::log(p[at(c)]);
+    for (int64_t c = 0; c < rows.classes(); ++c)
+      loss -= h[size_t(int64_t(label) * rows.classes() + c)] * std::log(rows.p(r, c));
   }
-  const double by = rule.by == By::kAll       ? double(outer * inner)
-                    : rule.by == By::kCounted ? counted
-                    : rule.by == By::kOuter   ? double(outer)
-                                              : 1;
-  return {Array(Shape(), loss / std::max(1.0, by)), p};
+  return rows.mean(loss, rule.by, counted);
 }
 
 LayerCase infogain(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule,

@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "tests/harness/layer_harness.h"
+#include "tests/harness/softmax_losses.h"
 
 namespace cortado::harness {
 namespace {
-
-enum class By { kAll, kCounted, kOuter, kOne, kFive };
 
 struct Rule {
   By by = By::kCounted;
@@ -21,32 +19,21 @@ struct Rule {
 
 /// The loss and the probabilities from their definitions.
 Arrays loss_of(const Arrays& x, const Rule& rule) {
-  const Shape& s = x[0].shape;
-  const int64_t outer = s.count(0, rule.axis), classes = s[rule.axis], inner = s.count(rule.axis + 1);
+  const SoftmaxRowsOf rows(x[0], rule.axis);
   const bool soft = x[1].size() == x[0].size();
-  Array p(s);
   double loss = 0, counted = 0;
-  for (int64_t r = 0; r < outer * inner; ++r) {
-    const auto at = [&](int64_t c) { return size_t((r / inner * classes + c) * inner + r % inner); };
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[0][at(c)]);
-    for (int64_t c = 0; c < classes; ++c) p[at(c)] = std::exp(x[0][at(c)]) / sum;
+  for (int64_t r = 0; r < rows.rows(); ++r) {
     if (!soft && x[1][size_t(r)] == rule.ignored) continue;
     counted += soft || rule.weights.empty() ? 1 : rule.weights[size_t(x[1][size_t(r)])];
-    for (int64_t c = 0; c < classes; ++c) {
-      const double label = soft ? x[1][at(c)] : double(x[1][size_t(r)] == double(c));
-      const double t = (1 - rule.smoothing) * label + rule.smoothing / double(classes);
+    for (int64_t c = 0; c < rows.classes(); ++c) {
+      const double label = soft ? x[1][rows.at(r, c)] : double(x[1][size_t(r)] == double(c));
+      const double t = (1 - rule.smoothing) * label + rule.smoothing / double(rows.classes());
       const double weight = (rule.weights.empty() ? 1 : rule.weights[size_t(c)]) * (x.size() > 2 ? x[2][size_t(r)] : 1);
-      loss -= weight * t * std::log(std::max(p[at(c)], double(FLT_MIN)));
+      loss -= weight * t * std::log(std::max(rows.p(r, c), double(FLT_MIN)));
     }
   }
-  const double by = rule.by == By::kAll       ? double(outer * inner)
-                    : rule.by == By::kCounted ? counted
-                    : rule.by == By::kOuter   ? double(outer)
-                    : rule.by == By::kFive    ? 5
-                                              : 1;
-  const bool mean = by > 0 && !rule.weights.empty() && rule.by == By::kCounted;
-  return {Array(Shape(), loss / (mean ? by : std::max(1.0, by))), p};
+  const bool weighted = counted > 0 && !rule.weights.empty() && rule.by == By::kCounted;
+  return weighted ? Arrays{Array(Shape(), loss / counted), rows.all()} : rows.mean(loss, rule.by, counted);
 }
 
 LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule,

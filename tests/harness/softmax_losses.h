@@ -1,0 +1,53 @@
+#pragma once
+
+// What references of losses with a softmax inside have in common: the probabilities of each row, one of outer x inner of
+// x, outer x classes x inner, and what the sum of the rows' losses is divided by. In plain double arithmetic.
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+
+/// All rows, those that are not ignored, the outer extent, 1, or 5.
+enum class By { kAll, kCounted, kOuter, kOne, kFive };
+
+class SoftmaxRowsOf {
+ public:
+  SoftmaxRowsOf(const Array& x, int axis)
+      : outer_(x.shape.count(0, axis)), classes_(x.shape[axis]), inner_(x.shape.count(axis + 1)), p_(x.shape) {
+    for (int64_t r = 0; r < rows(); ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < classes_; ++c) sum += std::exp(x[at(r, c)]);
+      for (int64_t c = 0; c < classes_; ++c) p_[at(r, c)] = std::exp(x[at(r, c)]) / sum;
+    }
+  }
+
+  int64_t rows() const { return outer_ * inner_; }
+  int64_t classes() const { return classes_; }
+  size_t at(int64_t r, int64_t c) const { return size_t((r / inner_ * classes_ + c) * inner_ + r % inner_); }
+  double p(int64_t r, int64_t c) const { return p_[at(r, c)]; }
+  const Array& all() const { return p_; }
+
+  double divisor(By by, double counted) const {
+    switch (by) {
+      case By::kAll: return double(rows());
+      case By::kCounted: return counted;
+      case By::kOuter: return double(outer_);
+      case By::kOne: return 1;
+      case By::kFive: return 5;
+    }
+    return 1;
+  }
+  /// The loss and p. Nothing is divided by less than 1.
+  Arrays mean(double loss, By by, double counted) const {
+    return {Array(Shape(), loss / std::max(1.0, divisor(by, counted))), p_};
+  }
+
+ private:
+  int64_t outer_, classes_, inner_;
+  Array p_;
+};
+
+}  // namespace cortado::harness
