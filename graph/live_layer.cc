@@ -17,7 +17,8 @@ bool lie_alike(const LayerNeeds& a, const LayerNeeds& b) {
   return a.y_is_x == b.y_is_x && a.y_persists == b.y_persists && a.dx_is_dy == b.dx_is_dy &&
          a.dx_are_one == b.dx_are_one && a.y_may_overwrite_x == b.y_may_overwrite_x &&
          a.overwritten == b.overwritten && a.dx_may_overwrite_dy == b.dx_may_overwrite_dy &&
-         a.overwrites_dy == b.overwrites_dy && a.backward_reads_x == b.backward_reads_x &&
+         a.overwrites_dy == b.overwrites_dy && a.last_dx_overwrites == b.last_dx_overwrites &&
+         a.last_saved_for_y == b.last_saved_for_y && a.backward_reads_x == b.backward_reads_x &&
          a.backward_reads_y == b.backward_reads_y && a.saved.size() == b.saved.size();
 }
 

@@ -34,6 +34,8 @@ class Planner {
   }
 
   Plan run() {
+    for (int n = 0; n < nodes_; ++n)
+      if (plan_.needs[size_t(n)].last_saved_for_y && y_is_kept(n)) read_y(plan_.needs[size_t(n)]);
     if (graph_().options.recompute) take_rebuilds();
     for (int n = 0; n < nodes_; ++n) place_forward(n);
     seed_losses();
@@ -106,7 +108,7 @@ class Planner {
       of_value_[size_t(node.y[i])] = step.y.back();
     }
     for (const int64_t bytes : needs.saved)
-      step.saved.push_back(new_buffer(bytes, n, node.runs_backward ? time_.backward(n) : n));
+      step.saved.push_back(bytes > 0 ? new_buffer(bytes, n, node.runs_backward ? time_.backward(n) : n) : kNone);
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
     // A view has nothing to do, unless its shape is found out in every pass.
@@ -129,6 +131,22 @@ class Planner {
     const int buffer = new_buffer(bytes, needs.y_persists ? 0 : n, needs.y_persists ? kForever : last);
     buffers_[size_t(buffer)].pinned = value(id).kept || needs.y_persists;
     return buffer;
+  }
+
+  // Results that are in memory anyway and tell what would be saved
+
+  bool y_is_kept(int n) {
+    for (const ValueId id : same_memory(plan_, node(n).y[0])) {
+      if (value(id).kept) return true;
+      for (const Reader& reader : value(id).readers)
+        if (reads_in_backward(plan_, reader)) return true;
+    }
+    return false;
+  }
+
+  static void read_y(LayerNeeds& needs) {
+    needs.backward_reads_y = {true};
+    needs.saved.back() = 0;
   }
 
   // Values that are made again in backward
@@ -222,15 +240,19 @@ class Planner {
     int shared = kNone;
     if (needs.dx_is_dy) shared = dy;
     else if (needs.dx_are_one && one != kNone) shared = one;
-    else if (i == first_wanted(node) && needs.dx_may_overwrite_dy && dy != kNone && free_after(dy, time, bytes))
+    else if (i == overwriting(node, needs) && dy != kNone && free_after(dy, time, bytes))
       shared = dy;
     if (shared == kNone) return new_buffer(bytes, time, read);
     join(shared, read);
     return shared;
   }
 
-  static size_t first_wanted(const Node& node) {
-    return size_t(std::find(node.wants_dx.begin(), node.wants_dx.end(), true) - node.wants_dx.begin());
+  /// Which dx may lie in dy[0]'s memory; past the last: none.
+  static size_t overwriting(const Node& node, const LayerNeeds& needs) {
+    const std::vector<bool>& wanted = node.wants_dx;
+    if (!needs.dx_may_overwrite_dy) return wanted.size();
+    if (!needs.last_dx_overwrites) return size_t(std::find(wanted.begin(), wanted.end(), true) - wanted.begin());
+    return size_t(std::find(wanted.rbegin(), wanted.rend(), true).base() - wanted.begin()) - 1;
   }
 
   // Offsets

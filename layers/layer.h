@@ -86,13 +86,16 @@ struct LayerNeeds {
   std::vector<bool> backward_reads_y;    ///< per y; empty: none
   bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[overwritten]'s memory
   size_t overwritten = 0;                ///< not 0: that x alone has that memory then, and it is worth having
-  bool dx_may_overwrite_dy = false;      ///< backward works with dx[0] in dy[0]'s memory
+  bool dx_may_overwrite_dy = false;      ///< backward works with the first wanted dx in dy[0]'s memory
+  bool last_dx_overwrites = false;       ///< ... with the last wanted one there instead
   bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
   bool y_persists = false;               ///< y keeps its content between calls: constants, inputs set from outside
   bool dx_is_dy = false;                 ///< every dx is dy[0]'s memory; backward does nothing for x
   bool dx_are_one = false;               ///< all dx hold the same values: they share one memory, written once
   bool overwrites_dy = false;            ///< backward spoils dy[0]; the planner gives it a copy where others still read it
   std::vector<int64_t> saved;            ///< memory kept from forward to backward (masks, indices, statistics)
+  bool last_saved_for_y = false;         ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
+                                         ///< for another's sake it is null, and backward reads y[0]
   bool can_rebuild_y = false;            ///< rebuild() makes y[0], the only y, again; saves the memory more than the time
   int64_t forward_scratch = 0, backward_scratch = 0, rebuild_scratch = 0;
   std::string algorithm;                 ///< what was chosen, for people ("onednn jit:avx512_core")
@@ -105,7 +108,7 @@ struct Operands {
   std::vector<Tensor> w, dw;       ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
   std::vector<void*> derived;      ///< one per LayerNeeds::derived, in those formats; forward only
   std::vector<bool> add_dw;        ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
-  std::vector<void*> saved;        ///< one per LayerNeeds::saved
+  std::vector<void*> saved;        ///< one per LayerNeeds::saved; null where it has no bytes
   void* scratch = nullptr;
   bool accumulate = false;         ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
   bool adds(size_t i) const { return accumulate || add_dw[i]; }
@@ -141,6 +144,8 @@ class Layer {
   }
   /// Whether y is x[0] + x[1] and nothing more.
   virtual bool adds_two() const { return false; }
+  /// Whether absorb_sum() is for every net; else it is for frozen ones, which have no backward.
+  virtual bool sums_in_training() const { return false; }
 
   /// Takes over `next`, which has channel_affine() of y[0]'s channels, by weights that derive() makes: for layers that are
   /// linear in their weights, in nets whose weights never change. Like absorb().
