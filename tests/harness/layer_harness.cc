@@ -196,6 +196,12 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
     other.backward = false;
     check_run(layer_case, expected, other);
   }
+  if (start(layer_case, options).needs().last_saved_for_y) {
+    SCOPED_TRACE("y read against what is saved for it");
+    other = options;
+    other.keeps_y = true;
+    check_same_bits(layer_case, expected, options, other);
+  }
   if (layer_case.same_bits_for_any_threads) {
     SCOPED_TRACE("eight threads against one");
     other = options;

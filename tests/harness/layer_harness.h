@@ -6,6 +6,7 @@
 //   - backward agrees with central differences of the reference, for x and for the weights
 //   - dw is written or added to as told, an unwanted dx is left alone, a dy that does not arrive counts as zero
 //   - in place gives the bits of out of place, and eight threads the bits of one
+//   - what backward reads of y gives the bits of what is saved in its stead
 //   - nothing is read or written that layers/layer.h forbids (layer_run.h)
 //   - all of this holds on devices, and with values of 16 bits where the layer takes them
 
@@ -22,7 +23,7 @@ struct LayerCase {
   Arrays x;           ///< away from kinks
   std::function<Arrays(const Arrays& x, const Arrays& w)> reference;  ///< the y of x and w
   Arrays w = {};                                                      ///< random where missing or empty
-  std::string follower = {};  ///< a layer that this one must take over; the reference includes it
+  std::string follower = {};  ///< layers that this one must take over, one a line; the reference includes them
   caffe::Phase phase = caffe::TRAIN;
   double tolerance = 1e-4;  ///< of y, dx and dw: absolute up to 1, relative above
   bool same_bits_for_any_threads = true;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "core/threads.h"
@@ -46,19 +47,27 @@ std::vector<Device> tested_devices() {
 MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
                      caffe::Phase phase)
     : config(parse(text)) {
-  for (size_t i = size_t(config.bottom_size()); i < x.size(); ++i) config.add_bottom("x" + std::to_string(i));
+  std::istringstream lines(follower);
+  for (std::string line; std::getline(lines, line);) followers.push_back(parse(line));
+  const auto adds = [](const caffe::LayerParameter& next) { return next.type() == "Eltwise"; };
+  const std::vector<Shape> own(x.begin(), x.end() - std::count_if(followers.begin(), followers.end(), adds));
+  for (size_t i = size_t(config.bottom_size()); i < own.size(); ++i) config.add_bottom("x" + std::to_string(i));
   const LayerType* type = find_layer_type(config.type());
   for (int i = config.top_size(); type && i < type->least_y; ++i) config.add_top("y" + std::to_string(i));
   layer = make(config, phase);
-  shapes = layer->infer(x);
-  if (follower.empty()) return;
-  follower_config = parse(follower);
-  const std::unique_ptr<Layer> next = make(follower_config, phase);
-  const LayerShapes after = next->infer({shapes.y[0]});
-  absorbed = layer->absorb(*next);
-  if (!absorbed) return;
+  shapes = layer->infer(own);
+  absorbed = std::all_of(followers.begin(), followers.end(),
+                         [&](const caffe::LayerParameter& next) { return takes_over(next, x, phase); });
+}
+
+bool MadeLayer::takes_over(const caffe::LayerParameter& follower, const std::vector<Shape>& x, caffe::Phase phase) {
+  const std::unique_ptr<Layer> next = make(follower, phase);
+  const bool sum = follower.type() == "Eltwise";
+  const LayerShapes after = next->infer(sum ? std::vector{shapes.y[0], x.back()} : std::vector{shapes.y[0]});
+  if (sum ? !next->adds_two() || !layer->absorb_sum(*next) : !layer->absorb(*next)) return false;
   shapes.y[0] = after.y[0];
   shapes.w.insert(shapes.w.end(), after.w.begin(), after.w.end());
+  return true;
 }
 
 LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& options, const Arrays& w,
@@ -75,7 +84,7 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
   bind_forward(x);
   bind_weights(w);
   if (options_.backward) bind_backward();
-  for (const int64_t bytes : needs_.saved) io_.saved.push_back(memory(bytes).data());
+  for (const int64_t bytes : needs_.saved) io_.saved.push_back(bytes > 0 ? memory(bytes).data() : nullptr);
 }
 
 GuardedMemory& LayerRun::memory(int64_t bytes) {
@@ -104,6 +113,10 @@ void LayerRun::prepare() {
   fill_up(request_.has_dy, request_.y.size(), options_.backward);
   request_.layer_seed = options_.layer_seed;
   needs_ = made_.layer->prepare(request_, context_);
+  if (needs_.last_saved_for_y && options_.keeps_y) {
+    needs_.saved.back() = 0;
+    needs_.backward_reads_y = {true};
+  }
   fill_up(needs_.backward_reads_x, request_.x.size(), false);
   fill_up(needs_.backward_reads_y, request_.y.size(), false);
   if (needs_.w_formats.empty())
@@ -152,8 +165,11 @@ void LayerRun::bind_backward() {
   void* shared = nullptr;
   if (needs_.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
   if (needs_.dx_are_one) shared = memory(request_.x[0].bytes()).data();
+  size_t overwriting = 0;
+  for (size_t i = 0; needs_.last_dx_overwrites && i < request_.x.size(); ++i)
+    if (request_.wants_dx[i]) overwriting = i;
   for (size_t i = 0; i < request_.x.size(); ++i) {
-    const bool over_dy = i == 0 && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
+    const bool over_dy = i == overwriting && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
     Tensor dx{request_.x[i], context_.device, nullptr};
     if (request_.wants_dx[i])
       dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
@@ -196,7 +212,9 @@ void LayerRun::spoil_what_backward_may_not_read() {
 void LayerRun::backward(const Arrays& dy) {
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
   EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.overwritten]) << "y may overwrite x, which backward reads";
-  if (needs_.can_rebuild_y && io_.y[0].data != io_.x[0].data) expect_rebuild();
+  if (needs_.can_rebuild_y &&
+      std::none_of(io_.x.begin(), io_.x.end(), [&](const Tensor& x) { return x.data == io_.y[0].data; }))
+    expect_rebuild();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)
     if (io_.dy[i]) store(context_, dy[i], io_.dy[i]);

@@ -16,18 +16,22 @@
 
 namespace cortado::harness {
 
-/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the follower it takes over.
-/// Throws what making and inferring throw.
+/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the followers it takes over,
+/// one a line. Where an Eltwise is among them, the last x is its other operand. Throws what making and inferring throw.
 struct MadeLayer {
   MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
             caffe::Phase phase = caffe::TRAIN);
   MadeLayer(const MadeLayer&) = delete;  // the layer refers to `config`
   MadeLayer& operator=(const MadeLayer&) = delete;
 
-  caffe::LayerParameter config, follower_config;
+  caffe::LayerParameter config;
+  std::vector<caffe::LayerParameter> followers;
   std::unique_ptr<Layer> layer;
   LayerShapes shapes;     ///< the follower's weights included
-  bool absorbed = false;  ///< whether the follower was taken over
+  bool absorbed = false;  ///< whether all followers were taken over
+
+ private:
+  bool takes_over(const caffe::LayerParameter& follower, const std::vector<Shape>& x, caffe::Phase phase);
 };
 
 struct RunOptions {
@@ -39,6 +43,7 @@ struct RunOptions {
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
   bool in_place = false;            ///< y over x and dx over dy, where the layer allows it
+  bool keeps_y = false;             ///< as if another layer's backward read y
   std::vector<bool> wants_dx = {};  ///< empty: whatever is differentiable
   std::vector<bool> has_dy = {};    ///< empty: all
   bool add_dw = false;              ///< dw starts with kOldGradient and is added to
