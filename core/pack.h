@@ -1,8 +1,8 @@
 #pragma once
 
-// A pack: the neighbouring values that a device moves with one load or store of sixteen bytes (four floats, eight 16-bit
-// values), to be computed with as floats. A loop that is bound by memory wants it. Neighbouring packs may begin at
-// multiples of sixteen bytes only: ask starts_pack() of every array, and take single values where it says no.
+// A pack: the neighbouring values that a device moves with one load or store of sixteen bytes (four floats, eight
+// 16-bit values), to be computed with as floats. A loop that is bound by memory wants it. Neighbouring packs may begin
+// at multiples of sixteen bytes only: ask starts_pack() of every array, and take single values where it says no.
 
 #include <cstdint>
 

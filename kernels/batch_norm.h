@@ -1,8 +1,12 @@
 #pragma once
 
-// Batch normalisation over the channel axis, with a scale, a shift and a ReLU behind it in the same pass where wanted:
-//   y = max(0, gamma * (x - mean) / sqrt(variance + eps) + beta), perhaps with a ceiling, too
+// Batch normalisation over the channel axis, with a scale, a shift, another tensor added and a ReLU behind it in the
+// same pass where wanted:
+//   y = max(0, gamma * (x - mean) / sqrt(variance + eps) + beta + addend), perhaps with a ceiling, too
 // mean and the biased variance are the batch's own, or given (inference, frozen statistics).
+//
+// Without an addend backward finds out from x where the ReLU let it pass. With one it needs y, or a bit for each
+// element that forward kept. Bits move a 16th or 32nd of what y does; y costs no memory where the net keeps it anyway.
 
 #include <cmath>
 #include <memory>
@@ -18,23 +22,29 @@ struct BatchNormRequest {
   float eps = 1e-5f;
   bool given_statistics = false;  ///< mean and variance are inputs, not results
   bool affine = false;            ///< there are gamma and beta
+  bool adds = false;              ///< there is an addend, stored as x is
   bool relu = false;
   float ceiling = INFINITY;  ///< with relu: y is no more than this
-  bool backward = false;  ///< backward() will be called
+  bool backward = false;     ///< backward() will be called
 
   int64_t channels() const { return x.shape[1]; }
 };
 
-/// Memory of one call: x, y, dy and dx are of the request's type, the statistics and the weights C floats each.
+/// Memory of one call: x, addend, y and their gradients are of the request's type, the statistics and the weights C
+/// floats each.
 struct BatchNormOperands {
   const void* x = nullptr;
-  void* y = nullptr;             ///< forward only
+  const void* addend = nullptr;  ///< forward only, where the request adds
+  void* y = nullptr;             ///< may be the addend's memory, or x's where no backward() follows. Backward reads it
+                                 ///< where the request adds before a ReLU and there is no mask
+  void* mask = nullptr;          ///< null, or mask_bytes(): written by forward, read by backward
   float* mean = nullptr;         ///< written by forward unless given; read by backward
   float* variance = nullptr;     ///< biased; likewise
   const float* gamma = nullptr;  ///< null unless affine
   const float* beta = nullptr;   ///< may be null when affine: zero
   const void* dy = nullptr;
-  void* dx = nullptr;       ///< null: not wanted. May be dy's memory if dx_may_overwrite_dy()
+  void* dx = nullptr;       ///< null: not wanted. May be dy's memory unless daddend is wanted
+  void* daddend = nullptr;  ///< null: not wanted. May be dy's memory
   float* dgamma = nullptr;  ///< null: not wanted
   float* dbeta = nullptr;   ///< null: not wanted
   bool add_dgamma = false, add_dbeta = false;
@@ -47,7 +57,8 @@ class BatchNorm {
   virtual std::string name() const = 0;
   virtual int64_t forward_scratch() const { return 0; }
   virtual int64_t backward_scratch() const { return 0; }
-  virtual bool dx_may_overwrite_dy() const { return false; }
+  /// What the mask takes; 0: backward() needs none.
+  virtual int64_t mask_bytes() const { return 0; }
   virtual void forward(Context& context, const BatchNormOperands& io) = 0;
   virtual void backward(Context& context, const BatchNormOperands& io) = 0;
 };

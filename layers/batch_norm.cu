@@ -4,11 +4,11 @@
 // Caffe does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by,
 // each becoming moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with
 // use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
-// variance 0. It takes over a Scale and a ReLU or ReLU6 behind it: one pass over memory forward, two backward. NVIDIA's
-// scale_bias and Intel's use_weight_bias give it factors and terms of its own, as if a Scale followed. A layer with
-// NVIDIA's options also keeps its averages as NVIDIA does: of variances that are not unbiased, the batch's own at
-// first, with a factor of 1; there use_global_stats: false, its default, means nothing in testing, and eps is at least
-// 1e-5.
+// variance 0. It takes over a Scale, the sum with another tensor (the join of a residual net) and a ReLU or ReLU6
+// behind it: one pass over memory forward, two backward. NVIDIA's scale_bias and Intel's use_weight_bias give it
+// factors and terms of its own, as if a Scale followed. A layer with NVIDIA's options also keeps its averages as NVIDIA
+// does: of variances that are not unbiased, the batch's own at first, with a factor of 1; there use_global_stats:
+// false, its default, means nothing in testing, and eps is at least 1e-5.
 
 #include <algorithm>
 
@@ -119,7 +119,7 @@ class BatchNormLayer : public Layer {
   bool absorb(const Layer& next) override {
     if (relu_) return false;
     if (const auto* scale = dynamic_cast<const ScaleLayer*>(&next)) {
-      if (affine_ || !scale->learns_per_channel()) return false;
+      if (affine_ || adds_ || !scale->learns_per_channel()) return false;
       affine_ = true;
       bias_ = scale->has_bias();
       return true;
@@ -130,9 +130,15 @@ class BatchNormLayer : public Layer {
     return relu_ = true;
   }
 
-  /// By running averages, without a ReLU, it is a factor and a term for each channel.
+  bool absorb_sum(const Layer& next) override {
+    if (!next.adds_two() || relu_ || adds_) return false;
+    return adds_ = true;
+  }
+  bool sums_in_training() const override { return true; }
+
+  /// By running averages, without a sum or a ReLU, it is a factor and a term for each channel.
   std::optional<ChannelAffine> channel_affine() const override {
-    if (!given_statistics_ || relu_) return std::nullopt;
+    if (!given_statistics_ || adds_ || relu_) return std::nullopt;
     return ChannelAffine{.normalises = true, .scales = affine_, .shifts = bias_, .eps = eps_};
   }
 
@@ -144,15 +150,20 @@ class BatchNormLayer : public Layer {
     if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
     norm.eps = eps_;
     norm.given_statistics = given_statistics_;
-    norm.affine = affine_, norm.relu = relu_, norm.ceiling = ceiling_, norm.backward = request.backward;
+    norm.affine = affine_, norm.adds = adds_, norm.relu = relu_, norm.ceiling = ceiling_;
+    norm.backward = request.backward;
     norm_ = kernels::plan_batch_norm(norm, context);
     const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
     LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = norm_->dx_may_overwrite_dy();
+    needs.backward_reads_x = {true, false};
+    needs.backward_reads_x.resize(request.x.size());
+    needs.y_may_overwrite_x = adds_ || !request.backward;
+    needs.overwritten = adds_ && request.backward ? 1 : 0;
+    needs.dx_may_overwrite_dy = needs.last_dx_overwrites = true;
     needs.saved = {statistics};
     if (request.backward) {
+      needs.last_saved_for_y = norm_->mask_bytes() > 0;
+      if (needs.last_saved_for_y) needs.saved.push_back(norm_->mask_bytes());
       norm.given_statistics = true;
       norm.backward = false;
       again_ = kernels::plan_batch_norm(norm, context);
@@ -169,6 +180,7 @@ class BatchNormLayer : public Layer {
     if (given_statistics_) for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io)});
     kernels::BatchNormOperands call = operands(io);
     call.y = io.y[0].data;
+    if (io.saved.size() > 1) call.mask = io.saved[1];
     norm_->forward(context, call);
     if (!given_statistics_ && io.x[0].count() > 0) add_to_average(context, io);
   }
@@ -184,6 +196,9 @@ class BatchNormLayer : public Layer {
     kernels::BatchNormOperands call = operands(io);
     call.dy = io.dy[0].data;
     call.dx = io.dx[0].data;
+    if (io.saved.size() > 1) call.mask = io.saved[1];
+    call.y = io.y[0].data;
+    if (adds_) call.daddend = io.dx[1].data;
     if (affine_) {
       call.dgamma = io.dw[kGamma].f32();
       call.add_dgamma = io.adds(kGamma);
@@ -196,7 +211,7 @@ class BatchNormLayer : public Layer {
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
-    return x[0].count() * ((given_statistics_ ? 2 : 5) + (affine_ ? 2 : 0) + (relu_ ? 1 : 0));
+    return x[0].count() * ((given_statistics_ ? 2 : 5) + (affine_ ? 2 : 0) + (adds_ ? 1 : 0) + (relu_ ? 1 : 0));
   }
 
  private:
@@ -208,6 +223,7 @@ class BatchNormLayer : public Layer {
   kernels::BatchNormOperands operands(const Operands& io) const {
     kernels::BatchNormOperands call;
     call.x = io.x[0].data;
+    if (adds_) call.addend = io.x[1].data;
     call.mean = mean(io);
     call.variance = variance(io);
     if (affine_) call.gamma = io.w[kGamma].f32();
@@ -236,6 +252,7 @@ class BatchNormLayer : public Layer {
   const float eps_;
   bool given_statistics_;  ///< the running average; else the batch's own
   bool affine_, bias_, relu_;
+  bool adds_ = false;         ///< x[1], before the ReLU
   float ceiling_ = INFINITY;  ///< of the ReLU
   std::unique_ptr<kernels::BatchNorm> norm_;
   std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for rebuild()

@@ -1,156 +1,33 @@
-// Batch normalisation of our own. A group is what one thread does alone: sixteen channels where sixteen neighbours in
-// memory are channels (blocked16, channels-last, N x C), else one channel. Statistics and result of a group follow
-// each other while it is still in the cache, so memory is read once and written once, and threads meet once.
+// Batch normalisation of our own. Statistics and result of a group (batch_norm_runs.h) follow each other while it is
+// still in the cache, so memory is read once and written once, and threads meet once.
 //
 //   forward   mean and variance from sums of x - shift and its square, where shift, the channel's first value, keeps
 //             the sums small
 //   backward  with g = dy where the ReLU let it pass:  dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //             dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m)       (m values per channel)
+//             daddend = g, written where the sums are made; dx is then made from it
 //
-// Its one surprise: the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit, and looks at the
-// sign. Sums of one sample are 32-bit, the sum of samples is double and in order: the number of threads does not
-// change a bit.
+// Its one surprise: without an addend the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit,
+// and looks at the sign. Sums of one sample are 32-bit, the sum of samples is double and in order: the number of
+// threads does not change a bit.
 
 #include <cmath>
+#include <type_traits>
 
-#include "core/threads.h"
 #include "kernels/batch_norm.h"
+#include "kernels/cpu/batch_norm_runs.h"
 #include "kernels/cpu/floats.h"
-#include "kernels/cpu/lanes.h"
 
 namespace cortado::kernels {
 namespace {
 
-/// Where the runs of contiguous floats of each (sample, group) lie.
-struct Runs {
-  int64_t samples, groups, sample_stride, group_stride, length, channels;
-  bool lanes_are_channels;  ///< else all floats of a run are of one channel
-  int64_t stored_channels;
+/// What says where the ReLU let dy pass: there is none, the sign that x gives, forward's bits, or y.
+enum class Gate : uint8_t { kOpen, kOfX, kOfBits, kOfY };
 
-  int64_t offset(int64_t sample, int64_t group) const { return sample * sample_stride + group * group_stride; }
-  int width(int64_t group) const { return int(std::min<int64_t>(kLanes, channels - group * kLanes)); }
-  /// Floats in one run; the last group of unpadded storage is narrower.
-  int64_t run(int64_t group) const {
-    return lanes_are_channels && length == kLanes ? std::min<int64_t>(length, stored_channels - group * kLanes)
-                                                  : length;
-  }
-
-  Lanes of_group(const float* per_channel, int64_t group, float otherwise = 0) const {
-    if (!per_channel) return spread(otherwise);
-    return lanes_are_channels ? load_some(per_channel + group * kLanes, width(group)) : spread(per_channel[group]);
-  }
-  void set_group(float* per_channel, int64_t group, const Lanes& value) const {
-    if (lanes_are_channels)
-      store_some(per_channel + group * kLanes, value, width(group));
-    else
-      per_channel[group] = value[0];
-  }
-};
-
-Runs runs_of(const TensorSpec& spec) {
-  const int64_t n = spec.shape[0], c = spec.shape[1], inner = spec.shape.count(2), blocks = (c + kLanes - 1) / kLanes;
-  if (spec.layout == Layout::kBlocked16)
-    return {n, blocks, blocks * kLanes * inner, kLanes * inner, kLanes * inner, c, true, blocks * kLanes};
-  if (spec.layout == Layout::kChannelsLast || inner == 1) return {n * inner, blocks, c, kLanes, kLanes, c, true, c};
-  return {n, c, c * inner, inner, inner, c, false, c};
+template <typename Use>
+void with_bool(bool value, const Use& use) {
+  value ? use(std::true_type()) : use(std::false_type());
 }
-
-/// Two sums per lane.
-struct Sums {
-  double a[kLanes] = {}, b[kLanes] = {};
-  void add(const Sums& other) {
-    for (int i = 0; i < kLanes; ++i) a[i] += other.a[i], b[i] += other.b[i];
-  }
-  void add(const Lanes& more_a, const Lanes& more_b) {
-    for (int i = 0; i < kLanes; ++i) a[i] += double(more_a[i]), b[i] += double(more_b[i]);
-  }
-  /// One channel in all lanes: its sums are the sums over lanes.
-  void join_lanes() {
-    for (double* sums : {a, b}) {
-      double total = 0;
-      for (int i = 0; i < kLanes; ++i) total += sums[i];
-      for (int i = 0; i < kLanes; ++i) sums[i] = total;
-    }
-  }
-};
-
-/// Adds, over `length` floats, the two Lanes that term(i, load) gives for the floats from i on; `load(p)` reads
-/// floats of an operand there, or of sixteen coefficients, as zeros past the end.
-template <typename Term>
-void sum_run(int64_t length, const Term& term, Sums& sums) {
-  Lanes a[4] = {}, b[4] = {};
-  const auto whole = [](const float* p) { return load(p); };
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= length; i += 4 * kLanes)
-    for (int u = 0; u < 4; ++u) term(i + u * kLanes, whole, a[u], b[u]);
-  for (; i + kLanes <= length; i += kLanes) term(i, whole, a[0], b[0]);
-  if (i < length) {
-    const int n = int(length - i);
-    term(
-        i, [n](const float* p) { return load_some(p, n); }, a[0], b[0]);
-  }
-  sums.add((a[0] + a[1]) + (a[2] + a[3]), (b[0] + b[1]) + (b[2] + b[3]));
-}
-
-/// y[i...] = value(i, load) over `length` floats.
-template <bool streaming, typename Value>
-void map_run(int64_t length, float* y, const Value& value) {
-  int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-    const Lanes v = value(i, [](const float* p) { return load(p); });
-    if constexpr (streaming)
-      stream(y + i, v);
-    else
-      store(y + i, v);
-  }
-  if (i < length) {
-    const int n = int(length - i);
-    store_some(y + i, value(i, [n](const float* p) { return load_some(p, n); }), n);
-  }
-}
-
-/// For every group: sum(group, sample, sums) over its samples, finish(group, sums), then map(group, sample) over its
-/// samples. Either each thread takes whole groups, or, when there are few, all threads share the samples of all
-/// groups.
-class TwoPasses {
- public:
-  TwoPasses(const Runs& runs, int threads)
-      : runs_(runs), whole_groups_(runs.groups >= 4 * threads || runs.groups % threads == 0 || runs.length == kLanes) {}
-
-  int64_t scratch() const { return whole_groups_ ? 0 : runs_.samples * runs_.groups * int64_t(sizeof(Sums)); }
-
-  template <typename Sum, typename Finish, typename Map>
-  void run(Context& context, void* scratch, const Sum& sum, const Finish& finish, const Map& map) const {
-    const int64_t samples = runs_.samples, groups = runs_.groups;
-    if (whole_groups_) {
-      parallel_ranges(context, groups, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t g = begin; g < end; ++g) {
-          Sums total;
-          for (int64_t n = 0; n < samples; ++n) sum(g, n, total);
-          finish(g, total);
-          for (int64_t n = samples - 1; n >= 0; --n) map(g, n);  // the last one read is the likeliest in the cache
-        }
-      });
-      return;
-    }
-    Sums* parts = static_cast<Sums*>(scratch);
-    parallel_ranges(context, samples * groups, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) sum(i % groups, i / groups, parts[i] = Sums());
-    });
-    for (int64_t g = 0; g < groups; ++g) {
-      Sums total;
-      for (int64_t n = 0; n < samples; ++n) total.add(parts[n * groups + g]);
-      finish(g, total);
-    }
-    parallel_ranges(context, samples * groups, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) map(i % groups, i / groups);
-    });
-  }
-
- private:
-  Runs runs_;
-  bool whole_groups_;
-};
 
 class Own final : public BatchNorm {
  public:
@@ -165,31 +42,47 @@ class Own final : public BatchNorm {
   std::string name() const override { return "own"; }
   int64_t forward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
   int64_t backward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
-  bool dx_may_overwrite_dy() const override { return true; }
+  int64_t mask_bytes() const override {
+    return request_.adds && request_.relu ? runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t)) : 0;
+  }
 
   void forward(Context& context, const BatchNormOperands& io) override {
     if (runs_.samples * runs_.length == 0) return set_empty(io);
-    const bool streaming = streams(io.x, io.y);
-    if (request_.relu)
-      streaming ? forward_as<true, true>(context, io) : forward_as<true, false>(context, io);
-    else
-      streaming ? forward_as<false, true>(context, io) : forward_as<false, false>(context, io);
+    with_bool(request_.adds, [&](auto adds) {
+      with_bool(request_.relu, [&](auto relu) {
+        with_bool(streams(io.y, {io.x, io.addend}),
+                  [&](auto streaming) { forward_as<adds, relu, streaming>(context, io); });
+      });
+    });
   }
+
   void backward(Context& context, const BatchNormOperands& io) override {
-    const bool streaming = streams(io.dy, io.dx);
-    if (request_.relu)
-      streaming ? backward_as<true, true>(context, io) : backward_as<true, false>(context, io);
-    else
-      streaming ? backward_as<false, true>(context, io) : backward_as<false, false>(context, io);
+    with_bool(streams(io.dx, {io.x, io.dy, io.daddend}), [&](auto streaming) {
+      switch (gate(io)) {
+        case Gate::kOpen:
+          return backward_as<Gate::kOpen, streaming>(context, io);
+        case Gate::kOfX:
+          return backward_as<Gate::kOfX, streaming>(context, io);
+        case Gate::kOfBits:
+          return backward_as<Gate::kOfBits, streaming>(context, io);
+        case Gate::kOfY:
+          return backward_as<Gate::kOfY, streaming>(context, io);
+      }
+    });
   }
 
  private:
+  Gate gate(const BatchNormOperands& io) const {
+    if (!request_.relu) return Gate::kOpen;
+    return !request_.adds ? Gate::kOfX : io.mask ? Gate::kOfBits : Gate::kOfY;
+  }
   int64_t group_bytes() const { return runs_.groups * int64_t(sizeof(Lanes)); }
   int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
 
   /// Whether a result may be written around the caches: never over what was just read.
-  bool streams(const void* from, const void* to) const {
-    return streaming_ && from != to && reinterpret_cast<uintptr_t>(to) % sizeof(Lanes) == 0;
+  bool streams(const void* to, std::initializer_list<const void*> from) const {
+    return streaming_ && std::find(from.begin(), from.end(), to) == from.end() &&
+           reinterpret_cast<uintptr_t>(to) % sizeof(Lanes) == 0;
   }
 
   void set_empty(const BatchNormOperands& io) const {
@@ -228,44 +121,95 @@ class Own final : public BatchNorm {
     return runs_.lanes_are_channels ? load_some(first, runs_.width(g)) : spread(first[0]);
   }
 
-  template <bool relu, bool streaming>
+  void sum_squares(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
+    const float* x = floats(io.x) + runs_.offset(n, g);
+    alignas(64) float shift[kLanes];
+    store(shift, shift_of(io, g));
+    sum_run(
+        runs_.run(g),
+        [&](int64_t i, const auto& at, Lanes& a, Lanes& b) {
+          const Lanes d = at.load(x + i) - at.load(shift);
+          a += d;
+          b += d * d;
+        },
+        sums);
+  }
+
+  uint16_t* bits_of(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    return static_cast<uint16_t*>(io.mask) + (io.mask ? runs_.words(n, g) : 0);
+  }
+
+  template <bool adds, bool relu, bool streaming>
+  void write_y(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    const Lanes mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
+    const Lanes ceiling = spread(request_.ceiling);
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *addend = floats(io.addend) + (adds ? begin : 0);
+    uint16_t* bits = bits_of(io, g, n);
+    map_run<streaming>(runs_.run(g), floats(io.y) + begin, [&](int64_t i, const auto& at) {
+      Lanes v = (at.load(x + i) - mean) * a + beta;
+      if constexpr (adds) v += at.load(addend + i);
+      if constexpr (!relu) return v;
+      if (adds && bits) bits[i / kLanes] = bits_between(v, Lanes{}, ceiling);
+      return smaller(v < 0 ? Lanes{} : v, ceiling);
+    });
+  }
+
+  template <bool adds, bool relu, bool streaming>
   void forward_as(Context& context, const BatchNormOperands& io) {
     const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
-      if (request_.given_statistics) return;
-      const float* x = floats(io.x) + runs_.offset(n, g);
-      const Lanes first = shift_of(io, g);
-      alignas(64) float shift[kLanes];
-      store(shift, first);
-      sum_run(
-          runs_.run(g),
-          [&](int64_t i, const auto& load, Lanes& a, Lanes& b) {
-            const Lanes d = load(x + i) - load(shift);
-            a += d;
-            b += d * d;
-          },
-          sums);
+      if (!request_.given_statistics) sum_squares(io, g, n, sums);
     };
     const auto finish = [&](int64_t g, const Sums& sums) {
       if (!request_.given_statistics) set_statistics(io, g, sums);
     };
-    const auto map = [&](int64_t g, int64_t n) {
-      const Lanes mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
-      const Lanes ceiling = spread(request_.ceiling);
-      const float* x = floats(io.x) + runs_.offset(n, g);
-      map_run<streaming>(runs_.run(g), floats(io.y) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
-        const Lanes v = (load(x + i) - mean) * a + beta;
-        return relu ? smaller(v < 0 ? Lanes{} : v, ceiling) : v;
-      });
-    };
+    const auto map = [&](int64_t g, int64_t n) { write_y<adds, relu, streaming>(io, g, n); };
     passes_.run(context, io.scratch, sum, finish, map);
   }
 
-  /// dy, or 0 where the ReLU stopped x.
-  template <bool relu>
-  static Lanes passed(const Lanes& dy, const Lanes& centred, const Lanes& a, const Lanes& beta, const Lanes& ceiling) {
-    if (!relu) return dy;
-    const Lanes v = centred * a + beta;
-    return (v > 0) & (v < ceiling) ? dy : Lanes{};
+  /// What a run's gate looks at.
+  struct Gated {
+    Lanes a, beta, ceiling;
+    const uint16_t* bits;
+    const float* y;
+  };
+  Gated gated(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    return {slope(io, g), runs_.of_group(io.beta, g), spread(request_.ceiling), bits_of(io, g, n),
+            floats(io.y) + (io.y ? runs_.offset(n, g) : 0)};
+  }
+
+  /// dy, from place i of a run on, or 0 where the ReLU stopped it.
+  template <Gate gate, typename At>
+  static Lanes passed(const Lanes& dy, const Lanes& centred, const Gated& k, int64_t i, const At& at) {
+    if constexpr (gate == Gate::kOpen) return dy;
+    if constexpr (gate == Gate::kOfBits) return where(k.bits[i / kLanes], dy);
+    const Lanes v = gate == Gate::kOfY ? at.load(k.y + i) : centred * k.a + k.beta;
+    return (v > 0) & (v < k.ceiling) ? dy : Lanes{};
+  }
+
+  /// The sums of g and g (x - mean) over a run; writes g to daddend where that is wanted and not there yet.
+  template <Gate gate>
+  void sum_gradients(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *dy = floats(io.dy) + begin;
+    float* daddend = writes_daddend(io) ? floats(io.daddend) + begin : nullptr;
+    alignas(64) float mean[kLanes];
+    store(mean, runs_.of_group(io.mean, g));
+    const Gated k = gated(io, g, n);
+    sum_run(
+        runs_.run(g),
+        [&](int64_t i, const auto& at, Lanes& sum_g, Lanes& sum_gx) {
+          const Lanes centred = at.load(x + i) - at.load(mean);
+          const Lanes passing = passed<gate>(at.load(dy + i), centred, k, i, at);
+          if (daddend) at.store(daddend + i, passing);
+          sum_g += passing;
+          sum_gx += passing * centred;
+        },
+        sums);
+  }
+
+  bool writes_daddend(const BatchNormOperands& io) const {
+    return io.daddend && (request_.relu || io.daddend != io.dy);
   }
 
   void add_to(float* result, bool add, int64_t g, Lanes value) const {
@@ -274,50 +218,50 @@ class Own final : public BatchNorm {
     runs_.set_group(result, g, value);
   }
 
-  template <bool relu, bool streaming>
+  /// Of a group: dgamma, dbeta, and the factors of dx = a g + by_x (x - mean) + rest.
+  void finish_gradients(const BatchNormOperands& io, int64_t g, Sums sums, Lanes& by_x, Lanes& rest) const {
+    if (!runs_.lanes_are_channels) sums.join_lanes();
+    const Lanes a = slope(io, g), variance = runs_.of_group(io.variance, g);
+    Lanes dgamma{}, dbeta{};
+    for (int i = 0; i < kLanes; ++i) {
+      const double inverse = 1 / std::sqrt(double(variance[i]) + double(request_.eps));
+      dgamma[i] = float(sums.b[i] * inverse);
+      dbeta[i] = float(sums.a[i]);
+      by_x[i] = request_.given_statistics ? 0 : float(-double(a[i]) * inverse * inverse * sums.b[i] / count_);
+      rest[i] = request_.given_statistics ? 0 : float(-double(a[i]) * sums.a[i] / count_);
+    }
+    add_to(io.dgamma, io.add_dgamma, g, dgamma);
+    add_to(io.dbeta, io.add_dbeta, g, dbeta);
+  }
+
+  template <Gate gate, bool streaming>
+  void write_dx(const BatchNormOperands& io, const void* from, int64_t g, int64_t n, const Lanes& by_x,
+                const Lanes& rest) const {
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *dy = floats(from) + begin;
+    const Lanes mean = runs_.of_group(io.mean, g);
+    const Gated k = gated(io, g, n);
+    map_run<streaming>(runs_.run(g), floats(io.dx) + begin, [&](int64_t i, const auto& at) {
+      const Lanes centred = at.load(x + i) - mean;
+      return k.a * passed<gate>(at.load(dy + i), centred, k, i, at) + by_x * centred + rest;
+    });
+  }
+
+  template <Gate gate, bool streaming>
   void backward_as(Context& context, const BatchNormOperands& io) {
-    const bool sums_wanted = io.dgamma || io.dbeta || !request_.given_statistics;
-    Lanes* by_x = static_cast<Lanes*>(scratch_at(io.scratch, 0));  // dx = a g + by_x (x - mean) + rest
+    const bool sums_wanted = io.dgamma || io.dbeta || !request_.given_statistics || writes_daddend(io);
+    Lanes* by_x = static_cast<Lanes*>(scratch_at(io.scratch, 0));
     Lanes* rest = static_cast<Lanes*>(scratch_at(io.scratch, 1));
     const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
-      if (!sums_wanted) return;
-      const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
-      alignas(64) float mean[kLanes];
-      store(mean, runs_.of_group(io.mean, g));
-      const Lanes a = slope(io, g), beta = runs_.of_group(io.beta, g), ceiling = spread(request_.ceiling);
-      sum_run(
-          runs_.run(g),
-          [&](int64_t i, const auto& load, Lanes& sum_g, Lanes& sum_gx) {
-            const Lanes centred = load(x + i) - load(mean);
-            const Lanes passing = passed<relu>(load(dy + i), centred, a, beta, ceiling);
-            sum_g += passing;
-            sum_gx += passing * centred;
-          },
-          sums);
+      if (sums_wanted) sum_gradients<gate>(io, g, n, sums);
     };
-    const auto finish = [&](int64_t g, Sums sums) {
-      if (!runs_.lanes_are_channels) sums.join_lanes();
-      const Lanes a = slope(io, g), variance = runs_.of_group(io.variance, g);
-      Lanes dgamma{}, dbeta{};
-      for (int i = 0; i < kLanes; ++i) {
-        const double inverse = 1 / std::sqrt(double(variance[i]) + double(request_.eps));
-        dgamma[i] = float(sums.b[i] * inverse);
-        dbeta[i] = float(sums.a[i]);
-        by_x[g][i] = request_.given_statistics ? 0 : float(-double(a[i]) * inverse * inverse * sums.b[i] / count_);
-        rest[g][i] = request_.given_statistics ? 0 : float(-double(a[i]) * sums.a[i] / count_);
-      }
-      add_to(io.dgamma, io.add_dgamma, g, dgamma);
-      add_to(io.dbeta, io.add_dbeta, g, dbeta);
-    };
+    const auto finish = [&](int64_t g, const Sums& sums) { finish_gradients(io, g, sums, by_x[g], rest[g]); };
     const auto map = [&](int64_t g, int64_t n) {
       if (!io.dx) return;
-      const float *x = floats(io.x) + runs_.offset(n, g), *dy = floats(io.dy) + runs_.offset(n, g);
-      const Lanes a = slope(io, g), mean = runs_.of_group(io.mean, g), beta = runs_.of_group(io.beta, g);
-      const Lanes slope_x = by_x[g], constant = rest[g], ceiling = spread(request_.ceiling);
-      map_run<streaming>(runs_.run(g), floats(io.dx) + runs_.offset(n, g), [&](int64_t i, const auto& load) {
-        const Lanes centred = load(x + i) - mean;
-        return a * passed<relu>(load(dy + i), centred, a, beta, ceiling) + slope_x * centred + constant;
-      });
+      if (io.daddend)
+        write_dx<Gate::kOpen, streaming>(io, io.daddend, g, n, by_x[g], rest[g]);
+      else
+        write_dx<gate, streaming>(io, io.dy, g, n, by_x[g], rest[g]);
     };
     passes_.run(context, io.scratch, sum, finish, map);
   }

@@ -63,6 +63,28 @@ inline Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
 /// The smaller of each pair; a where they do not compare.
 inline Lanes smaller(const Lanes& a, const Lanes& b) { return a > b ? b : a; }
 
+/// Bit i: whether low < v[i] < high.
+inline uint16_t bits_between(const Lanes& v, const Lanes& low, const Lanes& high) {
+#ifdef __AVX512F__
+  return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(__m512(v), __m512(low), _CMP_GT_OQ), __m512(v), __m512(high),
+                                 _CMP_LT_OQ);
+#else
+  uint16_t bits = 0;
+  for (int i = 0; i < kLanes; ++i) bits |= uint16_t((v[i] > low[i] && v[i] < high[i]) << i);
+  return bits;
+#endif
+}
+/// v where its bit is set, else 0.
+inline Lanes where(uint16_t bits, const Lanes& v) {
+#ifdef __AVX512F__
+  return Lanes(_mm512_maskz_mov_ps(bits, __m512(v)));
+#else
+  Lanes kept = v;
+  for (int i = 0; i < kLanes; ++i) kept[i] = bits >> i & 1 ? v[i] : 0;
+  return kept;
+#endif
+}
+
 inline Lanes square_root(const Lanes& v) {
 #ifdef __AVX512F__
   return Lanes(_mm512_maskz_sqrt_ps(__mmask16(0xffff), __m512(v)));

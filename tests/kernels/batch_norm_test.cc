@@ -12,11 +12,16 @@ namespace {
 using namespace testing;
 
 struct Reference {
-  std::vector<double> mean, variance, y, dx, dgamma, dbeta;
+  std::vector<double> mean, variance, y, dx, daddend, dgamma, dbeta;
 };
 
-Reference reference(const BatchNormRequest& r, const Values& x, const Values& gamma, const Values& beta,
-                    const Values& dy, const Values& mean, const Values& variance) {
+/// What goes in; a request without gamma, addend or given statistics looks at fewer of them.
+struct Inputs {
+  Values x, addend, dy, gamma, beta, mean, variance;
+};
+
+Reference reference(const BatchNormRequest& r, const Inputs& in) {
+  const Values& x = in.x;
   const size_t channels = size_t(r.channels()), inner = size_t(r.x.shape.count(2));
   const auto channel = [&](size_t i) { return i / inner % channels; };
   const double m = double(x.size()) / double(channels);
@@ -25,14 +30,15 @@ Reference reference(const BatchNormRequest& r, const Values& x, const Values& ga
   e.y.resize(x.size()), e.dx.resize(x.size());
   for (size_t i = 0; i < x.size(); ++i) e.mean[channel(i)] += x[i] / m;
   for (size_t i = 0; i < x.size(); ++i) e.variance[channel(i)] += std::pow(x[i] - e.mean[channel(i)], 2) / m;
-  for (size_t c = 0; r.given_statistics && c < channels; ++c) e.mean[c] = mean[c], e.variance[c] = variance[c];
+  for (size_t c = 0; r.given_statistics && c < channels; ++c) e.mean[c] = in.mean[c], e.variance[c] = in.variance[c];
   const auto deviation = [&](size_t c) { return std::sqrt(e.variance[c] + r.eps); };
   const auto hat = [&](size_t i) { return (x[i] - e.mean[channel(i)]) / deviation(channel(i)); };
-  const auto factor = [&](size_t c) { return r.affine ? double(gamma[c]) : 1; };
-  std::vector<double> g(dy.begin(), dy.end());
+  const auto factor = [&](size_t c) { return r.affine ? double(in.gamma[c]) : 1; };
+  std::vector<double>& g = e.daddend;
+  g.assign(in.dy.begin(), in.dy.end());
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = channel(i);
-    const double v = hat(i) * factor(c) + (r.affine ? beta[c] : 0);
+    const double v = hat(i) * factor(c) + (r.affine ? in.beta[c] : 0) + (r.adds ? in.addend[i] : 0);
     e.y[i] = r.relu ? std::clamp(v, 0.0, double(r.ceiling)) : v;
     if (r.relu && (v <= 0 || v >= r.ceiling)) g[i] = 0;
     e.dbeta[c] += g[i];
@@ -47,72 +53,116 @@ Reference reference(const BatchNormRequest& r, const Values& x, const Values& ga
 }
 
 struct Result {
-  Values y, dx, mean, variance, dgamma, dbeta;
+  Values y, dx, daddend, mean, variance, dgamma, dbeta;
   bool operator==(const Result&) const = default;
 };
 
-Result run(const BatchNormRequest& r, int threads, const Values& x, const Values& gamma, const Values& beta,
-           const Values& dy, const Values& mean, const Values& variance, bool in_place, DeviceKind kind) {
-  Context context = context_on(kind, threads);
+/// How the operands lie.
+struct Run {
+  int threads = 1;
+  bool in_place = false;    ///< gradients in dy's memory, y in the addend's
+  bool y_is_there = false;  ///< in backward, in place of a mask
+  bool wants_dx = true, wants_daddend = true;
+};
+
+Result run(const BatchNormRequest& r, const Inputs& in, const Run& how, DeviceKind kind) {
+  Context context = context_on(kind, how.threads);
   const auto norm = plan_batch_norm(r, context);
-  const Operand x_in(context, r.x, x), dy_in(context, r.x, dy), y(context, r.x), dx(context, r.x);
-  const Operand mean_io = floats_of(context, mean), variance_io = floats_of(context, variance),
-                gamma_in = floats_of(context, gamma), beta_in = floats_of(context, beta),
-                dgamma = floats_of(context, Values(gamma.size(), NAN)),
-                dbeta = floats_of(context, Values(gamma.size(), 0.5f));
-  const Fenced scratch(context, std::max(norm->forward_scratch(), norm->backward_scratch()));
+  const Operand x(context, r.x, in.x), addend(context, r.x, in.addend), dy(context, r.x, in.dy), own_y(context, r.x),
+      own_dx(context, r.x), own_daddend(context, r.x);
+  const Operand mean = floats_of(context, in.mean), variance = floats_of(context, in.variance),
+                gamma = floats_of(context, in.gamma), beta = floats_of(context, in.beta),
+                dgamma = floats_of(context, Values(in.gamma.size(), NAN)),
+                dbeta = floats_of(context, Values(in.gamma.size(), 0.5f));
+  const Fenced scratch(context, std::max(norm->forward_scratch(), norm->backward_scratch())),
+      mask(context, norm->mask_bytes());
+  EXPECT_EQ(norm->mask_bytes() > 0, r.adds && r.relu);
+  const bool has_daddend = r.adds && how.wants_daddend;
+  const Operand& y = how.in_place && r.adds ? addend : own_y;
+  const Operand& dx = how.in_place && !has_daddend ? dy : own_dx;
+  const Operand& daddend = how.in_place ? dy : own_daddend;
   BatchNormOperands io;
-  io.x = x_in.data(), io.y = y.data();
-  io.mean = mean_io.data(), io.variance = variance_io.data();
-  if (r.affine) io.gamma = gamma_in.data(), io.beta = beta_in.data();
+  io.x = x.data(), io.y = y.data();
+  if (r.adds) io.addend = addend.data();
+  if (!how.y_is_there) io.mask = mask.data();
+  io.mean = mean.data(), io.variance = variance.data();
+  if (r.affine) io.gamma = gamma.data(), io.beta = beta.data();
   io.scratch = scratch.data();
   norm->forward(context, io);
-  io.dy = dy_in.data(), io.dx = in_place && norm->dx_may_overwrite_dy() ? dy_in.data() : dx.data();
+  const Values y_values = y.values();
+  io.dy = dy.data(), io.dx = how.wants_dx ? dx.data() : nullptr, io.daddend = has_daddend ? daddend.data() : nullptr;
   io.dgamma = dgamma.data(), io.dbeta = dbeta.data(), io.add_dbeta = true;
+  if (!how.y_is_there) io.y = nullptr;
+  io.addend = nullptr;
   norm->backward(context, io);
-  EXPECT_EQ(x_in.values(), x) << "x was changed";
+  EXPECT_EQ(x.values(), in.x) << "x was changed";
   scratch.expect_intact();
-  return {y.values(),       in_place ? dy_in.values() : dx.values(),
-          mean_io.values(), variance_io.values(),
-          dgamma.values(),  dbeta.values()};
+  mask.expect_intact();
+  return {y_values,
+          how.wants_dx ? dx.values() : Values(),
+          has_daddend ? daddend.values() : Values(),
+          mean.values(),
+          variance.values(),
+          dgamma.values(),
+          dbeta.values()};
+}
+
+Inputs inputs(const BatchNormRequest& r) {
+  const int64_t n = r.x.shape.count(), channels = r.channels();
+  Inputs in{random_values(n, 1),        random_values(n, 7),        random_values(n, 2),
+            random_values(channels, 3), random_values(channels, 4), random_values(channels, 6),
+            random_values(channels, 5)};
+  for (float& v : in.x) v = v * 3 + 1;
+  for (float& v : in.variance) v += 1;
+  for (Values* values : {&in.x, &in.addend, &in.dy}) *values = rounded(*values, r.x.dtype);
+  return in;
+}
+
+void expect_like(const Result& got, const Reference& e, DType dtype) {
+  expect_near(got.y, e.y, 2e-5 + rounding(dtype), "y");
+  expect_near(got.mean, e.mean, 1e-5, "mean");
+  expect_near(got.variance, e.variance, 1e-5, "variance");
+  const double sums = 1e-5 * std::sqrt(double(got.y.size()));
+  expect_near(got.dgamma, e.dgamma, sums, "dgamma");
+  std::vector<double> added = e.dbeta;
+  for (double& v : added) v += 0.5;
+  expect_near(got.dbeta, added, sums, "dbeta");
+  expect_near(got.dx, e.dx, 1e-4 + rounding(dtype), "dx");
+  if (!got.daddend.empty()) expect_near(got.daddend, e.daddend, 1e-6, "daddend");
 }
 
 void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
   r.backward = true;
   SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") +
-               (r.relu ? " relu" + std::to_string(r.ceiling) : "") + (r.given_statistics ? " given" : ""));
-  const int64_t channels = r.channels();
-  Values x = random_values(r.x.shape.count(), 1), dy = random_values(r.x.shape.count(), 2);
-  for (float& v : x) v = v * 3 + 1;
-  x = rounded(x, r.x.dtype), dy = rounded(dy, r.x.dtype);
-  Values variance = random_values(channels, 5);
-  for (float& v : variance) v += 1;
-  const Values gamma = random_values(channels, 3), beta = random_values(channels, 4), mean = random_values(channels, 6);
-  const Reference e = reference(r, x, gamma, beta, dy, mean, variance);
-  const Result got = run(r, 1, x, gamma, beta, dy, mean, variance, false, kind);
-  expect_near(got.y, e.y, 2e-5 + rounding(r.x.dtype), "y");
-  expect_near(got.mean, e.mean, 1e-5, "mean");
-  expect_near(got.variance, e.variance, 1e-5, "variance");
-  const double sums = 1e-5 * std::sqrt(double(x.size()));
-  expect_near(got.dgamma, e.dgamma, sums, "dgamma");
-  std::vector<double> added = e.dbeta;
-  for (double& v : added) v += 0.5;
-  expect_near(got.dbeta, added, sums, "dbeta");
-  expect_near(got.dx, e.dx, 1e-4 + rounding(r.x.dtype), "dx");
-  for (const int threads : {2, 5})
-    EXPECT_TRUE(run(r, threads, x, gamma, beta, dy, mean, variance, false, kind) == got) << threads << " threads";
-  EXPECT_TRUE(run(r, 2, x, gamma, beta, dy, mean, variance, true, kind) == got) << "in place";
+               (r.adds ? " adds" : "") + (r.relu ? " relu" + std::to_string(r.ceiling) : "") +
+               (r.given_statistics ? " given" : ""));
+  const Inputs in = inputs(r);
+  const Result got = run(r, in, {}, kind);
+  expect_like(got, reference(r, in), r.x.dtype);
+  for (const int threads : {2, 5}) EXPECT_TRUE(run(r, in, {.threads = threads}, kind) == got) << threads << " threads";
+  EXPECT_TRUE(run(r, in, {.threads = 2, .in_place = true}, kind) == got) << "in place";
+  if (!r.adds) return;
+  EXPECT_TRUE(run(r, in, {.y_is_there = true}, kind) == got) << "by y";
+  for (const bool in_place : {false, true}) {
+    Result part = got;
+    part.daddend.clear();
+    EXPECT_TRUE(run(r, in, {.in_place = in_place, .wants_daddend = false}, kind) == part) << "without daddend";
+    part = got;
+    part.dx.clear();
+    EXPECT_TRUE(run(r, in, {.in_place = in_place, .wants_dx = false}, kind) == part) << "without dx";
+  }
 }
 
 void check_extras(const TensorSpec& x, DeviceKind kind = DeviceKind::kCpu) {
   for (const bool given : {false, true})
     for (const bool affine : {false, true})
-      for (const bool relu : {false, true}) {
-        BatchNormRequest r;
-        r.x = x, r.given_statistics = given, r.affine = affine, r.relu = relu;
-        if (affine) r.ceiling = 0.75f;
-        check(r, kind);
-      }
+      for (const bool adds : {false, true})
+        for (const bool relu : {false, true}) {
+          BatchNormRequest r;
+          r.x = x, r.given_statistics = given, r.affine = affine, r.adds = adds, r.relu = relu;
+          if (affine) r.ceiling = 0.75f;
+          check(r, kind);
+        }
 }
 
 TEST(BatchNorm, FollowsTheFormulas) {
@@ -124,9 +174,9 @@ TEST(BatchNorm, FollowsTheFormulas) {
 TEST(BatchNorm, FollowsTheFormulasOnDevices) {
   for (const DeviceKind kind : devices()) {
     for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
-      for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{4, 3, 1, 1}})
+      for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{3, 21, 4, 6}, Shape{4, 3, 1, 1}})
         check_extras({shape, DType::kF32, layout}, kind);
-    check_extras({{9, 35}, DType::kF32}, kind);
+    for (const Shape& shape : {Shape{9, 35}, Shape{70, 24}}) check_extras({shape, DType::kF32}, kind);
   }
 }
 
@@ -136,10 +186,12 @@ TEST(BatchNorm, FollowsTheFormulasInSixteenBitsOnDevices) {
   for (const DeviceKind kind : devices())
     for (const DType dtype : {DType::kF16, DType::kBF16})
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
-        for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 24, 100, 90}}) {
-          r.x = {shape, dtype, layout};
-          check(r, kind);
-        }
+        for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 24, 100, 90}, Shape{3, 32, 7, 7}})
+          for (const bool adds : {false, true}) {
+            r.x = {shape, dtype, layout};
+            r.adds = adds;
+            check(r, kind);
+          }
 }
 
 TEST(BatchNorm, TakesOtherNumbersOfAxes) {
@@ -150,10 +202,12 @@ TEST(BatchNorm, TakesOtherNumbersOfAxes) {
 TEST(BatchNorm, TakesTensorsThatGoAroundTheCaches) {
   BatchNormRequest r;
   r.affine = r.relu = true;
-  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
-    r.x = {Shape{2, 20, 176, 176}, DType::kF32, layout};
-    check(r);
-  }
+  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16})
+    for (const bool adds : {false, true}) {
+      r.x = {Shape{2, 20, 176, 176}, DType::kF32, layout};
+      r.adds = adds;
+      check(r);
+    }
 }
 
 TEST(BatchNorm, PassesNanOn) {

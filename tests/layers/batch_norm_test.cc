@@ -124,6 +124,59 @@ TEST(BatchNorm, TakesOverARelu6) {
     }
 }
 
+/// With a second operand, and the reference of the sum.
+LayerCase joined(const Shape& shape, const Norm& o, const std::string& options, const std::string& followers) {
+  LayerCase layer_case = norm(shape, o, options, followers);
+  layer_case.x.push_back(random(shape, 8));
+  const double ceiling = o.ceiling;
+  const bool relu = o.relu;
+  Norm alone = o;
+  alone.relu = false;
+  layer_case.reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+    Array y = normalise(x[0], w, alone);
+    for (size_t i = 0; i < y.size(); ++i) {
+      y[i] += x[1][i];
+      if (relu) y[i] = std::clamp(y[i], 0.0, ceiling);
+    }
+    return {y};
+  };
+  layer_case.channels_last = true;
+  return layer_case;
+}
+
+TEST(BatchNorm, TakesOverASum) {
+  for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}, Shape{6, 37}, Shape{2, 3, 4, 5, 2}})
+    for (const bool average : {false, true})
+      check_layer(joined(shape, {.average = average}, "", "type: 'Eltwise'"));
+  check_layer(joined({2, 20, 3, 4}, {.scale = true, .bias = true}, "",
+                     "type: 'Scale' scale_param { bias_term: true }\ntype: 'Eltwise'"));
+}
+
+TEST(BatchNorm, TakesOverAResidualJoin) {
+  const std::string followers = "type: 'Scale' scale_param { bias_term: true }\ntype: 'Eltwise'\n";
+  for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}, Shape{2, 24, 4, 4}, Shape{5, 16}})
+    for (const bool average : {false, true}) {
+      const Norm o{.average = average, .scale = true, .bias = true, .relu = true};
+      check_layer(joined(shape, o, "", followers + "type: 'ReLU'"));
+    }
+  const Norm capped{.scale = true, .bias = true, .relu = true, .ceiling = 6};
+  LayerCase layer_case = joined({2, 20, 3, 4}, capped, "", followers + "type: 'ReLU6'");
+  layer_case.w.push_back(random({20}, 4, 3, 6));  // so that some values get above 6
+  layer_case.w.push_back(random({20}, 5, 0, 2));
+  check_layer(layer_case);
+}
+
+TEST(BatchNorm, TakesOverNoOtherSums) {
+  const auto absorbs = [](const std::string& followers) {
+    return MadeLayer("type: 'BatchNorm'", followers, {{2, 3, 4, 5}, {2, 3, 4, 5}}).absorbed;
+  };
+  EXPECT_TRUE(absorbs("type: 'Eltwise'"));
+  EXPECT_FALSE(absorbs("type: 'Eltwise' eltwise_param { coeff: 1 coeff: -1 }"));
+  EXPECT_FALSE(absorbs("type: 'Eltwise' eltwise_param { operation: MAX }"));
+  EXPECT_FALSE(absorbs("type: 'ReLU'\ntype: 'Eltwise'"));
+  EXPECT_FALSE(absorbs("type: 'Eltwise'\ntype: 'Scale'"));
+}
+
 TEST(BatchNorm, LeavesOtherFollowersAlone) {
   const auto absorbs = [](const std::string& follower) {
     return MadeLayer("type: 'BatchNorm'", follower, {{2, 3, 4, 5}}).absorbed;
