@@ -13,7 +13,7 @@ const std::vector<Pass>& all_passes() {
       {"sum_gradients", "values with several gradients are split", sum_gradients},
       {"follow_rows", "what reads rows that were chosen runs on as many as there are", follow_rows},
       {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
-      {"fuse_sums", "frozen: a sum goes into the convolution before it", fuse_sums, true},
+      {"fuse_sums", "a sum goes into the normalisation before it; frozen: into the convolution", fuse_sums, true},
       {"fuse", "layers take over their followers", fuse, true},
       {"hand_masks", "max pooling does the mask of a ReLU before it", hand_masks, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts},

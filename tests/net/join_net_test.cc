@@ -1,0 +1,161 @@
+// A residual net whose sums are taken over by the normalisations before them, against the same net with its sums apart.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/rng.h"
+#include "kernels/devices.h"
+#include "net/net.h"
+
+namespace cortado {
+namespace {
+
+/// Joins of two normalisations, of one and an earlier join, without a ReLU, of a normalisation and what it normalises,
+/// and one that no convolution reads, so that its ReLU is kept in bits. Without Winograd, whose scratch would hide what
+/// is saved.
+const char* const kNet = R"(
+  name: "joins"
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 9 dim: 10 } shape { dim: 3 } } }
+  layer { name: "side" type: "Convolution" bottom: "data" top: "side" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "bn_side" type: "BatchNorm" bottom: "side" top: "side" }
+  layer { name: "scale_side" type: "Scale" bottom: "side" top: "side" scale_param { bias_term: true } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { engine: CAFFE num_output: 24 kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
+  layer { name: "scale0" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
+  layer { name: "sum0" type: "Eltwise" bottom: "side" bottom: "c0" top: "sum0" }
+  layer { name: "relu0" type: "ReLU" bottom: "sum0" top: "sum0" }
+  layer { name: "c1" type: "Convolution" bottom: "sum0" top: "c1" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "bn1" type: "BatchNorm" bottom: "c1" top: "c1" }
+  layer { name: "scale1" type: "Scale" bottom: "c1" top: "c1" scale_param { bias_term: true } }
+  layer { name: "sum1" type: "Eltwise" bottom: "c1" bottom: "sum0" top: "sum1" }
+  layer { name: "relu1" type: "ReLU" bottom: "sum1" top: "sum1" }
+  layer { name: "c2" type: "Convolution" bottom: "sum1" top: "c2" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "bn2" type: "BatchNorm" bottom: "c2" top: "c2" }
+  layer { name: "sum2" type: "Eltwise" bottom: "sum1" bottom: "c2" top: "sum2" }
+  layer { name: "bn3" type: "BatchNorm" bottom: "sum2" top: "bn3" }
+  layer { name: "sum3" type: "Eltwise" bottom: "sum2" bottom: "bn3" top: "sum3" }
+  layer { name: "relu3" type: "ReLU6" bottom: "sum3" top: "sum3" }
+  layer { name: "c4" type: "Convolution" bottom: "sum3" top: "c4" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "bn4" type: "BatchNorm" bottom: "c4" top: "c4" }
+  layer { name: "sum4" type: "Eltwise" bottom: "c4" bottom: "sum3" top: "sum4" }
+  layer { name: "relu4" type: "ReLU" bottom: "sum4" top: "sum4" }
+  layer { name: "pool" type: "Pooling" bottom: "sum4" top: "pool" pooling_param { pool: AVE global_pooling: true } }
+  layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+)";
+
+struct Pass {
+  double loss = 0;
+  std::vector<std::vector<float>> dw;  ///< in the user's order
+  std::string statistics;
+  size_t nodes = 0;
+  std::string masks;  ///< of each join: whether its ReLU is kept in bits, or told by y
+};
+
+/// Two passes, the second one's gradients added to the first's where `options` say that several make an update.
+Pass run(const graph::BuildOptions& options, Precision precision = Precision::kFp32, Device device = {}) {
+  Context context(2);
+  context.precision = precision;
+  use_device(context, device);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
+  RandomStream random(5);
+  const float label[] = {0, 3, 4};
+  for (const bool again : {false, true}) {
+    std::vector<float> data(size_t(net->blob_shape("data").count()));
+    for (float& v : data) v = float(random.normal());
+    net->write_blob("data", data.data());
+    net->write_blob("label", label);
+    net->forward();
+    net->backward(again && options.accumulates);
+  }
+  Pass pass;
+  pass.loss = net->loss();
+  for (const Param& param : net->params()) {
+    std::vector<float>& dw = pass.dw.emplace_back(size_t(param.shape.count()));
+    param.format.to_plain(context, param.dw, dw.data());
+  }
+  const caffe::NetParameter weights = net->to_proto();
+  for (const caffe::LayerParameter& layer : weights.layer())
+    if (layer.type() == "BatchNorm") pass.statistics += layer.SerializeAsString();
+  pass.nodes = net->plan().graph.nodes.size();
+  for (const LayerNeeds& needs : net->plan().needs)
+    if (needs.last_saved_for_y) pass.masks += needs.saved.back() > 0 ? "bits " : "y ";
+  return pass;
+}
+
+graph::BuildOptions training(bool fuses_sums) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TRAIN);
+  if (!fuses_sums) options.switch_off = {"fuse_sums"};
+  return options;
+}
+
+void expect_same_bits(const Pass& a, const Pass& b) {
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.statistics, b.statistics);
+  ASSERT_EQ(a.dw.size(), b.dw.size());
+  for (size_t p = 0; p < a.dw.size(); ++p) EXPECT_EQ(a.dw[p], b.dw[p]) << "param " << p;
+}
+
+/// The length of the difference of all gradients of a weight over the gradients' own.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double apart = 0, all = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    apart += std::pow(double(a[i]) - double(b[i]), 2);
+    all += double(b[i]) * double(b[i]);
+  }
+  return std::sqrt(apart / all);
+}
+
+TEST(JoinNet, sums_that_are_taken_over_change_no_bit) {
+  const Pass apart = run(training(false)), joined = run(training(true));
+  EXPECT_EQ(joined.nodes + 6, apart.nodes) << "five sums, and a ReLU6 that a sum alone does not take over";
+  EXPECT_EQ(joined.masks, "y y y bits ") << "no convolution reads the last join";
+  expect_same_bits(joined, apart);
+}
+
+TEST(JoinNet, nor_where_values_are_made_again_or_gradients_added) {
+  graph::BuildOptions apart = training(false), joined = training(true);
+  apart.accumulates = joined.accumulates = true;
+  joined.recompute = true;
+  expect_same_bits(run(joined), run(apart));
+}
+
+TEST(JoinNet, nor_where_a_join_stays_readable) {
+  graph::BuildOptions kept = training(true);
+  kept.keep = {"sum0", "sum4"};
+  const Pass joined = run(kept);
+  EXPECT_EQ(joined.masks, "y y y y ");
+  expect_same_bits(joined, run(training(false)));
+  kept.keep = {"c1", "bn3"};
+  EXPECT_EQ(run(kept).nodes, joined.nodes + 3) << "sums of kept values stay, and a ReLU6";
+}
+
+TEST(JoinNet, nothing_is_taken_over_where_all_values_are_looked_at) {
+  graph::BuildOptions all = training(true);
+  all.keep_all = true;
+  EXPECT_EQ(run(all).masks, "");
+}
+
+TEST(JoinNet, nor_on_a_device_with_32_bits) {
+  const Device device{DeviceKind::kSimulated, 0};
+  for (const Precision precision : {Precision::kFp32, Precision::kTf32})
+    expect_same_bits(run(training(true), precision, device), run(training(false), precision, device));
+}
+
+/// What lies between a normalisation and its sum is not rounded to 16 bits any more, so bits change; both are as near
+/// to 32 bits as that rounding lets them be.
+TEST(JoinNet, with_16_bits_gradients_are_as_near) {
+  const Pass exact = run(training(false));
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    const double tolerance = precision == Precision::kBf16 ? 0.15 : 0.03;
+    const Pass joined = run(training(true), precision, {DeviceKind::kSimulated, 0});
+    EXPECT_NEAR(joined.loss, exact.loss, tolerance * exact.loss);
+    for (size_t p = 0; p < exact.dw.size(); ++p)
+      EXPECT_LT(distance(joined.dw[p], exact.dw[p]), tolerance) << name_of(precision) << ", param " << p;
+  }
+}
+
+}  // namespace
+}  // namespace cortado
