@@ -16,7 +16,7 @@ void require_labels(const Shape& x, const Shape& labels, int64_t rows) {
                    "each prediction has one label");
 }
 
-void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const std::string& advice) {
+void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const char* advice) {
   for (int64_t r = 0; r < rows; ++r) {
     if (!labels.counts(r) || labels.valid(r)) continue;
     const std::string place = inner == 1 ? "" : ", place " + std::to_string(r % inner);
@@ -24,12 +24,12 @@ void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const 
                 "label " + text_of(labels.values[r]) + " of item " + std::to_string(r / inner) + place +
                     " is not one of the " + std::to_string(labels.classes) + " classes",
                 "labels are whole numbers from 0 to " + std::to_string(labels.classes - 1) +
-                    (advice.empty() ? "" : "; " + advice));
+                    (*advice ? std::string("; ") + advice : ""));
   }
 }
 
 void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner,
-                    const std::string& advice) {
+                    const char* advice) {
   std::vector<float> copy(size_t(values.count()));
   copy_to_host(context, copy.data(), values.data, copy.size() * sizeof(float));
   labels.values = copy.data();

@@ -30,10 +30,10 @@ void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 
 /// Throws Error(kData) at the first label that counts and is no class. The values lie in the host's memory; an item has
 /// `inner` rows. `advice` ends the hint.
-void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const std::string& advice = {});
+void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const char* advice = "");
 
 /// check_labels() of a copy of `values`, which may lie on a device.
 void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,
-                    const std::string& advice = {});
+                    const char* advice = "");
 
 }  // namespace cortado

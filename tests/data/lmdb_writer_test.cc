@@ -80,7 +80,7 @@ TEST(LmdbWriter, RefusesBadKeys) {
 }
 
 TEST(LmdbWriter, SaysWhyItCannotWrite) {
-  expect_error(ExitCode::kIo, "No such file", [&] { LmdbWriter writer("/nowhere/at/all/db"); });
+  expect_error(ExitCode::kIo, "there is no folder /nowhere/at/all", [&] { LmdbWriter writer("/nowhere/at/all/db"); });
 }
 
 }  // namespace
