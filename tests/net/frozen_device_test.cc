@@ -120,15 +120,7 @@ TEST(FrozenDevice, NewWeightsAreFoldedAnewAndComeOutAsTheyWentIn) {
     const auto net = make(small_net(), a.context, frozen_options()),
                other = make(small_net(), b.context, frozen_options());
     const auto first = drawn_weights(*net, 3), second = drawn_weights(*net, 4);
-    net->load_weights(first, "first");
-    run(*net);
-    const std::vector<float> before = net->read_blob("out");
-    net->load_weights(second, "second");
-    run(*net);
-    EXPECT_GT(distance(net->read_blob("out"), before), 0.01);
-    other->load_weights(second, "second");
-    run(*other);
-    EXPECT_EQ(net->read_blob("out"), other->read_blob("out"));
+    expect_folds_anew(*net, *other, first, second);
     const caffe::NetParameter proto = net->to_proto();
     for (const LayerWeights& layer : second)
       for (const caffe::LayerParameter& out : proto.layer())

@@ -90,16 +90,7 @@ TEST(FrozenNet, new_weights_are_folded_anew) {
   graph::BuildOptions options;
   options.frozen = true;
   const auto net = make(small_net(), a, options), other = make(small_net(), b, options);
-  const auto first = drawn_weights(*net, 3), second = drawn_weights(*net, 4);
-  net->load_weights(first, "first");
-  run(*net);
-  const std::vector<float> before = net->read_blob("out");
-  net->load_weights(second, "second");
-  run(*net);
-  EXPECT_GT(distance(net->read_blob("out"), before), 0.01);
-  other->load_weights(second, "second");
-  run(*other);
-  EXPECT_EQ(net->read_blob("out"), other->read_blob("out"));
+  expect_folds_anew(*net, *other, drawn_weights(*net, 3), drawn_weights(*net, 4));
 }
 
 TEST(FrozenNet, weights_come_out_as_they_went_in) {

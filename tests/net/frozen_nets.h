@@ -101,6 +101,20 @@ inline double distance(const std::vector<float>& a, const std::vector<float>& b)
   return std::sqrt(difference / size);
 }
 
+/// Weights that replace others are folded as if they had come first: `other` is like `net`.
+inline void expect_folds_anew(Net& net, Net& other, const std::vector<LayerWeights>& first,
+                              const std::vector<LayerWeights>& second) {
+  net.load_weights(first, "first");
+  run(net);
+  const std::vector<float> before = net.read_blob("out");
+  net.load_weights(second, "second");
+  run(net);
+  EXPECT_GT(distance(net.read_blob("out"), before), 0.01);
+  other.load_weights(second, "second");
+  run(other);
+  EXPECT_EQ(net.read_blob("out"), other.read_blob("out"));
+}
+
 /// Depthwise convolutions under each of their names, and ReLU6.
 inline const char* const kMobileNet = R"(
   name: "mobile"

@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "kernels/devices.h"
 #include "net/net.h"
+#include "tests/net/trained_pass.h"
 
 namespace cortado {
 namespace {
@@ -45,10 +46,7 @@ const char* const kNet = R"(
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
 )";
 
-struct Pass {
-  double loss = 0;
-  std::vector<std::vector<float>> dw;  ///< in the user's order
-  std::string statistics;
+struct Pass : TrainedPass {
   size_t nodes = 0;
   std::string masks;  ///< of each join: whether its ReLU is kept in bits, or told by y
 };
@@ -75,9 +73,7 @@ Pass run(const graph::BuildOptions& options, Precision precision = Precision::kF
     std::vector<float>& dw = pass.dw.emplace_back(size_t(param.shape.count()));
     param.format.to_plain(context, param.dw, dw.data());
   }
-  const caffe::NetParameter weights = net->to_proto();
-  for (const caffe::LayerParameter& layer : weights.layer())
-    if (layer.type() == "BatchNorm") pass.statistics += layer.SerializeAsString();
+  pass.statistics = statistics_of(*net);
   pass.nodes = net->plan().graph.nodes.size();
   for (const LayerNeeds& needs : net->plan().needs)
     if (needs.last_saved_for_y) pass.masks += needs.saved.back() > 0 ? "bits " : "y ";
@@ -89,13 +85,6 @@ graph::BuildOptions training(bool fuses_sums) {
   options.state.set_phase(caffe::TRAIN);
   if (!fuses_sums) options.switch_off = {"fuse_sums"};
   return options;
-}
-
-void expect_same_bits(const Pass& a, const Pass& b) {
-  EXPECT_EQ(a.loss, b.loss);
-  EXPECT_EQ(a.statistics, b.statistics);
-  ASSERT_EQ(a.dw.size(), b.dw.size());
-  for (size_t p = 0; p < a.dw.size(); ++p) EXPECT_EQ(a.dw[p], b.dw[p]) << "param " << p;
 }
 
 /// The length of the difference of all gradients of a weight over the gradients' own.

@@ -7,6 +7,7 @@
 
 #include "core/rng.h"
 #include "net/net.h"
+#include "tests/net/trained_pass.h"
 
 namespace cortado {
 namespace {
@@ -55,10 +56,7 @@ struct Copies : GradientReader {
   }
 };
 
-struct Pass {
-  double loss = 0;
-  std::vector<std::vector<float>> dw;
-  std::string statistics;  ///< the weights that the layers keep by themselves, after one pass
+struct Pass : TrainedPass {
   int64_t arena_bytes = 0, gradient_bytes = 0;
   size_t backward_steps = 0;
 };
@@ -79,9 +77,7 @@ Pass run(const graph::BuildOptions& options) {
   net->backward(false, &copies);
   for (size_t p = 0; p < copies.told.size(); ++p) EXPECT_EQ(copies.told[p], 1) << net->params()[p].layer;
   pass.dw = copies.dw;
-  const caffe::NetParameter weights = net->to_proto();
-  for (const caffe::LayerParameter& layer : weights.layer())
-    if (layer.type() == "BatchNorm") pass.statistics += layer.SerializeAsString();
+  pass.statistics = statistics_of(*net);
   pass.arena_bytes = net->plan().arena_bytes;
   pass.gradient_bytes = net->plan().gradient_bytes();
   pass.backward_steps = net->backward_steps();
@@ -93,13 +89,6 @@ graph::BuildOptions plain() {
   options.state.set_phase(caffe::TRAIN);
   options.switch_off = {"hand_masks"};
   return options;
-}
-
-void expect_same_bits(const Pass& a, const Pass& b) {
-  EXPECT_EQ(a.loss, b.loss);
-  EXPECT_EQ(a.statistics, b.statistics);
-  ASSERT_EQ(a.dw.size(), b.dw.size());
-  for (size_t p = 0; p < a.dw.size(); ++p) EXPECT_EQ(a.dw[p], b.dw[p]) << "param " << p;
 }
 
 TEST(Memory, transient_gradients_are_the_kept_ones) {
