@@ -1,5 +1,6 @@
 #include "core/divisor.h"
 #include "core/half.h"
+#include "kernels/device/cast.h"
 #include "kernels/device/channel_sums.h"
 #include "kernels/device/filters.h"
 #include "kernels/device/products.h"
@@ -22,14 +23,6 @@ struct FillInOrder {
   const float* w;
   T* copy;
   CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[order.of(i)]); }
-};
-
-template <typename T>
-struct Fill {
-  const float* w;
-  T* copy;
-  using Arrays = ByPacks<In<&Fill::w>, Out<&Fill::copy>>;
-  CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[i]); }
 };
 
 template <typename T>
@@ -93,7 +86,7 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
     if (spec.moves())
       for_each(context, spec.count(), FillInOrder<T>{{Divisor(spec.c), Divisor(spec.taps)}, w, to});
     else
-      for_each(context, spec.count(), Fill<T>{w, to});
+      for_each(context, spec.count(), Cast<float, T>{w, to});
   });
 }
 

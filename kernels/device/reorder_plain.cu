@@ -2,6 +2,7 @@
 
 #include "core/for_each.h"
 #include "core/half.h"
+#include "kernels/device/cast.h"
 #include "kernels/device/planes.h"
 #include "kernels/reorder.h"
 
@@ -15,15 +16,6 @@ struct Move {
   To* to;
 
   CORTADO_HD void operator()(int64_t i) const { to[i] = To(float(from[from_planes.at(to_planes.stored(i))])); }
-};
-
-template <typename From, typename To>
-struct Cast {
-  const From* from;
-  To* to;
-  using Arrays = ByPacks<In<&Cast::from>, Out<&Cast::to>>;
-
-  CORTADO_HD void operator()(int64_t i) const { to[i] = To(float(from[i])); }
 };
 
 class Plain final : public Reorder {
