@@ -21,7 +21,7 @@ cmake --build $build --parallel "$(nproc)" --target cortado cortado_bench_train 
 # What CUDA and the C library bring is there; so is what every Linux has.
 here_only() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -v -E '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|cuda|cudart|cublas|cublasLt|cudnn[^/]*))\.so'
+    grep -v -E '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|cuda|cudart))\.so'
 }
 
 rm -rf $bundle

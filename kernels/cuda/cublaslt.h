@@ -10,10 +10,30 @@
 #include <string>
 
 #include "core/context.h"
+#include "kernels/cuda/library.h"
 #include "kernels/cuda_options.h"
 #include "kernels/gemm.h"
 
 namespace cortado::kernels::cublaslt {
+
+// Every function of it that is called anywhere.
+#define CORTADO_CUBLASLT(function) \
+  CORTADO_LIBRARY_FUNCTION("libcublasLt.so." CORTADO_AS_TEXT(CUBLAS_VER_MAJOR), function)
+CORTADO_CUBLASLT(cublasLtGetVersion);
+CORTADO_CUBLASLT(cublasLtGetStatusString);
+CORTADO_CUBLASLT(cublasLtCreate);
+CORTADO_CUBLASLT(cublasLtDestroy);
+CORTADO_CUBLASLT(cublasLtMatrixLayoutCreate);
+CORTADO_CUBLASLT(cublasLtMatrixLayoutDestroy);
+CORTADO_CUBLASLT(cublasLtMatmulDescCreate);
+CORTADO_CUBLASLT(cublasLtMatmulDescSetAttribute);
+CORTADO_CUBLASLT(cublasLtMatmulDescDestroy);
+CORTADO_CUBLASLT(cublasLtMatmulPreferenceCreate);
+CORTADO_CUBLASLT(cublasLtMatmulPreferenceSetAttribute);
+CORTADO_CUBLASLT(cublasLtMatmulPreferenceDestroy);
+CORTADO_CUBLASLT(cublasLtMatmulAlgoGetHeuristic);
+CORTADO_CUBLASLT(cublasLtMatmul);
+#undef CORTADO_CUBLASLT
 
 /// "cuBLASLt 13.0.2"; of the library that is loaded.
 std::string version();

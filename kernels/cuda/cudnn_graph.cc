@@ -66,8 +66,9 @@ bool engine_fits(const Descriptor& config, const EngineLimits& limits) {
 }
 
 /// The library's ranking in one mode: engines with their settings, the best first. Empty where it has none.
-std::vector<Descriptor> ranking(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+std::vector<Descriptor> ranking(const Descriptor& graph, const Target& target, cudnnBackendHeurMode_t mode) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  target.tell_ranking(heuristic);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
   if (cudnnBackendFinalize(heuristic.get()) != CUDNN_STATUS_SUCCESS) return {};
@@ -89,9 +90,9 @@ std::vector<Descriptor> ranking(const Descriptor& graph, cudnnBackendHeurMode_t 
   return configs;
 }
 
-Descriptor made_plan(Context& context, const Descriptor& config) {
+Descriptor made_plan(const Target& target, const Descriptor& config) {
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle(context));
+  target.tell_plan(plan);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   plan.finalize();
   return plan;
@@ -148,8 +149,35 @@ ConvNames names_of(Graph::Conv direction) {
 
 }  // namespace
 
-Plan::Plan(Context& context, Descriptor config)
-    : plan_(made_plan(context, config)),
+Target::Target(Context& context) {
+  const std::string& properties = context.handle<CudaOptions>().described_gpu;
+  if (properties.empty()) {
+    handle_ = handle(context);
+    return;
+  }
+  described_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  described_->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, int64_t(properties.size()) + 1,
+                  properties.c_str());
+  described_->finalize();
+}
+
+void Target::tell_graph(Descriptor& graph) const {
+  if (!described_) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_);
+}
+
+void Target::tell_ranking(Descriptor& heuristic) const {
+  if (described_) heuristic.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *described_);
+}
+
+void Target::tell_plan(Descriptor& plan) const {
+  if (described_)
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *described_);
+  else
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_);
+}
+
+Plan::Plan(const Target& target, const Descriptor& config)
+    : plan_(made_plan(target, config)),
       workspace_(int_of(plan_, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)),
       engine_(int_of(engine_of(config), CUDNN_ATTR_ENGINE_GLOBAL_INDEX)) {}
 
@@ -230,8 +258,9 @@ void Graph::relu(const GraphTensor& x, const GraphTensor& y, float ceiling) {
 std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits& limits, std::string& why) {
   std::vector<cudnnBackendDescriptor_t> operations;
   for (const Descriptor& operation : operations_) operations.push_back(operation.get());
+  const Target target(context);
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle(context));
+  target.tell_graph(graph);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, int64_t(operations.size()),
             operations.data());
   graph.finalize();
@@ -240,10 +269,10 @@ std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits
   int seen = 0;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     if (mode == CUDNN_HEUR_MODE_FALLBACK && !limits.fallback) break;
-    for (const Descriptor& config : ranking(graph, mode)) {
+    for (const Descriptor& config : ranking(graph, target, mode)) {
       if (!engine_fits(config, limits)) continue;
       if (rank > 0 && seen++ < rank) continue;
-      auto plan = attempt(why, [&] { return std::make_unique<Plan>(context, config); });
+      auto plan = attempt(why, [&] { return std::make_unique<Plan>(target, config); });
       if (plan && plan->workspace() <= limits.workspace) return plan;
       if (plan) why = "wants a workspace of " + std::to_string(plan->workspace()) + " bytes";
       if (rank > 0) return nullptr;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,10 +63,24 @@ struct EngineLimits {
   int64_t workspace = 0;
 };
 
+/// Where plans run: the GPU of a context, or one that it only describes (CudaOptions).
+class Target {
+ public:
+  explicit Target(Context& context);
+
+  void tell_graph(Descriptor& graph) const;
+  void tell_ranking(Descriptor& heuristic) const;
+  void tell_plan(Descriptor& plan) const;
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+  std::optional<Descriptor> described_;
+};
+
 /// An engine made ready for one graph.
 class Plan {
  public:
-  Plan(Context& context, Descriptor config);
+  Plan(const Target& target, const Descriptor& config);
 
   int64_t workspace() const { return workspace_; }
   int64_t engine() const { return engine_; }

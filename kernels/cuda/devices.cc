@@ -22,6 +22,15 @@ int64_t free_bytes(int index) {
   return int64_t(free);
 }
 
+/// What version() says, or why the library cannot.
+std::string told(std::string (*version)()) {
+  try {
+    return version();
+  } catch (const MissingLibrary& error) {
+    return error.mistakes().front().message;
+  }
+}
+
 }  // namespace
 
 std::vector<CudaDevice> cuda_devices(std::string& why_none) {
@@ -50,7 +59,7 @@ std::vector<std::string> cuda_libraries() {
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
   return {driver > 0 ? "driver for CUDA " + dotted(driver) : "no driver", "CUDA runtime " + dotted(runtime),
-          cudnn::version(), cublaslt::version()};
+          told(cudnn::version), told(cublaslt::version)};
 }
 
 std::string device_description(Context& context) {

@@ -10,7 +10,7 @@
 namespace cortado::kernels {
 namespace {
 
-using cudnn::check;
+using namespace cudnn;
 
 class Cudnn final : public Softmax {
  public:
@@ -18,7 +18,7 @@ class Cudnn final : public Softmax {
     cudnnTensorDescriptor_t made = nullptr;
     check(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
     tensor_ = {made, [](cudnnTensorDescriptor_t tensor) { cudnnDestroyTensorDescriptor(tensor); }};
-    check(cudnnSetTensor4dDescriptor(made, CUDNN_TENSOR_NCHW, cudnn::type_of(r.dtype), int(r.outer), int(r.classes),
+    check(cudnnSetTensor4dDescriptor(made, CUDNN_TENSOR_NCHW, type_of(r.dtype), int(r.outer), int(r.classes),
                                      int(r.inner), 1),
           "cudnnSetTensor4dDescriptor");
   }
@@ -27,7 +27,7 @@ class Cudnn final : public Softmax {
 
   void forward(Context& context, const void* x, void* y, void* scratch) override {
     const bool done = takes([&] {
-      check(cudnnSoftmaxForward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+      check(cudnnSoftmaxForward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
                                 tensor(), x, &kZero, tensor(), y),
             "cudnnSoftmaxForward");
     });
@@ -35,7 +35,7 @@ class Cudnn final : public Softmax {
   }
   void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) override {
     const bool done = takes([&] {
-      check(cudnnSoftmaxBackward(cudnn::handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
+      check(cudnnSoftmaxBackward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
                                  tensor(), y, tensor(), dy, &kZero, tensor(), dx),
             "cudnnSoftmaxBackward");
     });
@@ -49,7 +49,7 @@ class Cudnn final : public Softmax {
   /// Whether the library did it.
   template <typename Call>
   bool takes(const Call& call) {
-    return why_.empty() && cudnn::attempt(why_, [&] { return call(), true; });
+    return why_.empty() && attempt(why_, [&] { return call(), true; });
   }
 
   std::shared_ptr<void> tensor_;

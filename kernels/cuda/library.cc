@@ -1,0 +1,16 @@
+#include "kernels/cuda/library.h"
+
+#include <dlfcn.h>
+
+namespace cortado::kernels {
+
+void* library_symbol(const char* file, const char* name) {
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // opened once, whoever asks; never closed
+  void* symbol = library ? dlsym(library, name) : nullptr;
+  if (symbol) return symbol;
+  const char* words = dlerror();
+  throw MissingLibrary(ExitCode::kDevice, std::string(file) + " cannot be used: " + (words ? words : name),
+                       "is it installed, and its folder in LD_LIBRARY_PATH?");
+}
+
+}  // namespace cortado::kernels
