@@ -28,7 +28,7 @@ std::string mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) -
 /// The zeros are there when this returns: streams of ours do not wait for the one that cudaMemset uses, so a weight that is
 /// filled at once could be cleared afterwards. Only the thread's own stream is waited for, which other threads may record beside.
 void* allocate(int device, size_t bytes) {
-  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  enter(device);
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) {
@@ -98,8 +98,10 @@ cudaStream_t idle_stream(int device) {
 
 }  // namespace
 
+void enter(int device) { check_cuda(cudaSetDevice(device), "cudaSetDevice"); }
+
 std::shared_ptr<void> make_stream(int device) {
-  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  enter(device);
   cudaStream_t stream = idle_stream(device);
   if (!stream)
     check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
@@ -180,6 +182,7 @@ void abandon_capture(Context&) noexcept {}
 void launch_graph(Context&, void*) { throw_without_cuda(); }
 void destroy_graph(void*) noexcept {}
 std::shared_ptr<void> make_stream(int) { throw_without_cuda(); }
+void enter(int) { throw_without_cuda(); }
 void* make_event() { throw_without_cuda(); }
 void free_event(void*) noexcept {}
 void record_event(Context&, void*) { throw_without_cuda(); }

@@ -32,6 +32,7 @@ void destroy_graph(void* graph) noexcept;
 /// A stream of the device, which becomes the calling thread's current one. When nobody holds the stream any more it is
 /// the next caller's: contexts may come and go by the thousand.
 std::shared_ptr<void> make_stream(int device);
+void enter(int device);  ///< the calling thread's work goes there
 
 void* make_event();  ///< of the calling thread's current device
 void free_event(void* event) noexcept;

@@ -131,4 +131,8 @@ void use_device(Context& context, Device device) {
   context.device = device;
 }
 
+void enter(const Context& context) {
+  if (context.device.is_cuda()) cuda::enter(context.device.index);
+}
+
 }  // namespace cortado

@@ -72,4 +72,7 @@ void synchronize(Context& context);
 /// Makes `context` run on `device`: checks that it is there and makes a stream. Throws Error(kDevice).
 void use_device(Context& context, Device device);
 
+/// Makes the calling thread one that works for `context`, which another thread may have made. Throws Error(kDevice).
+void enter(const Context& context);
+
 }  // namespace cortado

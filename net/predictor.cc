@@ -96,6 +96,7 @@ Arrays Predictor::predict(const Arrays& inputs) {
   } lease{*this, worker};
   Net& net = *worker->net;
   use_threads(options_.threads);
+  enter(worker->context);
   for (const std::string& name : needed_) net.write_blob(name, inputs.at(name).values.data());
   net.forward();
   Arrays out;
