@@ -15,6 +15,19 @@ bool is_text(std::string_view content) {
   return true;
 }
 
+/// By what other programs' files begin with: no message of the language begins so.
+FileKind kind_by_signature(std::string_view content) {
+  const struct {
+    std::string_view start;
+    FileKind kind;
+  } signatures[] = {{"\x89HDF\r\n\x1a\n", FileKind::kHdf5}, {"\x89PNG\r\n\x1a\n", FileKind::kPicture},
+                    {"\xff\xd8\xff", FileKind::kPicture},   {"GIF8", FileKind::kPicture},
+                    {"PK\x03\x04", FileKind::kArchive},     {"\x1f\x8b\x08", FileKind::kArchive}};
+  for (const auto& [start, kind] : signatures)
+    if (content.starts_with(start)) return kind;
+  return FileKind::kUnknown;
+}
+
 }  // namespace
 
 // The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100,
@@ -22,7 +35,7 @@ bool is_text(std::string_view content) {
 // and no other.
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
-  if (content.substr(0, 8) == "\x89HDF\r\n\x1a\n") return FileKind::kHdf5;
+  if (const FileKind kind = kind_by_signature(content); kind != FileKind::kUnknown) return kind;
   if (looks_like_safetensors(content)) return FileKind::kSafetensors;
   if (is_text(content)) return FileKind::kText;
   bool number = false, path = false, data = false, shape = false;
@@ -69,6 +82,10 @@ std::string describe(FileKind kind) {
       return "an HDF5 file";
     case FileKind::kSafetensors:
       return "a file of safetensors";
+    case FileKind::kPicture:
+      return "a picture";
+    case FileKind::kArchive:
+      return "a compressed archive";
     case FileKind::kUnknown:
       break;
   }
@@ -88,6 +105,8 @@ std::string advice_for(FileKind kind) {
       return "a mean image goes into transform_param's mean_file";
     case FileKind::kHdf5:
       return "HDF5 files hold weights, solver states and the data of HDF5Data layers";
+    case FileKind::kArchive:
+      return "unpack it; a PyTorch file is one, too: save its weights as .safetensors";
     default:
       return {};
   }

@@ -1,5 +1,5 @@
-// What cuDNN makes of our convolutions on an H100 that need not be here: the library ranks engines and makes plans for a
-// GPU that is described to it. Nothing runs.
+// What cuDNN makes of our convolutions on an H100 that need not be here: the library ranks engines and makes plans for
+// a GPU that is described to it. Nothing runs.
 
 #ifdef CORTADO_WITH_CUDA
 
@@ -31,14 +31,21 @@ struct Case {
   int64_t channels, size, filters, kernel, stride = 1, groups = 1;
 };
 // Of ResNet-50, LeNet, CIFAR10-quick, MobileNet and ResNeXt-50.
-const Case kCases[] = {{3, 224, 64, 7, 2},  {64, 56, 64, 1},       {64, 56, 64, 3},        {64, 56, 256, 1},
-                       {128, 56, 128, 3, 2}, {1024, 14, 2048, 1, 2}, {512, 7, 512, 3},      {1, 28, 20, 5},
-                       {20, 12, 50, 5},      {3, 32, 32, 5},        {96, 56, 96, 3, 1, 96}, {128, 28, 128, 3, 1, 32}};
+const Case kCases[] = {{3, 224, 64, 7, 2},   {64, 56, 64, 1},        {64, 56, 64, 3},        {64, 56, 256, 1},
+                       {128, 56, 128, 3, 2}, {1024, 14, 2048, 1, 2}, {512, 7, 512, 3},       {1, 28, 20, 5},
+                       {20, 12, 50, 5},      {3, 32, 32, 5},         {96, 56, 96, 3, 1, 96}, {128, 28, 128, 3, 1, 32}};
 
 ConvShape shape_of(const Case& c, DType dtype, Layout layout) {
   const ConvAxis axis{c.size, c.kernel, c.stride, c.kernel / 2};
-  return {.n = 64, .c = c.channels, .k = c.filters, .groups = c.groups, .h = axis, .w = axis, .x_layout = layout,
-          .y_layout = layout, .dtype = dtype};
+  return {.n = 64,
+          .c = c.channels,
+          .k = c.filters,
+          .groups = c.groups,
+          .h = axis,
+          .w = axis,
+          .x_layout = layout,
+          .y_layout = layout,
+          .dtype = dtype};
 }
 
 /// What the library's first choice makes of a request; a test's failure where it declines.

@@ -233,6 +233,8 @@ TEST(BadWeights, OtherKindsOfFilesAreNamed) {
   EXPECT_NE(error.find("a solver state, where a file of weights is expected"), std::string::npos) << error;
   EXPECT_NE(error.find("--snapshot"), std::string::npos) << error;
   EXPECT_NE(error_in("name: 'net'\nlayer { }").find("a text file"), std::string::npos);
+  EXPECT_NE(error_in("\x89PNG\r\n\x1a\n...IHDR").find("a picture"), std::string::npos);
+  EXPECT_NE(error_in("PK\x03\x04...net/data.pkl").find("a compressed archive"), std::string::npos);
   EXPECT_NE(error_in("").find("an empty file"), std::string::npos);
   EXPECT_NE(error_in("\x89HDF\r\n\x1a\n....").find("an HDF5 file"), std::string::npos);
   EXPECT_NE(error_in(Wire().number(1, 1).number(2, 3).bytes(5, "1234")).find("a single blob"), std::string::npos);
