@@ -18,10 +18,10 @@ cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_NATIVE=OFF -D
   -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
 cmake --build $build --parallel "$(nproc)" --target cortado cortado_bench_train cortado_device_tests
 
-# What CUDA and the C library bring is there; so is what every Linux has.
+# What the C library brings is there; so is what every Linux has.
 here_only() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-    grep -v -E '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv|cuda|cudart))\.so'
+    grep -v -E '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv))\.so'
 }
 
 rm -rf $bundle
