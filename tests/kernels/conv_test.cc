@@ -281,6 +281,42 @@ TEST(ConvWinograd, IsAsExactAsItMustBe) {
   }
 }
 
+TEST(ConvAmx, AgreesWithTheDefinition) {
+  std::vector<ConvShape> list = {
+      square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),  square(1, 48, 12, 16, 1, 1, 0),
+      square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),  square(1, 20, 12, 50, 3, 1, 1, 1, 2),
+      square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1), square(1, 24, 13, 16, 3, 3, 4),
+      square(1, 16, 9, 16, 2, 2, 0),        square(9, 64, 14, 32, 1, 1, 0), square(2, 96, 30, 16, 3, 1, 1),
+      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2)};
+  list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
+  int accepted = 0;
+  for (const ConvCandidate& candidate : named("amx"))
+    for (ConvShape& s : list) {
+      s.x_layout = s.y_layout = Layout::kBlocked16;
+      const bool back = s.h.stride == 1 && s.w.stride == 1;
+      accepted += check(candidate, {s, /*bias=*/true, /*relu=*/true, back, false});
+    }
+  EXPECT_TRUE(accepted == 0 || accepted == 15) << accepted;  // all, or no AMX
+}
+
+TEST(ConvAmx, IsAsExactAsFloats) {
+  for (ConvShape s : {square(2, 64, 28, 64, 3, 1, 1), square(1, 2048, 7, 512, 1, 1, 0)})
+    for (const ConvCandidate& candidate : named("amx")) {
+      s.x_layout = s.y_layout = Layout::kBlocked16;
+      Context context(2);
+      std::string why;
+      const auto conv = make_conv(candidate, {s}, context, why);
+      if (!conv) GTEST_SKIP() << why;
+      const Values x = random_values(s.x().shape.count(), 1), w = random_values(s.weight().count(), 2);
+      const Operand x_in(context, s.x(), x), y(context, s.y());
+      const StoredWeight w_in(context, conv->weight_format(), w);
+      const Fenced scratch(context, conv->forward_scratch());
+      conv->forward(context, x_in.data(), w_in.data(), nullptr, y.data(), scratch.data());
+      const std::vector<double> exact = reference({s}, x, w, {}, Values(size_t(s.y().shape.count()))).y;
+      EXPECT_LE(relative_distance(y.values(), {exact.begin(), exact.end()}), 1e-6) << s.c;
+    }
+}
+
 // oneDNN's strided 1x1 kernels write past a workspace in channels-last with few channels.
 TEST(ConvOneDnn, StridedPointwiseWithFewChannelsStaysInBounds) {
   std::vector<ConvShape> list;
