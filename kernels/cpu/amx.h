@@ -58,24 +58,68 @@ inline void split_pair(__m512 even, __m512 odd, char* to, int64_t apart) {
   }
 }
 
-/// kDown x kAcross tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. Step s of a
-/// begins at a + steps[s], its parts lie `apart` bytes apart, its tiles' rows one after the other; b has the tiles of
-/// its parts one after the other for each step, and its columns `next` bytes apart.
+/// Sixteen rows of sixteen become their columns.
+inline void transpose(__m512 (&rows)[16]) {
+  constexpr __mmask16 kAll = 0xffff;  // without a mask GCC 12 warns of its own header
+  __m512 twos[16], fours[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    twos[i] = _mm512_maskz_unpacklo_ps(kAll, rows[i], rows[i + 1]);
+    twos[i + 1] = _mm512_maskz_unpackhi_ps(kAll, rows[i], rows[i + 1]);
+  }
+  const auto low = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, _mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  const auto high = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_maskz_unpackhi_pd(0xff, _mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    fours[i] = low(twos[i], twos[i + 2]), fours[i + 1] = high(twos[i], twos[i + 2]);
+    fours[i + 2] = low(twos[i + 1], twos[i + 3]), fours[i + 3] = high(twos[i + 1], twos[i + 3]);
+  }
+  // Quarter q of fours[i + j]: column 4 q + j of rows i to i + 3.
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512 even = _mm512_maskz_shuffle_f32x4(kAll, fours[j], fours[4 + j], 0x88),
+                 odd = _mm512_maskz_shuffle_f32x4(kAll, fours[j], fours[4 + j], 0xdd),
+                 more_even = _mm512_maskz_shuffle_f32x4(kAll, fours[8 + j], fours[12 + j], 0x88),
+                 more_odd = _mm512_maskz_shuffle_f32x4(kAll, fours[8 + j], fours[12 + j], 0xdd);
+    rows[j] = _mm512_maskz_shuffle_f32x4(kAll, even, more_even, 0x88);
+    rows[4 + j] = _mm512_maskz_shuffle_f32x4(kAll, odd, more_odd, 0x88);
+    rows[8 + j] = _mm512_maskz_shuffle_f32x4(kAll, even, more_even, 0xdd);
+    rows[12 + j] = _mm512_maskz_shuffle_f32x4(kAll, odd, more_odd, 0xdd);
+  }
+}
+
+/// Up to two tiles below each other, in bytes: where they begin, how far apart their rows lie, the second tile, and the
+/// parts. Step s of the sum begins steps[s] further on.
+struct Left {
+  const char* at;
+  const int64_t* steps;
+  int64_t row, next, apart;
+};
+/// Up to two tiles beside each other. The tiles of a step's parts lie one after the other, steps do, too.
+struct Right {
+  const char* at;
+  int64_t next;
+};
+
+/// kDown x kAcross tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b.
 template <int kDown, int kAcross>
-void multiply(const char* a, const int64_t* steps, int64_t count, int64_t apart, const char* b, int64_t next,
-              float* c) {
+void multiply(const Left& a, const Right& b, int64_t count, float* c) {
   asm volatile("" ::: "memory");  // the compiler does not know what tiles read
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
   const auto load_a = [&](const char* at) {
-    _tile_loadd(4, at, kRow);
-    if constexpr (kDown > 1) _tile_loadd(5, at + kTile, kRow);
+    _tile_loadd(4, at, a.row);
+    if constexpr (kDown > 1) _tile_loadd(5, at + a.next, a.row);
   };
   const auto load_b = [&](const char* at) {
     _tile_loadd(6, at, kRow);
-    if constexpr (kAcross > 1) _tile_loadd(7, at + next, kRow);
+    if constexpr (kAcross > 1) _tile_loadd(7, at + b.next, kRow);
   };
   const auto add = [] {
     _tile_dpbf16ps(0, 4, 6);
@@ -83,19 +127,28 @@ void multiply(const char* a, const int64_t* steps, int64_t count, int64_t apart,
     if constexpr (kDown > 1) _tile_dpbf16ps(2, 5, 6);
     if constexpr (kDown > 1 && kAcross > 1) _tile_dpbf16ps(3, 5, 7);
   };
-  for (int64_t s = 0; s < count; ++s, b += kParts * kTile) {
-    const char* from = a + steps[s];
-    load_a(from), load_b(b + 2 * kTile), add();
-    load_b(b + kTile), add();
-    load_b(b), add();
-    load_a(from + apart), add();
-    load_b(b + kTile), add();
-    load_a(from + 2 * apart), load_b(b), add();
+  const char* right = b.at;
+  for (int64_t s = 0; s < count; ++s, right += kParts * kTile) {
+    const char* left = a.at + a.steps[s];
+    load_a(left), load_b(right + 2 * kTile), add();
+    load_b(right + kTile), add();
+    load_b(right), add();
+    load_a(left + a.apart), add();
+    load_b(right + kTile), add();
+    load_a(left + 2 * a.apart), load_b(right), add();
   }
   _tile_stored(0, c, kRow);
   if constexpr (kAcross > 1) _tile_stored(1, c + 256, kRow);
   if constexpr (kDown > 1) _tile_stored(2, c + 512, kRow);
   if constexpr (kDown > 1 && kAcross > 1) _tile_stored(3, c + 768, kRow);
+}
+
+/// The same with one or two tiles on each side.
+inline void multiply(bool two_down, bool two_across, const Left& a, const Right& b, int64_t count, float* c) {
+  if (two_down && two_across) return multiply<2, 2>(a, b, count, c);
+  if (two_down) return multiply<2, 1>(a, b, count, c);
+  if (two_across) return multiply<1, 2>(a, b, count, c);
+  multiply<1, 1>(a, b, count, c);
 }
 
 }  // namespace cortado::kernels::amx

@@ -6,14 +6,16 @@
 // between the images' columns and rows are computed, too, and left out. A pair of 16 outputs goes over all places of a
 // chunk while its filters are in the cache.
 
+#include "kernels/cpu/conv_amx.h"
+
 #include <algorithm>
 #include <vector>
 
-#include "core/threads.h"
-#include "kernels/conv.h"
+#include "kernels/cpu/conv_reach.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/split_filters.h"
+#include "kernels/cpu/teams.h"
 #include "kernels/scratch.h"
 
 namespace cortado::kernels {
@@ -26,36 +28,6 @@ using namespace amx;
 
 constexpr int64_t kChunkBytes = 768 << 10;  ///< of split places that a core works on
 constexpr int64_t kFewPlaces = 128, kManyPlaces = 1024;
-
-int64_t floor_of(int64_t a, int64_t b) { return (a - (a % b + b) % b) / b; }
-
-/// How one axis of the output reads the input: tap r at output o reads o * stride + distance(r), which is place o +
-/// shift(r) of every stride-th element from phase(r) on.
-struct Reach {
-  int64_t in, out, taps, stride, dilation, pad;
-  int64_t first = 0, span = 0;       ///< the least shift, and the largest over it
-  std::vector<int64_t> phases = {};  ///< those that taps have
-
-  Reach(int64_t in_, int64_t out_, const ConvAxis& axis, bool turned)
-      : in(in_),
-        out(out_),
-        taps(axis.kernel),
-        stride(axis.stride),
-        dilation(axis.dilation),
-        pad(turned ? (axis.kernel - 1) * axis.dilation - axis.pad : axis.pad) {
-    first = shift(0);
-    span = shift(taps - 1) - first;
-    for (int64_t r = 0; r < taps; ++r)
-      if (std::find(phases.begin(), phases.end(), phase(r)) == phases.end()) phases.push_back(phase(r));
-  }
-  int64_t distance(int64_t r) const { return r * dilation - pad; }
-  int64_t shift(int64_t r) const { return floor_of(distance(r), stride); }
-  int64_t phase(int64_t r) const { return distance(r) - shift(r) * stride; }
-  int64_t phase_index(int64_t r) const { return std::find(phases.begin(), phases.end(), phase(r)) - phases.begin(); }
-  int64_t places() const { return out + span; }
-  /// The element at a place of phases[index]; outside [0, in) where there is none.
-  int64_t element(int64_t place, int64_t index) const { return (place + first) * stride + phases[size_t(index)]; }
-};
 
 /// Forward, and backward_data of stride 1 with the sides exchanged and the filters turned round.
 class AmxConv final : public ConvKernel {
@@ -140,13 +112,6 @@ class AmxConv final : public ConvKernel {
     return plane_at(pair, layout) + place * kRow;
   }
 
-  /// body(begin, end): by the threads of `context`, or all at once where the caller is one of them.
-  template <typename Body>
-  static void over(Context* context, int64_t n, const Body& body) {
-    if (context) return parallel_ranges(*context, n, 1, body);
-    body(int64_t(0), n);
-  }
-
   void run_rows(Context* context, int64_t first, int64_t last, const Work& work, const Chunk& chunk) const {
     const int64_t all = request_.shape.n * h_.places();
     for (int64_t row = first; row < last; row += chunk_) {
@@ -199,17 +164,10 @@ class AmxConv final : public ConvKernel {
     const bool two = block + 1 < to_blocks_;
     alignas(64) float sums[4 * 256];
     for (int64_t place = 0; place < places; place += 2 * kRows) {
-      const char* a = chunk.split + place * kRow;
+      const Left a{chunk.split + place * kRow, steps_.data(), kRow, kTile, plane_};
       const int64_t* targets = chunk.targets + place;
       const bool far = places - place > kRows;
-      if (far && two)
-        multiply<2, 2>(a, steps_.data(), filters_.steps(), plane_, filters, filters_.bytes_of_block(), sums);
-      else if (far)
-        multiply<2, 1>(a, steps_.data(), filters_.steps(), plane_, filters, 0, sums);
-      else if (two)
-        multiply<1, 2>(a, steps_.data(), filters_.steps(), plane_, filters, filters_.bytes_of_block(), sums);
-      else
-        multiply<1, 1>(a, steps_.data(), filters_.steps(), plane_, filters, 0, sums);
+      multiply(far, two, a, {filters, filters_.bytes_of_block()}, filters_.steps(), sums);
       for (int across = 0; across < 1 + two; ++across)
         for (int down = 0; down < 1 + far; ++down)
           write(work, block + across, targets + down * kRows, sums + (2 * down + across) * 256);
@@ -257,7 +215,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (request.w_format && !stored && !request.w_format->is_blocked16())
     return why = "the weights lie otherwise", nullptr;
   if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, stored, context.threads);
-  if (direction == ConvDirection::kBackwardWeights) return why = "not for gradients of weights", nullptr;
+  if (direction == ConvDirection::kBackwardWeights) return make_amx_backward_weights(request, context.threads);
   if (s.h.stride != 1 || s.w.stride != 1) return why = "a stride", nullptr;
   return std::make_unique<AmxConv>(request, true, false, context.threads);
 }

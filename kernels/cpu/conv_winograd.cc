@@ -1,18 +1,21 @@
-// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd.h): tiles of m x m outputs are
-// brought to m + r - 1 squared frequencies, where the sum over channels is a matrix product for each frequency. F(4, 3) does
-// a quarter of the multiplications of a 3x3 filter, F(2, 5) and F(4, 5) a third and a sixth of a 5x5 filter's.
+// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd.h): tiles of m x m outputs
+// are brought to m + r - 1 squared frequencies, where the sum over channels is a matrix product for each frequency.
+// F(4, 3) does a quarter of the multiplications of a 3x3 filter, F(2, 5) and F(4, 5) a third and a sixth of a 5x5
+// filter's.
 //
-// Forward goes over the tiles in chunks. Where the weights' spectrum is small, each thread has its own chunks, whose spectra
-// stay in its core's cache; else all threads work on one large chunk and share the frequencies between them, so that each
-// weight is read once. backward_data is forward from dy to dx with the filters turned round. backward_weights sums products
-// of spectra over tiles: where the sums are small each thread has its own, else threads share the frequencies, too.
+// Forward goes over the tiles in chunks. Where the weights' spectrum is small, each thread has its own chunks, whose
+// spectra stay in its core's cache; else all threads work on one large chunk and share the frequencies between them, so
+// that each weight is read once. backward_data is forward from dy to dx with the filters turned round. backward_weights
+// sums products of spectra over tiles: where the sums are small each thread has its own, else threads share the
+// frequencies, too.
 
 #include <algorithm>
 #include <bit>
 
-#include "core/threads.h"
 #include "kernels/conv.h"
+#include "kernels/cpu/bias_sums.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/teams.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_filters.h"
 #include "kernels/cpu/winograd_tiles.h"
@@ -21,9 +24,9 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int64_t kCacheBytes = 1 << 20;   ///< of one core, for what a chunk works on
-constexpr int64_t kSharedBytes = 32 << 20;  ///< for spectra that all threads work on
-constexpr int64_t kLargeWeights = 12 << 20;   ///< spectra of more bytes are read once
+constexpr int64_t kCacheBytes = 1 << 20;     ///< of one core, for what a chunk works on
+constexpr int64_t kSharedBytes = 32 << 20;   ///< for spectra that all threads work on
+constexpr int64_t kLargeWeights = 12 << 20;  ///< spectra of more bytes are read once
 
 /// One side of the convolution: a blocked tensor's channels of each group.
 struct Side {
@@ -59,15 +62,6 @@ void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
     body(begin + (end - begin) * i / chunks, begin + (end - begin) * (i + 1) / chunks);
 }
 
-/// body(begin, end): by the threads of `context`, or all at once where the caller is one of them.
-template <typename Body>
-void over(Context* context, int64_t n, const Body& body) {
-  if (context)
-    parallel_ranges(*context, n, 1, body);
-  else
-    body(int64_t(0), n);
-}
-
 /// What forward and the gradients have in common.
 template <int kOutputs, int kTaps>
 class WinogradConv : public ConvKernel {
@@ -94,7 +88,8 @@ class WinogradConv : public ConvKernel {
   }
   static float* part(void* scratch, int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); }
 
-  /// Rows [from, to) of a block of `spectrum`, whose row 0 is tile `begin`: what the outputs of these tiles are computed from.
+  /// Rows [from, to) of a block of `spectrum`, whose row 0 is tile `begin`: what the outputs of these tiles are
+  /// computed from.
   static void transform_tiles(const Side& side, const float* data, int64_t group, int64_t block,
                               const Grid<kOutputs>& grid, int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from,
                               int64_t to, const Spectra& spectrum) {
@@ -117,9 +112,9 @@ class WinogradConv : public ConvKernel {
 template <int kOutputs, int kTaps>
 class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   using Base = WinogradConv<kOutputs, kTaps>;
+  using Base::kFrequencies, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
   using typename Base::Spectra;
   using typename Base::Transform;
-  using Base::kFrequencies, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
 
  public:
   /// `stored`: the weights are a SpectrumStorage.
@@ -141,13 +136,14 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     const bool shared = weights > kLargeWeights && threads > 1;
     teams_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
     // Weights that do not stay in the cache beside the chunk are read again for each one: few chunks then.
-    const int64_t rows = shared ? kSharedBytes / row
-                                : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
+    const int64_t rows =
+        shared ? kSharedBytes / row
+               : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
     chunk_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, (grid_.tiles + teams_ - 1) / teams_));
     if (!stored_) weights_ = layout_.add(filters_.bytes());
     for (int64_t i = 0; i < teams_; ++i)
-      spectra_.push_back({layout_.add(Spectra::bytes(chunk_, from_.blocks())),
-                          layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
+      spectra_.push_back(
+          {layout_.add(Spectra::bytes(chunk_, from_.blocks())), layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
   }
 
   WeightFormat weight_format() const override {
@@ -180,7 +176,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
             filters_.spectrum(stored_ ? const_cast<float*>(floats(io.w)) : part(scratch, weights_), group);
         over(context, end - begin, [&](int64_t from, int64_t to) {
           for (int64_t block = 0; block < from_.blocks(); ++block)
-            Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from, to, in);
+            Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from,
+                                  to, in);
         });
         over(context, kFrequencies, [&](int64_t from, int64_t to) {
           for (int f = int(from); f < to; ++f)
@@ -222,8 +219,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;
-  int64_t teams_ = 1;          ///< of threads with their own tiles; one: all work together
-  int64_t chunk_ = 0;          ///< tiles at a time
+  int64_t teams_ = 1;  ///< of threads with their own tiles; one: all work together
+  int64_t chunk_ = 0;  ///< tiles at a time
   FilterTransform<kOutputs, kTaps> filters_;
   int64_t weights_ = 0;        ///< their spectrum in scratch, like these:
   std::vector<Pair> spectra_;  ///< one for each team
@@ -232,9 +229,9 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 template <int kOutputs, int kTaps>
 class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
   using Base = WinogradConv<kOutputs, kTaps>;
+  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
   using typename Base::Spectra;
   using typename Base::Transform;
-  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
 
  public:
   WinogradBackwardWeights(const ConvRequest& request, int threads)
@@ -251,7 +248,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    if (io.d.bias) sum_bias(context, io);
+    if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     for (int64_t group = 0; group < shape_.groups; ++group) {
       if (teams_ > 1)
@@ -281,7 +278,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
       over(context, end - begin, [&](int64_t from, int64_t to) {
         for (int64_t block = 0; block < x_.blocks(); ++block)
           Base::transform_tiles(x_, floats(io.x), group, block, grid_, shape_.h.pad, shape_.w.pad, begin, from, to, x);
-        for (int64_t block = 0; block < y_.blocks(); ++block) transform_dy(group, block, begin, from, to, floats(io.dy), dy);
+        for (int64_t block = 0; block < y_.blocks(); ++block)
+          transform_dy(group, block, begin, from, to, floats(io.dy), dy);
       });
       over(context, kFrequencies, [&](int64_t from, int64_t to) {
         for (int f = int(from); f < to; ++f)
@@ -322,25 +320,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
     });
   }
 
-  void sum_bias(Context& context, const ConvOperands& io) const {
-    parallel_ranges(context, y_.all_blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        Lanes sum{};
-        for (int64_t image = 0; image < shape_.n; ++image) {
-          Lanes of_image{};  // partial sums keep small terms
-          const float* data = y_.plane(floats(io.dy), image, block).data;
-          for (int64_t i = 0; i < y_.height * y_.width; ++i) of_image += load(data + i * kLanes);
-          sum += of_image;
-        }
-        float* to = io.d.bias + block * kLanes;
-        const int count = int(std::min<int64_t>(kLanes, shape_.k - block * kLanes));
-        store_some(to, io.d.add_bias ? load_some(to, count) + sum : sum, count);
-      }
-    });
-  }
-
   Grid<kOutputs> grid_;
-  int64_t rows_;  ///< channels of x, rounded up
+  int64_t rows_;       ///< channels of x, rounded up
   int64_t teams_ = 1;  ///< of threads that sum for themselves
   int64_t chunk_ = 0;
   std::vector<Parts> parts_;  ///< one for each team
@@ -375,8 +356,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return nullptr;
 }
 
-/// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8 where the
-/// weights' spectrum leaves the cache no room (measured from 32 to 512 channels).
+/// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8 where
+/// the weights' spectrum leaves the cache no room (measured from 32 to 512 channels).
 template <int kOutputs, int kTaps>
 double cost(const ConvRequest& request, ConvDirection direction) {
   const ConvShape& s = request.shape;
@@ -387,7 +368,8 @@ double cost(const ConvRequest& request, ConvDirection direction) {
   const double c = double(blocks_of(s.c)) * kLanes, k = double(blocks_of(s.k)) * kLanes, groups = double(s.groups);
   const bool small = kSize == 6 || frequencies * c * k / groups / groups * sizeof(float) < double(kCacheBytes);
   const double transform = small ? 2e-10 : direction == ConvDirection::kBackwardWeights ? 3.5e-10 : 4.5e-10;
-  return frequencies * (double(grid.tiles) * (2 * c * k / groups / 1.8e11 + (c + k) * transform) + c * k / groups * 2e-10);
+  return frequencies *
+         (double(grid.tiles) * (2 * c * k / groups / 1.8e11 + (c + k) * transform) + c * k / groups * 2e-10);
 }
 
 template <int kOutputs, int kTaps>

@@ -293,8 +293,8 @@ TEST(ConvAmx, AgreesWithTheDefinition) {
   for (const ConvCandidate& candidate : named("amx"))
     for (ConvShape& s : list) {
       s.x_layout = s.y_layout = Layout::kBlocked16;
-      const bool back = s.h.stride == 1 && s.w.stride == 1;
-      accepted += check(candidate, {s, /*bias=*/true, /*relu=*/true, back, false});
+      const bool dx = s.h.stride == 1 && s.w.stride == 1;
+      accepted += check(candidate, {s, /*bias=*/true, /*relu=*/true, dx, /*backward_weights=*/true});
     }
   EXPECT_TRUE(accepted == 0 || accepted == 15) << accepted;  // all, or no AMX
 }

@@ -1,0 +1,44 @@
+#pragma once
+
+// Windows over images whose rows are laid out below each other, with what the windows reach beyond them: so a tap is a
+// distance between places. A stride of s makes s x s such layouts, of every s-th row and column.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/conv.h"
+
+namespace cortado::kernels {
+
+inline int64_t floor_of(int64_t a, int64_t b) { return (a - (a % b + b) % b) / b; }
+
+/// How one axis of the output reads the input: tap r at output o reads o * stride + distance(r), which is place o +
+/// shift(r) of every stride-th element from phase(r) on.
+struct Reach {
+  int64_t in, out, taps, stride, dilation, pad;
+  int64_t first = 0, span = 0;       ///< the least shift, and the largest over it
+  std::vector<int64_t> phases = {};  ///< those that taps have
+
+  Reach(int64_t in_, int64_t out_, const ConvAxis& axis, bool turned)
+      : in(in_),
+        out(out_),
+        taps(axis.kernel),
+        stride(axis.stride),
+        dilation(axis.dilation),
+        pad(turned ? (axis.kernel - 1) * axis.dilation - axis.pad : axis.pad) {
+    first = shift(0);
+    span = shift(taps - 1) - first;
+    for (int64_t r = 0; r < taps; ++r)
+      if (std::find(phases.begin(), phases.end(), phase(r)) == phases.end()) phases.push_back(phase(r));
+  }
+  int64_t distance(int64_t r) const { return r * dilation - pad; }
+  int64_t shift(int64_t r) const { return floor_of(distance(r), stride); }
+  int64_t phase(int64_t r) const { return distance(r) - shift(r) * stride; }
+  int64_t phase_index(int64_t r) const { return std::find(phases.begin(), phases.end(), phase(r)) - phases.begin(); }
+  int64_t places() const { return out + span; }
+  /// The element at a place of phases[index]; outside [0, in) where there is none.
+  int64_t element(int64_t place, int64_t index) const { return (place + first) * stride + phases[size_t(index)]; }
+};
+
+}  // namespace cortado::kernels
