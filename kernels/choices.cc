@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "kernels/conv.h"
 #include "kernels/devices.h"
 
 namespace cortado::kernels {
@@ -76,7 +77,9 @@ std::string machine_name() {
     if (line.rfind("model\t", 0) == 0) number = line.substr(colon + 2);
     if (line.rfind("flags", 0) == 0) break;
   }
-  return model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version();
+  std::string name = model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version();
+  for (const ConvCandidate& candidate : conv_candidates()) name += (name.back() == ')' ? ": " : " ") + candidate.name;
+  return name;
 }
 
 }  // namespace cortado::kernels

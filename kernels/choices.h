@@ -59,7 +59,8 @@ std::map<std::string, Choices::Choice> read_choice_cache(const std::string& path
 /// Adds `choices` to the file, which appears whole or not at all. Returns why not, or "".
 std::string write_choice_cache(const std::string& path, const std::string& machine,
                                const std::map<std::string, Choices::Choice>& choices);
-/// This machine: CPU model and the versions of the libraries that have candidates.
+/// This machine, the versions of the libraries that have candidates, and what candidates there are: a choice from fewer
+/// of them is made anew.
 std::string machine_name();
 
 }  // namespace cortado::kernels

@@ -3,7 +3,7 @@
 // Products of 32-bit floats on AMX, whose tiles multiply bfloat16: each operand is split into three of those, which
 // together hold all of its 24 bits, and of the nine products of parts the six largest are summed. What is left out is
 // less than 2^-22 of a product. (Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
-// Higher-Precision Computations", 2019.) An infinite operand gives NaN.
+// Higher-Precision Computations", 2019.) An infinite operand gives NaN, and a part below 2^-126 counts as zero.
 //
 // Only where the compiler may use AMX and AVX-512: CORTADO_WITH_AMX.
 
