@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/rng.h"
+#include "kernels/choices.h"
 #include "net/net.h"
 #include "tests/net/trained_pass.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 /// Normalised values with one reader, with two, read by the next normalisation, and under a residual sum; max poolings
 /// whose windows overlap and whose windows tile; one weight of two layers; one layer that no loss lies behind. Without
-/// Winograd, whose scratch would hide what is saved.
+/// Winograd and AMX, whose scratch would hide what is saved.
 const char* const kNet = R"(
   name: "memory"
   layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 21 dim: 18 } shape { dim: 3 } } }
@@ -63,6 +64,7 @@ struct Pass : TrainedPass {
 
 Pass run(const graph::BuildOptions& options) {
   Context context(2);
+  context.handle<kernels::Choices>().exclude("amx");
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
   RandomStream random(5);
   std::vector<float> data(size_t(net->blob_shape("data").count()));

@@ -131,7 +131,7 @@ TEST(DeviceTraining, LeavesOutUpdatesWhoseScaledGradientsOverflow) {
     Folder folder;
     train_on(device, Precision::kFp16, tiny_solver(folder, "snapshot: 1 max_iter: 3 base_lr: 1e-9", with_loss_weight("1e5")));
     EXPECT_TRUE(read_file(folder / "tiny_iter_1.caffemodel") == read_file(folder / "tiny_iter_3.caffemodel"));
-    const caffe::TrainingState& training = read_state(folder / "tiny_iter_3.solverstate").training();
+    const caffe::TrainingState training = read_state(folder / "tiny_iter_3.solverstate").training();
     EXPECT_EQ(training.skipped_steps(), 3);
     EXPECT_EQ(training.loss_scale(), kFirstLossScale / 8);
     EXPECT_EQ(training.good_steps(), 0);
@@ -142,7 +142,7 @@ TEST(DeviceTraining, GoesOnOnceTheScaleFits) {
   for (const Device& device : devices()) {
     Folder folder;
     train_on(device, Precision::kFp16, tiny_solver(folder, "max_iter: 30 base_lr: 1e-6", with_loss_weight("1e4")));
-    const caffe::TrainingState& training = read_state(folder / "tiny_iter_30.solverstate").training();
+    const caffe::TrainingState training = read_state(folder / "tiny_iter_30.solverstate").training();
     EXPECT_GT(training.skipped_steps(), 3);
     EXPECT_LT(training.skipped_steps(), 25);
     EXPECT_EQ(training.loss_scale(), kFirstLossScale / float(1 << training.skipped_steps()));

@@ -58,7 +58,7 @@ TEST(WeightAverage, FollowsItsFormulaAndLeavesTrainingAlone) {
     EXPECT_EQ(read_file(with / "tiny_iter_12.caffemodel"), read_file(without / "tiny_iter_12.caffemodel"));
     EXPECT_FALSE(file_exists(without / "tiny_iter_12_ema.caffemodel"));
     EXPECT_NE(average, weights_in(with / "tiny_iter_12.caffemodel"));
-    const caffe::TrainingState& training = read_state(with / "tiny_iter_12.solverstate").training();
+    const caffe::TrainingState training = read_state(with / "tiny_iter_12.solverstate").training();
     EXPECT_EQ(training.average_updates(), 12);
     EXPECT_EQ(training.average_size(), read_state(with / "tiny_iter_12.solverstate").history_size());
   }
