@@ -60,8 +60,7 @@ class AmxConv final : public ConvKernel {
   std::string name() const override { return "amx"; }
   WeightFormat weight_format() const override {
     const ConvShape& s = request_.shape;
-    return stored_ ? WeightFormat(s.weight(), std::make_shared<SplitStorage>(s))
-                   : WeightFormat::blocked16(s.weight(), 1);
+    return stored_ ? split_format(s) : WeightFormat::blocked16(s.weight(), 1);
   }
   int64_t scratch() const override { return scratch_.bytes(); }
 
@@ -209,9 +208,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.spatial_axes != 2 || s.groups != 1) return why = "groups, or other than two axes", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const bool stored =
-      request.frozen &&
-      (!request.w_format || *request.w_format == WeightFormat(s.weight(), std::make_shared<SplitStorage>(s)));
+  const bool stored = request.frozen && (!request.w_format || *request.w_format == split_format(s));
   if (request.w_format && !stored && !request.w_format->is_blocked16())
     return why = "the weights lie otherwise", nullptr;
   if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, stored, context.threads);

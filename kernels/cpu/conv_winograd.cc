@@ -117,7 +117,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
   using typename Base::Transform;
 
  public:
-  /// `stored`: the weights are a SpectrumStorage.
+  /// `stored`: the weights are in spectrum_format().
   WinogradForward(const ConvRequest& request, bool to_x, bool stored, int threads)
       : Base(request),
         stored_(stored),
@@ -148,7 +148,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 
   WeightFormat weight_format() const override {
     if (!stored_) return Base::weight_format();
-    return WeightFormat(shape_.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(shape_));
+    return spectrum_format<kOutputs, kTaps>(shape_);
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
@@ -341,7 +341,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const WeightFormat spectrum(s.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(s));
+  const WeightFormat spectrum = spectrum_format<kOutputs, kTaps>(s);
   const bool stored = request.frozen && (!request.w_format || *request.w_format == spectrum);
   if (request.w_format && !stored && !request.w_format->is_blocked16())
     return why = "the weights lie otherwise", nullptr;

@@ -6,12 +6,13 @@
 
 #ifdef CORTADO_WITH_AMX
 
-#include <vector>
+#include <cstring>
+#include <memory>
 
-#include "core/error.h"
 #include "core/threads.h"
 #include "kernels/conv.h"
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/transformed_storage.h"
 #include "kernels/cpu/winograd_tiles.h"
 
 namespace cortado::kernels::amx {
@@ -28,11 +29,11 @@ class SplitFilters {
   int64_t bytes_of_block() const { return steps() * kParts * kTile; }
   int64_t bytes() const { return to_ * bytes_of_block(); }
 
-  void run(Context& context, const float* w, char* split) const {
+  void run(Context& context, const float* w, void* split) const {
     parallel_ranges(context, to_ * steps(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t to = i / steps(), pair = i % steps() / taps_, tap = i % taps_;
-        char* tile = split + i * kParts * kTile;
+        char* tile = static_cast<char*>(split) + i * kParts * kTile;
         split_block(w, to, 2 * pair, tap, tile);
         split_block(w, to, 2 * pair + 1, tap, tile + kTile / 2);
       }
@@ -59,29 +60,12 @@ class SplitFilters {
   bool turned_;
 };
 
-/// Weights that are stored as forward's right operand, once and for all.
-struct SplitStorage final : WeightFormat::Opaque {
-  explicit SplitStorage(const ConvShape& s)
-      : blocked(WeightFormat::blocked16(s.weight(), 1)),
-        filters(blocks_of(s.c), blocks_of(s.k), s.weight().count(2), false) {}
-
-  int64_t bytes() const override { return filters.bytes(); }
-  bool equals(const Opaque& other) const override {
-    const auto* same = dynamic_cast<const SplitStorage*>(&other);
-    return same && same->blocked == blocked;
-  }
-  std::string name() const override { return "split"; }
-  bool reversible() const override { return false; }
-  void to_plain(Context&, const void*, float*) const override { throw_internal("weights that cannot be read back"); }
-  void from_plain(Context& context, const float* plain, void* stored) const override {
-    std::vector<float> w(size_t(blocked.bytes()) / sizeof(float));
-    blocked.from_plain(context, plain, w.data());
-    filters.run(context, w.data(), static_cast<char*>(stored));
-  }
-
-  WeightFormat blocked;
-  SplitFilters filters;
-};
+/// Weights that are stored as forward's right operand.
+inline WeightFormat split_format(const ConvShape& s) {
+  const SplitFilters filters(blocks_of(s.c), blocks_of(s.k), s.weight().count(2), false);
+  return {s.weight(),
+          std::make_shared<TransformedStorage<SplitFilters>>(WeightFormat::blocked16(s.weight(), 1), filters, "split")};
+}
 
 }  // namespace cortado::kernels::amx
 

@@ -2,18 +2,18 @@
 
 // Filters on their way to Winograd's algorithm: transformed on each run while they learn, once where they never change.
 
-#include <vector>
+#include <memory>
 
-#include "core/error.h"
 #include "core/threads.h"
 #include "kernels/conv.h"
+#include "kernels/cpu/transformed_storage.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_tiles.h"
 
 namespace cortado::kernels {
 
-/// The filters of one direction, from blocked weights (WeightFormat::blocked16) to a spectrum for each group, whose rows are
-/// channels of `from` and whose columns are those of `to`.
+/// The filters of one direction, from blocked weights (WeightFormat::blocked16) to a spectrum for each group, whose
+/// rows are channels of `from` and whose columns are those of `to`.
 template <int kOutputs, int kTaps>
 class FilterTransform {
  public:
@@ -31,7 +31,8 @@ class FilterTransform {
     return {data + group * group_bytes() / int64_t(sizeof(float)), from_ * kLanes, to_};
   }
 
-  void run(Context& context, const float* w, float* data) const {
+  void run(Context& context, const float* w, void* to) const {
+    float* data = static_cast<float*>(to);
     const int64_t pairs = from_ * to_;
     parallel_ranges(context, groups_ * pairs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -70,31 +71,14 @@ class FilterTransform {
   bool turned_;
 };
 
-/// Weights that are stored as forward's spectrum, once and for all.
+/// Weights that are stored as forward's spectrum.
 template <int kOutputs, int kTaps>
-struct SpectrumStorage final : WeightFormat::Opaque {
+WeightFormat spectrum_format(const ConvShape& s) {
   using Filters = FilterTransform<kOutputs, kTaps>;
-
-  explicit SpectrumStorage(const ConvShape& s)
-      : blocked(WeightFormat::blocked16(s.weight(), s.groups)),
-        filters(s.groups, blocks_of(s.c / s.groups), blocks_of(s.k / s.groups), false) {}
-
-  int64_t bytes() const override { return filters.bytes(); }
-  bool equals(const Opaque& other) const override {
-    const auto* same = dynamic_cast<const SpectrumStorage*>(&other);
-    return same && same->blocked == blocked;
-  }
-  std::string name() const override { return "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps); }
-  bool reversible() const override { return false; }
-  void to_plain(Context&, const void*, float*) const override { throw_internal("weights that cannot be read back"); }
-  void from_plain(Context& context, const float* plain, void* stored) const override {
-    std::vector<float> w(size_t(blocked.bytes()) / sizeof(float));
-    blocked.from_plain(context, plain, w.data());
-    filters.run(context, w.data(), static_cast<float*>(stored));
-  }
-
-  WeightFormat blocked;
-  Filters filters;
-};
+  const Filters filters(s.groups, blocks_of(s.c / s.groups), blocks_of(s.k / s.groups), false);
+  return {s.weight(), std::make_shared<TransformedStorage<Filters>>(
+                          WeightFormat::blocked16(s.weight(), s.groups), filters,
+                          "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps))};
+}
 
 }  // namespace cortado::kernels
