@@ -78,7 +78,7 @@ std::string machine_name() {
     if (line.rfind("flags", 0) == 0) break;
   }
   std::string name = model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version();
-  for (const ConvCandidate& candidate : conv_candidates()) name += (name.back() == ')' ? ": " : " ") + candidate.name;
+  for (const ConvCandidate& candidate : conv_candidates()) name += ", " + candidate.name;
   return name;
 }
 

@@ -73,12 +73,10 @@ class AmxConv final : public ConvKernel {
     }
     const Work work{floats(to_x_ ? io.dy : io.x), filters, to_x_ ? nullptr : floats(io.bias),
                     floats(to_x_ ? io.dx : io.y)};
-    const int64_t rows = request_.shape.n * h_.places();
-    if (teams_ == 1) return run_rows(&context, 0, rows, work, chunk_of(scratch, 0));
-    parallel_ranges(context, teams_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t team = begin; team < end; ++team)
-        run_rows(nullptr, rows * team / teams_, rows * (team + 1) / teams_, work, chunk_of(scratch, size_t(team)));
-    });
+    in_teams(context, teams_, request_.shape.n * h_.places(),
+             [&](Context* all, size_t team, int64_t begin, int64_t end) {
+               run_rows(all, begin, end, work, chunk_of(scratch, team));
+             });
   }
 
  private:
@@ -106,9 +104,7 @@ class AmxConv final : public ConvKernel {
   }
   int64_t plane_at(int64_t pair, int64_t layout) const { return (pair * layouts() + layout) * kParts * plane_; }
   int64_t step(int64_t pair, int64_t r, int64_t t) const {
-    const int64_t layout = h_.phase_index(r) * int64_t(w_.phases.size()) + w_.phase_index(t);
-    const int64_t place = (h_.shift(r) - h_.first) * w_.places() + w_.shift(t) - w_.first;
-    return plane_at(pair, layout) + place * kRow;
+    return plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow;
   }
 
   void run_rows(Context* context, int64_t first, int64_t last, const Work& work, const Chunk& chunk) const {

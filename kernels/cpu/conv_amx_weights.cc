@@ -60,14 +60,9 @@ class AmxBackwardWeights final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
-    const int64_t rows = shape_.n * h_.places();
-    if (teams_ == 1)
-      sum_rows(&context, 0, rows, io, part_of(scratch, 0));
-    else
-      parallel_ranges(context, teams_, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t team = begin; team < end; ++team)
-          sum_rows(nullptr, rows * team / teams_, rows * (team + 1) / teams_, io, part_of(scratch, size_t(team)));
-      });
+    in_teams(context, teams_, shape_.n * h_.places(), [&](Context* all, size_t team, int64_t begin, int64_t end) {
+      sum_rows(all, begin, end, io, part_of(scratch, team));
+    });
     write_gradient(context, io.d, scratch);
   }
 
@@ -174,9 +169,8 @@ class AmxBackwardWeights final : public ConvKernel {
   /// Up to 2 x 2 blocks of the gradient from two blocks of channels on, of one tap.
   void add_products(int64_t c_block, int64_t k_block, int64_t tap, int64_t steps, bool first, const Part& part) const {
     const int64_t r = tap / w_.taps, t = tap % w_.taps;
-    const int64_t layout = h_.phase_index(r) * int64_t(w_.phases.size()) + w_.phase_index(t);
-    const int64_t place = (h_.shift(r) - h_.first) * w_.places() + w_.shift(t) - w_.first;
-    const char* x = part.x + c_block * bytes_of_x() + layout * kParts * apart() + place * 2;
+    const char* x =
+        part.x + c_block * bytes_of_x() + layout_of(h_, w_, r, t) * kParts * apart() + place_of(h_, w_, r, t) * 2;
     const bool two_c = c_block + 1 < c_blocks_, two_k = k_block + 1 < k_blocks_;
     alignas(64) float products[4 * kBlock];
     multiply(two_c, two_k, {x, steps_.data(), row_ * 2, bytes_of_x(), apart()},

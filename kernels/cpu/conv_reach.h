@@ -41,4 +41,12 @@ struct Reach {
   int64_t element(int64_t place, int64_t index) const { return (place + first) * stride + phases[size_t(index)]; }
 };
 
+/// The layout that a tap reads, and the place in it, row by row, that it reads for the first output.
+inline int64_t layout_of(const Reach& h, const Reach& w, int64_t r, int64_t t) {
+  return h.phase_index(r) * int64_t(w.phases.size()) + w.phase_index(t);
+}
+inline int64_t place_of(const Reach& h, const Reach& w, int64_t r, int64_t t) {
+  return (h.shift(r) - h.first) * w.places() + w.shift(t) - w.first;
+}
+
 }  // namespace cortado::kernels

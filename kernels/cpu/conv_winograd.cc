@@ -153,11 +153,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (!stored_) filters_.run(context, floats(io.w), part(scratch, weights_));
-    if (teams_ == 1) return run_tiles(&context, 0, grid_.tiles, io, spectra_[0], scratch);
-    parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
-      for (int64_t team = first; team < last; ++team)
-        run_tiles(nullptr, grid_.tiles * team / teams_, grid_.tiles * (team + 1) / teams_, io, spectra_[size_t(team)],
-                  scratch);
+    in_teams(context, teams_, grid_.tiles, [&](Context* all, size_t team, int64_t begin, int64_t end) {
+      run_tiles(all, begin, end, io, spectra_[team], scratch);
     });
   }
 
@@ -251,14 +248,9 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
     if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     for (int64_t group = 0; group < shape_.groups; ++group) {
-      if (teams_ > 1)
-        parallel_ranges(context, teams_, 1, [&](int64_t first, int64_t last) {
-          for (int64_t team = first; team < last; ++team)
-            sum_tiles(nullptr, group, grid_.tiles * team / teams_, grid_.tiles * (team + 1) / teams_, io,
-                      parts_[size_t(team)], scratch);
-        });
-      else
-        sum_tiles(&context, group, 0, grid_.tiles, io, parts_[0], scratch);
+      in_teams(context, teams_, grid_.tiles, [&](Context* all, size_t team, int64_t begin, int64_t end) {
+        sum_tiles(all, group, begin, end, io, parts_[team], scratch);
+      });
       write_gradient(context, group, io.d, scratch);
     }
   }
