@@ -151,6 +151,93 @@ inline void multiply(bool two_down, bool two_across, const Left& a, const Right&
   multiply<1, 1>(a, b, count, c);
 }
 
+/// Tiles below each other, a row every kRow bytes. Step s of the sum begins steps[s] further on.
+struct LeftColumn {
+  const char* at;
+  const int64_t* steps;
+  int64_t apart;  ///< of the parts
+};
+/// Tiles of parts, one after the other: of every step, or of two in turn.
+struct RightSteps {
+  char* at;
+  bool in_turn;
+  char* of(int64_t step) const { return at + (in_turn ? step & 1 : step) * kParts * kTile; }
+};
+
+constexpr int64_t kMostDown = 4;  ///< tiles in a column
+
+/// kDown tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) makes a
+/// quarter of the right tiles of step s, or finds them there: on the way, so that it takes no time of its own. Few
+/// tiles have several sums each, since a sum that waits for the one before it does not fill the unit.
+template <int kDown, typename Make>
+void multiply_column(const LeftColumn& a, const RightSteps& b, int64_t count, const Make& make, float* c) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int quarter = 0; quarter < 4; ++quarter) make(int64_t(0), quarter, b.of(0));
+  for (int64_t s = 0; s < count; ++s) {
+    asm volatile("" ::: "memory");  // the compiler does not know what tiles read
+    const char *left = a.at + a.steps[s], *right = b.of(s);
+    const auto make_next = [&](int quarter) {
+      if (s + 1 < count) make(s + 1, quarter, b.of(s + 1));
+    };
+    _tile_loadd(4, right, kRow);
+    _tile_loadd(5, right + kTile, kRow);
+    _tile_loadd(6, right + 2 * kTile, kRow);
+// Six products of a tile's parts, the large ones to one sum, the middle and the small ones to others. A macro: the
+// names of tiles are part of the instructions.
+#define CORTADO_ADD_PRODUCTS(tile, large, middle, small)   \
+  _tile_loadd(7, left + (tile)*kTile, kRow);               \
+  _tile_dpbf16ps(small, 7, 6);                             \
+  _tile_dpbf16ps(middle, 7, 5);                            \
+  _tile_dpbf16ps(large, 7, 4);                             \
+  _tile_loadd(7, left + (tile)*kTile + a.apart, kRow);     \
+  _tile_dpbf16ps(small, 7, 5);                             \
+  _tile_dpbf16ps(middle, 7, 4);                            \
+  _tile_loadd(7, left + (tile)*kTile + 2 * a.apart, kRow); \
+  _tile_dpbf16ps(small, 7, 4);
+    if constexpr (kDown == 1) {
+      CORTADO_ADD_PRODUCTS(0, 0, 1, 2)
+    } else if constexpr (kDown == 2) {
+      CORTADO_ADD_PRODUCTS(0, 0, 0, 2)
+      make_next(0);
+      CORTADO_ADD_PRODUCTS(1, 1, 1, 3)
+    } else {
+      CORTADO_ADD_PRODUCTS(0, 0, 0, 0)
+      make_next(0);
+      CORTADO_ADD_PRODUCTS(1, 1, 1, 1)
+      make_next(1);
+      CORTADO_ADD_PRODUCTS(2, 2, 2, 2)
+    }
+    if constexpr (kDown < 2) make_next(0);
+    if constexpr (kDown < 3) make_next(1);
+    make_next(2);
+    if constexpr (kDown > 3) {
+      CORTADO_ADD_PRODUCTS(3, 3, 3, 3)
+    }
+    make_next(3);
+#undef CORTADO_ADD_PRODUCTS
+  }
+  _tile_stored(0, c, kRow);
+  _tile_stored(1, c + 256, kRow);
+  _tile_stored(2, c + 512, kRow);
+  _tile_stored(3, c + 768, kRow);
+  asm volatile("" ::: "memory");
+  if constexpr (kDown < 3)
+    for (int i = 0; i < kDown * 256; ++i) c[i] += kDown == 2 ? c[512 + i] : c[256 + i] + c[512 + i];
+}
+
+/// The same for one to four tiles; `c` has room for four.
+template <typename Make>
+void multiply_column(int64_t down, const LeftColumn& a, const RightSteps& b, int64_t count, const Make& make,
+                     float* c) {
+  if (down == 4) return multiply_column<4>(a, b, count, make, c);
+  if (down == 3) return multiply_column<3>(a, b, count, make, c);
+  if (down == 2) return multiply_column<2>(a, b, count, make, c);
+  multiply_column<1>(a, b, count, make, c);
+}
+
 }  // namespace cortado::kernels::amx
 
 #endif

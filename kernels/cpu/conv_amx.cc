@@ -3,19 +3,24 @@
 // A tile's row is one place with 32 channels. The images' rows are laid out below each other, split, with what their
 // windows reach beyond them; a stride of s makes s x s such layouts, of every s-th row and column. So a tap is a
 // distance: the rows of a tile are neighbouring places of the output, and for each tap begin that far away. Places
-// between the images' columns and rows are computed, too, and left out. A pair of 16 outputs goes over all places of a
-// chunk while its filters are in the cache.
+// between the images' columns and rows are computed, too, and left out.
+//
+// Each thread splits the places that it works on for itself, though others may split the same: lines that another core
+// wrote last cost more than splitting. Filters come from memory as floats and are split while tiles multiply, sixteen
+// outputs at a time.
 
 #include "kernels/cpu/conv_amx.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
+#include "core/threads.h"
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/conv_reach.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
-#include "kernels/cpu/split_filters.h"
-#include "kernels/cpu/teams.h"
+#include "kernels/cpu/winograd_tiles.h"
 #include "kernels/scratch.h"
 
 namespace cortado::kernels {
@@ -26,147 +31,216 @@ namespace {
 
 using namespace amx;
 
-constexpr int64_t kChunkBytes = 768 << 10;  ///< of split places that a core works on
+constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 channels and 16 outputs
+constexpr int64_t kChunkBytes = 768 << 10;   ///< of split places that a core works on
 constexpr int64_t kFewPlaces = 128, kManyPlaces = 1024;
+constexpr int64_t kAhead = 8;  ///< steps by which filters are fetched before they are split
 
 /// Forward, and backward_data of stride 1 with the sides exchanged and the filters turned round.
 class AmxConv final : public ConvKernel {
  public:
-  AmxConv(const ConvRequest& request, bool to_x, bool stored, int threads)
+  AmxConv(const ConvRequest& request, bool to_x, int threads)
       : request_(request),
         to_x_(to_x),
-        stored_(stored),
         from_blocks_(blocks_of(to_x ? request.shape.k : request.shape.c)),
         to_blocks_(blocks_of(to_x ? request.shape.c : request.shape.k)),
         h_(axis(request.shape.h)),
-        w_(axis(request.shape.w)),
-        filters_(from_blocks_, to_blocks_, h_.taps * w_.taps, to_x) {
-    const int64_t planes = pairs() * layouts(), rows = request.shape.n * h_.places();
+        w_(axis(request.shape.w)) {
+    const int64_t planes = pairs() * layouts(), rows = h_.outputs(request.shape.n);
     const int64_t fit = kChunkBytes / (planes * kParts * kRow);
-    const int64_t places = std::clamp(fit, kFewPlaces, kManyPlaces);
-    const int64_t wanted = std::max<int64_t>(1, places / w_.places());
-    teams_ = rows >= wanted * threads ? threads : 1;
-    chunk_ = std::min(wanted, (rows + teams_ - 1) / teams_);
-    plane_ = ((chunk_ + h_.span) * w_.places() + w_.span + 2 * kRows) * kRow;
+    const int64_t wanted = std::max<int64_t>(1, std::clamp(fit, kFewPlaces, kManyPlaces) / w_.pitch);
+    teams_ = std::clamp<int64_t>(rows / wanted, 1, threads);
+    members_ = std::clamp<int64_t>(threads / teams_, 1, to_blocks_);
+    chunk_ = rows_at_a_time((rows + teams_ - 1) / teams_, wanted);
+    plane_ = ((chunk_ + h_.span) * w_.pitch + w_.span + kRows) * kRow;
     for (int64_t pair = 0; pair < pairs(); ++pair)
       for (int64_t r = 0; r < h_.taps; ++r)
-        for (int64_t t = 0; t < w_.taps; ++t) steps_.push_back(step(pair, r, t));
-    if (!stored_) filters_at_ = scratch_.add(filters_.bytes());
-    for (int64_t team = 0; team < teams_; ++team)
-      chunks_at_.push_back({scratch_.add(planes * kParts * plane_),
-                            scratch_.add((chunk_ * w_.places() + 2 * kRows) * int64_t(sizeof(int64_t)))});
+        for (int64_t t = 0; t < w_.taps; ++t) add_step(pair, r, t);
+    for (int64_t i = 0; i < kAhead; ++i) filters_at_.push_back(next_block(filters_at_[size_t(i)]));
+    for (int64_t worker = 0; worker < teams_ * members_; ++worker)
+      workers_.push_back({scratch_.add(planes * kParts * plane_),
+                          scratch_.add((chunk_ * w_.pitch + kRows) * int64_t(sizeof(int64_t))),
+                          scratch_.add(int64_t(steps_.size()) * kParts * kTile)});
   }
 
   std::string name() const override { return "amx"; }
-  WeightFormat weight_format() const override {
-    const ConvShape& s = request_.shape;
-    return stored_ ? split_format(s) : WeightFormat::blocked16(s.weight(), 1);
-  }
+  WeightFormat weight_format() const override { return WeightFormat::blocked16(request_.shape.weight(), 1); }
   int64_t scratch() const override { return scratch_.bytes(); }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    const char* filters = static_cast<const char*>(io.w);
-    if (!stored_) {
-      char* split = static_cast<char*>(scratch_part(scratch, filters_at_));
-      filters_.run(context, floats(io.w), split);
-      filters = split;
-    }
-    const Work work{floats(to_x_ ? io.dy : io.x), filters, to_x_ ? nullptr : floats(io.bias),
+    const Work work{floats(to_x_ ? io.dy : io.x), floats(io.w), to_x_ ? nullptr : floats(io.bias),
                     floats(to_x_ ? io.dx : io.y)};
-    in_teams(context, teams_, request_.shape.n * h_.places(),
-             [&](Context* all, size_t team, int64_t begin, int64_t end) {
-               run_rows(all, begin, end, work, chunk_of(scratch, team));
-             });
+    const int64_t rows = h_.outputs(request_.shape.n);
+    parallel_ranges(context, teams_ * members_, 1, [&](int64_t begin, int64_t end) {
+      const Tiles tiles;
+      for (int64_t worker = begin; worker < end; ++worker) {
+        const int64_t team = worker / members_, member = worker % members_;
+        run_rows({rows * team / teams_, rows * (team + 1) / teams_},
+                 {to_blocks_ * member / members_, to_blocks_ * (member + 1) / members_}, work,
+                 chunk_of(scratch, size_t(worker)));
+      }
+    });
   }
 
  private:
   struct Work {
-    const float* from;
-    const char* filters;
-    const float* bias;
+    const float *from, *filters, *bias;
     float* to;
   };
-  struct ChunkPlaces {
-    int64_t split, targets;  ///< offsets in scratch
+  struct Range {
+    int64_t begin, end;
   };
-  /// Rows of all images, split; and where each place's first 16 outputs go, -1 for none.
+  struct Offsets {
+    int64_t split, targets, filters;  ///< in scratch
+  };
+  /// What one worker has: rows of all images, split; where each place's first 16 outputs go, -1 for none; the filters
+  /// of 16 outputs, split.
   struct Chunk {
     char* split;
     int64_t* targets;
+    char* filters;
+  };
+  /// Two blocks of 16 channels of a filter, -1 for none.
+  struct FilterBlocks {
+    int64_t first, second;
   };
 
   Reach axis(const ConvAxis& a) const { return to_x_ ? Reach(a.out(), a.in, a, true) : Reach(a.in, a.out(), a, false); }
   int64_t pairs() const { return (from_blocks_ + 1) / 2; }
   int64_t layouts() const { return int64_t(h_.phases.size() * w_.phases.size()); }
-  Chunk chunk_of(void* scratch, size_t team) const {
-    return {static_cast<char*>(scratch_part(scratch, chunks_at_[team].split)),
-            static_cast<int64_t*>(scratch_part(scratch, chunks_at_[team].targets))};
+  Chunk chunk_of(void* scratch, size_t worker) const {
+    const Offsets& at = workers_[worker];
+    return {static_cast<char*>(scratch_part(scratch, at.split)),
+            static_cast<int64_t*>(scratch_part(scratch, at.targets)),
+            static_cast<char*>(scratch_part(scratch, at.filters))};
   }
   int64_t plane_at(int64_t pair, int64_t layout) const { return (pair * layouts() + layout) * kParts * plane_; }
-  int64_t step(int64_t pair, int64_t r, int64_t t) const {
-    return plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow;
+  int64_t taps() const { return h_.taps * w_.taps; }
+  void add_step(int64_t pair, int64_t r, int64_t t) {
+    steps_.push_back(plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow);
+    const int64_t tap = r * w_.taps + t;
+    const auto filter = [&](int64_t from) {
+      if (from >= from_blocks_) return int64_t(-1);
+      return (to_x_ ? from * to_blocks_ * taps() + taps() - 1 - tap : from * taps() + tap) * kBlock;
+    };
+    filters_at_.push_back({filter(2 * pair), filter(2 * pair + 1)});
+  }
+  /// From the filters of 16 outputs to the next ones.
+  int64_t between_filters() const { return (to_x_ ? 1 : from_blocks_) * taps() * kBlock; }
+  FilterBlocks next_block(FilterBlocks at) const {
+    const auto next = [&](int64_t offset) { return offset < 0 ? offset : offset + between_filters(); };
+    return {next(at.first), next(at.second)};
   }
 
-  void run_rows(Context* context, int64_t first, int64_t last, const Work& work, const Chunk& chunk) const {
-    const int64_t all = request_.shape.n * h_.places();
-    for (int64_t row = first; row < last; row += chunk_) {
-      const int64_t rows = std::min(chunk_, last - row), read = std::min(rows + h_.span, all - row);
-      over(context, read * pairs(), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) split_places(work.from, row, i % read, i / read, chunk);
-      });
-      for (int64_t i = 0; i < rows; ++i) find_targets(row + i, chunk.targets + i * w_.places());
-      const int64_t places = rows * w_.places();
-      std::fill_n(chunk.targets + places, 2 * kRows, int64_t(-1));
-      over(context, (to_blocks_ + 1) / 2, [&](int64_t begin, int64_t end) {
-        const Tiles tiles;
-        for (int64_t pair = begin; pair < end; ++pair) multiply_blocks(work, 2 * pair, places, chunk);
-      });
+  /// So many that tiles come in whole columns, as near as may be; each chunk splits the filters again, a quarter of a
+  /// column's time.
+  int64_t rows_at_a_time(int64_t rows, int64_t most) const {
+    int64_t best = 1, least = std::numeric_limits<int64_t>::max();
+    for (int64_t chunk = 1; chunk <= std::min(rows, most); ++chunk) {
+      const auto quarters = [&](int64_t part) { return part ? 4 * columns(part * w_.pitch) + 1 : 0; };
+      const int64_t time = rows / chunk * quarters(chunk) + quarters(rows % chunk);
+      if (time <= least) least = time, best = chunk;
+    }
+    return best;
+  }
+  static int64_t columns(int64_t places) { return (places + kMostDown * kRows - 1) / (kMostDown * kRows); }
+
+  void run_rows(Range all, Range blocks, const Work& work, const Chunk& chunk) const {
+    for (int64_t row = all.begin; row < all.end; row += chunk_) {
+      const int64_t rows = std::min(chunk_, all.end - row), places = rows * w_.pitch;
+      for (int64_t pair = 0; pair < pairs(); ++pair) split_pair_of_blocks(work.from, row, rows + h_.span, pair, chunk);
+      for (int64_t i = 0; i < rows; ++i) find_targets(row + i, chunk.targets + i * w_.pitch);
+      std::fill_n(chunk.targets + places, kRows, int64_t(-1));
+      for (int64_t block = blocks.begin; block < blocks.end; ++block) multiply_block(work, block, places, chunk);
     }
   }
 
-  /// Row `row` + `i` of all images' rows, of one pair of blocks, in every layout.
-  void split_places(const float* from, int64_t row, int64_t i, int64_t pair, const Chunk& chunk) const {
-    const int64_t image = (row + i) / h_.places(), place = (row + i) % h_.places(), size = h_.in * w_.in * kLanes;
-    const float* first = from + (image * from_blocks_ + 2 * pair) * size;
-    const float* second = 2 * pair + 1 < from_blocks_ ? first + size : nullptr;
+  /// `rows` of all images' rows from `row` on, and the zeros that windows reach behind them, in every layout.
+  void split_pair_of_blocks(const float* from, int64_t row, int64_t rows, int64_t pair, const Chunk& chunk) const {
+    const int64_t size = h_.in * w_.in * kLanes;
     for (size_t fy = 0; fy < h_.phases.size(); ++fy)
       for (size_t fx = 0; fx < w_.phases.size(); ++fx) {
-        char* to = chunk.split + plane_at(pair, int64_t(fy * w_.phases.size() + fx)) + i * w_.places() * kRow;
-        const int64_t y = h_.element(place, int64_t(fy)), x = w_.element(0, int64_t(fx));
-        split_line(y >= 0 && y < h_.in ? first + y * w_.in * kLanes : nullptr,
-                   second ? second + y * w_.in * kLanes : nullptr, x, to);
+        char* to = chunk.split + plane_at(pair, int64_t(fy * w_.phases.size() + fx));
+        const int64_t x = w_.element(0, int64_t(fx));
+        for (int64_t i = row; i < row + rows; ++i, to += w_.pitch * kRow) {
+          const int64_t image = i / h_.pitch, y = h_.element(i % h_.pitch, int64_t(fy));
+          const bool inside = image < request_.shape.n && y >= 0 && y < h_.in;
+          const float* first = from + (image * from_blocks_ + 2 * pair) * size + y * w_.in * kLanes;
+          split_line(inside ? first : nullptr, inside && 2 * pair + 1 < from_blocks_ ? first + size : nullptr, x,
+                     w_.pitch, to);
+        }
+        split_line(nullptr, nullptr, 0, w_.out + w_.span - w_.pitch, to);
       }
   }
 
   /// Every stride-th element of a line from x on; zeros outside of it, and where there is no line.
-  void split_line(const float* first, const float* second, int64_t x, char* to) const {
-    for (int64_t place = 0; place < w_.places(); ++place, x += w_.stride, to += kRow) {
-      const bool inside = first && x >= 0 && x < w_.in;
-      split_row(inside ? _mm512_loadu_ps(first + x * kLanes) : _mm512_setzero_ps(),
+  void split_line(const float* first, const float* second, int64_t x, int64_t places, char* to) const {
+    for (int64_t place = 0; place < places; ++place, x += w_.stride, to += kRow) {
+      const bool inside = x >= 0 && x < w_.in;
+      split_row(inside && first ? _mm512_loadu_ps(first + x * kLanes) : _mm512_setzero_ps(),
                 inside && second ? _mm512_loadu_ps(second + x * kLanes) : _mm512_setzero_ps(), to, plane_);
     }
   }
 
   void find_targets(int64_t row, int64_t* targets) const {
-    const int64_t image = row / h_.places(), y = row % h_.places();
-    for (int64_t x = 0; x < w_.places(); ++x)
+    const int64_t image = row / h_.pitch, y = row % h_.pitch;
+    for (int64_t x = 0; x < w_.pitch; ++x)
       targets[x] = y < h_.out && x < w_.out ? ((image * to_blocks_ * h_.out + y) * w_.out + x) * kLanes : -1;
   }
 
-  /// Sixteen or 32 outputs from `block` on at all places of a chunk.
-  void multiply_blocks(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
-    const char* filters = work.filters + block * filters_.bytes_of_block();
-    const bool two = block + 1 < to_blocks_;
-    alignas(64) float sums[4 * 256];
-    for (int64_t place = 0; place < places; place += 2 * kRows) {
-      const Left a{chunk.split + place * kRow, steps_.data(), kRow, kTile, plane_};
-      const int64_t* targets = chunk.targets + place;
-      const bool far = places - place > kRows;
-      multiply(far, two, a, {filters, filters_.bytes_of_block()}, filters_.steps(), sums);
-      for (int across = 0; across < 1 + two; ++across)
-        for (int down = 0; down < 1 + far; ++down)
-          write(work, block + across, targets + down * kRows, sums + (2 * down + across) * 256);
+  /// Sixteen outputs at all places of a chunk. The first column of tiles splits the filters as it goes; they are kept
+  /// where others follow, else two steps of them.
+  void multiply_block(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
+    const int64_t tiles = (places + kRows - 1) / kRows, steps = int64_t(steps_.size());
+    const float* filters = work.filters + block * between_filters();
+    const RightSteps b{chunk.filters, tiles <= kMostDown};
+    const auto split = [&](int64_t step, int quarter, char* to) { split_filters(filters, step, quarter, to); };
+    const auto find = [](int64_t, int, char*) {};
+    alignas(64) float sums[kMostDown * 256];
+    for (int64_t first = 0; first < tiles; first += kMostDown) {
+      const int64_t down = std::min(kMostDown, tiles - first);
+      const LeftColumn a{chunk.split + first * kTile, steps_.data(), plane_};
+      if (first == 0)
+        multiply_column(down, a, b, steps, split, sums);
+      else
+        multiply_column(down, a, b, steps, find, sums);
+      for (int64_t tile = 0; tile < down; ++tile)
+        write(work, block, chunk.targets + (first + tile) * kRows, sums + tile * 256);
     }
+  }
+
+  /// A quarter of a step's tiles: half of one block's channels, or of the other's. What is split kAhead steps later is
+  /// fetched, a little with each quarter, which leaves the first cache its time for tiles.
+  void split_filters(const float* filters, int64_t step, int quarter, char* to) const {
+    const auto block_of = [&](int64_t s) {
+      const FilterBlocks& at = filters_at_[size_t(s)];
+      return quarter < 2 ? at.first : at.second;
+    };
+    const int64_t block = block_of(step), ahead = block_of(step + kAhead), half = quarter % 2 * kBlock / 2;
+    if (ahead >= 0)
+      for (int64_t i = 0; i < kBlock / 2; i += kLanes) _mm_prefetch(filters + ahead + half + i, _MM_HINT_T1);
+    to += quarter * kTile / 4;
+    if (block < 0)
+      split_zeros(to);
+    else if (!to_x_)
+      split_half([&](int i) { return _mm512_loadu_ps(filters + block + half + i * kLanes); }, to);
+    else if (half == 0)
+      split_turned(filters + block, to);
+  }
+  template <typename Row>
+  static void split_half(const Row& row, char* to) {
+    for (int i = 0; i < kLanes / 2; i += 2, to += kRow) split_pair(row(i), row(i + 1), to, kTile);
+  }
+  static void split_zeros(char* to) {
+    split_half([](int) { return _mm512_setzero_ps(); }, to);
+  }
+  /// Both halves of a block, outputs and channels exchanged.
+  static void split_turned(const float* w, char* to) {
+    __m512 rows[kLanes];
+    for (int i = 0; i < kLanes; ++i) rows[i] = _mm512_loadu_ps(w + i * kLanes);
+    transpose(rows);
+    split_half([&](int i) { return rows[i]; }, to);
+    split_half([&](int i) { return rows[kLanes / 2 + i]; }, to + kTile / 4);
   }
 
   void write(const Work& work, int64_t block, const int64_t* targets, const float* sums) const {
@@ -184,16 +258,15 @@ class AmxConv final : public ConvKernel {
   }
 
   ConvRequest request_;
-  bool to_x_, stored_;
+  bool to_x_;
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
-  SplitFilters filters_;
-  int64_t teams_ = 1;              ///< of threads with their own rows; one: all work together
-  int64_t chunk_ = 1, plane_ = 0;  ///< rows at a time; bytes of one part of them
-  std::vector<int64_t> steps_;     ///< where each begins, in bytes
+  int64_t teams_ = 1, members_ = 1;       ///< teams share rows between them, members of a team outputs
+  int64_t chunk_ = 1, plane_ = 0;         ///< rows at a time; bytes of one part of them
+  std::vector<int64_t> steps_;            ///< where each begins, in bytes
+  std::vector<FilterBlocks> filters_at_;  ///< of each step; then of the first of the next block
   ScratchLayout scratch_;
-  int64_t filters_at_ = 0;
-  std::vector<ChunkPlaces> chunks_at_;  ///< one for each team
+  std::vector<Offsets> workers_;
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
@@ -204,13 +277,11 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.spatial_axes != 2 || s.groups != 1) return why = "groups, or other than two axes", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const bool stored = request.frozen && (!request.w_format || *request.w_format == split_format(s));
-  if (request.w_format && !stored && !request.w_format->is_blocked16())
-    return why = "the weights lie otherwise", nullptr;
-  if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, stored, context.threads);
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, context.threads);
   if (direction == ConvDirection::kBackwardWeights) return make_amx_backward_weights(request, context.threads);
   if (s.h.stride != 1 || s.w.stride != 1) return why = "a stride", nullptr;
-  return std::make_unique<AmxConv>(request, true, false, context.threads);
+  return std::make_unique<AmxConv>(request, true, context.threads);
 }
 
 /// Six products of parts each, at two thirds of what the tiles do; what is split, and what is written.

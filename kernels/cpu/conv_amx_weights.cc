@@ -38,14 +38,13 @@ class AmxBackwardWeights final : public ConvKernel {
         k_blocks_(blocks_of(shape_.k)),
         h_(shape_.h.in, shape_.h.out(), shape_.h, false),
         w_(shape_.w.in, shape_.w.out(), shape_.w, false) {
-    const int64_t rows = shape_.n * h_.places(),
-                  place_bytes = (c_blocks_ * layouts() + k_blocks_) * kLanes * kParts * 2;
+    const int64_t rows = h_.outputs(shape_.n), place_bytes = (c_blocks_ * layouts() + k_blocks_) * kLanes * kParts * 2;
     const int64_t places = std::clamp(kChunkBytes / place_bytes, kFewPlaces, kManyPlaces);
-    const int64_t wanted = std::max<int64_t>(1, places / w_.places());
+    const int64_t wanted = std::max<int64_t>(1, places / w_.pitch);
     teams_ = sums() * int64_t(sizeof(float)) <= kSmallSums && rows >= threads ? threads : 1;
     chunk_ = std::min(wanted * (teams_ == 1 ? threads : 1), (rows + teams_ - 1) / teams_);
-    row_ = ((chunk_ + h_.span) * w_.places() + w_.span + 2 * kDepth - 1) / kDepth * kDepth;
-    for (int64_t step = 0; step * kDepth < chunk_ * w_.places(); ++step) steps_.push_back(step * kRow);
+    row_ = ((chunk_ + h_.span) * w_.pitch + w_.span + 2 * kDepth - 1) / kDepth * kDepth;
+    for (int64_t step = 0; step * kDepth < chunk_ * w_.pitch; ++step) steps_.push_back(step * kRow);
     for (int64_t team = 0; team < teams_; ++team)
       parts_.push_back({scratch_.add(c_blocks_ * bytes_of_x()), scratch_.add(k_blocks_ * bytes_of_dy()),
                         scratch_.add(layouts() * row_ * int64_t(sizeof(int64_t))),
@@ -60,7 +59,7 @@ class AmxBackwardWeights final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
-    in_teams(context, teams_, shape_.n * h_.places(), [&](Context* all, size_t team, int64_t begin, int64_t end) {
+    in_teams(context, teams_, h_.outputs(shape_.n), [&](Context* all, size_t team, int64_t begin, int64_t end) {
       sum_rows(all, begin, end, io, part_of(scratch, team));
     });
     write_gradient(context, io.d, scratch);
@@ -93,7 +92,7 @@ class AmxBackwardWeights final : public ConvKernel {
 
   void sum_rows(Context* context, int64_t first, int64_t last, const ConvOperands& io, const Part& part) const {
     for (int64_t row = first; row < last; row += chunk_) {
-      const int64_t rows = std::min(chunk_, last - row), steps = (rows * w_.places() + kDepth - 1) / kDepth;
+      const int64_t rows = std::min(chunk_, last - row), steps = (rows * w_.pitch + kDepth - 1) / kDepth;
       find_sources(row, rows, part.sources);
       find_targets(row, rows, part.targets);
       over(context, c_blocks_ * layouts(), [&](int64_t begin, int64_t end) {
@@ -113,17 +112,17 @@ class AmxBackwardWeights final : public ConvKernel {
   }
 
   void find_sources(int64_t row, int64_t rows, int64_t* sources) const {
-    const int64_t read = std::min(rows + h_.span, shape_.n * h_.places() - row);
+    const int64_t read = std::min(rows + h_.span, shape_.n * h_.pitch - row);
     std::fill_n(sources, layouts() * row_, int64_t(-1));
     for (size_t fy = 0; fy < h_.phases.size(); ++fy)
       for (size_t fx = 0; fx < w_.phases.size(); ++fx, sources += row_)
         for (int64_t i = 0; i < read; ++i) {
-          const int64_t image = (row + i) / h_.places(), y = h_.element((row + i) % h_.places(), int64_t(fy));
+          const int64_t image = (row + i) / h_.pitch, y = h_.element((row + i) % h_.pitch, int64_t(fy));
           if (y < 0 || y >= h_.in) continue;
-          for (int64_t place = 0; place < w_.places(); ++place) {
+          for (int64_t place = 0; place < w_.pitch; ++place) {
             const int64_t x = w_.element(place, int64_t(fx));
             if (x >= 0 && x < w_.in)
-              sources[i * w_.places() + place] = ((image * c_blocks_ * h_.in + y) * w_.in + x) * kLanes;
+              sources[i * w_.pitch + place] = ((image * c_blocks_ * h_.in + y) * w_.in + x) * kLanes;
           }
         }
   }
@@ -131,9 +130,9 @@ class AmxBackwardWeights final : public ConvKernel {
   void find_targets(int64_t row, int64_t rows, int64_t* targets) const {
     std::fill_n(targets, int64_t(steps_.size()) * kDepth, int64_t(-1));
     for (int64_t i = 0; i < rows; ++i) {
-      const int64_t image = (row + i) / h_.places(), y = (row + i) % h_.places();
+      const int64_t image = (row + i) / h_.pitch, y = (row + i) % h_.pitch;
       for (int64_t x = 0; y < h_.out && x < w_.out; ++x)
-        targets[i * w_.places() + x] = ((image * k_blocks_ * h_.out + y) * w_.out + x) * kLanes;
+        targets[i * w_.pitch + x] = ((image * k_blocks_ * h_.out + y) * w_.out + x) * kLanes;
     }
   }
 

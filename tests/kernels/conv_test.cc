@@ -287,7 +287,8 @@ TEST(ConvAmx, AgreesWithTheDefinition) {
       square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),  square(1, 20, 12, 50, 3, 1, 1, 1, 2),
       square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1), square(1, 24, 13, 16, 3, 3, 4),
       square(1, 16, 9, 16, 2, 2, 0),        square(9, 64, 14, 32, 1, 1, 0), square(2, 96, 30, 16, 3, 1, 1),
-      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2)};
+      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2),  square(3, 50, 7, 40, 3, 1, 1),
+      square(1, 96, 7, 32, 3, 1, 1)};  // as many tiles in a column as can be, and fewer
   list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
   int accepted = 0;
   for (const ConvCandidate& candidate : named("amx"))
@@ -296,7 +297,7 @@ TEST(ConvAmx, AgreesWithTheDefinition) {
       const bool dx = s.h.stride == 1 && s.w.stride == 1;
       accepted += check(candidate, {s, /*bias=*/true, /*relu=*/true, dx, /*backward_weights=*/true});
     }
-  EXPECT_TRUE(accepted == 0 || accepted == 15) << accepted;  // all, or no AMX
+  EXPECT_TRUE(accepted == 0 || accepted == 17) << accepted;  // all, or no AMX
 }
 
 /// y of random values by a candidate without a bias; empty, with the reason in `why`, where it declines.
@@ -313,7 +314,7 @@ Values forward_of(const ConvCandidate& candidate, const ConvRequest& request, st
   return y.values();
 }
 
-TEST(ConvAmx, IsAsExactAsFloatsWhereverFiltersAreSplit) {
+TEST(ConvAmx, IsAsExactAsFloats) {
   for (ConvShape s : {square(2, 64, 28, 64, 3, 1, 1), square(1, 2048, 7, 512, 1, 1, 0)})
     for (const ConvCandidate& candidate : named("amx")) {
       s.x_layout = s.y_layout = Layout::kBlocked16;
@@ -323,9 +324,6 @@ TEST(ConvAmx, IsAsExactAsFloatsWhereverFiltersAreSplit) {
       const Values x = random_values(s.x().shape.count(), 1), w = random_values(s.weight().count(), 2);
       const std::vector<double> exact = reference({.shape = s}, x, w, {}, Values(y.size())).y;
       EXPECT_LE(relative_distance(y, {exact.begin(), exact.end()}), 1e-6) << s.c;
-      ConvRequest frozen{.shape = s};
-      frozen.frozen = true;
-      EXPECT_EQ(forward_of(candidate, frozen, why), y) << why;
     }
 }
 
