@@ -20,6 +20,7 @@
 #include "kernels/cpu/conv_reach.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/shares.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "kernels/scratch.h"
 
@@ -45,19 +46,21 @@ class AmxConv final : public ConvKernel {
         from_blocks_(blocks_of(to_x ? request.shape.k : request.shape.c)),
         to_blocks_(blocks_of(to_x ? request.shape.c : request.shape.k)),
         h_(axis(request.shape.h)),
-        w_(axis(request.shape.w)) {
-    const int64_t planes = pairs() * layouts(), rows = h_.outputs(request.shape.n);
+        w_(axis(request.shape.w)),
+        shares_(threads) {
+    const int64_t planes = pairs() * layouts(), few = (kFewPlaces + w_.pitch - 1) / w_.pitch;
     const int64_t fit = kChunkBytes / (planes * kParts * kRow);
-    const int64_t wanted = std::max<int64_t>(1, std::clamp(fit, kFewPlaces, kManyPlaces) / w_.pitch);
-    teams_ = std::clamp<int64_t>(rows / wanted, 1, threads);
-    members_ = std::clamp<int64_t>(threads / teams_, 1, to_blocks_);
-    chunk_ = rows_at_a_time((rows + teams_ - 1) / teams_, wanted);
+    const int64_t most = std::max<int64_t>(1, std::clamp(fit, kFewPlaces, kManyPlaces) / w_.pitch);
+    parts_ = std::clamp<int64_t>(rows() / few, 1, threads);
+    const int64_t rows_of_part = (rows() + parts_ - 1) / parts_;
+    chunk_ = rows_at_a_time(rows_of_part, most);
+    chunks_ = (rows_of_part + chunk_ - 1) / chunk_;
     plane_ = ((chunk_ + h_.span) * w_.pitch + w_.span + kRows) * kRow;
     for (int64_t pair = 0; pair < pairs(); ++pair)
       for (int64_t r = 0; r < h_.taps; ++r)
         for (int64_t t = 0; t < w_.taps; ++t) add_step(pair, r, t);
     for (int64_t i = 0; i < kAhead; ++i) filters_at_.push_back(next_block(filters_at_[size_t(i)]));
-    for (int64_t worker = 0; worker < teams_ * members_; ++worker)
+    for (int64_t worker = 0; worker < threads; ++worker)
       workers_.push_back({scratch_.add(planes * kParts * plane_),
                           scratch_.add((chunk_ * w_.pitch + kRows) * int64_t(sizeof(int64_t))),
                           scratch_.add(int64_t(steps_.size()) * kParts * kTile)});
@@ -70,15 +73,10 @@ class AmxConv final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const Work work{floats(to_x_ ? io.dy : io.x), floats(io.w), to_x_ ? nullptr : floats(io.bias),
                     floats(to_x_ ? io.dx : io.y)};
-    const int64_t rows = h_.outputs(request_.shape.n);
-    parallel_ranges(context, teams_ * members_, 1, [&](int64_t begin, int64_t end) {
+    shares_.deal(parts_ * chunks_ * to_blocks_);
+    parallel_ranges(context, shares_.workers(), 1, [&](int64_t begin, int64_t end) {
       const Tiles tiles;
-      for (int64_t worker = begin; worker < end; ++worker) {
-        const int64_t team = worker / members_, member = worker % members_;
-        run_rows({rows * team / teams_, rows * (team + 1) / teams_},
-                 {to_blocks_ * member / members_, to_blocks_ * (member + 1) / members_}, work,
-                 chunk_of(scratch, size_t(worker)));
-      }
+      for (int64_t worker = begin; worker < end; ++worker) run_worker(worker, work, chunk_of(scratch, size_t(worker)));
     });
   }
 
@@ -86,9 +84,6 @@ class AmxConv final : public ConvKernel {
   struct Work {
     const float *from, *filters, *bias;
     float* to;
-  };
-  struct Range {
-    int64_t begin, end;
   };
   struct Offsets {
     int64_t split, targets, filters;  ///< in scratch
@@ -107,6 +102,7 @@ class AmxConv final : public ConvKernel {
 
   Reach axis(const ConvAxis& a) const { return to_x_ ? Reach(a.out(), a.in, a, true) : Reach(a.in, a.out(), a, false); }
   int64_t pairs() const { return (from_blocks_ + 1) / 2; }
+  int64_t rows() const { return h_.outputs(request_.shape.n); }
   int64_t layouts() const { return int64_t(h_.phases.size() * w_.phases.size()); }
   Chunk chunk_of(void* scratch, size_t worker) const {
     const Offsets& at = workers_[worker];
@@ -145,14 +141,24 @@ class AmxConv final : public ConvKernel {
   }
   static int64_t columns(int64_t places) { return (places + kMostDown * kRows - 1) / (kMostDown * kRows); }
 
-  void run_rows(Range all, Range blocks, const Work& work, const Chunk& chunk) const {
-    for (int64_t row = all.begin; row < all.end; row += chunk_) {
-      const int64_t rows = std::min(chunk_, all.end - row), places = rows * w_.pitch;
-      for (int64_t pair = 0; pair < pairs(); ++pair) split_pair_of_blocks(work.from, row, rows + h_.span, pair, chunk);
-      for (int64_t i = 0; i < rows; ++i) find_targets(row + i, chunk.targets + i * w_.pitch);
-      std::fill_n(chunk.targets + places, kRows, int64_t(-1));
-      for (int64_t block = blocks.begin; block < blocks.end; ++block) multiply_block(work, block, places, chunk);
+  /// An item is a chunk of rows and sixteen outputs; those of one chunk follow each other.
+  void run_worker(int64_t worker, const Work& work, const Chunk& chunk) {
+    int64_t split = -1;
+    for (int64_t item; (item = shares_.next(worker)) >= 0;) {
+      const int64_t index = item / to_blocks_, part = index / chunks_;
+      const int64_t row = rows() * part / parts_ + index % chunks_ * chunk_;
+      const int64_t count = std::min(chunk_, rows() * (part + 1) / parts_ - row);
+      if (count <= 0) continue;
+      if (index != split) split_rows(work.from, row, count, chunk);
+      split = index;
+      multiply_block(work, item % to_blocks_, count * w_.pitch, chunk);
     }
+  }
+
+  void split_rows(const float* from, int64_t row, int64_t count, const Chunk& chunk) const {
+    for (int64_t pair = 0; pair < pairs(); ++pair) split_pair_of_blocks(from, row, count + h_.span, pair, chunk);
+    for (int64_t i = 0; i < count; ++i) find_targets(row + i, chunk.targets + i * w_.pitch);
+    std::fill_n(chunk.targets + count * w_.pitch, kRows, int64_t(-1));
   }
 
   /// `rows` of all images' rows from `row` on, and the zeros that windows reach behind them, in every layout.
@@ -262,11 +268,13 @@ class AmxConv final : public ConvKernel {
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
   int64_t teams_ = 1, members_ = 1;       ///< teams share rows between them, members of a team outputs
-  int64_t chunk_ = 1, plane_ = 0;         ///< rows at a time; bytes of one part of them
+  int64_t parts_ = 1, chunks_ = 1;        ///< of the rows; of each part
+  int64_t chunk_ = 1, plane_ = 0;         ///< rows at a time; bytes of one part of their values
   std::vector<int64_t> steps_;            ///< where each begins, in bytes
   std::vector<FilterBlocks> filters_at_;  ///< of each step; then of the first of the next block
   ScratchLayout scratch_;
   std::vector<Offsets> workers_;
+  Shares shares_;
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
