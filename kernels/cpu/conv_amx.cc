@@ -33,9 +33,10 @@ namespace {
 using namespace amx;
 
 constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 channels and 16 outputs
-constexpr int64_t kChunkBytes = 768 << 10;   ///< of split places that a core works on
+constexpr int64_t kChunkBytes = 1 << 20;   ///< of split places that a core works on
 constexpr int64_t kFewPlaces = 128, kManyPlaces = 1024;
-constexpr int64_t kAhead = 8;  ///< steps by which filters are fetched before they are split
+constexpr int64_t kTogether = 2;  ///< blocks of outputs
+constexpr int64_t kAhead = 8;     ///< steps by which filters are fetched before they are split
 
 /// Forward, and backward_data of stride 1 with the sides exchanged and the filters turned round.
 class AmxConv final : public ConvKernel {
@@ -63,7 +64,7 @@ class AmxConv final : public ConvKernel {
     for (int64_t worker = 0; worker < threads; ++worker)
       workers_.push_back({scratch_.add(planes * kParts * plane_),
                           scratch_.add((chunk_ * w_.pitch + kRows) * int64_t(sizeof(int64_t))),
-                          scratch_.add(int64_t(steps_.size()) * kParts * kTile)});
+                          scratch_.add(kTogether * int64_t(steps_.size()) * kParts * kTile)});
   }
 
   std::string name() const override { return "amx"; }
@@ -73,7 +74,7 @@ class AmxConv final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const Work work{floats(to_x_ ? io.dy : io.x), floats(io.w), to_x_ ? nullptr : floats(io.bias),
                     floats(to_x_ ? io.dx : io.y)};
-    shares_.deal(parts_ * chunks_ * to_blocks_);
+    shares_.deal(parts_ * chunks_ * items_of_chunk());
     parallel_ranges(context, shares_.workers(), 1, [&](int64_t begin, int64_t end) {
       const Tiles tiles;
       for (int64_t worker = begin; worker < end; ++worker) run_worker(worker, work, chunk_of(scratch, size_t(worker)));
@@ -89,7 +90,7 @@ class AmxConv final : public ConvKernel {
     int64_t split, targets, filters;  ///< in scratch
   };
   /// What one worker has: rows of all images, split; where each place's first 16 outputs go, -1 for none; the filters
-  /// of 16 outputs, split.
+  /// of 32 outputs, split.
   struct Chunk {
     char* split;
     int64_t* targets;
@@ -103,6 +104,7 @@ class AmxConv final : public ConvKernel {
   Reach axis(const ConvAxis& a) const { return to_x_ ? Reach(a.out(), a.in, a, true) : Reach(a.in, a.out(), a, false); }
   int64_t pairs() const { return (from_blocks_ + 1) / 2; }
   int64_t rows() const { return h_.outputs(request_.shape.n); }
+  int64_t items_of_chunk() const { return (to_blocks_ + kTogether - 1) / kTogether; }
   int64_t layouts() const { return int64_t(h_.phases.size() * w_.phases.size()); }
   Chunk chunk_of(void* scratch, size_t worker) const {
     const Offsets& at = workers_[worker];
@@ -141,17 +143,17 @@ class AmxConv final : public ConvKernel {
   }
   static int64_t columns(int64_t places) { return (places + kMostDown * kRows - 1) / (kMostDown * kRows); }
 
-  /// An item is a chunk of rows and sixteen outputs; those of one chunk follow each other.
+  /// An item is a chunk of rows and 32 outputs; those of one chunk follow each other.
   void run_worker(int64_t worker, const Work& work, const Chunk& chunk) {
     int64_t split = -1;
     for (int64_t item; (item = shares_.next(worker)) >= 0;) {
-      const int64_t index = item / to_blocks_, part = index / chunks_;
+      const int64_t index = item / items_of_chunk(), part = index / chunks_;
       const int64_t row = rows() * part / parts_ + index % chunks_ * chunk_;
       const int64_t count = std::min(chunk_, rows() * (part + 1) / parts_ - row);
       if (count <= 0) continue;
       if (index != split) split_rows(work.from, row, count, chunk);
       split = index;
-      multiply_block(work, item % to_blocks_, count * w_.pitch, chunk);
+      multiply_blocks(work, item % items_of_chunk() * kTogether, count * w_.pitch, chunk);
     }
   }
 
@@ -194,24 +196,28 @@ class AmxConv final : public ConvKernel {
       targets[x] = y < h_.out && x < w_.out ? ((image * to_blocks_ * h_.out + y) * w_.out + x) * kLanes : -1;
   }
 
-  /// Sixteen outputs at all places of a chunk. The first column of tiles splits the filters as it goes; they are kept
-  /// where others follow, else two steps of them.
-  void multiply_block(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
-    const int64_t tiles = (places + kRows - 1) / kRows, steps = int64_t(steps_.size());
-    const float* filters = work.filters + block * between_filters();
-    const RightSteps b{chunk.filters, tiles <= kMostDown};
-    const auto split = [&](int64_t step, int quarter, char* to) { split_filters(filters, step, quarter, to); };
-    const auto find = [](int64_t, int, char*) {};
+  /// Up to 32 outputs at all places of a chunk. The first column of tiles splits the filters as it goes; they are kept
+  /// where other places follow, else two steps of them. Those go by two tiles of places and two of outputs, which
+  /// brings fewer bytes from the second cache.
+  void multiply_blocks(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
+    const int64_t tiles = (places + kRows - 1) / kRows, steps = int64_t(steps_.size()), bytes = steps * kParts * kTile;
+    const int64_t blocks = std::min(kTogether, to_blocks_ - block), column = std::min(kMostDown, tiles);
     alignas(64) float sums[kMostDown * 256];
-    for (int64_t first = 0; first < tiles; first += kMostDown) {
-      const int64_t down = std::min(kMostDown, tiles - first);
-      const LeftColumn a{chunk.split + first * kTile, steps_.data(), plane_};
-      if (first == 0)
-        multiply_column(down, a, b, steps, split, sums);
-      else
-        multiply_column(down, a, b, steps, find, sums);
-      for (int64_t tile = 0; tile < down; ++tile)
-        write(work, block, chunk.targets + (first + tile) * kRows, sums + tile * 256);
+    for (int64_t i = 0; i < blocks; ++i) {
+      const float* filters = work.filters + (block + i) * between_filters();
+      multiply_column(
+          column, {chunk.split, steps_.data(), plane_}, {chunk.filters + i * bytes, tiles == column}, steps,
+          [&](int64_t step, int quarter, char* to) { split_filters(filters, step, quarter, to); }, sums);
+      for (int64_t tile = 0; tile < column; ++tile)
+        write(work, block + i, chunk.targets + tile * kRows, sums + tile * 256);
+    }
+    for (int64_t first = column; first < tiles; first += 2) {
+      const bool two = first + 1 < tiles;
+      multiply(two, blocks == 2, {chunk.split + first * kTile, steps_.data(), kRow, kTile, plane_},
+               {chunk.filters, bytes}, steps, sums);
+      for (int64_t i = 0; i < blocks; ++i)
+        for (int64_t tile = 0; tile < 1 + two; ++tile)
+          write(work, block + i, chunk.targets + (first + tile) * kRows, sums + (2 * tile + i) * 256);
     }
   }
 
