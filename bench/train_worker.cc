@@ -1,7 +1,7 @@
 // Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
 // (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
 //
-//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute] [gpu=N] [precision=P]
+//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P]
 //
 // DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
 // file INIT for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the
@@ -28,6 +28,7 @@ struct Settings {
   Device device;
   Precision precision = Precision::kFp32;
   bool recompute = false;
+  std::string weights;
 };
 
 Settings settings_of(const std::vector<std::string>& words) {
@@ -36,6 +37,8 @@ Settings settings_of(const std::vector<std::string>& words) {
     const std::string value = word.substr(word.find('=') + 1);
     if (word == "recompute") {
       settings.recompute = true;
+    } else if (word.starts_with("weights=")) {
+      settings.weights = value;
     } else if (word == "gpu=simulated") {
       settings.device = {DeviceKind::kSimulated, 0};
     } else if (word.starts_with("gpu=")) {
@@ -64,6 +67,7 @@ class Trainer {
     options.transient_gradients = updates_within_backward(config_, context_.device);
     options.recompute = settings.recompute;
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
+    if (!settings.weights.empty()) net_->load_weights(read_weights(settings.weights), settings.weights);
     for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
     update_.emplace(config_, *net_);
     if (!context_.device.is_cpu()) device_.emplace(config_, update_->rule(), *net_, update_->entries());
@@ -145,7 +149,8 @@ void run(const std::vector<std::string>& args) {
   };
   if (args[1] != "-") save(args[1]);
   serve("Cortado", flops_of_pass(trainer.net().plan().graph), threads,
-        {{"step", [&](const std::string& count) { return timed_runs(std::stoi(count), step); }}, {"save", save},
+        {{"step", [&](const std::string& count) { return timed_runs(std::stoi(count), step); }},
+         {"save", save},
          {"device-memory", [&](const std::string&) { return std::to_string(trainer.device_megabytes()); }}});
 }
 
@@ -154,7 +159,9 @@ void run(const std::vector<std::string>& args) {
 }  // namespace cortado::bench
 
 int main(int argc, char** argv) {
-  return cortado::bench::worker_main(argc, argv, std::max(6, argc - 1),
-                                     "cortado_bench_train NET INIT DATA LABEL THREADS RATE [recompute] [gpu=N] [precision=P]",
-                                     cortado::bench::run);
+  return cortado::bench::worker_main(
+      argc, argv, std::max(6, argc - 1),
+      "cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] "
+      "[precision=P]",
+      cortado::bench::run);
 }

@@ -5,6 +5,8 @@ import stats
 from worker import ACTIVE, Worker, start_all
 
 RATE = '0.001'
+WARM_UP = (100, '0.05')  # steps, rate
+MOST_NOISE = 1e-3
 EAGER = ['contiguous', 'channels_last']
 COMPILED = ['compiled contiguous', 'compiled channels_last']
 
@@ -54,15 +56,40 @@ def alone(options, command):
         return 1e3 * stats.median([worker.step(count)[0] for _ in range(5)])
 
 
+def losses_of(command, options, setting, steps):
+    """Of `steps` training steps by a process of its own, and its name."""
+    with Worker(setting, command, options.threads) as worker:
+        return worker.greet().step(steps)[1], worker.name
+
+
+def compared(options, name, ours, peer, steps):
+    """The same steps by us and by PyTorch in both formats, one process at a time."""
+    batch = nets.training_batch(name)
+    losses, names = {}, {}
+    for setting, command in [('ours', ours)] + [(s, peer(s)) for s in EAGER]:
+        losses[setting], names[setting] = losses_of(command, options, setting, steps)
+    return {'mode': 'trajectory', 'net': name, 'batch': batch, 'peer': names[EAGER[0]], 'losses': losses,
+            'difference': stats.largest_difference(losses['ours'], losses[EAGER[0]]),
+            'noise': stats.largest_difference(losses[EAGER[1]], losses[EAGER[0]])}
+
+
+def trained_weights(options, command, init):
+    """Puts weights after WARM_UP there, where a step's rounding is not blown up by the next ones."""
+    steps, rate = WARM_UP
+    with Worker('ours', command[:2] + ['-'] + command[3:6] + [rate] + command[7:], options.threads) as worker:
+        worker.greet().step(steps)
+        worker.ask('save ' + init)
+
+
 def trajectory(options, folder, name, tell, steps=20):
-    """Dropout off, the same four batches in turn; one process at a time."""
+    """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be told
+    from them: once more from weights that a larger rate has brought to where this one is stable."""
     batch = nets.training_batch(name)
     ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4)
-    losses, names = {}, {}
-    for setting, command in [('ours', ours(init))] + [(s, peer(s)) for s in EAGER]:
-        with Worker(setting, command, options.threads) as worker:
-            losses[setting] = worker.greet().step(steps)[1]
-            names[setting] = worker.name
-    return [{'mode': 'trajectory', 'net': name, 'batch': batch, 'peer': names[EAGER[0]], 'losses': losses,
-             'difference': stats.largest_difference(losses['ours'], losses[EAGER[0]]),
-             'noise': stats.largest_difference(losses[EAGER[1]], losses[EAGER[0]])}]
+    fresh = compared(options, name, ours(init), peer, steps)
+    if fresh['noise'] <= MOST_NOISE:
+        return [fresh]
+    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=32)
+    trained_weights(options, ours(init), init)
+    return [fresh, dict(compared(options, name, ours('-') + ['weights=' + init], peer, steps),
+                        net=name + ', from weights after %d steps at %s' % WARM_UP)]
