@@ -37,19 +37,19 @@ def first_step(command, env):
 
 
 def ours(options, folder, name, batch):
-    """(cold, warm) medians: without and with the file of choices made before."""
+    """Seconds of runs without the file of choices made before, and of as many with it, one right after the other: between
+    them a virtual machine's host may take free memory away, which takes longer to come back than the run."""
     net = nets.write(folder + '/dummy.prototxt', nets.training(name, batch, source='DummyData'))
     solver = nets.write(folder + '/solver.prototxt', SOLVER % (net, folder + '/snapshot'))
     cache = folder + '/cache'
     env = dict(os.environ, XDG_CACHE_HOME=cache, OMP_NUM_THREADS=str(options.threads))
     command = [options.bin + '/cortado', 'train', '--solver=' + solver, '--threads=%d' % options.threads]
-    cold, warm = [], []
+    cold = []
     for _ in range(RUNS):
         shutil.rmtree(cache, ignore_errors=True)
         forget(options.bin + '/cortado')
         cold.append(first_step(command, env))
-        warm.append(first_step(command, env))
-    return cold, warm
+    return cold, [first_step(command, env) for _ in range(RUNS)]
 
 
 def forget(path):
