@@ -13,6 +13,7 @@
 #include "bench/worker.h"
 #include "core/device_memory.h"
 #include "core/threads.h"
+#include "kernels/choices.h"
 #include "net/net.h"
 #include "proto/weights_file.h"
 #include "solvers/device_training.h"
@@ -22,6 +23,8 @@
 namespace cortado::bench {
 
 namespace {
+
+constexpr double kSecondsOfMeasuring = 1;  // as `cortado train` has
 
 /// What may stand behind the six arguments.
 struct Settings {
@@ -58,6 +61,7 @@ class Trainer {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
+    context_.handle<kernels::Choices>().allow_measuring(kSecondsOfMeasuring);
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);

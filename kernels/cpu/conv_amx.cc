@@ -6,8 +6,7 @@
 // between the images' columns and rows are computed, too, and left out.
 //
 // Each thread splits the places that it works on for itself, though others may split the same: lines that another core
-// wrote last cost more than splitting. Filters come from memory as floats and are split while tiles multiply, sixteen
-// outputs at a time.
+// wrote last cost more than splitting. Filters are split while tiles multiply (kernels/cpu/split_filters.h).
 
 #include "kernels/cpu/conv_amx.h"
 
@@ -21,6 +20,7 @@
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/lanes.h"
 #include "kernels/cpu/shares.h"
+#include "kernels/cpu/split_filters.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "kernels/scratch.h"
 
@@ -32,11 +32,9 @@ namespace {
 
 using namespace amx;
 
-constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 channels and 16 outputs
-constexpr int64_t kChunkBytes = 1 << 20;   ///< of split places that a core works on
+constexpr int64_t kChunkBytes = 1 << 20;  ///< of split places that a core works on
 constexpr int64_t kFewPlaces = 128, kManyPlaces = 1024;
 constexpr int64_t kTogether = 2;  ///< blocks of outputs
-constexpr int64_t kAhead = 8;     ///< steps by which filters are fetched before they are split
 
 /// Forward, and backward_data of stride 1 with the sides exchanged and the filters turned round.
 class AmxConv final : public ConvKernel {
@@ -48,6 +46,7 @@ class AmxConv final : public ConvKernel {
         to_blocks_(blocks_of(to_x ? request.shape.c : request.shape.k)),
         h_(axis(request.shape.h)),
         w_(axis(request.shape.w)),
+        filters_(from_blocks_, to_blocks_, h_.taps * w_.taps, to_x),
         shares_(threads) {
     const int64_t planes = pairs() * layouts(), few = (kFewPlaces + w_.pitch - 1) / w_.pitch;
     const int64_t fit = kChunkBytes / (planes * kParts * kRow);
@@ -59,12 +58,12 @@ class AmxConv final : public ConvKernel {
     plane_ = ((chunk_ + h_.span) * w_.pitch + w_.span + kRows) * kRow;
     for (int64_t pair = 0; pair < pairs(); ++pair)
       for (int64_t r = 0; r < h_.taps; ++r)
-        for (int64_t t = 0; t < w_.taps; ++t) add_step(pair, r, t);
-    for (int64_t i = 0; i < kAhead; ++i) filters_at_.push_back(next_block(filters_at_[size_t(i)]));
+        for (int64_t t = 0; t < w_.taps; ++t)
+          steps_.push_back(plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow);
     for (int64_t worker = 0; worker < threads; ++worker)
       workers_.push_back({scratch_.add(planes * kParts * plane_),
                           scratch_.add((chunk_ * w_.pitch + kRows) * int64_t(sizeof(int64_t))),
-                          scratch_.add(kTogether * int64_t(steps_.size()) * kParts * kTile)});
+                          scratch_.add(kTogether * filters_.bytes_of_block())});
   }
 
   std::string name() const override { return "amx"; }
@@ -96,11 +95,6 @@ class AmxConv final : public ConvKernel {
     int64_t* targets;
     char* filters;
   };
-  /// Two blocks of 16 channels of a filter, -1 for none.
-  struct FilterBlocks {
-    int64_t first, second;
-  };
-
   Reach axis(const ConvAxis& a) const { return to_x_ ? Reach(a.out(), a.in, a, true) : Reach(a.in, a.out(), a, false); }
   int64_t pairs() const { return (from_blocks_ + 1) / 2; }
   int64_t rows() const { return h_.outputs(request_.shape.n); }
@@ -113,23 +107,6 @@ class AmxConv final : public ConvKernel {
             static_cast<char*>(scratch_part(scratch, at.filters))};
   }
   int64_t plane_at(int64_t pair, int64_t layout) const { return (pair * layouts() + layout) * kParts * plane_; }
-  int64_t taps() const { return h_.taps * w_.taps; }
-  void add_step(int64_t pair, int64_t r, int64_t t) {
-    steps_.push_back(plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow);
-    const int64_t tap = r * w_.taps + t;
-    const auto filter = [&](int64_t from) {
-      if (from >= from_blocks_) return int64_t(-1);
-      return (to_x_ ? from * to_blocks_ * taps() + taps() - 1 - tap : from * taps() + tap) * kBlock;
-    };
-    filters_at_.push_back({filter(2 * pair), filter(2 * pair + 1)});
-  }
-  /// From the filters of 16 outputs to the next ones.
-  int64_t between_filters() const { return (to_x_ ? 1 : from_blocks_) * taps() * kBlock; }
-  FilterBlocks next_block(FilterBlocks at) const {
-    const auto next = [&](int64_t offset) { return offset < 0 ? offset : offset + between_filters(); };
-    return {next(at.first), next(at.second)};
-  }
-
   /// So many that tiles come in whole columns, as near as may be; each chunk splits the filters again, a quarter of a
   /// column's time.
   int64_t rows_at_a_time(int64_t rows, int64_t most) const {
@@ -200,14 +177,14 @@ class AmxConv final : public ConvKernel {
   /// where other places follow, else two steps of them. Those go by two tiles of places and two of outputs, which
   /// brings fewer bytes from the second cache.
   void multiply_blocks(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
-    const int64_t tiles = (places + kRows - 1) / kRows, steps = int64_t(steps_.size()), bytes = steps * kParts * kTile;
+    const int64_t tiles = (places + kRows - 1) / kRows, steps = filters_.steps(), bytes = filters_.bytes_of_block();
     const int64_t blocks = std::min(kTogether, to_blocks_ - block), column = std::min(kMostDown, tiles);
     alignas(64) float sums[kMostDown * 256];
     for (int64_t i = 0; i < blocks; ++i) {
-      const float* filters = work.filters + (block + i) * between_filters();
+      const float* filters = filters_.of_block(work.filters, block + i);
       multiply_column(
           column, {chunk.split, steps_.data(), plane_}, {chunk.filters + i * bytes, tiles == column}, steps,
-          [&](int64_t step, int quarter, char* to) { split_filters(filters, step, quarter, to); }, sums);
+          [&](int64_t step, int quarter, char* to) { filters_.split(filters, step, quarter, to); }, sums);
       for (int64_t tile = 0; tile < column; ++tile)
         write(work, block + i, chunk.targets + tile * kRows, sums + tile * 256);
     }
@@ -219,40 +196,6 @@ class AmxConv final : public ConvKernel {
         for (int64_t tile = 0; tile < 1 + two; ++tile)
           write(work, block + i, chunk.targets + (first + tile) * kRows, sums + (2 * tile + i) * 256);
     }
-  }
-
-  /// A quarter of a step's tiles: half of one block's channels, or of the other's. What is split kAhead steps later is
-  /// fetched, a little with each quarter, which leaves the first cache its time for tiles.
-  void split_filters(const float* filters, int64_t step, int quarter, char* to) const {
-    const auto block_of = [&](int64_t s) {
-      const FilterBlocks& at = filters_at_[size_t(s)];
-      return quarter < 2 ? at.first : at.second;
-    };
-    const int64_t block = block_of(step), ahead = block_of(step + kAhead), half = quarter % 2 * kBlock / 2;
-    if (ahead >= 0)
-      for (int64_t i = 0; i < kBlock / 2; i += kLanes) _mm_prefetch(filters + ahead + half + i, _MM_HINT_T1);
-    to += quarter * kTile / 4;
-    if (block < 0)
-      split_zeros(to);
-    else if (!to_x_)
-      split_half([&](int i) { return _mm512_loadu_ps(filters + block + half + i * kLanes); }, to);
-    else if (half == 0)
-      split_turned(filters + block, to);
-  }
-  template <typename Row>
-  static void split_half(const Row& row, char* to) {
-    for (int i = 0; i < kLanes / 2; i += 2, to += kRow) split_pair(row(i), row(i + 1), to, kTile);
-  }
-  static void split_zeros(char* to) {
-    split_half([](int) { return _mm512_setzero_ps(); }, to);
-  }
-  /// Both halves of a block, outputs and channels exchanged.
-  static void split_turned(const float* w, char* to) {
-    __m512 rows[kLanes];
-    for (int i = 0; i < kLanes; ++i) rows[i] = _mm512_loadu_ps(w + i * kLanes);
-    transpose(rows);
-    split_half([&](int i) { return rows[i]; }, to);
-    split_half([&](int i) { return rows[kLanes / 2 + i]; }, to + kTile / 4);
   }
 
   void write(const Work& work, int64_t block, const int64_t* targets, const float* sums) const {
@@ -273,11 +216,11 @@ class AmxConv final : public ConvKernel {
   bool to_x_;
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
-  int64_t teams_ = 1, members_ = 1;       ///< teams share rows between them, members of a team outputs
-  int64_t parts_ = 1, chunks_ = 1;        ///< of the rows; of each part
-  int64_t chunk_ = 1, plane_ = 0;         ///< rows at a time; bytes of one part of their values
-  std::vector<int64_t> steps_;            ///< where each begins, in bytes
-  std::vector<FilterBlocks> filters_at_;  ///< of each step; then of the first of the next block
+  SplitFilters filters_;
+  int64_t teams_ = 1, members_ = 1;  ///< teams share rows between them, members of a team outputs
+  int64_t parts_ = 1, chunks_ = 1;   ///< of the rows; of each part
+  int64_t chunk_ = 1, plane_ = 0;    ///< rows at a time; bytes of one part of their values
+  std::vector<int64_t> steps_;       ///< where each begins, in bytes
   ScratchLayout scratch_;
   std::vector<Offsets> workers_;
   Shares shares_;
@@ -298,11 +241,13 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return std::make_unique<AmxConv>(request, true, context.threads);
 }
 
-/// Six products of parts each, at two thirds of what the tiles do; what is split, and what is written.
-double cost(const ConvRequest& request, ConvDirection) {
+/// Six products of parts each, at two thirds of what the tiles do, also for places of x that no window reaches whole;
+/// what is split, and what is written.
+double cost(const ConvRequest& request, ConvDirection direction) {
   const ConvShape& s = request.shape;
   const double c = double(blocks_of(s.c) * kLanes), k = double(blocks_of(s.k) * kLanes);
-  const double padded = double(s.macs()) * c / double(s.c) * k / double(s.k);
+  double padded = double(s.macs()) * c / double(s.c) * k / double(s.k);
+  if (direction == ConvDirection::kBackwardData) padded *= double(s.h.in * s.w.in) / double(s.h.out() * s.w.out());
   return padded / 1.5e11 + double(s.x().shape.count() + s.y().shape.count()) * 2e-10;
 }
 
