@@ -165,7 +165,6 @@ void run(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   return cortado::bench::worker_main(
       argc, argv, std::max(6, argc - 1),
-      "cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] "
-      "[precision=P]",
+      "cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P]",
       cortado::bench::run);
 }

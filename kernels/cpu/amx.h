@@ -167,8 +167,8 @@ struct RightSteps {
 constexpr int64_t kMostDown = 4;  ///< tiles in a column
 
 /// kDown tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) makes a
-/// quarter of the right tiles of step s, or finds them there: on the way, so that it takes no time of its own. Few
-/// tiles have several sums each, since a sum that waits for the one before it does not fill the unit.
+/// quarter of the right tiles of step s while those before are multiplied, and so takes no time of its own. Few tiles
+/// have several sums each, since a sum that waits for the one before it does not fill the unit.
 template <int kDown, typename Make>
 void multiply_column(const LeftColumn& a, const RightSteps& b, int64_t count, const Make& make, float* c) {
   _tile_zero(0);

@@ -95,6 +95,7 @@ class AmxConv final : public ConvKernel {
     int64_t* targets;
     char* filters;
   };
+
   Reach axis(const ConvAxis& a) const { return to_x_ ? Reach(a.out(), a.in, a, true) : Reach(a.in, a.out(), a, false); }
   int64_t pairs() const { return (from_blocks_ + 1) / 2; }
   int64_t rows() const { return h_.outputs(request_.shape.n); }
@@ -107,6 +108,7 @@ class AmxConv final : public ConvKernel {
             static_cast<char*>(scratch_part(scratch, at.filters))};
   }
   int64_t plane_at(int64_t pair, int64_t layout) const { return (pair * layouts() + layout) * kParts * plane_; }
+
   /// So many that tiles come in whole columns, as near as may be; each chunk splits the filters again, a quarter of a
   /// column's time.
   int64_t rows_at_a_time(int64_t rows, int64_t most) const {
@@ -217,12 +219,11 @@ class AmxConv final : public ConvKernel {
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
   SplitFilters filters_;
-  int64_t teams_ = 1, members_ = 1;  ///< teams share rows between them, members of a team outputs
-  int64_t parts_ = 1, chunks_ = 1;   ///< of the rows; of each part
-  int64_t chunk_ = 1, plane_ = 0;    ///< rows at a time; bytes of one part of their values
-  std::vector<int64_t> steps_;       ///< where each begins, in bytes
+  int64_t parts_ = 1, chunks_ = 1;  ///< of the rows; of each part
+  int64_t chunk_ = 1, plane_ = 0;   ///< rows at a time; bytes of one part of their values
+  std::vector<int64_t> steps_;      ///< where each begins, in bytes
   ScratchLayout scratch_;
-  std::vector<Offsets> workers_;
+  std::vector<Offsets> workers_;  ///< one for each thread
   Shares shares_;
 };
 
