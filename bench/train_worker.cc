@@ -24,8 +24,6 @@ namespace cortado::bench {
 
 namespace {
 
-constexpr double kSecondsOfMeasuring = 1;  // as `cortado train` has
-
 /// What may stand behind the six arguments.
 struct Settings {
   Device device;
@@ -61,7 +59,7 @@ class Trainer {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
-    context_.handle<kernels::Choices>().allow_measuring(kSecondsOfMeasuring);
+    context_.handle<kernels::Choices>().allow_measuring(kernels::Choices::kSecondsAtStart);
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);

@@ -22,6 +22,7 @@ class Choices {
     std::string origin;  ///< "snapshot", "cache", "measured" or "model"
     double seconds = 0;  ///< of one run where it was measured, else 0
   };
+  static constexpr double kSecondsAtStart = 1;  ///< what commands that train or measure allow unless told otherwise
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
   /// Lets `seconds` in all be spent on measuring; kNoBound: whatever it takes.

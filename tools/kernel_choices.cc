@@ -11,8 +11,6 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kSecondsOfMeasuring = 1;
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -47,7 +45,7 @@ void remember_choices(const Arguments& arguments, Context& context) {
 }
 
 void allow_measuring(const Arguments& arguments, Context& context) {
-  if (!arguments.on("deterministic")) context.handle<kernels::Choices>().allow_measuring(kSecondsOfMeasuring);
+  if (!arguments.on("deterministic")) context.handle<kernels::Choices>().allow_measuring(kernels::Choices::kSecondsAtStart);
 }
 
 void measure_everything(Context& context) {

@@ -92,12 +92,12 @@ inline void transpose(__m512 (&rows)[16]) {
   }
 }
 
-/// Up to two tiles below each other, in bytes: where they begin, how far apart their rows lie, the second tile, and the
-/// parts. Step s of the sum begins steps[s] further on.
+/// Tiles below each other, in bytes: where they begin, how far apart the parts lie, their rows, and the tiles. Step s
+/// of the sum begins steps[s] further on.
 struct Left {
   const char* at;
   const int64_t* steps;
-  int64_t row, next, apart;
+  int64_t apart, row = kRow, next = kTile;
 };
 /// Up to two tiles beside each other. The tiles of a step's parts lie one after the other, steps do, too.
 struct Right {
@@ -151,12 +151,6 @@ inline void multiply(bool two_down, bool two_across, const Left& a, const Right&
   multiply<1, 1>(a, b, count, c);
 }
 
-/// Tiles below each other, a row every kRow bytes. Step s of the sum begins steps[s] further on.
-struct LeftColumn {
-  const char* at;
-  const int64_t* steps;
-  int64_t apart;  ///< of the parts
-};
 /// Tiles of parts, one after the other: of every step, or of two in turn.
 struct RightSteps {
   char* at;
@@ -168,9 +162,10 @@ constexpr int64_t kMostDown = 4;  ///< tiles in a column
 
 /// kDown tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) makes a
 /// quarter of the right tiles of step s while those before are multiplied, and so takes no time of its own. Few tiles
-/// have several sums each, since a sum that waits for the one before it does not fill the unit.
+/// have several sums each, since a sum that waits for the one before it does not fill the unit. The operands come by value:
+/// what lies in memory is read again in each step, as the compiler does not know what tiles write.
 template <int kDown, typename Make>
-void multiply_column(const LeftColumn& a, const RightSteps& b, int64_t count, const Make& make, float* c) {
+void multiply_column(Left a, RightSteps b, int64_t count, const Make& make, float* c) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
@@ -187,15 +182,15 @@ void multiply_column(const LeftColumn& a, const RightSteps& b, int64_t count, co
     _tile_loadd(6, right + 2 * kTile, kRow);
 // Six products of a tile's parts, the large ones to one sum, the middle and the small ones to others. A macro: the
 // names of tiles are part of the instructions.
-#define CORTADO_ADD_PRODUCTS(tile, large, middle, small)   \
-  _tile_loadd(7, left + (tile)*kTile, kRow);               \
-  _tile_dpbf16ps(small, 7, 6);                             \
-  _tile_dpbf16ps(middle, 7, 5);                            \
-  _tile_dpbf16ps(large, 7, 4);                             \
-  _tile_loadd(7, left + (tile)*kTile + a.apart, kRow);     \
-  _tile_dpbf16ps(small, 7, 5);                             \
-  _tile_dpbf16ps(middle, 7, 4);                            \
-  _tile_loadd(7, left + (tile)*kTile + 2 * a.apart, kRow); \
+#define CORTADO_ADD_PRODUCTS(tile, large, middle, small)     \
+  _tile_loadd(7, left + (tile)*a.next, a.row);               \
+  _tile_dpbf16ps(small, 7, 6);                               \
+  _tile_dpbf16ps(middle, 7, 5);                              \
+  _tile_dpbf16ps(large, 7, 4);                               \
+  _tile_loadd(7, left + (tile)*a.next + a.apart, a.row);     \
+  _tile_dpbf16ps(small, 7, 5);                               \
+  _tile_dpbf16ps(middle, 7, 4);                              \
+  _tile_loadd(7, left + (tile)*a.next + 2 * a.apart, a.row); \
   _tile_dpbf16ps(small, 7, 4);
     if constexpr (kDown == 1) {
       CORTADO_ADD_PRODUCTS(0, 0, 1, 2)
@@ -230,8 +225,7 @@ void multiply_column(const LeftColumn& a, const RightSteps& b, int64_t count, co
 
 /// The same for one to four tiles; `c` has room for four.
 template <typename Make>
-void multiply_column(int64_t down, const LeftColumn& a, const RightSteps& b, int64_t count, const Make& make,
-                     float* c) {
+void multiply_column(int64_t down, const Left& a, const RightSteps& b, int64_t count, const Make& make, float* c) {
   if (down == 4) return multiply_column<4>(a, b, count, make, c);
   if (down == 3) return multiply_column<3>(a, b, count, make, c);
   if (down == 2) return multiply_column<2>(a, b, count, make, c);

@@ -192,8 +192,8 @@ class AmxConv final : public ConvKernel {
     }
     for (int64_t first = column; first < tiles; first += 2) {
       const bool two = first + 1 < tiles;
-      multiply(two, blocks == 2, {chunk.split + first * kTile, steps_.data(), kRow, kTile, plane_},
-               {chunk.filters, bytes}, steps, sums);
+      multiply(two, blocks == 2, {chunk.split + first * kTile, steps_.data(), plane_}, {chunk.filters, bytes}, steps,
+               sums);
       for (int64_t i = 0; i < blocks; ++i)
         for (int64_t tile = 0; tile < 1 + two; ++tile)
           write(work, block + i, chunk.targets + (first + tile) * kRows, sums + (2 * tile + i) * 256);

@@ -172,7 +172,7 @@ class AmxBackwardWeights final : public ConvKernel {
         part.x + c_block * bytes_of_x() + layout_of(h_, w_, r, t) * kParts * apart() + place_of(h_, w_, r, t) * 2;
     const bool two_c = c_block + 1 < c_blocks_, two_k = k_block + 1 < k_blocks_;
     alignas(64) float products[4 * kBlock];
-    multiply(two_c, two_k, {x, steps_.data(), row_ * 2, bytes_of_x(), apart()},
+    multiply(two_c, two_k, {x, steps_.data(), apart(), row_ * 2, bytes_of_x()},
              {part.dy + k_block * bytes_of_dy(), bytes_of_dy()}, steps, products);
     for (int64_t c = 0; c < 1 + two_c; ++c)
       for (int64_t k = 0; k < 1 + two_k; ++k) {

@@ -3,12 +3,15 @@
 // Filters on their way to Winograd's algorithm: transformed on each run while they learn, once where they never change.
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "core/error.h"
 #include "core/threads.h"
 #include "kernels/conv.h"
-#include "kernels/cpu/transformed_storage.h"
 #include "kernels/cpu/winograd.h"
 #include "kernels/cpu/winograd_tiles.h"
+#include "kernels/weight_format.h"
 
 namespace cortado::kernels {
 
@@ -71,14 +74,34 @@ class FilterTransform {
   bool turned_;
 };
 
-/// Weights that are stored as forward's spectrum.
+/// Weights that are stored as forward's spectrum, once and for all.
+template <int kOutputs, int kTaps>
+struct SpectrumStorage final : WeightFormat::Opaque {
+  explicit SpectrumStorage(const ConvShape& s)
+      : blocked(WeightFormat::blocked16(s.weight(), s.groups)),
+        filters(s.groups, blocks_of(s.c / s.groups), blocks_of(s.k / s.groups), false) {}
+
+  int64_t bytes() const override { return filters.bytes(); }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const SpectrumStorage*>(&other);
+    return same && same->blocked == blocked;
+  }
+  std::string name() const override { return "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps); }
+  bool reversible() const override { return false; }
+  void to_plain(Context&, const void*, float*) const override { throw_internal("weights that cannot be read back"); }
+  void from_plain(Context& context, const float* plain, void* stored) const override {
+    std::vector<float> w(size_t(blocked.bytes()) / sizeof(float));
+    blocked.from_plain(context, plain, w.data());
+    filters.run(context, w.data(), stored);
+  }
+
+  WeightFormat blocked;
+  FilterTransform<kOutputs, kTaps> filters;
+};
+
 template <int kOutputs, int kTaps>
 WeightFormat spectrum_format(const ConvShape& s) {
-  using Filters = FilterTransform<kOutputs, kTaps>;
-  const Filters filters(s.groups, blocks_of(s.c / s.groups), blocks_of(s.k / s.groups), false);
-  return {s.weight(), std::make_shared<TransformedStorage<Filters>>(
-                          WeightFormat::blocked16(s.weight(), s.groups), filters,
-                          "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps))};
+  return {s.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(s)};
 }
 
 }  // namespace cortado::kernels

@@ -57,8 +57,13 @@ LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajector
          'startup': startup_line, 'accuracy': accuracy_line}
 
 
+def label(r, batch=''):
+    """The net, its batch, and what the weights had been through, unless they were fresh."""
+    return '%s %s%d%s' % (r['net'], batch, r['batch'], ', ' + r['start'] if 'start' in r else '')
+
+
 def show(result):
-    head = '%s %s batch %d: ' % (result['mode'], result['net'], result['batch'])
+    head = '%s %s: ' % (result['mode'], label(result, 'batch '))
     print(head + '\n    '.join(LINES[result['mode']](result)), flush=True)
 
 
@@ -94,20 +99,20 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
 
 
 def tables(path):
-    """The latest line of each (mode, net, batch) in a file of JSON lines, as Markdown."""
+    """The latest line of each mode and label in a file of JSON lines, as Markdown."""
     latest = {}
     with open(path) as file:
         for line in file:
             result = json.loads(line)
-            latest[result['mode'], result['net'], result['batch']] = result
+            latest[result['mode'], label(result)] = result
     parts = []
     for mode, (title, columns, row) in TABLES.items():
-        chosen = [r for (kind, _, _), r in latest.items() if kind == mode]
+        chosen = [r for (kind, _), r in latest.items() if kind == mode]
         if not chosen:
             continue
         where = sorted({'%s (%s, %d threads)' % (r['git'], r['cpu'], r['threads']) for r in chosen})
         lines = ['### ' + title, '', '; '.join(where), '', '| ' + ' | '.join(['net, batch'] + columns) + ' |',
                  '|---' * (len(columns) + 1) + '|']
-        lines += ['| ' + ' | '.join(['%s %d' % (r['net'], r['batch'])] + row(r)) + ' |' for r in chosen]
+        lines += ['| ' + ' | '.join([label(r)] + row(r)) + ' |' for r in chosen]
         parts.append('\n'.join(lines))
     return '\n\n'.join(parts)

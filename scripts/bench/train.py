@@ -15,12 +15,12 @@ def commands(options, folder, name, batch, **form):
     """Our command and, by setting, PyTorch's; batches and net lie in the folder then."""
     net = nets.write(folder + '/train.prototxt', nets.training(name, batch, dropout=form.get('dropout', True)))
     data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
-    common = [data, label, str(options.threads), RATE]
+    common = [data, label, str(options.threads)]
     init = folder + '/init.caffemodel'
     place = ['gpu=' + options.gpu, 'precision=' + options.precision] if options.gpu else []
     there = ' cuda:%s %s' % (options.gpu, options.precision) if options.gpu else ''
-    ours = lambda path: [options.bin + '/cortado_bench_train', net, path] + common + place
-    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [setting + there]
+    ours = lambda path, rate=RATE: [options.bin + '/cortado_bench_train', net, path] + common + [rate] + place
+    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [RATE, setting + there]
     return ours, peer, init
 
 
@@ -73,14 +73,6 @@ def compared(options, name, ours, peer, steps):
             'noise': stats.largest_difference(losses[EAGER[1]], losses[EAGER[0]])}
 
 
-def trained_weights(options, command, init):
-    """Puts weights after WARM_UP there, where a step's rounding is not blown up by the next ones."""
-    steps, rate = WARM_UP
-    with Worker('ours', command[:2] + ['-'] + command[3:6] + [rate] + command[7:], options.threads) as worker:
-        worker.greet().step(steps)
-        worker.ask('save ' + init)
-
-
 def trajectory(options, folder, name, tell, steps=20):
     """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be told
     from them: once more from weights that a larger rate has brought to where this one is stable."""
@@ -90,6 +82,9 @@ def trajectory(options, folder, name, tell, steps=20):
     if fresh['noise'] <= MOST_NOISE:
         return [fresh]
     ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=32)
-    trained_weights(options, ours(init), init)
-    return [fresh, dict(compared(options, name, ours('-') + ['weights=' + init], peer, steps),
-                        net=name + ', from weights after %d steps at %s' % WARM_UP)]
+    warm_up, rate = WARM_UP
+    with Worker('ours', ours('-', rate), options.threads) as worker:
+        worker.greet().step(warm_up)
+        worker.ask('save ' + init)
+    trained = compared(options, name, ours('-') + ['weights=' + init], peer, steps)
+    return [fresh, dict(trained, start='after %d steps at %s' % WARM_UP)]
