@@ -162,8 +162,8 @@ constexpr int64_t kMostDown = 4;  ///< tiles in a column
 
 /// kDown tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) makes a
 /// quarter of the right tiles of step s while those before are multiplied, and so takes no time of its own. Few tiles
-/// have several sums each, since a sum that waits for the one before it does not fill the unit. The operands come by value:
-/// what lies in memory is read again in each step, as the compiler does not know what tiles write.
+/// have several sums each, since a sum that waits for the one before it does not fill the unit. The operands come by
+/// value: what lies in memory is read again in each step, as the compiler does not know what tiles write.
 template <int kDown, typename Make>
 void multiply_column(Left a, RightSteps b, int64_t count, const Make& make, float* c) {
   _tile_zero(0);
