@@ -7,6 +7,7 @@
 #include "data/datum.h"
 #include "data/snappy.h"
 #include "fixtures.h"
+#include "tests/harness/places.h"
 
 namespace cortado::data::testing {
 
@@ -14,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-const std::string kFolder = CORTADO_SOURCE_DIR "/tests/data/leveldb";
+const std::string kFolder = in_source("tests/data/leveldb");
 const char* const kFiles[] = {"CURRENT", "MANIFEST-000006", "000005.ldb", "000007.ldb", "000008.log"};
 
 Records read_all(const std::string& folder) {

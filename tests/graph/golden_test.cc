@@ -15,6 +15,7 @@
 #include "core/file.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> golden_files() {
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(std::string(CORTADO_SOURCE_DIR) + "/tests/graph/goldens"))
+  for (const auto& entry : fs::directory_iterator(in_source("tests/graph/goldens")))
     if (entry.path().extension() == ".golden") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;

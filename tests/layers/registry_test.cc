@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/harness/layer_run.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -32,7 +33,7 @@ std::string squeezed(std::string name) {
 
 std::set<std::string> registering_files() {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(CORTADO_SOURCE_DIR "/layers")) {
+  for (const auto& entry : std::filesystem::directory_iterator(in_source("layers"))) {
     const std::string extension = entry.path().extension();
     if (extension != ".cc" && extension != ".cu") continue;
     if (file_content(entry.path()).find("const RegisterLayer ") == std::string::npos) continue;
@@ -59,7 +60,7 @@ TEST(Registry, WhatIsNotHereIsNotHere) {
 TEST(Registry, HasTheGradientOfEachTypeMeasured) {
   std::map<std::string, std::string> sources, tests;
   for (const auto& [folder, contents] : {std::pair("layers", &sources), std::pair("tests/layers", &tests)})
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(CORTADO_SOURCE_DIR "/") + folder))
+    for (const auto& entry : std::filesystem::directory_iterator(in_source(folder)))
       (*contents)[squeezed(entry.path().stem())] += file_content(entry.path());
   std::string missing;
   for (const LayerType* type : all_layer_types()) {

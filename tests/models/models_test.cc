@@ -10,6 +10,7 @@
 
 #include "graph/passes/passes.h"
 #include "proto/read_text.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -25,7 +26,7 @@ struct Model {
 void PrintTo(const Model& model, std::ostream* out) { *out << model.folder; }
 
 std::string path_of(const Model& model, const std::string& file) {
-  return CORTADO_SOURCE_DIR "/models/" + model.folder + "/" + file + ".prototxt";
+  return in_source("models/") + model.folder + "/" + file + ".prototxt";
 }
 
 /// An Input that gives what a Data layer would: the first top an image, the second a label.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "net/predictor.h"
+#include "tests/harness/places.h"
 #include "tests/net/frozen_nets.h"
 
 namespace cortado {
@@ -189,7 +190,7 @@ class FrozenDeviceModel : public ::testing::TestWithParam<std::tuple<const char*
 /// The whole net: on the CPU as written, on the device frozen.
 TEST_P(FrozenDeviceModel, GivesWhatTheCpuGives) {
   const auto& [name, c] = GetParam();
-  const std::string path = std::string(CORTADO_SOURCE_DIR "/models/") + name + "/deploy.prototxt";
+  const std::string path = in_source("models/") + name + "/deploy.prototxt";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "the program runs without its sources";
   const auto file = std::make_shared<const NetFile>(read_net(path));
   const std::string blob = file->net.layer(file->net.layer_size() - 1).bottom(0);

@@ -1,5 +1,6 @@
 // Nets whose weights never change, folded and fused, against the same nets left as the file says.
 
+#include "tests/harness/places.h"
 #include "tests/net/frozen_nets.h"
 
 namespace cortado {
@@ -130,7 +131,7 @@ TEST(FrozenNet, what_no_wanted_blob_needs_is_dropped) {
 class FrozenModel : public testing::TestWithParam<const char*> {};
 
 TEST_P(FrozenModel, folded_and_fused_gives_what_the_file_says) {
-  const std::string path = std::string(CORTADO_SOURCE_DIR "/models/") + GetParam() + "/deploy.prototxt";
+  const std::string path = in_source("models/") + GetParam() + "/deploy.prototxt";
   const auto file = std::make_shared<const NetFile>(read_net(path));
   EXPECT_LE(distance_of_frozen(file, file->net.layer(file->net.layer_size() - 1).bottom(0)), 1e-4);
 }

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(PredictorTest, mistakes_are_told_with_a_way_out) {
 }
 
 TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
-  const std::string model = CORTADO_SOURCE_DIR "/models/lenet/deploy.prototxt", out = testing::TempDir() + "/example.txt";
+  const std::string model = in_source("models/lenet/deploy.prototxt"), out = testing::TempDir() + "/example.txt";
   const std::string weights = weights_of(std::make_shared<const NetFile>(read_net(model)), "example");
   const std::string line = "'" CORTADO_EXAMPLE "' '" + model + "' '" + weights + "' > '" + out + "'";
   ASSERT_EQ(std::system(line.c_str()), 0);

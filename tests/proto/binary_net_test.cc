@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "proto/wire.h"
 #include "proto/write_text.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -93,7 +94,7 @@ TEST(BinaryNet, WhatWouldTakeManyTimesItsSizeIsRefused) {
 }
 
 TEST(WriteText, ReadsBackToTheSameMessage) {
-  for (const auto& entry : std::filesystem::directory_iterator(CORTADO_SOURCE_DIR "/tests/proto/data")) {
+  for (const auto& entry : std::filesystem::directory_iterator(in_source("tests/proto/data"))) {
     const std::string text = read_file(entry.path());
     caffe::NetParameter net, again;
     caffe::SolverParameter solver, solver_again;

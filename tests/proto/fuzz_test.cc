@@ -16,6 +16,7 @@
 #include "proto/override.h"
 #include "proto/read_text.h"
 #include "proto/weights_file.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -64,7 +65,7 @@ std::string mutate(RandomStream& random, const std::string& parent, const std::s
 
 std::vector<std::string> texts() {
   std::vector<std::string> texts;
-  for (const auto& entry : std::filesystem::directory_iterator(CORTADO_SOURCE_DIR "/tests/proto/data"))
+  for (const auto& entry : std::filesystem::directory_iterator(in_source("tests/proto/data")))
     if (entry.path().string().find("solver") == std::string::npos && entry.file_size() < 8000)
       texts.push_back(read_file(entry.path()));
   std::sort(texts.begin(), texts.end());  // the folder's order is the file system's

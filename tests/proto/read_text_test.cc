@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/file.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -59,7 +60,7 @@ void expect_agreement(const std::string& text, const std::string& name) {
 
 TEST(ReadText, AgreesWithProtobufOnRealFiles) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CORTADO_SOURCE_DIR "/tests/proto/data")) {
+  for (const auto& entry : std::filesystem::directory_iterator(in_source("tests/proto/data"))) {
     const std::string path = entry.path();
     if (!path.ends_with(".prototxt")) continue;
     const bool solver = path.find("solver") != std::string::npos;
@@ -294,7 +295,7 @@ TEST(Positions, OfANetInsideASolver) {
 }
 
 TEST(ReadText, FilesAreRead) {
-  const NetFile file = read_net(CORTADO_SOURCE_DIR "/tests/proto/data/lenet_train_test.prototxt");
+  const NetFile file = read_net(in_source("tests/proto/data/lenet_train_test.prototxt"));
   EXPECT_EQ(file.net.name(), "LeNet");
   EXPECT_GT(file.net.layer_size(), 8);
   try {

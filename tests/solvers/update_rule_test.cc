@@ -11,6 +11,7 @@
 #include "core/rng.h"
 #include "solvers/gradient_norm.h"
 #include "solvers/schedule.h"
+#include "tests/harness/places.h"
 
 namespace cortado {
 namespace {
@@ -230,7 +231,7 @@ TEST(UpdateRule, LarcTurboFollowsItsFormula) {
 }
 
 TEST(UpdateRule, EveryFileRegistersOne) {
-  const std::filesystem::directory_iterator files(CORTADO_SOURCE_DIR "/solvers/rules");
+  const std::filesystem::directory_iterator files(in_source("solvers/rules"));
   EXPECT_EQ(all_update_rules().size(), size_t(std::distance(begin(files), end(files))));
   EXPECT_GE(all_update_rules().size(), 11u);
 }
