@@ -3,7 +3,6 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 if(NOT CMAKE_BUILD_TYPE)
@@ -11,17 +10,32 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # assertions of the standard library's own stay as the distribution has them
 
+# Paths below the source tree count as relative, so that a clone elsewhere finds what another one compiled; the rest lets
+# ccache serve precompiled headers and what includes them.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
+# Compiling the CUDA code takes longer than all the rest: unless told otherwise, it is for machines with a GPU.
+execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE failed OUTPUT_VARIABLE gpus ERROR_QUIET)
+set(CORTADO_SEES_GPU OFF)
+if(NOT failed AND gpus MATCHES "GPU 0")
+  set(CORTADO_SEES_GPU ON)
+endif()
+
 # The toolkit, its compiler and cuDNN, or none of them: what one half of them could run is not worth a third kind of build.
 set(CORTADO_WITH_CUDA OFF)
-if(CORTADO_CUDA)
+if(CORTADO_CUDA STREQUAL AUTO)
+  set(wants_cuda ${CORTADO_SEES_GPU})
+else()
+  set(wants_cuda ${CORTADO_CUDA})
+endif()
+if(wants_cuda)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
@@ -47,9 +61,8 @@ function(cortado_choose_architectures)
   if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
     return()
   endif()
-  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE failed OUTPUT_VARIABLE gpus ERROR_QUIET)
   set(architectures 80 90)
-  if(NOT failed AND gpus MATCHES "GPU 0")
+  if(CORTADO_SEES_GPU)
     set(architectures native)
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "compute capabilities that CUDA code is compiled for")
@@ -60,9 +73,14 @@ if(CORTADO_WITH_CUDA)
   enable_language(CUDA)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
 endif()
-message(STATUS "CUDA code: ${CORTADO_WITH_CUDA}")
+if(CORTADO_CUDA STREQUAL AUTO AND NOT CORTADO_SEES_GPU)
+  message(STATUS "CUDA code: OFF, as no GPU is seen here; -DCORTADO_CUDA=ON builds it all the same")
+else()
+  message(STATUS "CUDA code: ${CORTADO_WITH_CUDA}")
+endif()
 
-set(CORTADO_HOST_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=off)
+# -fPIC in programs, too, so that they can share the libraries' precompiled header.
+set(CORTADO_HOST_FLAGS -fPIC -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(CORTADO_NATIVE)
   list(APPEND CORTADO_HOST_FLAGS -march=native)
 endif()
@@ -92,6 +110,16 @@ function(cortado_target name)
   elseif(device_sources)
     set_source_files_properties(${device_sources} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   endif()
+endfunction()
+
+# cortado_precompiled(NAME): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto.
+function(cortado_precompiled name)
+  if(name STREQUAL cortado_proto)
+    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  else()
+    target_precompile_headers(${name} REUSE_FROM cortado_proto)
+  endif()
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
 # cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/ where

@@ -19,8 +19,8 @@ step() { # step NAME COMMAND...: runs it and tells how long it took
 }
 
 build() {
-  cmake --preset release -DCORTADO_TESTS=OFF >/dev/null
-  cmake --build --preset release --parallel "$(nproc)"
+  cmake --preset release -DCORTADO_TESTS=OFF | grep 'CUDA code'
+  cmake --build --preset release --parallel "$(nproc)" --target cortado
 }
 
 convert() { # convert PREFIX NAME
