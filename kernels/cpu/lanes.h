@@ -20,7 +20,7 @@ inline Lanes spread(float value) {
 #ifdef __AVX512F__
   return Lanes(_mm512_set1_ps(value));
 #else
-  return Lanes{} + value;
+  return value - Lanes{};
 #endif
 }
 
