@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "kernels/conv.h"
+#include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 
 namespace cortado::kernels {
@@ -77,7 +78,8 @@ std::string machine_name() {
     if (line.rfind("model\t", 0) == 0) number = line.substr(colon + 2);
     if (line.rfind("flags", 0) == 0) break;
   }
-  std::string name = model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version();
+  std::string name = model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version() +
+                     ", compiled for " + name_of(compiled_level());
   for (const ConvCandidate& candidate : conv_candidates()) name += ", " + candidate.name;
   return name;
 }

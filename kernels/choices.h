@@ -21,16 +21,19 @@ class Choices {
     std::string candidate;
     std::string origin;  ///< "snapshot", "cache", "measured" or "model"
     double seconds = 0;  ///< of one run where it was measured, else 0
+    int rivals = 0;      ///< how many others were run
   };
   static constexpr double kSecondsAtStart = 1;  ///< what commands that train or measure allow unless told otherwise
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
   /// Lets `seconds` in all be spent on measuring; kNoBound: whatever it takes.
-  void allow_measuring(double seconds) { left_ = seconds; }
+  void allow_measuring(double seconds) { left_ = seconds, measures_ = seconds > 0; }
   /// Grants the next problems `fraction` of what is left of that when nothing was granted yet.
   void begin_plan() { plan_ = left_, granted_ = 0; }
   void grant(double fraction) { granted_ += plan_ == kNoBound ? kNoBound : plan_ * fraction; }
   double granted() const { return granted_; }
+  /// Whether measuring was allowed at all, be the time for it spent or not.
+  bool measures() const { return measures_; }
   void spend(double seconds) { granted_ -= seconds, left_ -= seconds; }
 
   /// Candidates whose name begins so are not taken by this run, whatever was recorded.
@@ -50,6 +53,7 @@ class Choices {
 
  private:
   double left_ = 0, plan_ = 0, granted_ = 0;
+  bool measures_ = false;
   std::set<std::string> excluded_;
   std::map<std::string, Choice> known_, taken_;
 };

@@ -12,6 +12,7 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/cpu_level.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels {
@@ -122,9 +123,10 @@ struct ConvCandidate {
   /// A prepared kernel; or null, with the reason in `why`.
   std::unique_ptr<ConvKernel> (*make)(const ConvRequest& request, ConvDirection direction, Context& context,
                                       std::string& why);
-  /// A guess, in seconds of one core of a CPU with AVX-512, or of a device: what orders candidates that are not measured.
-  /// Called for requests that make() may refuse.
-  double (*cost)(const ConvRequest& request, ConvDirection direction);
+  /// An estimate, in seconds of one core of a CPU of that level, or of a device: what orders candidates that are not
+  /// measured. Called for requests that make() may refuse.
+  double (*cost)(const ConvRequest& request, ConvDirection direction, CpuLevel level);
+  CpuLevel CpuLevels::*level = nullptr;  ///< which of the two it goes by; null: a device's
 };
 
 /// All candidates for 32-bit floats on the CPU, and all for devices; the last one of each accepts everything.

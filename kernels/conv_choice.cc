@@ -1,5 +1,6 @@
 // Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a rehearsal
-// on memory of the real size, reorders included, else the one of the least cost by its own estimate.
+// on memory of the real size, reorders included, else the one of the least cost by its own estimate. An estimate is worth as
+// much as what is known of the CPU: on a level that nobody measured (kernels/cpu_level.h) every candidate is rehearsed.
 
 #include <algorithm>
 #include <chrono>
@@ -74,8 +75,11 @@ class Chooser {
         candidates_(wants_cpu_candidates(context, request.shape.dtype) ? conv_candidates() : device_conv_candidates()),
         workers_(context.device.is_cpu() ? context.threads : 1),
         problem_(problem_of(request, direction, context)) {
-    for (const ConvCandidate& candidate : candidates_)
-      order_.push_back({&candidate, candidate.cost(request, direction)});
+    const CpuLevels levels = context.handle<CpuLevels>();
+    for (const ConvCandidate& candidate : candidates_) {
+      const CpuLevel level = candidate.level ? levels.*candidate.level : CpuLevel::kUnknown;
+      order_.push_back({&candidate, candidate.cost(request, direction, level), candidate.level && level == CpuLevel::kUnknown});
+    }
     std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
   }
 
@@ -93,6 +97,7 @@ class Chooser {
   struct Ranked {
     const ConvCandidate* candidate;
     double cost;
+    bool guessed;
   };
 
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
@@ -123,11 +128,22 @@ class Chooser {
     throw_internal("no candidate accepts, not even the last");
   }
 
-  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time.
+  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time. Where costs are
+  /// guesses, choosing wrong may cost more than any measurement.
   bool worth_measuring(const Ranked& best) const {
+    if (choices_.granted() == Choices::kNoBound) return true;
     const double seconds = best.cost / workers_;
     const double small = context_.device.is_cpu() ? kSmall : kSmallOnDevice;
-    return choices_.granted() == Choices::kNoBound || (seconds > small && choices_.granted() > 4 * seconds);
+    return choices_.measures() && (guesses() || (seconds > small && choices_.granted() > 4 * seconds));
+  }
+  bool guesses() const {
+    return std::any_of(order_.begin(), order_.end(), [](const Ranked& ranked) { return ranked.guessed; });
+  }
+
+  /// Whether a rival that comes after `first` may be faster and is worth what is left of `granted` seconds.
+  bool worth_a_run(const Ranked& first, const Ranked& rival, double granted, double spent) const {
+    if (granted == Choices::kNoBound || first.guessed || rival.guessed) return true;
+    return rival.cost <= kHopeless * first.cost && spent + 2 * rival.cost / workers_ <= granted;
   }
 
   void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, Choices::Choice& choice) {
@@ -137,19 +153,21 @@ class Chooser {
     std::optional<ConvRehearsal> rehearsal;  // taking memory takes time: only where there is a second candidate
     double best = 0;
     for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
-      const bool all = granted == Choices::kNoBound;
-      if (!all && (rival->cost > kHopeless * first.cost || spent() + 2 * rival->cost / workers_ > granted)) break;
+      if (!worth_a_run(first, *rival, granted, spent())) continue;
       auto other = make(*rival->candidate);
       if (!other) continue;
       if (!rehearsal) {
         rehearsal.emplace(request_, direction_, context_);
         best = rehearsal->time(*kernel, context_, granted / 8);
+        if (getenv("TMPLOG")) fprintf(stderr, "T|%s|%s|%g|%g\n", problem_.c_str(), first.candidate->name.c_str(), first.cost, best);
         choice = {choice.candidate, "measured", best};
       }
-      const double seconds = rehearsal->time(*other, context_, granted / 8);
+      const double seconds = rehearsal->time(*other, context_, granted / 8, best);
+      ++choice.rivals;
+      if (getenv("TMPLOG")) fprintf(stderr, "T|%s|%s|%g|%g\n", problem_.c_str(), rival->candidate->name.c_str(), rival->cost, seconds);
       if (seconds >= best) continue;
       best = seconds;
-      choice = {rival->candidate->name, "measured", seconds};
+      choice = {rival->candidate->name, "measured", seconds, choice.rivals};
       kernel = std::move(other);
     }
     choices_.spend(spent());

@@ -39,9 +39,9 @@ ConvRehearsal::ConvRehearsal(const ConvRequest& request, ConvDirection direction
       y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
 /// A kernel that was made and fails when it runs is one that nobody takes.
-double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most) {
+double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most, double rival) {
   try {
-    return measured(kernel, context, most);
+    return measured(kernel, context, most, rival);
   } catch (const Error& error) {
     if (!context.device.is_cuda()) throw;
     log_warning() << kernel.name() << " is not taken: " << error.mistakes().front().message;
@@ -49,7 +49,7 @@ double ConvRehearsal::time(ConvKernel& kernel, Context& context, double most) {
   }
 }
 
-double ConvRehearsal::measured(ConvKernel& kernel, Context& context, double most) const {
+double ConvRehearsal::measured(ConvKernel& kernel, Context& context, double most, double rival) const {
   const WeightFormat format = kernel.weight_format();
   const bool apart = request_.sum && kernel.sum_place() == SumPlace::kApart;
   const DeviceMemory w = filled(context, format.bytes(), format.dtype());
@@ -69,6 +69,7 @@ double ConvRehearsal::measured(ConvKernel& kernel, Context& context, double most
     synchronize(context);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     spent += seconds;
+    if (run == 0 && seconds > kHopeless * rival) return seconds;
     if (run > 0) best = std::min(best, seconds);
   }
   return best;

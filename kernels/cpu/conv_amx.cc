@@ -244,7 +244,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 
 /// Six products of parts each, at two thirds of what the tiles do, also for places of x that no window reaches whole;
 /// what is split, and what is written.
-double cost(const ConvRequest& request, ConvDirection direction) {
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel) {
   const ConvShape& s = request.shape;
   const double c = double(blocks_of(s.c) * kLanes), k = double(blocks_of(s.k) * kLanes);
   double padded = double(s.macs()) * c / double(s.c) * k / double(s.k);
@@ -254,7 +254,7 @@ double cost(const ConvRequest& request, ConvDirection direction) {
 
 }  // namespace
 
-std::vector<ConvCandidate> amx_conv_candidates() { return {{"amx", make, cost}}; }
+std::vector<ConvCandidate> amx_conv_candidates() { return {{"amx", make, cost, &CpuLevels::own}}; }
 
 #else
 

@@ -236,14 +236,14 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 }
 
 /// Products at half of the peak of one core, and columns that pass through memory twice.
-double cost(const ConvRequest& request, ConvDirection) {
+double cost(const ConvRequest& request, ConvDirection, CpuLevel level) {
   const ConvShape& s = request.shape;
   const double columns = double(s.y().shape.count(2)) * double(s.n * s.groups * s.weight().count(1));
-  return 2 * double(s.macs()) / 1e11 + columns * 8 / 4e9;
+  return 2 * double(s.macs()) / (level == CpuLevel::kAvx512 ? 1e11 : 5e10) + columns * 8 / 4e9;
 }
 
 }  // namespace
 
-ConvCandidate gemm_conv_candidate() { return {"gemm", make, cost}; }
+ConvCandidate gemm_conv_candidate() { return {"gemm", make, cost, &CpuLevels::onednn}; }
 
 }  // namespace cortado::kernels

@@ -320,7 +320,7 @@ double winograd_cost(const ConvShape& s, ConvDirection direction) {
 
 /// In blocks, 20 channels cost as much as 32; channels-last costs what there is (backward_data pads c all the same).
 template <Variant kVariant>
-double cost(const ConvRequest& request, ConvDirection direction) {
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   if (kVariant == Variant::kWinograd) return winograd_cost(s, direction);
   const double flops = 2 * double(s.macs());
@@ -342,10 +342,10 @@ double cost(const ConvRequest& request, ConvDirection direction) {
 }  // namespace
 
 std::vector<ConvCandidate> onednn_conv_candidates() {
-  return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>},
-          {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>},
-          {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>},
-          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>}};
+  return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
+          {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
+          {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn},
+          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn}};
 }
 
 }  // namespace cortado::kernels

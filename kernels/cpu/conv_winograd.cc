@@ -351,7 +351,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 /// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8 where
 /// the weights' spectrum leaves the cache no room (measured from 32 to 512 channels).
 template <int kOutputs, int kTaps>
-double cost(const ConvRequest& request, ConvDirection direction) {
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   const bool to_x = direction == ConvDirection::kBackwardData;
   const Grid<kOutputs> grid(s.n, to_x ? s.h.in : s.h.out(), to_x ? s.w.in : s.w.out());
@@ -367,7 +367,7 @@ double cost(const ConvRequest& request, ConvDirection direction) {
 template <int kOutputs, int kTaps>
 ConvCandidate candidate() {
   return {"winograd" + std::to_string(kOutputs) + "x" + std::to_string(kTaps), make<kOutputs, kTaps>,
-          cost<kOutputs, kTaps>};
+          cost<kOutputs, kTaps>, &CpuLevels::own};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 
 namespace cortado::kernels {
@@ -30,6 +31,21 @@ std::string name_of(dnnl::cpu_isa isa) {
 }
 
 }  // namespace
+
+CpuLevel onednn_level() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx2_vnni:
+      return CpuLevel::kAvx2;
+    case dnnl::cpu_isa::avx512_core:
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx:
+      return CpuLevel::kAvx512;
+    default:
+      return CpuLevel::kUnknown;
+  }
+}
 
 std::string onednn_version() {
   const dnnl::version_t* version = dnnl::version();

@@ -20,16 +20,14 @@ inline Lanes spread(float value) {
 #ifdef __AVX512F__
   return Lanes(_mm512_set1_ps(value));
 #else
-  return Lanes{} + value;
+  return value - Lanes{};
 #endif
 }
 
-inline Lanes load(const float* p) {
-  Lanes v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-inline void store(float* p, const Lanes& v) { std::memcpy(p, &v, sizeof v); }
+/// Lanes anywhere in memory. Not memcpy: a compiler may be held to copying fewer bytes at once (cmake/constants.cc).
+using LanesInMemory = float __attribute__((vector_size(64), aligned(4), may_alias));
+inline Lanes load(const float* p) { return *reinterpret_cast<const LanesInMemory*>(p); }
+inline void store(float* p, const Lanes& v) { *reinterpret_cast<LanesInMemory*>(p) = v; }
 
 /// The first n of sixteen; the others are 0.
 inline Lanes load_some(const float* p, int n) {

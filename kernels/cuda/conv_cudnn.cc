@@ -264,7 +264,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 
 /// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so.
 template <Way kWay>
-double cost(const ConvRequest& request, ConvDirection) {
+double cost(const ConvRequest& request, ConvDirection, CpuLevel) {
   return double(request.shape.macs()) / 1e14 * (1 + 0.05 * kWay.rank) * (kWay.fuses ? 1 : 1.3);
 }
 

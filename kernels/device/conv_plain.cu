@@ -194,7 +194,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 }
 
 /// Of a device that multiplies 1e12 times a second so.
-double cost(const ConvRequest& request, ConvDirection) { return double(request.shape.macs()) / 1e12; }
+double cost(const ConvRequest& request, ConvDirection, CpuLevel) { return double(request.shape.macs()) / 1e12; }
 
 }  // namespace
 

@@ -1,0 +1,27 @@
+#pragma once
+
+// What the costs of candidates go by: the width of the vectors that a CPU computes with. Costs were measured once on each
+// level. Lives in a Context: context.handle<CpuLevels>(); set otherwise before kernels are planned, if at all.
+
+#include <cstdint>
+#include <string>
+
+namespace cortado::kernels {
+
+/// kUnknown is all that nobody has measured: costs are guesses there, and every candidate is worth a run.
+enum class CpuLevel : uint8_t { kUnknown, kAvx2, kAvx512 };
+
+/// What this program was compiled for: the level of our own kernels.
+CpuLevel compiled_level();
+/// What oneDNN uses here, which ONEDNN_MAX_CPU_ISA may lower.
+CpuLevel onednn_level();
+
+/// "AVX2", "AVX-512" or "an unknown level".
+std::string name_of(CpuLevel level);
+
+/// Of both kinds of candidates.
+struct CpuLevels {
+  CpuLevel own = compiled_level(), onednn = onednn_level();
+};
+
+}  // namespace cortado::kernels
