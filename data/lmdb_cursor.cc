@@ -1,5 +1,7 @@
 // The walk through the tree: every page number, offset and size is checked before it is followed, and the depth is the
 // header's, so a damaged file ends in an error, never in a wild read or a loop.
+#include <algorithm>
+
 #include "core/error.h"
 #include "data/lmdb.h"
 #include "data/lmdb_page.h"
@@ -56,8 +58,9 @@ Record Lmdb::record_near(double share) const {
   uint64_t number = root_;
   for (int level = 0;; ++level) {
     const bool leaf = level == depth_ - 1;
-    const double at = share * page(number, leaf).entries;
-    const int entry = int(at);
+    const int entries = page(number, leaf).entries;
+    const double at = share * entries;
+    const int entry = std::min(int(at), entries - 1);
     if (leaf) return record_at(number << 16 | uint64_t(entry));
     share = at - entry;
     number = child(number, entry);

@@ -158,6 +158,7 @@ void show_json(const ConvertReport& report, const std::string& output) {
                                  {"written", report.written},
                                  {"rejected", report.rejected},
                                  {"rejects", nlohmann::ordered_json::array()},
+                                 {"untold", nlohmann::ordered_json::array()},
                                  {"skipped", report.skipped},
                                  {"shape", {report.channels, report.height, report.width}},
                                  {"mixed_sizes", report.mixed_sizes},
@@ -166,6 +167,7 @@ void show_json(const ConvertReport& report, const std::string& output) {
   if (report.test.written > 0) json["test"] = {{"written", report.test.written}, {"per_label", report.test.per_label}};
   for (const data::Rejected& rejected : report.rejects)
     json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
+  for (const auto& [reason, count] : report.untold) json["untold"].push_back({{"reason", reason}, {"count", count}});
   std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
