@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,21 @@ struct Rejected {
 
 struct ConvertReport {
   int64_t written = 0;
-  int64_t rejected = 0;  ///< how many; the first 1000 are told in `rejects`
-  std::vector<Rejected> rejects;
-  bool kept = false;                        ///< the database is in place
+  int64_t rejected = 0;                   ///< how many
+  std::vector<Rejected> rejects;          ///< the first 20 of each kind
+  std::map<std::string, int64_t> untold;  ///< how many more there are of a kind, which its first reason stands for
+  int64_t skipped = 0;  ///< hidden files and folders, and what systems leave beside images: no samples, and not bad
+  bool kept = false;    ///< the database is in place
   int channels = 0, height = 0, width = 0;  ///< of the first sample (0: encoded, not known)
   bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
   std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
   std::vector<std::string> classes;  ///< `folder`: class names by label
+
+  /// With test_share: of the test set, and all that is said above is of the training set.
+  struct {
+    int64_t written = 0;
+    std::vector<int64_t> per_label;
+  } test;
 };
 
 struct ConvertOptions {
@@ -71,7 +80,15 @@ struct ImageOptions : ConvertOptions {
   bool check_size = false;                  ///< a sample of another size than the first is rejected
   bool encoded = false;                     ///< keep image files; as they are where nothing has to be changed
   std::string encode_type;                  ///< "jpg", "png", ...; empty: by the file's extension
+  double test_share = 0;                    ///< below 1; not 0: convert into two sets, see below
 };
+
+/// What a conversion with test_share makes in the folder `output`, all of it or nothing: the databases train_lmdb and
+/// test_lmdb, and the classes' names in labels.txt (numbers where there are no names, no file where labels are negative
+/// or pass 100000). Of each class that share of its images, rounded, is for testing: at least one where there are two,
+/// never all. Which ones is a function of (seed, label, order of the images). Throws Error(kData) where no class has
+/// two.
+inline constexpr const char *kTrainPart = "train_lmdb", *kTestPart = "test_lmdb", *kLabelsPart = "labels.txt";
 
 /// convert_imageset: `list` has lines "path label" (the label is what follows the last space); `root` is put before
 /// each path as it is. Keys "%08d_path", counted by line.
@@ -81,8 +98,8 @@ struct ImagesetOptions : ImageOptions {
 ConvertReport convert_imageset(const ImagesetOptions& options);
 
 /// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
-/// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Writes the class names to
-/// labels_file_of(output).
+/// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden files and folders,
+/// Thumbs.db and the like are passed over. Writes the class names to labels_file_of(output).
 struct FolderOptions : ImageOptions {
   std::string folder;
   bool keep_order = false;

@@ -9,15 +9,18 @@ namespace cortado::data {
 
 namespace {
 
-/// Names of the folders (or of the files) in `folder`, sorted by bytes, hidden ones left out. Throws Error(kIo).
-std::vector<std::string> sorted_names(const std::string& folder, bool folders) {
+/// Names of the folders (or of the files) in `folder`, sorted by bytes. Counts those that are no samples in `skipped`.
+/// Throws Error(kIo).
+std::vector<std::string> sorted_names(const std::string& folder, bool folders, int64_t& skipped) {
   std::vector<std::string> names;
   try {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       const std::string name = entry.path().filename();
       std::error_code ignored;
-      const bool wanted = folders ? entry.is_directory(ignored) : !entry.is_directory(ignored);
-      if (wanted && name[0] != '.') names.push_back(name);
+      if (is_no_sample(name))
+        ++skipped;
+      else if (entry.is_directory(ignored) == folders)
+        names.push_back(name);
     }
   } catch (const std::filesystem::filesystem_error& error) {
     throw file_error(ExitCode::kIo, folder, "cannot read the folder: " + error.code().message());
@@ -26,29 +29,31 @@ std::vector<std::string> sorted_names(const std::string& folder, bool folders) {
   return names;
 }
 
+FoundImages images_of(const std::string& folder) {
+  FoundImages found;
+  found.classes = sorted_names(folder, true, found.skipped);
+  if (found.classes.empty())
+    throw file_error(ExitCode::kData, folder, "there are no folders in it",
+                     "put the images of each class into a folder of its own, named like the class");
+  for (size_t label = 0; label < found.classes.size(); ++label) {
+    const std::string& name = found.classes[label];
+    const std::string path = join_path(folder, name);
+    for (const std::string& file : sorted_names(path, false, found.skipped))
+      found.entries.push_back({join_path(path, file), name + "/" + file, int32_t(label)});
+  }
+  return found;
+}
+
 }  // namespace
 
 ConvertReport convert_folder(const FolderOptions& given) {
   FolderOptions options = given;
   options.shuffle = !given.keep_order;
   check_image_options(options);
-  const std::vector<std::string> classes = sorted_names(options.folder, true);
-  if (classes.empty())
-    throw file_error(ExitCode::kData, options.folder, "there are no folders in it",
-                     "put the images of each class into a folder of its own, named like the class");
-  std::vector<ImageEntry> entries;
+  const ConvertReport report = convert_images(images_of(options.folder), options);
   std::string labels;
-  for (size_t label = 0; label < classes.size(); ++label) {
-    const std::string folder = join_path(options.folder, classes[label]);
-    for (const std::string& name : sorted_names(folder, false))
-      entries.push_back({join_path(folder, name), classes[label] + "/" + name, int32_t(label), 0});
-    labels += classes[label] + "\n";
-  }
-  DatasetBuilder builder(options, int64_t(entries.size()));
-  add_images(std::move(entries), "", options, builder);
-  ConvertReport report = builder.finish();
-  report.classes = classes;
-  if (report.kept) write_file_atomically(labels_file_of(options.output), labels);
+  for (const std::string& name : report.classes) labels += name + "\n";
+  if (report.kept && options.test_share == 0) write_file_atomically(labels_file_of(options.output), labels);
   return report;
 }
 

@@ -77,16 +77,49 @@ class ImageToDatum {
   Sample shape_;
 };
 
-/// What is wrong with the image, or "".
-std::string try_to_make(ImageToDatum& maker, const ImageEntry& entry, std::string& datum) {
-  try {
-    datum = maker.make(entry);
+/// Makes records, and says of each image that becomes none what is wrong with it.
+class Judge {
+ public:
+  explicit Judge(const ImageOptions& options) : options_(options), maker_(options) {}
+
+  /// What is wrong with the image, or "": then datum() and shape() are its record's.
+  std::string try_to_make(const ImageEntry& entry, const std::string& key) {
+    try {
+      datum_ = maker_.make(entry);
+    } catch (const SampleError& error) {
+      return error.what();
+    } catch (const Error& error) {
+      return error.mistakes()[0].message;
+    }
+    const Sample& shape = maker_.shape();
+    if (options_.check_size && any_ && shape.shape_str() != first_.shape_str())
+      return "it is " + shape.shape_str() + ", and the first image has another size";
+    if (key.size() > LmdbWriter::kMostKeyBytes) return "its name is too long for a key";
+    if (!any_) first_ = shape;
+    any_ = true;
     return "";
-  } catch (const SampleError& error) {
-    return error.what();
-  } catch (const Error& error) {
-    return error.mistakes()[0].message;
   }
+  const std::string& datum() const { return datum_; }
+  const Sample& shape() const { return maker_.shape(); }
+
+ private:
+  const ImageOptions& options_;
+  ImageToDatum maker_;
+  std::string datum_;
+  Sample first_;
+  bool any_ = false;
+};
+
+std::string key_of(size_t place, const ImageEntry& entry) { return number_key(int64_t(place), 8) + "_" + entry.name; }
+
+void reject(DatasetBuilder& builder, const FoundImages& found, const ImageEntry& entry, const std::string& wrong) {
+  if (entry.line == 0) return builder.reject(entry.file, 0, wrong);
+  builder.reject(found.list, entry.line, wrong, entry.file);
+}
+
+void shuffle(std::vector<ImageEntry>& entries, uint64_t seed) {
+  RandomStream random(seed);
+  for (size_t i = entries.size(); i > 1; --i) std::swap(entries[i - 1], entries[random.below(i)]);
 }
 
 }  // namespace
@@ -96,30 +129,56 @@ void check_image_options(const ImageOptions& options) {
   constexpr int kMostSide = 1 << 15;
   if (!both || options.resize_height < 0 || options.resize_height > kMostSide || options.resize_width > kMostSide)
     throw Error(ExitCode::kUsage, "resize_height and resize_width go together, from 1 to 32768");
+  if (!(options.test_share >= 0 && options.test_share < 1))
+    throw Error(ExitCode::kUsage, "the share of the test set lies between 0 and 1", "0.2 is a fifth of each class");
 }
 
-void add_images(std::vector<ImageEntry> entries, const std::string& list, const ImageOptions& options,
-                DatasetBuilder& builder) {
-  if (options.shuffle) {
-    RandomStream random(options.seed);
-    for (size_t i = entries.size(); i > 1; --i) std::swap(entries[i - 1], entries[random.below(i)]);
-  }
-  ImageToDatum maker(options);
-  std::string datum;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const ImageEntry& entry = entries[i];
-    const std::string key = number_key(int64_t(i), 8) + "_" + entry.name;
-    std::string wrong = try_to_make(maker, entry, datum);
-    if (wrong.empty() && options.check_size && builder.differs_from_first(maker.shape()))
-      wrong = "it is " + maker.shape().shape_str() + ", and the first image has another size";
-    if (wrong.empty() && key.size() > LmdbWriter::kMostKeyBytes) wrong = "its name is too long for a key";
+bool is_no_sample(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return lower.starts_with('.') || lower == "thumbs.db" || lower == "desktop.ini" || lower == "__macosx";
+}
+
+void leave_out_bad(FoundImages& found, const ImageOptions& options, DatasetBuilder& builder) {
+  Judge judge(options);
+  std::vector<ImageEntry> good;
+  for (size_t i = 0; i < found.entries.size(); ++i) {
+    ImageEntry& entry = found.entries[i];
+    if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(found.entries.size()));
+    const std::string wrong = judge.try_to_make(entry, key_of(i, entry));
     if (wrong.empty())
-      builder.add(key, datum, entry.label, maker.shape());
-    else if (entry.line == 0)
-      builder.reject(entry.file, 0, wrong);
+      good.push_back(std::move(entry));
     else
-      builder.reject(list, entry.line, entry.file + ": " + wrong);
+      reject(builder, found, entry, wrong);
   }
+  found.entries = std::move(good);
+}
+
+void add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder, DatasetBuilder* tests) {
+  for (const Rejected& line : found.bad_lines) builder.reject(line.file, line.line, line.reason);
+  if (options.shuffle) shuffle(found.entries, options.seed);
+  Judge judge(options);
+  for (size_t i = 0; i < found.entries.size(); ++i) {
+    const ImageEntry& entry = found.entries[i];
+    const std::string key = key_of(i, entry), wrong = judge.try_to_make(entry, key);
+    DatasetBuilder& its = entry.tests ? *tests : builder;
+    if (wrong.empty())
+      its.add(key, judge.datum(), entry.label, judge.shape());
+    else
+      reject(builder, found, entry, wrong);
+  }
+}
+
+ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
+  if (options.test_share > 0) return convert_in_two(std::move(found), options);
+  const std::vector<std::string> classes = found.classes;
+  const int64_t skipped = found.skipped;
+  DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()));
+  add_images(std::move(found), options, builder);
+  ConvertReport report = builder.finish();
+  report.classes = classes;
+  report.skipped = skipped;
+  return report;
 }
 
 }  // namespace cortado::data

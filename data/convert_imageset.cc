@@ -6,21 +6,20 @@ namespace cortado::data {
 
 ConvertReport convert_imageset(const ImagesetOptions& options) {
   check_image_options(options);
-  const std::string list = read_file(options.list, int64_t(1) << 32);
-  std::vector<ImageEntry> entries;
-  std::vector<Rejected> bad;
-  for_each_line(list, [&](std::string_view line, int64_t number) {
+  FoundImages found;
+  found.list = options.list;
+  for_each_line(read_file(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
     ListedImage listed;
     const std::string wrong = parse_image_line(line, listed);
-    if (wrong.empty())
-      entries.push_back({options.root + std::string(listed.name), std::string(listed.name), listed.label, number});
+    const std::string name(listed.name);
+    if (!wrong.empty())
+      found.bad_lines.push_back({options.list, number, wrong});
+    else if (is_no_sample(file_name_of(name)))
+      ++found.skipped;
     else
-      bad.push_back({options.list, number, wrong});
+      found.entries.push_back({options.root + name, name, listed.label, number});
   });
-  DatasetBuilder builder(options, int64_t(entries.size() + bad.size()));
-  for (const Rejected& line : bad) builder.reject(line.file, line.line, line.reason);
-  add_images(std::move(entries), options.list, options, builder);
-  return builder.finish();
+  return convert_images(std::move(found), options);
 }
 
 }  // namespace cortado::data

@@ -1,13 +1,26 @@
 #include "data/dataset_builder.h"
-#include "core/file_error.h"
 
+#include "core/file_error.h"
 
 namespace cortado::data {
 
 namespace {
-constexpr int64_t kMostRejects = 1000;
+constexpr int64_t kMostOfAKind = 20;
+constexpr size_t kMostKinds = 50;
 constexpr int32_t kMostLabels = 100000;
 constexpr int64_t kTickEvery = 256;
+
+/// Reasons that differ in numbers and quoted words alone are of one kind.
+std::string kind_of(const std::string& reason) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : reason) {
+    const bool digit = c >= '0' && c <= '9';
+    if (c == '\'') quoted = !quoted;
+    if (!quoted && (!digit || kind.empty() || kind.back() != '#')) kind += digit ? '#' : c;
+  }
+  return kind;
+}
 }  // namespace
 
 std::string number_key(int64_t number, int digits) {
@@ -48,8 +61,16 @@ void DatasetBuilder::add(std::string_view key, std::string_view datum, int32_t l
   tick();
 }
 
-void DatasetBuilder::reject(const std::string& file, int64_t line, const std::string& reason) {
-  if (++report_.rejected <= kMostRejects) report_.rejects.push_back({file, line, reason});
+void DatasetBuilder::reject(const std::string& file, int64_t line, const std::string& reason,
+                            const std::string& image) {
+  ++report_.rejected;
+  const std::string name = kind_of(reason);
+  Kind& kind = kinds_[kinds_.size() < kMostKinds || kinds_.contains(name) ? name : ""];
+  if (kind.count++ == 0) kind.first_reason = reason;
+  if (kind.count <= kMostOfAKind)
+    report_.rejects.push_back({file, line, image.empty() ? reason : image + ": " + reason});
+  else
+    ++report_.untold[kind.first_reason];
   tick();
 }
 

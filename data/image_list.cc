@@ -42,6 +42,7 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
 ImageList::ImageList(const std::string& path) : path_(path), text_(read_file(path, kMostBytes)) {
   if (text_.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file", kHint);
   std::vector<Mistake> mistakes;
+  int64_t untold = 0;
   for_each_line(text_, [&](std::string_view line, int64_t number) {
     ListedImage image;
     const std::string wrong = parse_image_line(line, image);
@@ -51,8 +52,13 @@ ImageList::ImageList(const std::string& path) : path_(path), text_(read_file(pat
     } else if (mistakes.size() < kMostMistakes) {
       const size_t column = wrong.starts_with("no label") ? 0 : line.find_last_of(" \t") + 1;
       mistakes.push_back({{path, int(number), int(column) + 1, printable(line)}, wrong, kHint, {}});
+    } else {
+      ++untold;
     }
   });
+  if (untold > 0)
+    mistakes.push_back(
+        file_mistake(path, std::to_string(untold) + (untold == 1 ? " more line is" : " more lines are") + " wrong"));
   if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
   if (images_.empty()) throw file_error(ExitCode::kData, path, "no image is listed in it", kHint);
 }

@@ -27,8 +27,8 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
 
 class ImageList {
  public:
-  /// Throws Error(kIo), or Error(kData) with the place of every line that is wrong (of the first 20), or when no image
-  /// is listed.
+  /// Throws Error(kIo), or Error(kData) with the place of every line that is wrong (of the first 20, and how many more
+  /// there are), or when no image is listed.
   explicit ImageList(const std::string& path);
 
   const std::string& path() const { return path_; }

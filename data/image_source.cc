@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "core/file_error.h"
-#include "data/printable.h"
 #include "data/image_file_reader.h"
 #include "data/image_list.h"
+#include "data/printable.h"
 
 namespace cortado::data {
 
@@ -101,6 +101,14 @@ class ImageSource : public DataSource {
   std::unique_ptr<RecordFinder> finder(bool) const override { return std::make_unique<ListFinder>(files_); }
   std::unique_ptr<SampleReader> reader(ColorMode mode) const override {
     return std::make_unique<FileReader>(files_, mode);
+  }
+  void visit_labels(int64_t most, const LabelVisit& visit) const override {
+    const int64_t n = records(), looks = std::min(n, most);
+    for (int64_t i = 0; i < looks; ++i) {
+      const uint64_t number = uint64_t(double(i) / double(looks) * double(n));
+      const ListedImage& image = files_->list[size_t(number)];
+      visit({image.name, {}, number}, image.label);
+    }
   }
   void fail(const Record& record, const SampleError& error) const override {
     const size_t number = size_t(record.number);

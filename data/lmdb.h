@@ -44,6 +44,8 @@ class Lmdb {
 
   /// The record of one entry of a leaf page, as told by LmdbCursor::position().
   Record record_at(uint64_t position) const;
+  /// A record about that share (below 1) of all of them from the first one. Reads one page of each level.
+  Record record_near(double share) const;
 
  private:
   friend class LmdbCursor;
@@ -55,6 +57,7 @@ class Lmdb {
   const uint8_t* page_bytes(uint64_t number) const;
   Page page(uint64_t number, bool leaf) const;
   const uint8_t* node(const Page& page, int entry) const;
+  uint64_t child(uint64_t page, int entry) const;
   const uint8_t* big_value(uint64_t first_page, uint64_t size) const;
   [[noreturn]] void fail_cut_off() const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -90,7 +93,6 @@ class LmdbCursor {
   };
 
   void descend(uint64_t number, int level);
-  uint64_t child(int level) const;
   void next_leaf();
   Level& leaf();
 

@@ -1,5 +1,7 @@
 // The walk through the tree: every page number, offset and size is checked before it is followed, and the depth is the
 // header's, so a damaged file ends in an error, never in a wild read or a loop.
+#include <algorithm>
+
 #include "core/error.h"
 #include "data/lmdb.h"
 #include "data/lmdb_page.h"
@@ -52,6 +54,24 @@ Record Lmdb::record_at(uint64_t position) const {
   return {{reinterpret_cast<const char*>(key), key_size}, {reinterpret_cast<const char*>(value), size_t(size)}};
 }
 
+Record Lmdb::record_near(double share) const {
+  uint64_t number = root_;
+  for (int level = 0;; ++level) {
+    const bool leaf = level == depth_ - 1;
+    const int entries = page(number, leaf).entries;
+    const double at = share * entries;
+    const int entry = std::min(int(at), entries - 1);
+    if (leaf) return record_at(number << 16 | uint64_t(entry));
+    share = at - entry;
+    number = child(number, entry);
+  }
+}
+
+uint64_t Lmdb::child(uint64_t number, int entry) const {
+  const uint8_t* found = node(page(number, false), entry);
+  return load<uint16_t>(found) | uint64_t(load<uint16_t>(found + 2)) << 16 | uint64_t(load<uint16_t>(found + 4)) << 32;
+}
+
 const uint8_t* Lmdb::big_value(uint64_t first_page, uint64_t size) const {
   const uint8_t* bytes = page_bytes(first_page);
   const uint64_t pages = load<uint32_t>(bytes + 12);
@@ -69,18 +89,14 @@ void LmdbCursor::descend(uint64_t number, int level) {
     const Lmdb::Page page = database_->page(number, leaf);
     levels_[level] = {number, 0, page.entries};
     if (leaf) return;
-    number = child(level);
+    number = database_->child(number, 0);
   }
-}
-
-uint64_t LmdbCursor::child(int level) const {
-  const uint8_t* node = database_->node(database_->page(levels_[level].page, false), levels_[level].entry);
-  return load<uint16_t>(node) | uint64_t(load<uint16_t>(node + 2)) << 16 | uint64_t(load<uint16_t>(node + 4)) << 32;
 }
 
 void LmdbCursor::next_leaf() {
   for (int level = database_->depth_ - 2; level >= 0; --level) {
-    if (++levels_[level].entry < levels_[level].entries) return descend(child(level), level + 1);
+    Level& branch = levels_[level];
+    if (++branch.entry < branch.entries) return descend(database_->child(branch.page, branch.entry), level + 1);
   }
   database_->fail("it holds fewer than the " + std::to_string(database_->records_) + " records that its header tells");
 }

@@ -1,8 +1,10 @@
 // Records in key order are found by walking; for any order the place of each is looked up once: eight bytes a record.
 #include "data/lmdb_source.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "data/datum.h"
 #include "data/datum_reader.h"
 
 namespace cortado::data {
@@ -71,6 +73,7 @@ class LmdbSource : public DataSource {
     return std::make_unique<Walk>(database_);
   }
   std::unique_ptr<SampleReader> reader(ColorMode mode) const override { return std::make_unique<DatumReader>(mode); }
+  void visit_labels(int64_t most, const LabelVisit& visit) const override;
   void bring_in(const Record& record) const override { database_->bring_in(record); }
   void check_unchanged() const override { database_->check_unchanged(); }
   void fail(const Record& record, const SampleError& error) const override {
@@ -80,6 +83,23 @@ class LmdbSource : public DataSource {
  private:
   std::shared_ptr<const Lmdb> database_;
 };
+
+void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
+  std::vector<float> floats;
+  const auto look = [&](const Record& record) {
+    try {
+      visit(record, parse_datum(record.value, floats).label);
+    } catch (const SampleError& error) {
+      check_unchanged();
+      fail(record, error);
+    }
+  };
+  LmdbCursor cursor(database_);
+  const int64_t n = records();
+  for (int64_t i = 0; i < std::min(n, most); ++i)
+    look(n <= most ? cursor.next() : database_->record_near((double(i) + 0.5) / double(most)));
+  check_unchanged();
+}
 
 }  // namespace
 

@@ -113,6 +113,15 @@ Shape DataPipeline::label_shape() const {
 }
 
 int64_t DataPipeline::records() const { return state_->source->records(); }
+const DataSource& DataPipeline::source() const { return *state_->source; }
+bool DataPipeline::shuffles() const { return state_->options.shuffle != Shuffle::kNone; }
+
+Record DataPipeline::record(uint64_t position) const {
+  const PipelineOptions& options = state_->options;
+  RecordOrder order(state_->source, {options.shuffle, options.seed, options.rank, options.ranks});
+  order.seek(position);
+  return order.next();
+}
 
 void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
   State& state = *state_;

@@ -60,6 +60,9 @@ class DataPipeline {
   Shape data_shape() const;   ///< batch x channels x height x width, after cropping
   Shape label_shape() const;  ///< batch, or batch x classes where samples are mixed
   int64_t records() const;    ///< of the dataset
+  const DataSource& source() const;
+  bool shuffles() const;                   ///< records do not come in the source's order
+  Record record(uint64_t position) const;  ///< what the sample at this position() is made of. Throws Error(kData)
 
   /// Puts the next batch into y (of data_shape(), in any storage that transform_batch() writes) and, unless it has no
   /// memory, label_shape() floats into `labels`; both on the context's device, which is the same in every call. Waits

@@ -5,6 +5,7 @@
 // SampleReader opens records for one thread.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class SampleReader {
   virtual SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) = 0;
 };
 
+using LabelVisit = std::function<void(const Record& record, int32_t label)>;
+
 class DataSource {
  public:
   virtual ~DataSource() = default;
@@ -60,6 +63,13 @@ class DataSource {
   /// `anywhere`: numbers will come in no order.
   virtual std::unique_ptr<RecordFinder> finder(bool anywhere) const = 0;
   virtual std::unique_ptr<SampleReader> reader(ColorMode mode) const = 0;
+
+  /// Shows records with their labels in the source's order and opens no image: all of them where there are up to
+  /// `most`, else about `most` that lie evenly. None where labels are no part of the records. Throws Error(kData).
+  virtual void visit_labels(int64_t most, const LabelVisit& visit) const {
+    (void)most;
+    (void)visit;
+  }
 
   /// Brings a record's bytes to memory, so that nobody who reads them afterwards waits.
   virtual void bring_in(const Record& record) const { (void)record; }

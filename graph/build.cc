@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/freeze.h"
 #include "graph/graph.h"
 #include "layers/registry.h"
 #include "layers/unavailable_types.h"
@@ -16,7 +17,7 @@ using caffe::LayerParameter;
 class Builder {
  public:
   Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
-    graph_.file = std::move(file);
+    graph_.file = with_frozen_averages(std::move(file), options.freeze);
     graph_.options = options;
     graph_.name = net().name();
     caffe::NetState base;

@@ -85,6 +85,7 @@ struct BuildOptions {
   bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
+  std::vector<std::string> freeze;     ///< patterns of the names of layers that learn nothing (graph/freeze.h)
   std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
   bool only_kept = false;       ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
   std::vector<std::string> switch_off; ///< names of optional passes not to run

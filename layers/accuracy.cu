@@ -10,6 +10,7 @@
 
 #include "core/device_memory.h"
 #include "core/error.h"
+#include "layers/class_labels.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
@@ -76,7 +77,7 @@ struct Share {
   CORTADO_HD void operator()(int64_t c) const { y[c] = counted[c] > 0 ? right[c] / counted[c] : 0; }
 };
 
-class AccuracyLayer : public Layer {
+class AccuracyLayer : public Layer, public ReadsClasses {
  public:
   explicit AccuracyLayer(const LayerOptions& options)
       : param_(options.config.accuracy_param()), per_class_(options.config.top_size() > 1) {}
@@ -87,6 +88,9 @@ class AccuracyLayer : public Layer {
   void forward(Context& context, const Operands& io) override;
   void explain(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
+  std::optional<ClassLabels> class_labels() const override {
+    return ClassLabels{nullptr, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
+  }
 
  private:
   int64_t samples() const { return outer_ * inner_; }
@@ -126,14 +130,12 @@ LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context&) {
   return needs;
 }
 
-/// Throws Error(kData) at the first label that is no class.
+/// Throws BadLabel at the first label that is no class.
 void AccuracyLayer::check(const Labels& labels) const {
   for (int64_t i = 0; i < samples(); ++i) {
     if (!labels.counts(i) || labels.valid(i)) continue;
-    throw Error(ExitCode::kData,
-                "label " + text_of(labels.values[i]) + " at index " + std::to_string(i) + " is not one of the " +
-                    std::to_string(classes_) + " classes, 0 to " + std::to_string(classes_ - 1),
-                "the dataset's labels and the number of classes must fit; ignore_label excludes one value");
+    throw BadLabel(labels.values[i], i, inner_, classes_,
+                   "the dataset's labels and the number of classes must fit, and ignore_label excludes one value");
   }
 }
 

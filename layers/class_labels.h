@@ -4,9 +4,11 @@
 // predictions. Functors ask valid(), and make the loss NaN where a label is none; the host finds the one to blame.
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "core/context.h"
+#include "core/error.h"
 #include "core/host_device.h"
 #include "core/tensor.h"
 
@@ -25,10 +27,32 @@ struct ClassLabels {
   }
 };
 
+/// What a layer also is whose bottom[1] names classes.
+class ReadsClasses {
+ public:
+  virtual ~ReadsClasses() = default;
+  /// Which labels it takes, without values; nothing where bottom[1] holds something else. After infer().
+  virtual std::optional<ClassLabels> class_labels() const = 0;
+};
+
+/// A label that is no class. Knows where it stands among the labels, so that whoever knows the dataset can name the
+/// record; what() says "label 9 of item 3 is not one of the 4 classes".
+class BadLabel : public Error {
+ public:
+  /// `row` of bottom[1], whose items have `inner` rows each. `advice` ends the hint.
+  BadLabel(float label, int64_t row, int64_t inner, int64_t classes, const std::string& advice);
+  int64_t row() const { return row_; }
+  const std::string& verdict() const { return verdict_; }  ///< "label 9 is not one of the 4 classes"
+
+ private:
+  int64_t row_;
+  std::string verdict_;
+};
+
 /// Throws FieldError for bottom[1] unless `labels` holds one for each of `rows` predictions in x.
 void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 
-/// Throws Error(kData) at the first label that counts and is no class. The values lie in the host's memory; an item has
+/// Throws BadLabel at the first label that counts and is no class. The values lie in the host's memory; an item has
 /// `inner` rows. `advice` ends the hint.
 void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const char* advice = "");
 

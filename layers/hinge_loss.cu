@@ -55,7 +55,7 @@ struct Backward {
   }
 };
 
-class HingeLossLayer : public Layer {
+class HingeLossLayer : public Layer, public ReadsClasses {
  public:
   explicit HingeLossLayer(const LayerOptions& options)
       : squares_(options.config.hinge_loss_param().norm() == caffe::HingeLossParameter::L2) {}
@@ -91,6 +91,8 @@ class HingeLossLayer : public Layer {
   }
 
   void explain(Context& context, const Operands& io) override { explain_labels(context, io.x[1], {nullptr, classes_}); }
+
+  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }

@@ -39,7 +39,7 @@ struct Backward {
   }
 };
 
-class MultinomialLogisticLossLayer : public Layer {
+class MultinomialLogisticLossLayer : public Layer, public ReadsClasses {
  public:
   explicit MultinomialLogisticLossLayer(const LayerOptions&) {}
 
@@ -70,6 +70,8 @@ class MultinomialLogisticLossLayer : public Layer {
   }
 
   void explain(Context& context, const Operands& io) override { explain_labels(context, io.x[1], {nullptr, classes_}); }
+
+  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }

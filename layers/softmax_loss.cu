@@ -1,9 +1,8 @@
-#include "layers/softmax_loss.h"
-
 #include <algorithm>
 
 #include "core/error.h"
 #include "layers/shape_rules.h"
+#include "layers/softmax_loss.h"
 
 namespace cortado {
 
@@ -50,13 +49,16 @@ void SoftmaxLoss::explain(Context& context, const Operands& io) {
   if (names_classes()) explain_labels(context, io.x[1], labels(nullptr), inner_, kAdvice);
 }
 
+std::optional<ClassLabels> SoftmaxLoss::class_labels() const {
+  if (!names_classes()) return std::nullopt;
+  return labels(nullptr);
+}
+
 ClassLabels SoftmaxLoss::labels(const float* values) const {
   return {values, classes_, loss_.has_ignore_label(), float(loss_.ignore_label())};
 }
 
-void SoftmaxLoss::check(const ClassLabels& labels) const {
-  check_labels(labels, rows(), inner_, kAdvice);
-}
+void SoftmaxLoss::check(const ClassLabels& labels) const { check_labels(labels, rows(), inner_, kAdvice); }
 
 float SoftmaxLoss::fixed_normalizer() const {
   return cortado::fixed_normalizer(loss_, caffe::LossParameter::VALID, rows(), outer_,

@@ -92,11 +92,12 @@ struct SoftmaxLossOf {
 
 }  // namespace
 
-class SoftmaxLoss : public Layer {
+class SoftmaxLoss : public Layer, public ReadsClasses {
  public:
   TypeRule types() const override { return TypeRule::kReads; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void explain(Context& context, const Operands& io) override;
+  std::optional<ClassLabels> class_labels() const override;
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
 

@@ -5,7 +5,9 @@
 
 #include "core/half.h"
 #include "core/log.h"
+#include "layers/class_labels.h"
 #include "net/bound_step.h"
+#include "net/label_origin.h"
 
 namespace cortado {
 
@@ -40,6 +42,28 @@ std::string label(const graph::Node& node) { return "layer '" + node.name + "' (
 
 }  // namespace
 
+/// Throws what `bad` says with the record that the label is of, where that is known, and the layer that minds.
+void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
+  const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+  const Mistake& mistake = bad.mistakes()[0];
+  const std::optional<LabelOrigin> origin = origin_of(plan_.graph, node.x[1]);
+  const data::DataPipeline* pipeline = origin ? origin->source->pipeline() : nullptr;
+  if (!pipeline) throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);
+  const Shape& labels = plan_.graph.values[size_t(origin->node->y[size_t(origin->output)])].shape;
+  const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
+  pipeline->source().fail(
+      pipeline->record(pipeline->position() - uint64_t(batch - item)),
+      data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
+}
+
+void Net::explain(const BoundStep& step) const {
+  try {
+    step.layer->explain(context_, step.io);
+  } catch (const BadLabel& bad) {
+    blame_record(step, bad);
+  }
+}
+
 std::string Net::first_not_finite() const {
   for (size_t id = 0; id < plan_.graph.weights.size(); ++id)
     if (!all_finite(values_of(context_, weight(graph::WeightId(id)), DType::kF32, plan_.w_formats[id].bytes() / 4))) {
@@ -53,7 +77,7 @@ std::string Net::first_not_finite() const {
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
       if (!all_finite(values_of(context_, step.io.y[i]))) {
-        step.layer->explain(context_, step.io);
+        explain(step);
         return label(node) + "top '" + plan_.graph.values[size_t(node.y[i])].name + "'";
       }
   }

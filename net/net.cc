@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/rng.h"
+#include "layers/class_labels.h"
 #include "net/bound_step.h"
 
 namespace cortado {
@@ -189,7 +190,11 @@ void Net::derive_weights() {
 
 void Net::run_forward_step(size_t i) {
   derive_weights();
-  forward_[i].layer->forward(context_, forward_[i].io);
+  try {
+    forward_[i].layer->forward(context_, forward_[i].io);
+  } catch (const BadLabel& bad) {
+    blame_record(forward_[i], bad);
+  }
 }
 
 void Net::run_backward_step(size_t i) {

@@ -14,6 +14,8 @@
 
 namespace cortado {
 
+class BadLabel;
+
 /// A weight that learns, as solvers see it: `count` stored floats (padding lanes included, which are and stay zero).
 struct Param {
   graph::WeightId id;
@@ -127,6 +129,8 @@ class Net {
   void bind_completions();
   void find_stage();
   void derive_weights();
+  void explain(const BoundStep& step) const;
+  [[noreturn]] void blame_record(const BoundStep& step, const BadLabel& bad) const;
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
 

@@ -47,6 +47,8 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   at_its_field([&] { nets_ = make_solver_nets(file_, options, context_); });
   if (config().max_epoch() > 0) at_its_field([&] { set_max_iter(max_iter_of_epochs(config(), net())); });
   load_starting_weights(weights, nets_);
+  if (!options.freeze.empty() && weights.empty() && !snapshot)
+    warn("layers are frozen, and no weights are given: they stay what their fillers made of them");
   outputs_ = std::make_unique<OutputReader>(net());
   at_its_field([&] { make_testers(); });
   update_.emplace(config(), net());
@@ -182,10 +184,11 @@ void Solver::iterate_on_cpu(bool display) {
 /// the device has updated nothing.
 void Solver::iterate_on_device(bool display) {
   const bool verbose = display && config().debug_info();
-  const StepState state = schedule_.rate().wants_loss() ? step_after_loss(verbose)
-                                                        : device_->iterate(iter(), next_rates(), verbose);
+  const StepState state =
+      schedule_.rate().wants_loss() ? step_after_loss(verbose) : device_->iterate(iter(), next_rates(), verbose);
   require_finite(state.loss);
-  if (state.loss_scale <= kLeastLossScale) throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
+  if (state.loss_scale <= kLeastLossScale)
+    throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
   if (!schedule_.rate().wants_loss()) take_loss(state.loss);
   if (display) log_display();
 }

@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "graph/freeze.h"
 #include "net/epoch.h"
 #include "solvers/check.h"
 #include "solvers/weight_update.h"
@@ -91,8 +92,8 @@ std::string find_path(const SolverFile& file, const std::string& field, const st
 std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net =
-      source.path ? read_net(find_path(file_, source.field, *source.path)) : NetFile{*source.message, file_.positions.below(source.field)};
+  NetFile net = source.path ? read_net(find_path(file_, source.field, *source.path))
+                            : NetFile{*source.message, file_.positions.below(source.field)};
   options_.overrides.apply(net);
   file = std::make_shared<NetFile>(std::move(net));
   return file;
@@ -122,6 +123,14 @@ caffe::NetState NetMaker::test_state(int index) const {
   return state;
 }
 
+void log_frozen(const graph::Graph& graph) {
+  int64_t params = 0;
+  for (const graph::Weight& weight : graph.weights) params += weight.spec.learned ? weight.spec.shape.count() : 0;
+  std::string names;
+  for (const std::string& name : graph::layers_that_keep(graph)) names += (names.empty() ? "" : ", ") + name;
+  log_info() << "Frozen: " << graph::count_frozen(graph) << " of " << params << " parameters, those of " << names;
+}
+
 std::unique_ptr<Net> NetMaker::make_train() {
   const Source source = train_source();
   log_info() << "Creating training net from " << source.str();
@@ -131,7 +140,10 @@ std::unique_ptr<Net> NetMaker::make_train() {
   build.keep_all = file_.solver.debug_info();
   build.transient_gradients = updates_within_backward(file_.solver, context_.device);
   build.recompute = options_.recompute;
-  return make_net(read(source), build, context_);
+  build.freeze = options_.freeze;
+  std::unique_ptr<Net> net = make_net(read(source), build, context_);
+  if (!options_.freeze.empty()) log_frozen(net->plan().graph);
+  return net;
 }
 
 std::unique_ptr<Net> NetMaker::make_test(int index, const Source& source, Net& train) {

@@ -18,7 +18,8 @@ struct SolverOptions {
   std::string snapshot;              ///< what to resume from: "", a path, or "auto"
   int data_threads = 0;              ///< decoding threads; 0: what each data layer says
   bool fuse = true;
-  bool recompute = false;            ///< BuildOptions::recompute of the training net
+  bool recompute = false;               ///< BuildOptions::recompute of the training net
+  std::vector<std::string> freeze;      ///< BuildOptions::freeze of the training net
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "graph/freeze.h"
 #include "kernels/choices.h"
 #include "solvers/snapshot_hdf5.h"
 #include "solvers/solver.h"
@@ -41,6 +42,15 @@ std::vector<std::string> choices_of(const Net& net) {
     lines.push_back(line);
   }
   return lines;
+}
+
+constexpr const char* kFrozen =
+    "frozen: ";  ///< begins the line behind the choices that tells which layers learn nothing
+
+std::string frozen_line(const Net& net) {
+  std::string names;
+  for (const std::string& name : graph::layers_that_keep(net.plan().graph)) names += (names.empty() ? "" : ", ") + name;
+  return kFrozen + (names.empty() ? "none" : names);
 }
 
 }  // namespace
@@ -95,6 +105,7 @@ void Solver::save_training(caffe::TrainingState& training) {
   training.set_threads(context_.threads);
   training.set_device(context_.device.str());
   for (const std::string& line : choices_of(*nets_.train)) training.add_choices(line);
+  training.add_choices(frozen_line(*nets_.train));
   for (const auto& [problem, choice] : context_.handle<kernels::Choices>().taken()) {
     caffe::KernelChoice& kernel = *training.add_kernel();
     kernel.set_problem(problem);
@@ -193,8 +204,16 @@ void Solver::remember_kernels(const caffe::TrainingState& training) {
 void Solver::compare_choices(const caffe::TrainingState& training) {
   std::string difference;
   const std::vector<std::string> now = choices_of(net());
-  for (size_t i = 0; i < std::max(now.size(), size_t(training.choices_size())) && difference.empty(); ++i) {
-    const std::string before = i < size_t(training.choices_size()) ? training.choices(int(i)) : "nothing";
+  std::vector<std::string> then(training.choices().begin(), training.choices().end());
+  if (!then.empty() && then.back().starts_with(kFrozen)) {
+    const std::string frozen = frozen_line(net());
+    if (frozen != then.back())
+      return warn("resuming with other layers frozen than before: was " + then.back() + ", is " + frozen +
+                  "; weights that learn anew begin without history");
+    then.pop_back();
+  }
+  for (size_t i = 0; i < std::max(now.size(), then.size()) && difference.empty(); ++i) {
+    const std::string before = i < then.size() ? then[i] : "nothing";
     const std::string here = i < now.size() ? now[i] : "nothing";
     if (before != here) difference = "a step was '" + before + "' and is now '" + here + "'";
   }

@@ -185,12 +185,19 @@ class Checker {
     finding.layers = std::max(finding.layers, inferred.nodes.size());
     finding.params = std::max(finding.params, count_weights(inferred, true));
     if (!all_shapes_known(inferred)) return inferred;
+    if (open_data_) collect(finding, [&] { check_labels_of(inferred, finding); });
     graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context_));
     graph::run_passes(graph);
     const graph::Plan plan = graph::make_plan(std::move(graph), context_);
     if (options.backward)
       finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + plan.gradient_bytes() + plan.learned_bytes();
     return inferred;
+  }
+
+  static void check_labels_of(const graph::Graph& graph, Finding& finding) {
+    finding.warn(sorted_warnings(graph));
+    const std::vector<Mistake> mistakes = label_mistakes(graph, finding.labels);
+    if (!mistakes.empty()) finding.add(ExitCode::kData, mistakes);
   }
 
   Context& context_;

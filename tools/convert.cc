@@ -2,10 +2,12 @@
 // unlike it, a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
 #include "data/convert.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/file.h"
 #include "core/file_error.h"
 #include "layers/words.h"
 #include "tools/command.h"
@@ -41,6 +43,11 @@ void set_image_options(const Arguments& arguments, const data::ConvertOptions& c
   options.check_size = arguments.on("check-size");
   options.encoded = arguments.on("encoded") || arguments.has("encode-type");
   options.encode_type = arguments.text("encode-type");
+  if (!arguments.has("split")) return;
+  options.test_share = arguments.number("split");
+  if (!(options.test_share > 0 && options.test_share < 1))
+    throw usage_error("--split=" + arguments.text("split") + ": the share of the test set lies between 0 and 1",
+                      "--split=0.2 is a fifth of each class");
 }
 
 ConvertReport run_idx(const Arguments&, const std::vector<std::string>& inputs, const data::ConvertOptions& common) {
@@ -96,10 +103,10 @@ const Format& format_named(const std::string& name) {
 void show_rejects(const ConvertReport& report, bool skip_bad) {
   std::string text;
   for (const data::Rejected& rejected : report.rejects)
-    text += render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)),
-                   skip_bad ? "warning" : "error");
-  if (report.rejected > int64_t(report.rejects.size()))
-    text += "and " + count_text(report.rejected - int64_t(report.rejects.size())) + " more\n";
+    text +=
+        render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)), skip_bad ? "warning" : "error");
+  for (const auto& [reason, count] : report.untold)
+    text += "and " + count_text(count) + " more of this kind: " + reason + "\n";
   if (!text.empty()) show_error(text.substr(0, text.size() - 1));
 }
 
@@ -114,14 +121,35 @@ std::string size_text(const ConvertReport& report) {
   return std::to_string(report.channels) + "x" + std::to_string(report.height) + "x" + std::to_string(report.width);
 }
 
-void show_report(const ConvertReport& report, const std::string& output) {
-  std::cout << output << ": " << count_of(report.written, "record", "records") << ", " << size_text(report)
+void show_line(const std::string& path, int64_t records, const ConvertReport& report) {
+  std::cout << path << ": " << count_of(records, "record", "records") << ", " << size_text(report)
             << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "") << "\n";
-  Table table({"label", "records", "class"});
-  for (size_t label = 0; label < report.per_label.size() && report.per_label.size() <= 1000; ++label)
-    table.add({std::to_string(label), std::to_string(report.per_label[label]),
-               label < report.classes.size() ? report.classes[label] : ""});
-  if (!report.per_label.empty()) std::cout << table.str({0, 1});
+}
+
+void show_skipped(const ConvertReport& report) {
+  if (report.skipped == 0) return;
+  std::cout << "passed over " << count_of(report.skipped, "hidden file or folder", "hidden files and folders")
+            << " (.DS_Store, Thumbs.db and the like)\n";
+}
+
+void show_report(const ConvertReport& report, const std::string& output) {
+  const bool two = report.test.written > 0;
+  show_line(two ? join_path(output, data::kTrainPart) : output, report.written, report);
+  if (two) show_line(join_path(output, data::kTestPart), report.test.written, report);
+  show_skipped(report);
+  Table table(two ? std::vector<std::string>{"label", "train", "test", "class"}
+                  : std::vector<std::string>{"label", "records", "class"});
+  const size_t labels = std::max(report.per_label.size(), report.test.per_label.size());
+  const auto count = [](const std::vector<int64_t>& counts, size_t label) {
+    return std::to_string(label < counts.size() ? counts[label] : 0);
+  };
+  for (size_t label = 0; label < labels && labels <= 1000; ++label) {
+    std::vector<std::string> row = {std::to_string(label), count(report.per_label, label)};
+    if (two) row.push_back(count(report.test.per_label, label));
+    row.push_back(label < report.classes.size() ? report.classes[label] : "");
+    table.add(row);
+  }
+  if (labels > 0) std::cout << (two ? table.str({0, 1, 2}) : table.str({0, 1}));
 }
 
 void show_json(const ConvertReport& report, const std::string& output) {
@@ -130,12 +158,16 @@ void show_json(const ConvertReport& report, const std::string& output) {
                                  {"written", report.written},
                                  {"rejected", report.rejected},
                                  {"rejects", nlohmann::ordered_json::array()},
+                                 {"untold", nlohmann::ordered_json::array()},
+                                 {"skipped", report.skipped},
                                  {"shape", {report.channels, report.height, report.width}},
                                  {"mixed_sizes", report.mixed_sizes},
                                  {"per_label", report.per_label},
                                  {"classes", report.classes}};
+  if (report.test.written > 0) json["test"] = {{"written", report.test.written}, {"per_label", report.test.per_label}};
   for (const data::Rejected& rejected : report.rejects)
     json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
+  for (const auto& [reason, count] : report.untold) json["untold"].push_back({{"reason", reason}, {"count", count}});
   std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
@@ -152,6 +184,9 @@ int run_convert(const Arguments& arguments) {
   if (inputs.empty() || (format.count > 0 && inputs.size() != format.count))
     throw usage_error(std::string("convert ") + format.name + " takes " + format.inputs + " -o LMDB");
   if (output.empty()) throw usage_error("--output=LMDB is missing", "the folder to make");
+  if (arguments.has("split") && format.run != run_imageset && format.run != run_folder)
+    throw usage_error(std::string("--split is for images: convert ") + format.name + " makes one database",
+                      "imageset and folder take it");
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
 
@@ -185,7 +220,7 @@ std::vector<Flag> dataset_flags() {
       {.name = "seed",
        .kind = FlagKind::kInteger,
        .value = "N",
-       .help = "of the random order",
+       .help = "of the random order, and of the choice that --split makes",
        .fallback = "1",
        .least = 0},
       {.name = "resize-height",
@@ -202,6 +237,11 @@ std::vector<Flag> dataset_flags() {
        .fallback = "0",
        .least = 0,
        .most = 65500},
+      {.name = "split",
+       .kind = FlagKind::kNumber,
+       .value = "SHARE",
+       .help = "imageset, folder: this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
+               "OUT/labels.txt"},
       {.name = "check-size", .help = "imageset, folder: an image of another size than the first is bad"},
       {.name = "encoded", .help = "imageset, folder: store image files, not pixels"},
       {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "imageset, folder: jpg or png"},
@@ -223,15 +263,18 @@ Command convert_command() {
       .name = "convert",
       .summary = "makes an LMDB of a dataset in another format, or other weights of weights",
       .flags = joined({dataset_flags(), weights_flags()}),
-      .operands = {"FORMAT INPUT...",
-                   "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb FOLDER, or weights IN OUT",
-                    1, 100000},
+      .operands =
+          {"FORMAT INPUT...",
+           "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb FOLDER, or weights IN OUT", 1,
+           100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
                     "images listed as 'path label', as convert_imageset takes them"},
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
+                   {"cortado convert folder photos -o photos_lmdb --split=0.2 --resize-height=256 --resize-width=256",
+                    "a fifth of each class for testing: photos_lmdb/train_lmdb, test_lmdb and labels.txt"},
                    {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
                    {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
                    {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
@@ -241,7 +284,9 @@ Command convert_command() {
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad. Weights may be a .caffemodel of BVLC, NVIDIA or "
+          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the "
+          "like "
+          "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or "
           "Intel or safetensors; "
           "which one is told by their content. A BatchNorm that scales becomes a BatchNorm and a Scale layer, or the "
           "other "

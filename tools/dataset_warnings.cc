@@ -1,6 +1,11 @@
 #include "tools/dataset_warnings.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/file.h"
+#include "layers/record_source.h"
+#include "tools/terminal.h"
 
 namespace cortado::tools {
 
@@ -13,7 +18,65 @@ bool names_leveldb(const caffe::LayerParameter& layer) {
   return !source.empty() && !is_lmdb;
 }
 
+constexpr int64_t kLooks = 512;
+
+/// Labels along a set: stretches of one label, one behind the other.
+struct Stretches {
+  std::vector<int32_t> labels;
+  int64_t seen = 0;
+  bool rises = true, falls = true;
+
+  void add(int32_t label) {
+    ++seen;
+    if (!labels.empty() && labels.back() == label) return;
+    if (!labels.empty()) (label > labels.back() ? falls : rises) = false;
+    labels.push_back(label);
+  }
+  /// In the order of their labels, or each class in one stretch (where so many were seen twice that it says something).
+  bool sorted() const {
+    const std::set<int32_t> classes(labels.begin(), labels.end());
+    const bool apart = classes.size() == labels.size() && int64_t(2 * classes.size()) <= seen;
+    return classes.size() > 1 && (rises || falls || apart);
+  }
+  std::string str() const {
+    constexpr size_t kMost = 4;
+    std::string text;
+    for (size_t i = 0; i < std::min(labels.size(), kMost); ++i)
+      text += (i ? ", then " : "") + std::to_string(labels[i]);
+    return text + (labels.size() > kMost ? ", and so on up to " + std::to_string(labels.back()) : "");
+  }
+};
+
+std::string sight(int64_t seen, int64_t records) {
+  return seen == records
+             ? "its " + count_text(records) + " records have"
+             : "of its " + count_text(records) + " records " + count_text(seen) + " were looked at: they have";
+}
+
 }  // namespace
+
+std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
+  std::vector<Mistake> warnings;
+  if (graph.phase() != caffe::TRAIN) return warnings;
+  for (const graph::Node& node : graph.nodes) {
+    const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
+    const data::DataPipeline* pipeline = source ? source->pipeline() : nullptr;
+    if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
+    if (pipeline->records() <= graph.values[size_t(node.y[0])].shape[0]) continue;  // every batch holds them all
+    Stretches stretches;
+    pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
+    if (!stretches.sorted()) continue;
+    const std::string options = node.type == "Data" ? "data_param" : "image_data_param";
+    Mistake warning;
+    warning.place = graph.place(node, options + ".source");
+    warning.message = "layer '" + node.name + "' (" + node.type + ") reads " + pipeline->source().path() +
+                      " in its order, which is sorted by class: " + sight(stretches.seen, pipeline->records()) +
+                      " label " + stretches.str() + ", so a batch holds few classes";
+    warning.hint = options + " { shuffle: true } shuffles it";
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
 
 std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
   std::vector<Mistake> warnings;

@@ -45,6 +45,11 @@ std::string summary_of(const Finding& finding) {
                      std::to_string(finding.layers) + " layers";
   if (finding.params > 0) text += ", " + count_text(finding.params) + " params";
   if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
+  std::set<std::string> told;
+  for (const LabelsSeen& labels : finding.labels)
+    if (labels.seen < labels.records && told.insert(labels.source).second)
+      text += ", labels of " + count_text(labels.seen) + " of the " + count_text(labels.records) + " records of " +
+              labels.source;
   return text;
 }
 
@@ -56,8 +61,11 @@ ordered_json to_json(const Finding& finding) {
                        {"layers", finding.layers},
                        {"params", finding.params},
                        {"train_memory_bytes", finding.train_bytes},
+                       {"labels", ordered_json::array()},
                        {"mistakes", ordered_json::array()},
                        {"warnings", ordered_json::array()}};
+  for (const LabelsSeen& labels : finding.labels)
+    json["labels"].push_back({{"source", labels.source}, {"records", labels.records}, {"seen", labels.seen}});
   for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(to_json(mistake));
   for (const Mistake& warning : finding.warnings) json["warnings"].push_back(to_json(warning));
   return json;

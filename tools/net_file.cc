@@ -48,8 +48,8 @@ bool is_solver_file(const std::string& path) {
 
 SolverFile open_solver(const std::string& path) {
   if (kind_of_file(path) == FileKind::kText && more_names_of_solvers(path) < 0)
-    throw usage_error(path + " is a net, and a solver is wanted", "a solver is a file of its own that names it: net: \"" +
-                                                                      path + "\"");
+    throw usage_error(path + " is a net, and a solver is wanted",
+                      "a solver is a file of its own that names it: net: \"" + path + "\"");
   return read_solver(path);
 }
 
@@ -87,7 +87,7 @@ std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const
 
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
   graph::Graph graph = graph::build(std::move(file), options);
-  graph::run_passes(graph, "infer_shapes");
+  graph::run_passes(graph, "freeze");
   return graph;
 }
 

@@ -25,7 +25,8 @@ std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, i
 /// The blobs that no layer reads, in alphabetical order.
 std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state);
 
-/// The graph after infer_shapes: every layer and blob of the file is still there by its own name.
+/// The graph after shapes, shared weights and freezing: every layer and blob of the file is still there by its own
+/// name.
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options);
 
 /// Whether every value has a shape, so that a plan can be made.

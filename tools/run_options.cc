@@ -123,6 +123,15 @@ Flag recompute_flag() {
           .help = "less memory for more time: normalised values are made again in backward, the same bits, not kept"};
 }
 
+Flag freeze_flag() {
+  return {.name = "freeze",
+          .kind = FlagKind::kText,
+          .value = "LAYER,...",
+          .help =
+              "layers that learn nothing, by name or pattern, as in 'conv*,bn*': lr_mult and decay_mult are 0, and a "
+              "BatchNorm uses its running averages"};
+}
+
 Flag batch_flag() {
   return {.name = "batch",
           .kind = FlagKind::kInteger,

@@ -17,6 +17,7 @@ Flag weights_flag(const std::string& help);
 Flag json_flag();
 Flag data_threads_flag();
 Flag recompute_flag();
+Flag freeze_flag();
 Flag set_flag();
 Flag batch_flag();  ///< --batch, for with_batch()
 
@@ -29,13 +30,13 @@ struct DeviceWishes {
   std::string precision = "fp32";
 };
 
-/// Where to run. A wish for a GPU gives one notice where it cannot be had, while --gpu is an order (Error(kDevice)). Throws
-/// Error(kUsage) for several devices.
+/// Where to run. A wish for a GPU gives one notice where it cannot be had, while --gpu is an order (Error(kDevice)).
+/// Throws Error(kUsage) for several devices.
 Device choose_device(const Arguments& arguments, const DeviceWishes& wishes);
 
-/// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the cache
-/// file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a wish
-/// become fp32 with a warning.
+/// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the
+/// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a
+/// wish become fp32 with a warning.
 Context make_context(const Arguments& arguments, const DeviceWishes& wishes = {});
 
 /// What --set gives. Throws Error(kUsage) for what is no path and value.

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "graph/freeze.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "tools/command.h"
@@ -45,6 +46,15 @@ int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
   return sum;
 }
 
+int64_t frozen_of(const graph::Graph& graph, const graph::Node& node) {
+  int64_t sum = 0;
+  for (const graph::WeightId id : node.w) {
+    const graph::Weight& weight = graph.weights[size_t(id)];
+    if (weight.spec.learned && !weight.learns()) sum += weight.spec.shape.count();
+  }
+  return sum;
+}
+
 ordered_json shape_json(const graph::Value& value) {
   return value.shape_known ? ordered_json(value.shape.dims()) : ordered_json();
 }
@@ -55,6 +65,7 @@ ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
                        {"bottoms", ordered_json::array()},
                        {"tops", ordered_json::array()},
                        {"params", params_of(graph, node)},
+                       {"frozen_params", frozen_of(graph, node)},
                        {"flops", flops_of(graph, node)}};
   for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.values[size_t(id)].name);
   for (const graph::ValueId id : node.y) json["tops"].push_back(graph.values[size_t(id)].name);
@@ -75,6 +86,8 @@ ordered_json to_json(const Summary& summary) {
   json["layers"] = ordered_json::array();
   for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_json(graph, node));
   json["total_params"] = count_weights(graph, true);
+  json["learned_params"] = count_weights(graph, true) - graph::count_frozen(graph);
+  json["frozen_params"] = graph::count_frozen(graph);
   json["total_statistics"] = count_weights(graph, false);
   json["total_flops"] = summary.flops;
   const Memory& memory = summary.memory;
@@ -114,6 +127,9 @@ void show(const Summary& summary) {
   std::cout << table.str({4, 5}) << "\n";
   std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
             << count_text(count_weights(graph, true)) << " params";
+  if (const int64_t frozen = graph::count_frozen(graph))
+    std::cout << " (" << count_text(count_weights(graph, true) - frozen) << " learned, " << count_text(frozen)
+              << " frozen)";
   if (const int64_t statistics = count_weights(graph, false))
     std::cout << " and " << count_text(statistics) << " statistics";
   std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
@@ -137,6 +153,7 @@ int run_summary(const Arguments& arguments) {
   options.open_data = !arguments.on("no-data");
   options.transient_gradients = true;
   options.recompute = arguments.on("recompute");
+  options.freeze = arguments.texts("freeze");
   Summary summary{graph_with_shapes(file, options), {}, 0, options.backward};
   for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
   if (all_shapes_known(summary.graph)) {
@@ -162,7 +179,8 @@ Command summary_command() {
                         json_flag(),
                         batch_flag(),
                         {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"},
-                        recompute_flag()},
+                        recompute_flag(),
+                        freeze_flag()},
                        state_flags(),
                        device_flags()}),
       .operands = {},
@@ -170,8 +188,10 @@ Command summary_command() {
                    {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
       .run = run_summary,
       .about =
-          "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
-          "apart. Memory to train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
+          "params counts weights that solvers set, those that layers share once, and tells apart which of them learn "
+          "and "
+          "which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
+          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
           "values' memory, as in training without iter_size, clip_gradients, debug_info and snapshot_diff; with one of "
           "these they take as much again as the weights."};
 }

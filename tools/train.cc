@@ -7,6 +7,7 @@
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
+#include "tools/dataset_warnings.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
@@ -26,6 +27,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.snapshot = arguments.text("snapshot");
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   options.recompute = arguments.on("recompute");
+  options.freeze = arguments.texts("freeze");
   options.overrides = overrides_of(arguments);
   return options;
 }
@@ -61,6 +63,8 @@ int run_train(const Arguments& arguments) {
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
   Solver solver(std::move(file), options, context);
   save_choices(arguments, context);
+  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
@@ -88,6 +92,7 @@ std::vector<Flag> flags() {
           set_flag(),
           data_threads_flag(),
           recompute_flag(),
+          freeze_flag(),
           {.name = "seed",
            .kind = FlagKind::kInteger,
            .value = "N",
@@ -122,6 +127,8 @@ Command train_command() {
                         "goes on where the newest snapshot stands, or starts"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
                         "finetunes: layers of the same name start from the file"},
+                       {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
+                        "the same, and convolutions keep what they have"},
                        {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
                         "net.layer[drop6].dropout_param.dropout_ratio=0",
                         "with other values than the files'"}},

@@ -9,6 +9,7 @@ const std::vector<Pass>& all_passes() {
       {"drop_dead", "what no wanted blob needs goes", drop_dead},
       {"infer_shapes", "shapes of values and weights", infer_shapes},
       {"share_weights", "weights of one name become one", share_weights},
+      {"freeze", "layers that are to keep their weights do not learn", freeze},
       {"mark_backward", "which gradients are wanted", mark_backward},
       {"sum_gradients", "values with several gradients are split", sum_gradients},
       {"follow_rows", "what reads rows that were chosen runs on as many as there are", follow_rows},

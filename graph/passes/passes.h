@@ -25,6 +25,7 @@ void run_passes(Graph& graph, const std::string& last = {});
 void drop_dead(Graph& graph);
 void infer_shapes(Graph& graph);
 void share_weights(Graph& graph);
+void freeze(Graph& graph);
 void mark_backward(Graph& graph);
 void sum_gradients(Graph& graph);
 void follow_rows(Graph& graph);

@@ -77,6 +77,41 @@ def lmdb(path, **options):
     idx('made.images', 'made.labels', **options)
     cortado('convert', 'idx', 'made.images', 'made.labels', '-o', path, '--force')
 
+def read_lmdb(path):
+    """[(key, value)] in key order, by the format's description: pages, branches, leaves, overflow pages."""
+    data = open(path + '/data.mdb', 'rb').read()
+    def number(at, size): return int.from_bytes(data[at:at + size], 'little')
+    size = number(40, 4)
+    meta = max((0, size), key=lambda at: number(at + 144, 8))
+    def walk(page, levels):
+        at = page * size
+        for i in range((number(at + 12, 2) - 16) // 2):
+            node = at + number(at + 16 + 2 * i, 2)
+            key = data[node + 8:node + 8 + number(node + 6, 2)]
+            if levels > 1:
+                yield from walk(number(node, 6), levels - 1)
+                continue
+            length, value = number(node, 4), node + 8 + len(key)
+            if number(node + 4, 2) & 1: value = number(value, 8) * size + 16
+            yield key.decode(), data[value:value + length]
+    return list(walk(number(meta + 128, 8), number(meta + 94, 2)))
+
+def label_of(value):
+    """Of a Datum, by its wire format."""
+    at = 0
+    def take():
+        nonlocal at
+        n = shift = 0
+        while True:
+            n, at, shift = n | (value[at] & 127) << shift, at + 1, shift + 7
+            if value[at - 1] < 128: return n
+    while at < len(value):
+        tag = take()
+        if tag & 7 == 2: at += take()
+        elif tag == 5 << 3: return take()
+        else: take()
+    return 0
+
 def datum(channels=1, height=8, width=8, data=None, label=0):
     if data is None: data = bytes(channels * height * width)
     return field(1, channels) + field(2, height) + field(3, width) + field(4, data) + field(5, label)

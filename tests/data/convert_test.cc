@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <set>
+
 #include "data/datum.h"
 #include "data/mean_file.h"
 #include "fixtures.h"
@@ -251,6 +253,129 @@ TEST(ConvertFolder, MakesAClassOfEachFolder) {
   options.folder = folder / "root/ant";
   options.force = true;
   expect_error(ExitCode::kData, "no folders", [&] { convert_folder(options); });
+}
+
+/// Folders of images under root/, as many as told.
+void make_classes(const Folder& folder, const std::map<std::string, int>& sizes) {
+  for (const auto& [name, n] : sizes) {
+    std::filesystem::create_directories(folder / ("root/" + name));
+    for (int i = 0; i < n; ++i)
+      write_file(folder / ("root/" + name + "/" + std::to_string(i) + ".jpg"),
+                 encode_image(picture(3, 6, 6, i), "jpg"));
+  }
+}
+
+/// What the library finds in one of the two sets: names of files by label.
+std::map<int, std::set<std::string>> names_in(const std::string& database) {
+  std::map<int, std::set<std::string>> names;
+  for (const auto& [key, value] : read_with_library(database)) names[parsed(value).label()].insert(key.substr(9));
+  return names;
+}
+
+TEST(ConvertInTwo, TakesTheShareOfEachClass) {
+  const Folder folder;
+  const std::map<std::string, int> sizes = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 10}, {"e", 25}};
+  make_classes(folder, sizes);
+  FolderOptions options;
+  options.output = folder / "sets";
+  options.folder = folder / "root";
+  const std::map<double, std::vector<size_t>> wanted = {
+      {0.01, {0, 1, 1, 1, 1}}, {0.2, {0, 1, 1, 2, 5}}, {0.5, {0, 1, 2, 5, 13}}, {0.99, {0, 1, 2, 9, 24}}};
+  for (const auto& [share, counts] : wanted) {
+    options.test_share = share;
+    const ConvertReport report = convert_folder(options);
+    options.force = true;
+    ASSERT_TRUE(report.kept);
+    auto train = names_in(folder / "sets/train_lmdb"), tests = names_in(folder / "sets/test_lmdb");
+    int label = 0;
+    for (const auto& [name, n] : sizes) {
+      EXPECT_EQ(tests[label].size(), counts[size_t(label)]) << name << " " << share;
+      EXPECT_EQ(train[label].size() + tests[label].size(), size_t(n)) << name << " " << share;
+      train[label].insert(tests[label].begin(), tests[label].end());
+      EXPECT_EQ(train[label].size(), size_t(n)) << "an image is in both sets";
+      ++label;
+    }
+    EXPECT_EQ(report.written + report.test.written, 41);
+    EXPECT_EQ(read_file(folder / "sets/labels.txt"), "a\nb\nc\nd\ne\n");
+    EXPECT_FALSE(file_exists(labels_file_of(options.output)));
+  }
+}
+
+TEST(ConvertInTwo, ChoosesByTheSeedAlone) {
+  const Folder folder;
+  make_classes(folder, {{"a", 30}, {"b", 30}});
+  const auto tests_with = [&](const std::string& output, uint64_t seed, bool keep_order) {
+    FolderOptions options;
+    options.output = folder / output;
+    options.folder = folder / "root";
+    options.test_share = 0.3;
+    options.seed = seed;
+    options.keep_order = keep_order;
+    convert_folder(options);
+    return names_in(folder / (output + "/test_lmdb"));
+  };
+  const auto first = tests_with("first", 1, false);
+  EXPECT_EQ(tests_with("second", 1, false), first);
+  EXPECT_EQ(tests_with("third", 1, true), first) << "the choice does not depend on the order of records";
+  EXPECT_NE(tests_with("fourth", 2, false), first);
+  EXPECT_EQ(read_with_library(folder / "first/train_lmdb"), read_with_library(folder / "second/train_lmdb"));
+}
+
+TEST(ConvertInTwo, IsAllOrNothing) {
+  const Folder folder;
+  make_classes(folder, {{"a", 4}, {"b", 4}});
+  FolderOptions options;
+  options.output = folder / "sets";
+  options.folder = folder / "root";
+  options.test_share = 0.5;
+  convert_folder(options);
+  const Records before = read_with_library(folder / "sets/test_lmdb");
+  options.force = true;
+  options.seed = 2;
+  for (const char* part : {"a", "b"}) {
+    for (int i = 0; i < 4; ++i)
+      write_file(folder / (std::string("root/") + part + "/" + std::to_string(i) + ".jpg"), "x");
+    EXPECT_FALSE(convert_folder(options).kept);
+    EXPECT_EQ(read_with_library(folder / "sets/test_lmdb"), before);
+  }
+  options.output = folder / "fresh";
+  EXPECT_FALSE(convert_folder(options).kept);
+  options.skip_bad = true;
+  expect_error(ExitCode::kData, "no class has two images", [&] { convert_folder(options); });
+  int entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
+    const std::string name = entry.path().filename();
+    EXPECT_TRUE(name == "root" || name == "sets") << name;
+    ++entries;
+  }
+  EXPECT_EQ(entries, 2);
+}
+
+TEST(ConvertImageset, TellsErrorsOfOneKindTwentyTimes) {
+  const ImageFolder folder;
+  std::string list;
+  for (int i = 0; i < 300; ++i) list += "gone" + std::to_string(i) + ".jpg 1\n";
+  list += "a.jpg cat\na.jpg dog\nbroken.jpg 1\n";
+  const ConvertReport report = convert_imageset(folder.options(list));
+  EXPECT_EQ(report.rejected, 303);
+  EXPECT_EQ(report.rejects.size(), 20u + 2u + 1u);
+  ASSERT_EQ(report.untold.size(), 1u);
+  EXPECT_EQ(report.untold.begin()->second, 280);
+}
+
+TEST(ConvertFolder, PassesOverWhatIsNoSample) {
+  const Folder folder;
+  make_classes(folder, {{"a", 2}, {"b", 2}, {".trash", 2}, {"__MACOSX", 1}});
+  for (const char* name : {".DS_Store", "a/Thumbs.db", "a/thumbs.db", "b/Desktop.ini", "b/._0.jpg"})
+    write_file(folder / (std::string("root/") + name), "x");
+  FolderOptions options;
+  options.output = folder / "db";
+  options.folder = folder / "root";
+  const ConvertReport report = convert_folder(options);
+  EXPECT_TRUE(report.kept);
+  EXPECT_EQ(report.classes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(report.written, 4);
+  EXPECT_EQ(report.skipped, 7);
 }
 
 TEST(Mean, IsTheMeanOfEveryElement) {

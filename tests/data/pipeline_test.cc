@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "data/datum.h"
+#include "data/lmdb_source.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {
@@ -102,6 +103,48 @@ TEST(Pipeline, ThreadsAndPrefetchDoNotChangeBatches) {
       options.prefetch = prefetch;
       EXPECT_EQ(read_batches(options, 12), expected) << name << ", " << threads << " threads";
     }
+  }
+}
+
+TEST(Pipeline, KnowsTheRecordOfEachSample) {
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(50));
+  for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kExact, Shuffle::kBlocks})
+    for (const int rank : {0, 2}) {
+      PipelineOptions options = options_for(folder / "db", 8);
+      options.shuffle = shuffle;
+      options.rank = rank;
+      options.ranks = 3;
+      DataPipeline pipeline(options);
+      EXPECT_EQ(pipeline.shuffles(), shuffle != Shuffle::kNone);
+      for (int b = 0; b < 20; ++b) {
+        const uint64_t position = pipeline.position();
+        const Batch batch = read_batch(pipeline);
+        for (size_t i = 0; i < 8; ++i)
+          ASSERT_EQ(pipeline.record(position + i).key, key_of(int(batch.labels[i]))) << "batch " << b;
+      }
+    }
+}
+
+TEST(LmdbSource, VisitsLabelsOfAllOrOfSomeThatLieEvenly) {
+  const Folder folder;
+  constexpr int kRecords = 30000;  // a tree of three levels
+  write_with_library(folder / "db", [] {
+    Records records;
+    for (int i = 0; i < kRecords; ++i) records[std::to_string(100000 + i)] = make_datum(1, 2, 2, "abcd", i);
+    return records;
+  }());
+  const auto source = lmdb_source(Lmdb::open(folder / "db"));
+  for (const int most : {kRecords, kRecords + 1, 1000, 7, 1}) {
+    std::vector<int32_t> labels;
+    source->visit_labels(most, [&](const Record& record, int32_t label) {
+      EXPECT_EQ(record.key, std::to_string(100000 + label));
+      labels.push_back(label);
+    });
+    ASSERT_EQ(labels.size(), size_t(std::min(most, kRecords)));
+    for (size_t i = 0; i < labels.size(); ++i)
+      EXPECT_NEAR((double(i) + 0.5) / double(labels.size()), double(labels[i]) / kRecords, 0.1) << most;
+    EXPECT_TRUE(std::is_sorted(labels.begin(), labels.end()));
   }
 }
 

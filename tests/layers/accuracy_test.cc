@@ -76,7 +76,7 @@ TEST(Accuracy, RefusesLabelsThatAreNoClass) {
       ADD_FAILURE() << label;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kData);
-      EXPECT_NE(error.mistakes()[0].message.find("at index 2 is not one of the 3 classes"), std::string::npos)
+      EXPECT_NE(error.mistakes()[0].message.find("of item 2 is not one of the 3 classes"), std::string::npos)
           << error.what();
     }
   }

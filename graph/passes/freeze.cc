@@ -1,0 +1,55 @@
+// What BuildOptions::freeze names does not learn: every weight that such a layer lists, shared or not.
+
+#include "graph/freeze.h"
+
+#include <algorithm>
+
+#include "graph/passes/passes.h"
+
+namespace cortado::graph {
+
+namespace {
+
+/// Behind a dataset that was not opened nobody knows what weights a layer has.
+bool may_have_weights(const Graph& graph, const Node& node) {
+  return !graph.layers[size_t(node.sources[0])].weights.empty() ||
+         std::any_of(node.x.begin(), node.x.end(), [&](ValueId id) { return !graph.values[size_t(id)].shape_known; });
+}
+
+std::vector<std::string> names_with_weights(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes)
+    if (may_have_weights(graph, node)) names.push_back(node.name);
+  return names;
+}
+
+[[noreturn]] void throw_unmatched(const std::string& pattern, const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 12;
+  std::string bare = pattern, list;
+  std::erase(bare, '*');
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) list += (i ? ", " : "") + names[i];
+  if (names.size() > kMostNames) list += ", ...";
+  const std::string guess = did_you_mean(bare, names);
+  throw Error(ExitCode::kUsage, "--freeze=" + pattern + ": no layer with weights is called so",
+              (guess.empty() ? "" : guess + " ") + "layers with weights: " + list);
+}
+
+}  // namespace
+
+void freeze(Graph& graph) {
+  const std::vector<std::string>& patterns = graph.options.freeze;
+  if (patterns.empty()) return;
+  const std::vector<std::string> names = names_with_weights(graph);
+  for (const std::string& pattern : patterns)
+    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return is_frozen({pattern}, name); }))
+      throw_unmatched(pattern, names);
+  for (const SourceLayer& layer : graph.layers)
+    if (is_frozen(patterns, layer.config->name()))
+      for (const WeightId id : layer.weights)
+        graph.weights[size_t(id)].lr_mult = graph.weights[size_t(id)].decay_mult = 0;
+  if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return is_frozen(patterns, name); }))
+    throw Error(ExitCode::kUsage, "--freeze freezes every layer that has weights: nothing is left to learn",
+                "the last ones usually learn: --freeze='conv*'");
+}
+
+}  // namespace cortado::graph
