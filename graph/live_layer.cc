@@ -56,6 +56,7 @@ LiveLayer::Instance LiveLayer::make_instance(Context& context, std::vector<Shape
     const LayerNeeds needs = instance.layer->prepare(request, context);
     if (!lie_alike(needs, needs_)) throw FieldError("", "its memory is used otherwise with other numbers of rows");
     if (scratch_of(needs) > scratch_of(needs_)) instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
+    if (notes_classes_) dynamic_cast<Scoring&>(*instance.layer).note_classes(context);
   } catch (const FieldError& e) {
     throw Error(ExitCode::kNet, "layer '" + name_ + "', with the shapes that the rows chosen in this batch give: " +
                                     e.message(), e.hint());
@@ -110,5 +111,20 @@ void LiveLayer::backward(Context& context, const Operands& io) {
 void LiveLayer::explain(Context& context, const Operands& io) {
   if (!instances_.empty()) instances_.front().layer->explain(context, operands_of(instances_.front(), io));
 }
+
+const Scoring* LiveLayer::scoring() const {
+  return instances_.empty() ? nullptr : dynamic_cast<const Scoring*>(instances_.front().layer.get());
+}
+
+Quotient LiveLayer::quotient(size_t k) const { return scoring() ? scoring()->quotient(k) : Quotient(); }
+
+int64_t LiveLayer::note_classes(Context& context) {
+  auto* most = dynamic_cast<Scoring*>(most_.get());
+  const int64_t classes = most ? most->note_classes(context) : 0;
+  notes_classes_ = classes > 0;
+  return classes;
+}
+
+JudgedClasses LiveLayer::judged_classes() const { return scoring() ? scoring()->judged_classes() : JudgedClasses(); }
 
 }  // namespace cortado::graph

@@ -10,10 +10,11 @@
 
 #include "core/device_memory.h"
 #include "graph/graph.h"
+#include "layers/scoring.h"
 
 namespace cortado::graph {
 
-class LiveLayer final : public Layer {
+class LiveLayer final : public Layer, public Scoring {
  public:
   /// `most`: the layer made and inferred for the most rows; `make` gives another of its options. `x`, `y`: where the
   /// shapes of this pass are read and written; null: the value always has the shape it was planned with.
@@ -32,6 +33,10 @@ class LiveLayer final : public Layer {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
   bool forward_needs_host() const override { return true; }
 
+  Quotient quotient(size_t k) const override;
+  int64_t note_classes(Context& context) override;
+  JudgedClasses judged_classes() const override;
+
  private:
   /// The layer for one set of shapes.
   struct Instance {
@@ -42,6 +47,7 @@ class LiveLayer final : public Layer {
 
   Instance& instance_for(Context& context, const Operands& io);
   Instance make_instance(Context& context, std::vector<Shape> x);
+  const Scoring* scoring() const;  ///< of the latest pass; null: none
   Operands operands_of(const Instance& instance, const Operands& io) const;
 
   std::string name_;
@@ -50,6 +56,7 @@ class LiveLayer final : public Layer {
   std::vector<std::shared_ptr<Shape>> x_shapes_, y_shapes_;
   PrepareRequest request_;
   LayerNeeds needs_;
+  bool notes_classes_ = false;
   std::list<Instance> instances_;  ///< the latest used first
 };
 

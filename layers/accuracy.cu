@@ -11,6 +11,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "layers/class_labels.h"
+#include "layers/class_notes.h"
 #include "layers/registry.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
@@ -71,13 +72,15 @@ struct VerdictsOfClass {
   }
 };
 
+/// Of `n` shares, whose numerators and denominators are `sums`.
 struct Share {
-  const float *right, *counted;
+  const float* sums;
+  int64_t n;
   float* y;
-  CORTADO_HD void operator()(int64_t c) const { y[c] = counted[c] > 0 ? right[c] / counted[c] : 0; }
+  CORTADO_HD void operator()(int64_t c) const { y[c] = sums[n + c] > 0 ? sums[c] / sums[n + c] : 0; }
 };
 
-class AccuracyLayer : public Layer, public ReadsClasses {
+class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
  public:
   explicit AccuracyLayer(const LayerOptions& options)
       : param_(options.config.accuracy_param()), per_class_(options.config.top_size() > 1) {}
@@ -91,6 +94,12 @@ class AccuracyLayer : public Layer, public ReadsClasses {
   std::optional<ClassLabels> class_labels() const override {
     return ClassLabels{nullptr, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
   }
+  Quotient quotient(size_t k) const override { return {.sums = sums(k)}; }
+  int64_t note_classes(Context& context) override {
+    notes_.start(context, samples());
+    return classes_;
+  }
+  JudgedClasses judged_classes() const override { return notes_.judged(); }
 
  private:
   int64_t samples() const { return outer_ * inner_; }
@@ -98,10 +107,14 @@ class AccuracyLayer : public Layer, public ReadsClasses {
     return {values, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
   }
   void check(const Labels& labels) const;
+  /// Of y[k]: how many are right, and how many count.
+  float* sums(size_t k) const { return reinterpret_cast<float*>(sums_.data()) + 2 * k; }
 
   const caffe::AccuracyParameter& param_;
   bool per_class_;
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
+  DeviceMemory sums_;
+  ClassNotes notes_;
 };
 
 LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
@@ -124,9 +137,10 @@ LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
   return shapes;
 }
 
-LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context&) {
+LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context& context) {
   LayerNeeds needs;
-  needs.forward_scratch = checked_mul(2 * (samples() + 1 + (per_class_ ? classes_ : 0)), sizeof(float));
+  needs.forward_scratch = checked_mul(2 * samples(), sizeof(float));
+  sums_ = DeviceMemory(context, size_t(2 * (1 + (per_class_ ? classes_ : 0))) * sizeof(float));
   return needs;
 }
 
@@ -148,15 +162,15 @@ void AccuracyLayer::explain(Context& context, const Operands& io) {
 void AccuracyLayer::forward(Context& context, const Operands& io) {
   const Labels labels = this->labels(io.x[1].f32());
   if (context.device.is_cpu()) check(labels);
-  float *right = static_cast<float*>(io.scratch), *counted = right + samples(), *sums = counted + samples();
+  float *right = static_cast<float*>(io.scratch), *counted = right + samples();
   const auto judge = [&](const auto& functor) { for_each(context, samples(), functor); };
   with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), right, counted);
-  reduce_rows(context, 2, samples(), Verdicts{right, samples()}, sums);
-  for_each(context, 1, Share{sums, sums + 1, io.y[0].f32()});
+  note(context, notes_, io.x[0], labels, inner_);
+  reduce_rows(context, 2, samples(), Verdicts{right, samples()}, sums(0));
+  for_each(context, 1, Share{sums(0), 1, io.y[0].f32()});
   if (!per_class_) return;
-  float* of_class = sums + 2;
-  reduce_rows(context, 2 * classes_, samples(), VerdictsOfClass{labels, right, samples()}, of_class);
-  for_each(context, classes_, Share{of_class, of_class + classes_, io.y[1].f32()});
+  reduce_rows(context, 2 * classes_, samples(), VerdictsOfClass{labels, right, samples()}, sums(1));
+  for_each(context, classes_, Share{sums(1), classes_, io.y[1].f32()});
 }
 
 const RegisterLayer registered({

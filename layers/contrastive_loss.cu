@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "layers/registry.h"
+#include "layers/scoring.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
 
@@ -70,7 +71,7 @@ using BackwardOfFirst = Backward<T, T>;
 template <typename T>
 using BackwardOfSecond = Backward<T, float>;
 
-class ContrastiveLossLayer : public Layer {
+class ContrastiveLossLayer : public Layer, public Scoring {
  public:
   explicit ContrastiveLossLayer(const LayerOptions& options) : options_(options.config.contrastive_loss_param()) {}
 
@@ -112,6 +113,7 @@ class ContrastiveLossLayer : public Layer {
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
+  Quotient quotient(size_t) const override { return {.fixed = double(pairs_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:

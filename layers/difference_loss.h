@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "layers/layer.h"
+#include "layers/scoring.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
 #include "layers/words.h"
@@ -58,7 +59,7 @@ struct DifferenceBackward {
 };
 
 template <typename Curve>
-class DifferenceLossLayer : public Layer {
+class DifferenceLossLayer : public Layer, public Scoring {
  public:
   explicit DifferenceLossLayer(const LayerOptions& options) : curve_(options) {}
 
@@ -69,6 +70,7 @@ class DifferenceLossLayer : public Layer {
         throw FieldError(entry("bottom", int64_t(i)),
                          "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
                          "all hold the same number of samples (axis 0) of the same size");
+    samples_ = x[0][0];
     return {.y = {Shape()}, .w = {}};
   }
 
@@ -82,14 +84,14 @@ class DifferenceLossLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    const int64_t samples = io.x[0].shape()[0], width = io.x[0].shape().count(1);
+    const int64_t width = io.x[0].shape().count(1);
     float* sums = static_cast<float*>(io.scratch);
     with_float_type(io.x[0].spec.dtype, [&](auto zero) {
       using T = decltype(zero);
       const DifferenceTerm<T, Curve> term{io.x[0].as<T>(), io.x[1].f32(), weights(io), curve_, width};
-      reduce_rows(context, samples, width, term, sums);
+      reduce_rows(context, samples_, width, term, sums);
     });
-    reduce_rows(context, 1, samples, ScaledSum{sums, samples > 0 ? 1 / float(samples) : 0}, io.y[0].f32());
+    reduce_rows(context, 1, samples_, ScaledSum{sums, samples_ > 0 ? 1 / float(samples_) : 0}, io.y[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -102,6 +104,7 @@ class DifferenceLossLayer : public Layer {
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
+  Quotient quotient(size_t) const override { return {.fixed = double(samples_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:
@@ -118,6 +121,7 @@ class DifferenceLossLayer : public Layer {
   }
 
   Curve curve_;
+  int64_t samples_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "layers/class_labels.h"
 #include "layers/registry.h"
+#include "layers/scoring.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
 
@@ -55,7 +56,7 @@ struct Backward {
   }
 };
 
-class HingeLossLayer : public Layer, public ReadsClasses {
+class HingeLossLayer : public Layer, public ReadsClasses, public Scoring {
  public:
   explicit HingeLossLayer(const LayerOptions& options)
       : squares_(options.config.hinge_loss_param().norm() == caffe::HingeLossParameter::L2) {}
@@ -96,6 +97,7 @@ class HingeLossLayer : public Layer, public ReadsClasses {
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
+  Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "layers/class_labels.h"
 #include "layers/registry.h"
+#include "layers/scoring.h"
 #include "layers/shape_rules.h"
 #include "layers/typed.h"
 
@@ -39,7 +40,7 @@ struct Backward {
   }
 };
 
-class MultinomialLogisticLossLayer : public Layer, public ReadsClasses {
+class MultinomialLogisticLossLayer : public Layer, public ReadsClasses, public Scoring {
  public:
   explicit MultinomialLogisticLossLayer(const LayerOptions&) {}
 
@@ -75,6 +76,7 @@ class MultinomialLogisticLossLayer : public Layer, public ReadsClasses {
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
+  Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 2 * items_; }
 
  private:

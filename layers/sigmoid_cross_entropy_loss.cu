@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "core/device_memory.h"
 #include "core/error.h"
 #include "layers/loss_normalizer.h"
 #include "layers/registry.h"
@@ -61,7 +62,7 @@ struct Backward {
   }
 };
 
-class SigmoidCrossEntropyLossLayer : public Layer {
+class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
  public:
   explicit SigmoidCrossEntropyLossLayer(const LayerOptions& options) : loss_(options.config.loss_param()) {
     if (loss_.label_smoothing() != 0)
@@ -85,11 +86,12 @@ class SigmoidCrossEntropyLossLayer : public Layer {
 
   TypeRule types() const override { return TypeRule::kReads; }
 
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     LayerNeeds needs;
     needs.backward_reads_x = {true, true};
     needs.saved = {int64_t(sizeof(float))};
     needs.forward_scratch = (2 * items_ + 2) * int64_t(sizeof(float));
+    if (!request.backward) quotient_ = DeviceMemory(context, 2 * sizeof(float));
     return needs;
   }
 
@@ -100,8 +102,7 @@ class SigmoidCrossEntropyLossLayer : public Layer {
     with_functor<ElementLoss>(sum, io.x[0], targets, width_);
     reduce_rows(context, items_, width_, Counted{targets, width_}, counts);
     reduce_rows(context, 2, items_, SumTerm{losses, counts}, sums);
-    const float fixed = fixed_normalizer(loss_, caffe::LossParameter::BATCH_SIZE, items_ * width_, items_);
-    for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed});
+    for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed(), quotient_data()});
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -110,16 +111,23 @@ class SigmoidCrossEntropyLossLayer : public Layer {
 
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
+  Quotient quotient(size_t) const override {
+    return quotient_.data() ? loss_quotient(loss_, caffe::LossParameter::BATCH_SIZE, fixed(), quotient_data())
+                            : Quotient();
+  }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
 
  private:
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
+  float fixed() const { return fixed_normalizer(loss_, caffe::LossParameter::BATCH_SIZE, items_ * width_, items_); }
+  float* quotient_data() const { return reinterpret_cast<float*>(quotient_.data()); }
   Targets targets_of(const Operands& io) const {
     return {io.x[1].f32(), loss_.has_ignore_label(), float(loss_.ignore_label())};
   }
 
   const caffe::LossParameter& loss_;
   int64_t items_ = 0, width_ = 0;
+  DeviceMemory quotient_;  ///< the loss's sums, without backward
 };
 
 const RegisterLayer registered({

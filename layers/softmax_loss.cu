@@ -37,6 +37,7 @@ LayerNeeds SoftmaxLoss::prepare(const PrepareRequest& request, Context& context)
   needs.forward_scratch = (rows() + 2) * kFloat;
   needs.backward_scratch = shows_p_ ? rows() * kFloat : 0;
   softmax_.reset();
+  if (!request.backward) quotient_ = DeviceMemory(context, 2 * kFloat);
   needs.algorithm = "own";
   if (!context.device.is_cpu() || request.x[0].dtype != DType::kF32) return needs;
   softmax_ = kernels::plan_softmax({outer_, classes_, inner_}, context);
@@ -59,6 +60,21 @@ ClassLabels SoftmaxLoss::labels(const float* values) const {
 }
 
 void SoftmaxLoss::check(const ClassLabels& labels) const { check_labels(labels, rows(), inner_, kAdvice); }
+
+Quotient SoftmaxLoss::quotient(size_t k) const {
+  if (k > 0 || !quotient_.data()) return {};
+  return loss_quotient(loss_, caffe::LossParameter::VALID, fixed_normalizer(), quotient_data());
+}
+
+int64_t SoftmaxLoss::note_classes(Context& context) {
+  if (!names_classes()) return 0;
+  notes_.start(context, rows());
+  return classes_;
+}
+
+void SoftmaxLoss::note_rows(Context& context, const Operands& io) const {
+  note(context, notes_, io.x[0], labels(io.x[1].f32()), inner_);
+}
 
 float SoftmaxLoss::fixed_normalizer() const {
   return cortado::fixed_normalizer(loss_, caffe::LossParameter::VALID, rows(), outer_,

@@ -14,8 +14,10 @@
 // The last two are asked of rows that count and are valid. A label that is no class is a mistake, found in every
 // forward pass on the CPU, where Caffe reads other memory; on devices the loss becomes NaN, which explain() explains.
 
+#include "core/device_memory.h"
 #include "kernels/softmax.h"
 #include "layers/class_labels.h"
+#include "layers/class_notes.h"
 #include "layers/layer.h"
 #include "layers/loss_normalizer.h"
 #include "layers/softmax_rows.h"
@@ -92,7 +94,7 @@ struct SoftmaxLossOf {
 
 }  // namespace
 
-class SoftmaxLoss : public Layer, public ReadsClasses {
+class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
  public:
   TypeRule types() const override { return TypeRule::kReads; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
@@ -100,6 +102,9 @@ class SoftmaxLoss : public Layer, public ReadsClasses {
   std::optional<ClassLabels> class_labels() const override;
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
+  Quotient quotient(size_t k) const override;
+  int64_t note_classes(Context& context) override;
+  JudgedClasses judged_classes() const override { return notes_.judged(); }
 
  protected:
   explicit SoftmaxLoss(const LayerOptions& options);
@@ -133,7 +138,9 @@ class SoftmaxLoss : public Layer, public ReadsClasses {
       with_functor<SoftmaxLossOf<Rule>::template Forward>(run, io.x[0], p(io), loss);
     }
     reduce_rows(context, 2, rows(), LossAndCount<Rule>{rule, losses}, sums);
-    for_each(context, 1, NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed_normalizer(), weighted});
+    for_each(context, 1,
+             NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed_normalizer(), quotient_data(), weighted});
+    if (notes_.wanted()) note_rows(context, io);
   }
 
   /// Backward.
@@ -154,7 +161,9 @@ class SoftmaxLoss : public Layer, public ReadsClasses {
 
  private:
   void check(const ClassLabels& labels) const;
+  void note_rows(Context& context, const Operands& io) const;
   float fixed_normalizer() const;
+  float* quotient_data() const { return reinterpret_cast<float*>(quotient_.data()); }
   float* p(const Operands& io) const { return shows_p_ ? io.y[1].f32() : static_cast<float*>(io.saved[1]); }
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
 
@@ -162,6 +171,8 @@ class SoftmaxLoss : public Layer, public ReadsClasses {
   bool shows_p_;  ///< there is a second top
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
   std::unique_ptr<kernels::Softmax> softmax_;  ///< where p is made apart: for 32-bit floats on the CPU
+  DeviceMemory quotient_;                      ///< the loss's sums, without backward
+  ClassNotes notes_;
 };
 
 }  // namespace cortado

@@ -1,36 +1,104 @@
 #include "solvers/scores.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/device_memory.h"
 #include "core/log.h"
 
 namespace cortado {
 
-namespace {
+OutputReader::OutputReader(Net& net) : net_(net) {
+  const graph::Graph& graph = net.plan().graph;
+  for (const NetOutput& output : net.outputs()) {
+    const size_t count = size_t(output.shape.count());
+    const graph::Value& value = graph.values[size_t(output.value)];
+    const Layer* layer = graph.nodes[size_t(value.producer)].layer.get();
+    outputs_.push_back(
+        {std::vector<float>(count), {}, dynamic_cast<const Scoring*>(layer), size_t(value.producer_output)});
+    if (outputs_.back().scoring) outputs_.back().sums.resize(2 * count);
+    for (size_t k = 0; k < count; ++k) scores_.push_back({output.name, 0, output.loss_weight});
+  }
+  parts_.resize(scores_.size());
+}
 
-/// Readers of logs take a name up to the next blank.
+const std::vector<Score>& OutputReader::read() {
+  size_t at = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    std::vector<float>& values = outputs_[i].values;
+    net_.read_blob_to(net_.outputs()[i].value, values.data());
+    const size_t first = at;
+    for (const float value : values) scores_[at++].value = value;
+    if (outputs_[i].scoring) read_parts(outputs_[i], first);
+  }
+  return scores_;
+}
+
+void OutputReader::read_parts(Output& output, size_t first) {
+  const Quotient quotient = output.scoring->quotient(output.top);
+  const size_t count = output.values.size();
+  if (quotient.sums)
+    copy_to_host(net_.context(), output.sums.data(), quotient.sums, output.sums.size() * sizeof(float));
+  for (size_t k = 0; k < count; ++k) {
+    ScoreParts& parts = parts_[first + k];
+    parts.known = quotient.sums || quotient.fixed > 0;
+    parts.numerator = quotient.sums ? output.sums[k] : output.values[k] * quotient.fixed;
+    parts.denominator = quotient.sums ? output.sums[count + k] : quotient.fixed;
+  }
+}
+
+void ScoreSums::clear() {
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  std::fill(parts_.begin(), parts_.end(), ScoreParts());
+  loss_ = shares_ = 0;
+}
+
+void ScoreSums::add(const OutputReader& batch, double loss, double share) {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    sums_[i] += batch.scores()[i].value * share;
+    const ScoreParts& parts = batch.parts()[i];
+    parts_[i].numerator += parts.numerator;
+    parts_[i].denominator += parts.denominator;
+    parts_[i].known = parts_[i].known || parts.known;
+  }
+  loss_ += loss * share;
+  shares_ += share;
+}
+
+const std::vector<Score>& ScoreSums::means() {
+  for (size_t i = 0; i < sums_.size(); ++i) means_[i].value = shares_ > 0 ? sums_[i] / shares_ : 0;
+  return means_;
+}
+
+const std::vector<Score>& ScoreSums::exact() {
+  means();
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    const ScoreParts& parts = parts_[i];
+    exact_[i].value = !parts.known || parts.denominator == 0 ? means_[i].value : parts.numerator / parts.denominator;
+  }
+  return exact_;
+}
+
+double ScoreSums::exact_loss() {
+  exact();
+  double loss = mean_loss();
+  for (size_t i = 0; i < sums_.size(); ++i) loss += means_[i].loss_weight * (exact_[i].value - means_[i].value);
+  return loss;
+}
+
+bool differ(double a, double b) { return std::abs(a - b) > 1e-5 * std::max(std::abs(a), std::abs(b)); }
+
 std::string one_word(std::string name) {
   for (char& c : name)
     if (static_cast<unsigned char>(c) <= ' ' || c == 127) c = '_';
   return name;
 }
 
-}  // namespace
-
-OutputReader::OutputReader(const Net& net) : net_(net) {
-  for (const NetOutput& output : net.outputs()) {
-    values_.emplace_back(size_t(output.shape.count()));
-    for (size_t k = 0; k < values_.back().size(); ++k) scores_.push_back({output.name, 0, output.loss_weight});
-  }
-}
-
-const std::vector<Score>& OutputReader::read() {
-  size_t at = 0;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    net_.read_blob_to(net_.outputs()[i].value, values_[i].data());
-    for (const float value : values_[i]) scores_[at++].value = value;
-  }
-  return scores_;
+std::string score_name(const std::vector<Score>& scores, size_t index) {
+  const auto same = [&](const Score& score) { return score.name == scores[index].name; };
+  const auto first = std::find_if(scores.begin(), scores.end(), same);
+  if (std::count_if(scores.begin(), scores.end(), same) == 1) return scores[index].name;
+  return scores[index].name + "[" + std::to_string(scores.begin() + long(index) - first) + "]";
 }
 
 std::ostream& operator<<(std::ostream& out, Shown shown) {

@@ -3,23 +3,73 @@
 #include <ostream>
 #include <vector>
 
+#include "layers/scoring.h"
 #include "net/net.h"
 #include "solvers/observer.h"
 
 namespace cortado {
 
+/// What a score divides, where its layer tells (layers/scoring.h).
+struct ScoreParts {
+  double numerator = 0, denominator = 0;
+  bool known = false;
+};
+
 /// Reads the outputs of a net after forward(): one Score for each element, in the net's order. Allocates nothing.
 class OutputReader {
  public:
-  explicit OutputReader(const Net& net);
+  explicit OutputReader(Net& net);
   const std::vector<Score>& read();
-  const std::vector<Score>& scores() const { return scores_; }  ///< of the last read()
+  const std::vector<Score>& scores() const { return scores_; }     ///< of the last read()
+  const std::vector<ScoreParts>& parts() const { return parts_; }  ///< the same, one for each score
 
  private:
-  const Net& net_;
-  std::vector<std::vector<float>> values_;
+  struct Output {
+    std::vector<float> values;
+    std::vector<float> sums;           ///< numerators, denominators
+    const Scoring* scoring = nullptr;  ///< null: the layer does not tell
+    size_t top = 0;                    ///< of the layer
+  };
+  void read_parts(Output& output, size_t first);
+
+  Net& net_;
+  std::vector<Output> outputs_;
   std::vector<Score> scores_;
+  std::vector<ScoreParts> parts_;
 };
+
+/// The scores of several batches in two ways: the mean of the batches' values, as Caffe has it, and the score of all
+/// their samples, which is the sum of numerators by the sum of denominators. Where a layer does not tell these the two
+/// are one. Allocates nothing after it is made.
+class ScoreSums {
+ public:
+  explicit ScoreSums(const std::vector<Score>& outputs) : means_(outputs), exact_(outputs), parts_(outputs.size()) {}
+
+  void clear();
+  /// What `batch` read last, with the net's loss. The mean counts it `share` times.
+  void add(const OutputReader& batch, double loss, double share);
+
+  const std::vector<Score>& means();  ///< 0 where nothing was added
+  const std::vector<Score>& exact();
+  double mean_loss() const { return shares_ > 0 ? loss_ / shares_ : 0; }
+  double exact_loss();  ///< the mean, with the exact values of those outputs that are losses
+  const std::vector<ScoreParts>& parts() const { return parts_; }
+
+ private:
+  std::vector<Score> means_, exact_;
+  std::vector<double> sums_ = std::vector<double>(means_.size());
+  std::vector<ScoreParts> parts_;
+  double loss_ = 0, shares_ = 0;
+};
+
+/// Readers of logs take a name up to the next blank: blanks become '_'.
+std::string one_word(std::string name);
+
+/// Whether two ways to compute one number differ by more than rounding.
+bool differ(double a, double b);
+
+/// "per_class[3]", or the output's name where it has one element.
+std::string score_name(const std::vector<Score>& scores, size_t index);
 
 /// One line for each score: "    Train net output #0: loss = 0.2145 (* 1 = 0.2145 loss)". Blanks in names become '_'.
 void log_scores(const char* which, const std::vector<Score>& scores);

@@ -50,6 +50,7 @@ bool Solver::run_test(size_t index) {
   }
   if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
   log_scores("Test", tester.scores());
+  tester.say_once_what_differs();
   keep_best(index);
   use_score(index);
   tell([&](TrainObserver& observer) { observer.on_test(progress_, int(index), tester.scores(), best_); });

@@ -1,6 +1,7 @@
 #include "solvers/tester.h"
 
 #include "core/error.h"
+#include "core/log.h"
 
 namespace cortado {
 
@@ -12,7 +13,7 @@ uint64_t pass_of_test(int net, uint64_t pass) { return (uint64_t(1) << 63) | (ui
 }  // namespace
 
 Tester::Tester(Net& net, int index, int batches)
-    : net_(net), index_(index), batches_(batches), outputs_(net), means_(outputs_.scores()) {}
+    : net_(net), index_(index), batches_(batches), outputs_(net), sums_(outputs_.scores()) {}
 
 Tester::Tester(Net& net, Net* tail, int index, int64_t records) : Tester(net, index, int(records / net.batch_size())) {
   tail_ = tail;
@@ -33,29 +34,49 @@ void Tester::rewind() {
     tail_->seek(layer, uint64_t(batches_) * uint64_t(net_.batch_size()));
 }
 
-void Tester::run_batch(Net& net, OutputReader& outputs, double share) {
+void Tester::run_batch(Net& net, OutputReader& outputs) {
   net.context().pass = pass_of_test(index_, passes_++);
   net.forward();
-  loss_ += net.loss() * share;
-  const std::vector<Score>& scores = outputs.read();
-  for (size_t i = 0; i < scores.size(); ++i) means_[i].value += scores[i].value * share;
+  outputs.read();
+  sums_.add(outputs, net.loss(), double(records_ > 0 ? net.batch_size() : 1));
+}
+
+void Tester::take_scores() {
+  exact_ = sums_.exact();
+  scores_ = records_ > 0 ? exact_ : sums_.means();
+  loss_ = records_ > 0 ? sums_.exact_loss() : sums_.mean_loss();
+}
+
+void Tester::say_once_what_differs() {
+  constexpr size_t kMost = 5;
+  std::vector<size_t> different;
+  for (size_t i = 0; i < scores_.size(); ++i)
+    if (differ(scores_[i].value, exact_[i].value)) different.push_back(i);
+  if (different.empty() || said_what_differs_) return;
+  said_what_differs_ = true;
+  LogStream line = log_info();
+  line << "These are means over batches, as Caffe has them. Of all samples together";
+  for (size_t n = 0; n < std::min(kMost, different.size()); ++n) {
+    const size_t i = different[n];
+    line << (n > 0 ? ", " : " ") << one_word(score_name(scores_, i)) << " is " << Shown{exact_[i].value} << " (not "
+         << Shown{scores_[i].value} << ")";
+  }
+  if (different.size() > kMost) line << ", and " << different.size() - kMost << " more differ";
+  line << ". test_epoch: true and cortado test count samples.";
 }
 
 bool Tester::run(const std::function<bool(int done)>& go_on) {
-  for (Score& mean : means_) mean.value = 0;
-  loss_ = 0;
-  const double batch = double(records_ > 0 ? net_.batch_size() : 1), all = double(records_ > 0 ? records_ : batches_);
+  sums_.clear();
   if (records_ > 0) rewind();
   for (int done = 0; done < batches_; ++done) {
     if (!go_on(done)) return false;
-    run_batch(net_, outputs_, batch);
+    run_batch(net_, outputs_);
   }
   if (tail_) {
     if (!go_on(batches_)) return false;
-    run_batch(*tail_, *tail_outputs_, double(tail_->batch_size()));
+    run_batch(*tail_, *tail_outputs_);
   }
-  for (Score& mean : means_) mean.value /= all;
-  loss_ /= all;
+  take_scores();
   return true;
 }
 

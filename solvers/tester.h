@@ -12,8 +12,8 @@ namespace cortado {
 ///
 /// By batches, as in Caffe: scores are plain means over batches, and the data goes on where the last test stopped. By
 /// epoch: each test begins at the first record and takes each record once. The rest that fills no batch runs in a net
-/// of its own, with the same weights and so small a batch, and every batch counts by its samples: scores are those of
-/// the set.
+/// of its own, with the same weights and so small a batch, and scores are those of the set: quotients of sums over it
+/// where layers tell them (ScoreSums), else means in which every batch counts by its samples.
 class Tester {
  public:
   Tester(Net& net, int index, int batches);
@@ -24,8 +24,11 @@ class Tester {
   /// Asks before each batch whether to go on, with the number of batches done. Returns false when it was told not to.
   bool run(const std::function<bool(int done)>& go_on);
 
-  const std::vector<Score>& scores() const { return means_; }  ///< of the last whole run
-  double loss() const { return loss_; }                        ///< mean over batches
+  const std::vector<Score>& scores() const { return scores_; }  ///< of the last whole run
+  double loss() const { return loss_; }                         ///< the same of the loss
+  const std::vector<Score>& exact() const { return exact_; }    ///< of all samples of the last run's batches
+  /// One log line, the first time that scores of the last run are not those of all its samples.
+  void say_once_what_differs();
   int batches() const { return batches_ + (tail_ ? 1 : 0); }
   Net& net() { return net_; }
   uint64_t passes() const { return passes_; }
@@ -33,7 +36,8 @@ class Tester {
 
  private:
   void rewind();
-  void run_batch(Net& net, OutputReader& outputs, double share);
+  void run_batch(Net& net, OutputReader& outputs);
+  void take_scores();
 
   Net& net_;
   Net* tail_ = nullptr;
@@ -42,8 +46,10 @@ class Tester {
   uint64_t passes_ = 0;
   OutputReader outputs_;
   std::unique_ptr<OutputReader> tail_outputs_;
-  std::vector<Score> means_;
+  ScoreSums sums_;
+  std::vector<Score> scores_, exact_;
   double loss_ = 0;
+  bool said_what_differs_ = false;
 };
 
 }  // namespace cortado

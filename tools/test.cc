@@ -1,87 +1,74 @@
-// `cortado test`: scores a net on its own data. Log lines are Caffe's; a score is the plain mean over the batches.
+// `cortado test`: scores a net on its own data. Log lines are Caffe's: a line for each batch and the means over
+// batches. The scores of all samples, which are the sums of what layers divide, and the classes are in the tables and
+// in JSON.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
 #include "net/epoch.h"
+#include "tools/class_names.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
+#include "tools/test_report.h"
 
 namespace cortado::tools {
 
 namespace {
 
-/// Sums over batches of every element of every output.
-class Scores {
- public:
-  explicit Scores(Net& net) : net_(net) {
-    for (const NetOutput& output : net.outputs()) sums_.emplace_back(size_t(output.shape.count()), 0.0);
-  }
-
-  /// The outputs of `net`, which is the one or another of its outputs, after its pass; the mean counts them `share`
-  /// times.
-  void add(Net& net, int64_t batch, double share) {
-    loss_ += net.loss() * share;
-    for (size_t k = 0; k < sums_.size(); ++k) {
-      const std::vector<float> values = net.read_blob(net_.outputs()[k].name);
-      if (&net != &net_ && values.size() != sums_[k].size())
-        throw usage_error(
-            "--epoch: output '" + net_.outputs()[k].name + "' has values for each sample, not a score of the batch",
-            "a Silence layer takes it from the outputs");
-      for (size_t i = 0; i < values.size(); ++i) {
-        sums_[k][i] += double(values[i]) * share;
-        log_info() << "Batch " << batch << ", " << net_.outputs()[k].name << " = " << score_text(values[i]);
-      }
-    }
-    ++batches_;
-    shares_ += share;
-  }
-
-  void log() const {
-    log_info() << "Loss: " << score_text(loss_ / shares_);
-    for (size_t k = 0; k < sums_.size(); ++k) {
-      const NetOutput& output = net_.outputs()[k];
-      for (const double sum : sums_[k]) {
-        const double mean = sum / shares_;
-        std::string line = output.name + " = " + score_text(mean);
-        if (output.loss_weight != 0)
-          line += " (* " + score_text(output.loss_weight) + " = " + score_text(output.loss_weight * mean) + " loss)";
-        log_info() << line;
-      }
-    }
-  }
-
-  nlohmann::ordered_json json() const {
-    nlohmann::ordered_json out = {
-        {"iterations", batches_}, {"loss", loss_ / shares_}, {"outputs", nlohmann::ordered_json::object()}};
-    for (size_t k = 0; k < sums_.size(); ++k) {
-      std::vector<double> means;
-      for (const double sum : sums_[k]) means.push_back(sum / shares_);
-      out["outputs"][net_.outputs()[k].name] =
-          means.size() == 1 ? nlohmann::ordered_json(means[0]) : nlohmann::ordered_json(means);
-    }
-    return out;
-  }
-
- private:
-  Net& net_;
-  std::vector<std::vector<double>> sums_;
-  double loss_ = 0, shares_ = 0;
-  int64_t batches_ = 0;
+/// A net with all that is read of it after each batch.
+struct Tested {
+  std::unique_ptr<Net> net;
+  std::unique_ptr<OutputReader> outputs;
+  std::unique_ptr<ClassWatch> classes;  ///< null: nobody wants them
 };
 
-/// The net that takes the records that fill no batch, with the weights of `net`; null where none is left.
+Tested watched(std::unique_ptr<Net> net, bool classes) {
+  Tested tested{std::move(net), nullptr, nullptr};
+  tested.outputs = std::make_unique<OutputReader>(*tested.net);
+  if (classes) tested.classes = std::make_unique<ClassWatch>(*tested.net);
+  return tested;
+}
+
+/// Of outputs whose rows only the values tell there may be fewer elements than were planned.
+void log_batch(const Tested& tested, int64_t batch) {
+  size_t first = 0;
+  for (const NetOutput& output : tested.net->outputs()) {
+    const size_t count = size_t(tested.net->blob_shape(output.name).count());
+    for (size_t i = first; i < first + count; ++i)
+      log_info() << "Batch " << batch << ", " << output.name << " = " << score_text(tested.outputs->scores()[i].value);
+    first += size_t(output.shape.count());
+  }
+}
+
+void log_scores(ScoreSums& sums, bool epoch) {
+  const std::vector<Score>&exact = sums.exact(), &means = sums.means(), &shown = epoch ? exact : means;
+  log_info() << "Loss: " << score_text(epoch ? sums.exact_loss() : sums.mean_loss());
+  for (const Score& score : shown) {
+    std::string line = score.name + " = " + score_text(score.value);
+    if (score.loss_weight != 0)
+      line += " (* " + score_text(score.loss_weight) + " = " + score_text(score.loss_weight * score.value) + " loss)";
+    log_info() << line;
+  }
+  for (size_t i = 0; i < shown.size(); ++i)
+    if (differ(shown[i].value, exact[i].value))
+      log_info() << "Of all samples together: " << score_name(exact, i) << " = " << score_text(exact[i].value);
+}
+
+/// The net that takes the records that fill no batch, with the weights of `net`.
 std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
                                int64_t records) {
   const int64_t left = records % net.batch_size();
-  if (left == 0) return nullptr;
   options.backward = false;
   options.frozen = true;
   auto tail = make_net(with_data_batch(file, left), options, net.context(), &net);
   for (const auto& [layer, position] : tail->positions()) tail->seek(layer, uint64_t(records - left));
+  for (size_t k = 0; k < net.outputs().size(); ++k)
+    if (const NetOutput& output = net.outputs()[k]; output.shape != tail->outputs()[k].shape)
+      throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not a score of the batch",
+                        "a Silence layer takes it from the outputs");
   return tail;
 }
 
@@ -93,35 +80,70 @@ int64_t count_records(const Net& net) {
   }
 }
 
+/// What is wanted of a test: people look at tables, programs read JSON, Caffe's log readers the lines on stderr.
+struct Wishes {
+  bool json, tables;
+};
+
+Wishes wishes_of(const Arguments& arguments) {
+  const bool json = arguments.on("json");
+  return {json, !json && (is_terminal(1) || is_terminal(2) || arguments.has("labels"))};
+}
+
+void find_names(const Arguments& arguments, const Net& net, TestReport& report) {
+  if (arguments.has("labels") && report.classifications.empty())
+    throw usage_error("--labels: no layer of the net compares scores with labels", "an Accuracy layer does");
+  for (const Classification& of : report.classifications)
+    report.names.push_back(class_names(arguments.text("labels"), net.plan().graph, of.confusion.classes()));
+}
+
+void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& context, TestReport& report) {
+  CountedProgress progress("test");
+  const auto show = progress.callback();
+  for (int64_t batch = 0; batch < report.batches; ++batch, ++context.pass) {
+    Tested& runs = nets[batch < whole ? 0 : 1];
+    runs.net->forward();
+    runs.outputs->read();
+    report.scores.add(*runs.outputs, runs.net->loss(), epoch ? double(runs.net->batch_size()) : 1);
+    if (runs.classes) runs.classes->add_to(report.classifications);
+    log_batch(runs, batch);
+    if (show) show(batch + 1, report.batches);
+  }
+  progress.finish();
+}
+
 int run_test(const Arguments& arguments) {
+  if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
+  const Wishes wishes = wishes_of(arguments);
   Context context = make_context(arguments);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   const auto file = open_net(arguments.text("model"), overrides_of(arguments));
-  const auto net = make_frozen_net(file, options, arguments.texts("weights"), context);
-  for (const std::string& input : net->input_names())
+  std::vector<Tested> nets;
+  nets.push_back(
+      watched(make_frozen_net(file, options, arguments.texts("weights"), context), wishes.json || wishes.tables));
+  Net& net = *nets[0].net;
+  for (const std::string& input : net.input_names())
     log_warning() << "Nothing gives input '" << input << "' its data: it holds zeros (cortado infer takes arrays)";
   const bool epoch = arguments.on("epoch");
   if (epoch && arguments.has("iterations"))
     throw usage_error("--epoch and --iterations both say how long the test is", "keep one");
-  const int64_t records = epoch ? count_records(*net) : 0;
-  const std::unique_ptr<Net> tail = epoch ? make_tail(file, options, *net, records) : nullptr;
-  const int64_t whole = epoch ? records / net->batch_size() : arguments.integer("iterations"),
-                iterations = whole + (tail ? 1 : 0);
-  log_info() << "Running for " << iterations << " iterations.";
-  Scores scores(*net);
-  CountedProgress progress("test");
-  const auto show = progress.callback();
-  for (int64_t batch = 0; batch < iterations; ++batch, ++context.pass) {
-    Net& runs = batch < whole ? *net : *tail;
-    runs.forward();
-    scores.add(runs, batch, epoch ? double(runs.batch_size()) : 1);
-    if (show) show(batch + 1, iterations);
-  }
-  progress.finish();
-  scores.log();
-  if (arguments.on("json")) std::cout << scores.json().dump(2) << "\n";
+  const int64_t records = epoch ? count_records(net) : 0;
+  const int64_t whole = epoch ? records / net.batch_size() : arguments.integer("iterations");
+  if (epoch && records % net.batch_size() > 0)
+    nets.push_back(watched(make_tail(file, options, net, records), nets[0].classes != nullptr));
+  TestReport report{.batches = whole + int64_t(nets.size()) - 1,
+                    .samples = epoch ? records : whole * net.batch_size(),
+                    .scores = ScoreSums(nets[0].outputs->scores())};
+  if (nets[0].classes) report.classifications = nets[0].classes->none_yet();
+  find_names(arguments, net, report);
+  log_info() << "Running for " << report.batches << " iterations.";
+  run_batches(nets, whole, epoch, context, report);
+  log_scores(report.scores, epoch);
+  if (wishes.tables) std::cout << tables_of(report, size_t(terminal_columns()));
+  if (wishes.json)
+    std::cout << json_of(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   return 0;
 }
 
@@ -131,27 +153,41 @@ Command test_command() {
   return {
       .name = "test",
       .summary = "scores a trained net on its test data",
-      .flags = joined({{model_flag(),
-                        weights_flag("trained weights; later files overwrite earlier ones"),
-                        {.name = "iterations",
-                         .kind = FlagKind::kInteger,
-                         .value = "N",
-                         .help = "batches to average over",
-                         .fallback = "50",
-                         .least = 1},
-                        {.name = "epoch",
-                         .help = "the whole set instead, each record once: its last batch is as small as it must be"},
-                        set_flag(),
-                        json_flag(),
-                        data_threads_flag()},
-                       state_flags(),
-                       device_flags()}),
+      .flags = joined(
+          {{model_flag(),
+            weights_flag("trained weights; later files overwrite earlier ones"),
+            {.name = "iterations",
+             .kind = FlagKind::kInteger,
+             .value = "N",
+             .help = "batches to average over",
+             .fallback = "50",
+             .least = 1},
+            {.name = "epoch",
+             .help = "the whole set instead, each record once: its last batch is as small as it must be"},
+            {.name = "labels",
+             .kind = FlagKind::kText,
+             .value = "FILE",
+             .help = "names of the classes, one a line, for the tables, which are then shown in a pipe too"},
+            set_flag(),
+            json_flag(),
+            data_threads_flag(),
+            {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}},
+           state_flags(),
+           device_flags()}),
       .operands = {},
       .examples = {{"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --iterations=100",
-                    "mean accuracy and loss over 100 batches"},
+                    "accuracy and loss of 100 batches' samples"},
                    {"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --epoch",
-                    "accuracy and loss of the set, exactly"}},
-      .run = run_test};
+                    "accuracy and loss of the set, exactly"},
+                   {"cortado test train_val.prototxt --weights=net.caffemodel --epoch --labels=labels.txt",
+                    "and tables of the classes, with their names"}},
+      .run = run_test,
+      .about =
+          "A score is that of all samples: right ones by counted ones, not a mean over batches. On a terminal the end "
+          "is "
+          "a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: the "
+          "scores of each batch and their means, and the scores of all samples where these differ from the means "
+          "(--epoch: those alone). Names of classes are looked for beside the dataset as well."};
 }
 
 }  // namespace cortado::tools

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace cortado::tools {
+
+/// Names for the `classes` of a net. `path` says where they are: throws as data::read_labels() does, and Error(kData)
+/// where it holds fewer. "": of a file beside a dataset that the net reads, DATASET.labels.txt or labels.txt in its
+/// folder, if it has one name for each class; else there are none.
+std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes);
+
+}  // namespace cortado::tools
