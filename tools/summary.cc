@@ -172,7 +172,7 @@ Command summary_command() {
       .about =
           "params counts learned weights, those that layers share once; BatchNorm's running statistics are counted "
           "apart. Memory to train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
-          "values' memory, as in training without iter_size, clip_gradients, debug_info and snapshot_diff; with one of "
+          "values' memory, as in training without iter_size, clip_gradients and snapshot_diff; with one of "
           "these they take as much again as the weights."};
 }
 
