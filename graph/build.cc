@@ -222,10 +222,7 @@ class Builder {
     if (!graph_.options.only_kept)
       for (Value& value : graph_.values) value.kept = value.readers.empty() || value.loss_weight != 0;
     std::vector<std::string> known;
-    for (const auto& [name, id] : graph_.names) {
-      known.push_back(name);
-      if (graph_.options.keep_all) graph_.values[size_t(id)].kept = true;
-    }
+    for (const auto& [name, id] : graph_.names) known.push_back(name);
     for (const std::string& name : graph_.options.keep) {
       const auto found = graph_.names.find(name);
       if (found == graph_.names.end())

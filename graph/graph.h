@@ -81,8 +81,7 @@ struct BuildOptions {
   bool transient_gradients = false;  ///< a weight's gradient lasts until backward() reports it; not with accumulates
   bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
   bool open_data = true;
-  bool fuse = true;
-  bool keep_all = false;        ///< debug_info: every blob stays readable, nothing is fused
+  bool fuse = true;             ///< false: every layer of the file is a node
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
   std::vector<std::string> freeze;     ///< patterns of the names of layers that learn nothing (graph/freeze.h)

@@ -195,6 +195,7 @@ void Net::run_forward_step(size_t i) {
   } catch (const BadLabel& bad) {
     blame_record(forward_[i], bad);
   }
+  if (debug_info_) log_tops(i);
 }
 
 void Net::run_backward_step(size_t i) {
@@ -203,6 +204,7 @@ void Net::run_backward_step(size_t i) {
   if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
   if (step.call == graph::Call::kRebuild) return step.layer->rebuild(context_, step.io);
   step.layer->backward(context_, step.io);
+  if (debug_info_) log_gradients(step);
 }
 
 /// The host's part comes first where the file has it first, as nearly all do.
@@ -236,9 +238,15 @@ void Net::backward(bool accumulate, GradientReader* reader) {
   for (BoundStep& step : backward_) step.io.accumulate = accumulate;
   for (size_t i = 0; i < backward_.size(); ++i) {
     run_backward_step(i);
-    for (size_t k = 0; reader && k < backward_[i].complete.size(); ++k) reader->on_complete(backward_[i].complete[k]);
+    for (const size_t param : backward_[i].complete) complete(param, reader);
   }
-  for (size_t k = 0; reader && k < without_gradient_.size(); ++k) reader->on_complete(without_gradient_[k]);
+  for (const size_t param : without_gradient_) complete(param, reader);
+  if (debug_info_) log_norms();
+}
+
+void Net::complete(size_t param, GradientReader* reader) {
+  if (debug_info_) add_norms(params_[param]);
+  if (reader) reader->on_complete(param);
 }
 
 double Net::loss() const { return losses_.read(context_); }

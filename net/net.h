@@ -46,6 +46,11 @@ struct NetOutput {
   float loss_weight;
 };
 
+/// Sums over weights and over their gradients.
+struct Norms {
+  double l1_data = 0, l1_diff = 0, squares_data = 0, squares_diff = 0;
+};
+
 class Net {
  public:
   /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched
@@ -106,8 +111,9 @@ class Net {
   /// After a forward() (and backward()) whose loss is not finite: what holds the first NaN or Inf, e.g.
   /// "layer 'conv2' (Convolution): top 'conv2'"; "" when all is finite.
   std::string first_not_finite() const;
-  /// Mean absolute value of each top, weight and gradient, as debug_info prints them. Kept blobs only.
-  void log_debug_info(bool backward) const;
+  /// From now on (or no more) every pass logs the lines of Caffe's debug_info (net/debug_info.cc). Merged layers have one
+  /// line: a net without BuildOptions::fuse has them all.
+  void set_debug_info(bool on) { debug_info_ = on; }
   /// Bytes that forward()/backward() need: arena, weights, their gradients.
   int64_t memory_bytes() const;
 
@@ -133,6 +139,12 @@ class Net {
   [[noreturn]] void blame_record(const BoundStep& step, const BadLabel& bad) const;
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
+  void complete(size_t param, GradientReader* reader);
+  void log_tops(size_t step) const;
+  void log_gradients(const BoundStep& step) const;
+  void add_norms(const Param& param);
+  void log_norms();
+  double gradient_unit() const;
 
   graph::Plan plan_;
   Context& context_;
@@ -148,6 +160,8 @@ class Net {
   std::vector<Param> params_;
   std::vector<size_t> without_gradient_;  ///< params that no backward step writes: their dw stays 0
   std::vector<NetOutput> outputs_;
+  bool debug_info_ = false;
+  Norms norms_;  ///< of the params that are complete, under debug_info
 };
 
 /// File to net in one call: build, passes, plan, memory.

@@ -3,8 +3,12 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/unknown_field_set.h>
 
+#include <sys/stat.h>
+
+#include <fstream>
 #include <limits>
 
+#include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
 #include "proto/file_kind.h"
@@ -87,9 +91,52 @@ void check_digest(const WireFile& file, const caffe::SolverState& state) {
     file.fail("corrupt: it has fields that no solver state has", hint);
   if (state.has_training() && state.training().self_digest() != self_digest(state))
     file.fail("corrupt: its content does not match its digest", hint);
+  if (state.training().has_run() && !file.content.starts_with(stamp_of(state.training()).SerializeAsString()))
+    file.fail("corrupt: it does not begin as it ends", hint);
+}
+
+constexpr std::streamsize kLongestStamp = 256;
+
+/// That of a binary state, which begins with it.
+caffe::TrainingState binary_stamp(const std::string& path) {
+  std::string head(size_t(kLongestStamp), '\0');
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(head.data(), kLongestStamp);
+  head.resize(size_t(stream.gcount()));
+  const WireFile file{path, head, ExitCode::kSnapshot};
+  WireReader reader(file, head);
+  caffe::TrainingState stamp;
+  WireField field;
+  if (reader.next(field) && field.is(caffe::SolverState::kTrainingFieldNumber, WireField::kBytes) &&
+      !stamp.ParseFromArray(field.bytes.data(), int(field.bytes.size())))
+    stamp.Clear();
+  return stamp;
+}
+
+double time_of_change(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return 0;
+  return double(info.st_mtim.tv_sec) + double(info.st_mtim.tv_nsec) * 1e-9;
 }
 
 }  // namespace
+
+caffe::SolverState stamp_of(const caffe::TrainingState& training) {
+  caffe::SolverState stamp;
+  caffe::TrainingState& both = *stamp.mutable_training();
+  if (training.has_run()) both.set_run(training.run());
+  if (training.has_written()) both.set_written(training.written());
+  return stamp;
+}
+
+StateStamp read_state_stamp(const std::string& path) {
+  try {
+    const caffe::TrainingState stamp = is_hdf5_file(path) ? read_stamp_hdf5(path) : binary_stamp(path);
+    if (stamp.has_run() && stamp.has_written()) return {stamp.run(), stamp.written()};
+  } catch (const Error&) {  // reading all of it will tell
+  }
+  return {"", time_of_change(path)};
+}
 
 caffe::SolverState read_solver_state(const std::string& path) {
   if (is_hdf5_file(path)) return read_solver_state_hdf5(path);
@@ -111,11 +158,9 @@ caffe::SolverState solver_state_from_bytes(std::string_view content, const std::
 
 SolverStateWriter::SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes)
     : path_(path), file_(path, bytes), head_(std::move(head)) {
-  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So an empty
+  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So a small
   // piece of ours goes first; readers merge the two.
-  caffe::SolverState mark;
-  mark.mutable_training();
-  if (head_.has_training()) file_.append(mark.SerializeAsString());
+  if (head_.has_training()) file_.append(stamp_of(head_.training()).SerializeAsString());
   append(first_fields(head_));
 }
 

@@ -14,6 +14,17 @@ namespace cortado {
 caffe::SolverState read_solver_state(const std::string& path);
 caffe::SolverState solver_state_from_bytes(std::string_view content, const std::string& path);
 
+/// Which run wrote a state, and when (TrainingState's run and written), read without the history. A file that does not
+/// say, Caffe's, an older one or a damaged one, has no run and the time at which it was last changed. Throws nothing.
+struct StateStamp {
+  std::string run;
+  double written = 0;
+};
+StateStamp read_state_stamp(const std::string& path);
+
+/// The stamp alone, as states of ours have it once more where a reader finds it first.
+caffe::SolverState stamp_of(const caffe::TrainingState& training);
+
 /// Writes a .solverstate blob by blob, so that the history, as large as the weights, does not lie in memory once more.
 /// Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kIo).
 class SolverStateWriter {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "proto/file_kind.h"
@@ -14,7 +15,9 @@ namespace cortado {
 namespace {
 
 constexpr std::string_view kHistory = "history/";
+constexpr const char* kStamp = "cortado";  // the first of the names in order: those that get lost are the last
 constexpr size_t kDigestLength = 32;
+constexpr const char* kOlderMayBeWhole = "an older snapshot may be whole";
 
 /// The state as the file has it, in any order.
 class StateReader {
@@ -30,8 +33,7 @@ class StateReader {
       if (index != next++) reader_.fail("damaged: history " + std::to_string(next - 1) + " is missing");
       to_message(blob, *state_.add_history());
     }
-    if (state_.has_training() && state_.training().self_digest() != self_digest(state_))
-      reader_.fail("corrupt: its content does not match its digest", "an older snapshot may be whole");
+    check_training();
     return std::move(state_);
   }
 
@@ -42,12 +44,26 @@ class StateReader {
     if (name == "iter" || name == "current_step") return take_number(entry);
     if (name == "learned_net" && entry.type == "STR") return state_.set_learned_net(reader_.read_bytes());
     if (name == "training" && entry.type == "U8") return take_training();
+    if (name == kStamp && entry.type == "U8") return void(stamp_ = reader_.read_bytes());
     if (name.starts_with(kHistory) && entry.type != "STR") {
       const auto [end, failure] = std::from_chars(name.data() + kHistory.size(), name.data() + name.size(), index);
       if (failure == std::errc() && end == name.data() + name.size()) return take_history(index, entry.shape);
     }
+    if (unknown_.empty()) unknown_ = entry.name;
     data_ = data_ || name.starts_with("data/");
     reader_.skip();
+  }
+
+  void check_training() {
+    if (!unknown_.empty())
+      reader_.fail("corrupt: it has a dataset '" + unknown_ + "', which no solver state has", kOlderMayBeWhole);
+    if (stamp_ && !state_.has_training()) reader_.fail("corrupt: its 'training' is missing", kOlderMayBeWhole);
+    if (!state_.has_training()) return;
+    if (state_.training().self_digest() != self_digest(state_))
+      reader_.fail("corrupt: its content does not match its digest", kOlderMayBeWhole);
+    const std::string wanted = stamp_of(state_.training()).SerializeAsString();
+    if (stamp_ ? *stamp_ != wanted : state_.training().has_run())
+      reader_.fail("corrupt: its two stamps differ", kOlderMayBeWhole);
   }
 
   void take_number(const TensorEntry& entry) {
@@ -83,6 +99,8 @@ class StateReader {
   Hdf5Reader reader_;
   caffe::SolverState state_;
   std::map<int, BlobFile> history_;
+  std::optional<std::string> stamp_;
+  std::string unknown_;  ///< the first name that no solver state has
   bool data_ = false;
 };
 
@@ -105,6 +123,7 @@ std::vector<TensorEntry> entries_of(const caffe::SolverState& head, const std::v
   if (head.has_training()) {
     const std::string bytes = training_bytes(head, std::string(kDigestLength, '0'));
     entries.push_back({"training", "U8", Shape{int64_t(bytes.size())}});
+    entries.push_back({kStamp, "U8", Shape{int64_t(stamp_of(head.training()).ByteSizeLong())}});
   }
   return entries;
 }
@@ -112,6 +131,14 @@ std::vector<TensorEntry> entries_of(const caffe::SolverState& head, const std::v
 }  // namespace
 
 caffe::SolverState read_solver_state_hdf5(const std::string& path) { return StateReader(path).read(); }
+
+caffe::TrainingState read_stamp_hdf5(const std::string& path) {
+  Hdf5Reader reader({.path = path, .names = {kStamp}});
+  caffe::SolverState stamp;
+  if (!stamp.ParseFromString(reader.read_bytes())) reader.fail("corrupt: its stamp is not what it should be");
+  reader.finish();
+  return stamp.training();
+}
 
 SolverStateHdf5Writer::SolverStateHdf5Writer(const std::string& path, caffe::SolverState head,
                                              const std::vector<Shape>& history)
@@ -136,6 +163,8 @@ void SolverStateHdf5Writer::commit() {
     add_last_fields(head_, digest_);
     const std::string bytes = training_bytes(head_, digest_.str());
     writer_.add(bytes.data(), bytes.size());
+    const std::string stamp = stamp_of(head_.training()).SerializeAsString();
+    writer_.add(stamp.data(), stamp.size());
   }
   writer_.commit();
 }

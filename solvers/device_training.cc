@@ -13,21 +13,19 @@ void DeviceTraining::stage(int64_t iter, int k) {
   net_.stage();
 }
 
-void DeviceTraining::pass(int k, bool verbose) {
+void DeviceTraining::pass(int k) {
   net_.forward_staged();
   update_.add_loss(net_.loss_word(), k == 0);
-  if (verbose) net_.log_debug_info(false);
   net_.backward(k > 0);
-  if (verbose) net_.log_debug_info(true);
 }
 
 void DeviceTraining::run_passes(int64_t iter, bool verbose) {
   for (int k = 0; k < config_.iter_size(); ++k) {
     stage(iter, k);
     if (verbose || !net_.stages_all_host_work())
-      pass(k, verbose);
+      pass(k);
     else
-      (k == 0 ? first_pass_ : more_passes_).run(net_.context(), [&] { pass(k, false); });
+      (k == 0 ? first_pass_ : more_passes_).run(net_.context(), [&] { pass(k); });
   }
 }
 
@@ -39,7 +37,7 @@ StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool ver
   update_.begin(iter, rates);
   stage(iter, 0);
   iteration_.run(net_.context(), [&] {
-    pass(0, false);
+    pass(0);
     update_.apply();
   });
   return update_.read();

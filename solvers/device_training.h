@@ -17,7 +17,7 @@ class DeviceTraining {
                  const std::vector<WeightStep>& entries);
 
   /// An iteration in two: forward and backward of all its passes; the update. In between state() has the loss, for
-  /// those who will wait. `verbose`: with debug_info's lines.
+  /// those who will wait. `verbose`: the net logs debug_info's lines, so nothing is recorded.
   void run_passes(int64_t iter, bool verbose);
   /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated.
   StepState update(int64_t iter, const StepRates& rates);
@@ -29,7 +29,7 @@ class DeviceTraining {
  private:
   bool is_one_graph() const { return config_.iter_size() == 1 && net_.stages_all_host_work(); }
   void stage(int64_t iter, int k);
-  void pass(int k, bool verbose);
+  void pass(int k);
 
   const caffe::SolverParameter& config_;
   Net& net_;

@@ -1,9 +1,6 @@
 #include "solvers/snapshot.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <filesystem>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -50,44 +47,6 @@ std::string find_weights(const std::string& state_path, const std::string& learn
   if (file_exists(beside)) return beside;
   if (file_exists(learned_net)) return learned_net;
   throw Error(ExitCode::kSnapshot, "the weights of " + state_path + " are missing: there is no " + beside);
-}
-
-/// The iteration in "BEGIN123.solverstate", with or without ".h5", or -1.
-int64_t iteration_in(std::string_view name, std::string_view begin) {
-  constexpr std::string_view kEnd = ".solverstate", kHdf5 = ".h5";
-  if (name.ends_with(kHdf5)) name.remove_suffix(kHdf5.size());
-  if (!name.starts_with(begin) || !name.ends_with(kEnd) || name.size() <= begin.size() + kEnd.size()) return -1;
-  int64_t iter = -1;
-  const char *first = name.data() + begin.size(), *last = name.data() + name.size() - kEnd.size();
-  const auto [end, failure] = std::from_chars(first, last, iter);
-  return failure == std::errc() && end == last ? iter : -1;
-}
-
-/// Iterations and paths of all states of `prefix`, newest first.
-std::vector<std::pair<int64_t, std::string>> list_states(const std::string& prefix) {
-  const std::string folder = folder_of(prefix).empty() ? "." : folder_of(prefix),
-                    begin = file_name_of(prefix) + "_iter_";
-  std::vector<std::pair<int64_t, std::string>> states;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    const int64_t iter = iteration_in(name, begin);
-    if (iter >= 0) states.emplace_back(iter, join_path(folder_of(prefix), name));
-  }
-  std::sort(states.rbegin(), states.rend());
-  return states;
-}
-
-std::optional<Snapshot> find_newest(const std::string& prefix) {
-  for (const auto& [iter, path] : list_states(prefix)) {
-    try {
-      return read_snapshot(path);
-    } catch (const Error& error) {
-      log_warning() << "Snapshot of iteration " << iter << " is passed over: " << error.mistakes()[0].message;
-    }
-  }
-  log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
-  return std::nullopt;
 }
 
 }  // namespace
@@ -139,10 +98,6 @@ Snapshot read_snapshot(const std::string& state_path) {
   if (snapshot.exact() && digest != snapshot.state.training().weights_digest())
     throw_damaged(snapshot.weights_path, "it is not what " + state_path + " was written with");
   return snapshot;
-}
-
-std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix) {
-  return request == "auto" ? find_newest(prefix) : read_snapshot(request);
 }
 
 }  // namespace cortado

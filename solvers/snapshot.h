@@ -52,8 +52,9 @@ struct Snapshot {
 /// damage, Error(kUsage) for a file of weights, Error(kIo) where a file cannot be read.
 Snapshot read_snapshot(const std::string& state_path);
 
-/// What --snapshot=`request` means: a path, or "auto": the newest snapshot of `prefix` that is whole (a warning names
-/// each that is not), or nothing where there is none.
+/// What --snapshot=`request` means: a path, or "auto": of the run that wrote to `prefix` last, the last snapshot that is
+/// whole (a warning names each that is not), or nothing where there is none. Throws Error(kSnapshot) where none of that
+/// run's is whole and what is left is of another run.
 std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix);
 
 /// Holds the right to write snapshots of one prefix, and knows that they can be written: makes the folder, proves that

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <random>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -20,6 +22,14 @@ SolverFile checked(SolverFile file) {
   check_solver(file, mistakes);
   mistakes.throw_if_any(ExitCode::kNet);
   return file;
+}
+
+/// The identity of a training that starts now.
+std::string new_run() {
+  std::random_device random;
+  char text[17];
+  std::snprintf(text, sizeof text, "%08x%08x", random(), random());
+  return text;
 }
 
 bool wants_snapshots(const caffe::SolverParameter& config) {
@@ -43,11 +53,11 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!options.snapshot.empty()) snapshot = find_snapshot(options.snapshot, prefix);
   choose_seed(snapshot);
   if (snapshot && snapshot->exact()) remember_kernels(snapshot->state.training());
-  const std::vector<std::string> weights = snapshot ? std::vector<std::string>() : starting_weights(file_, options);
+  if (!snapshot) started_from_ = starting_weights(file_, options);
   at_its_field([&] { nets_ = make_solver_nets(file_, options, context_); });
   if (config().max_epoch() > 0) at_its_field([&] { set_max_iter(max_iter_of_epochs(config(), net())); });
-  load_starting_weights(weights, nets_);
-  if (!options.freeze.empty() && weights.empty() && !snapshot)
+  load_starting_weights(started_from_, nets_);
+  if (!options.freeze.empty() && started_from_.empty() && !snapshot)
     warn("layers are frozen, and no weights are given: they stay what their fillers made of them");
   outputs_ = std::make_unique<OutputReader>(net());
   at_its_field([&] { make_testers(); });
@@ -56,9 +66,11 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->entries());
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
+  run_ = new_run();
   if (snapshot) restore(*snapshot);
   progress_.start_iter = progress_.iter;
   check_space();
+  if (lock_) claim_prefix();
   log_info() << "Solver scaffolding done.";
 }
 
@@ -148,7 +160,9 @@ bool Solver::is_test_due() const {
 void Solver::iterate() {
   const double begin = clock_seconds(), waited = net().wait_seconds();
   const bool display = config().display() > 0 && iter() % config().display() == 0;
+  net().set_debug_info(display && config().debug_info());
   device_ ? iterate_on_device(display) : iterate_on_cpu(display);
+  net().set_debug_info(false);
   if (average_) average_->add();
   ++progress_.iter;
   progress_.seconds += clock_seconds() - begin;
@@ -172,7 +186,7 @@ StepRates Solver::next_rates() {
 /// backward, and all that is logged of this iteration comes after it.
 void Solver::iterate_on_cpu(bool display) {
   const bool within_backward = updates_within_backward(config(), context_.device);
-  const double loss = within_backward ? forward_finite(0) : forward_backward(display && config().debug_info());
+  const double loss = within_backward ? forward_finite(0) : forward_backward();
   take_loss(loss);
   const StepRates rates = next_rates();
   if (within_backward) update_->backward_and_apply(iter(), rates);
@@ -222,13 +236,11 @@ void Solver::require_finite(double loss) {
 }
 
 /// Gradients of iter_size batches, added up, and the mean of their losses.
-double Solver::forward_backward(bool verbose) {
+double Solver::forward_backward() {
   double sum = 0;
   for (int k = 0; k < config().iter_size(); ++k) {
     sum += forward_finite(k);
-    if (verbose) net().log_debug_info(false);
     net().backward(k > 0);
-    if (verbose) net().log_debug_info(true);
   }
   return sum / config().iter_size();
 }

@@ -86,7 +86,7 @@ class Solver {
   void iterate_on_cpu(bool display);
   void iterate_on_device(bool display);
   StepState step_after_loss(bool verbose);
-  double forward_backward(bool verbose);
+  double forward_backward();
   double forward_finite(int k);
   void require_finite(double loss);
   void take_loss(double loss);
@@ -104,6 +104,7 @@ class Solver {
   void take_requests();
   void try_snapshot();
   void check_space();
+  void claim_prefix();
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void warn(const std::string& text);
   /// Data positions and pass counters of the test nets, as a snapshot stores them.
@@ -137,6 +138,8 @@ class Solver {
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
   std::string resumed_from_;
+  std::string run_;  ///< identity of the training: that of the snapshot, or a new one
+  std::vector<std::string> started_from_;            ///< files of weights
   int64_t last_snapshot_ = -1;                       ///< iteration of the newest that is whole
   std::optional<Error> failed_snapshot_;             ///< why the newest attempt failed
   std::optional<caffe::TrainingState> before_test_;  ///< during a test: where the test nets stood when it began

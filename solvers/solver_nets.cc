@@ -137,7 +137,7 @@ std::unique_ptr<Net> NetMaker::make_train() {
   graph::BuildOptions build = build_options();
   build.state = train_state();
   build.accumulates = file_.solver.iter_size() > 1;
-  build.keep_all = file_.solver.debug_info();
+  build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
   build.transient_gradients = updates_within_backward(file_.solver, context_.device);
   build.recompute = options_.recompute;
   build.freeze = options_.freeze;

@@ -1,6 +1,7 @@
 // A solver's state to and from snapshots: all that decides the bits of what comes next.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <random>
 
@@ -8,6 +9,7 @@
 #include "core/log.h"
 #include "graph/freeze.h"
 #include "kernels/choices.h"
+#include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"
 #include "solvers/solver.h"
 
@@ -97,6 +99,8 @@ void Solver::save_training(caffe::TrainingState& training) {
   else
     save_tests(training);
   training.set_version(kVersion);
+  training.set_run(run_);
+  training.set_written(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
   training.set_seed(context_.seed);
   training.set_pass(uint64_t(iter()) * uint64_t(config().iter_size()));
   save_positions(*nets_.train, "train", context_.seed, training);
@@ -165,6 +169,7 @@ void Solver::restore_average(const caffe::TrainingState& training, const std::st
 }
 
 void Solver::restore_training(const caffe::TrainingState& training, const std::string& path) {
+  if (training.has_run()) run_ = training.run();
   if (average_) restore_average(training, path);
   if (early_stop_) early_stop_->load(training);
   window_.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
@@ -241,7 +246,10 @@ void Solver::snapshot() {
 void Solver::try_snapshot() {
   if (last_snapshot_ == iter()) return;
   try {
-    if (!lock_) lock_.emplace(config().snapshot_prefix());
+    if (!lock_) {
+      lock_.emplace(config().snapshot_prefix());
+      claim_prefix();
+    }
     snapshot();
     failed_snapshot_.reset();
   } catch (const Error& error) {
@@ -253,6 +261,20 @@ void Solver::try_snapshot() {
                 << kept;
     warn("training goes on without this snapshot; the next one is tried when it is due");
   }
+}
+
+/// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite one
+/// snapshot after the other, and a resume would find a mixture of two.
+void Solver::claim_prefix() {
+  if (progress_.start_iter >= progress_.max_iter) return;
+  const std::string& prefix = config().snapshot_prefix();
+  const int64_t start = resumed_from_.empty() ? -1 : progress_.start_iter;
+  const SetAside aside = set_later_snapshots_aside(prefix, start, started_from_);
+  if (aside.iterations.empty()) return;
+  std::string list;
+  for (const int64_t iter : aside.iterations) list += (list.empty() ? "" : ", ") + std::to_string(iter);
+  warn("this run starts at iteration " + std::to_string(progress_.start_iter) + ", and " + prefix +
+       " had snapshots of another one past it, of iteration " + list + ": they were moved to " + aside.folder);
 }
 
 void Solver::check_space() {

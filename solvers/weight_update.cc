@@ -16,7 +16,7 @@ size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(fl
 }  // namespace
 
 bool updates_within_backward(const caffe::SolverParameter& config, const Device& device) {
-  return device.is_cpu() && config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff() && !config.debug_info();
+  return device.is_cpu() && config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff();
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)

@@ -87,8 +87,8 @@ std::vector<Flag> flags() {
           {.name = "snapshot",
            .kind = FlagKind::kText,
            .value = "FILE",
-           .help = "a .solverstate to go on from, bit for bit; 'auto': the newest whole one of the solver's prefix, if "
-                   "there is any"},
+           .help = "a .solverstate to go on from, bit for bit; 'auto': the last whole one of the run that wrote to "
+                   "the solver's prefix last, if there is any"},
           set_flag(),
           data_threads_flag(),
           recompute_flag(),

@@ -22,6 +22,6 @@ void remove_merged(Graph& graph);
 void merge_followers(Graph& graph, bool (Layer::*takes_over)(const Layer& next));
 
 /// Whether neighbours may be merged at all: not where the user wants to see every blob.
-inline bool may_merge(const Graph& graph) { return graph.options.fuse && !graph.options.keep_all; }
+inline bool may_merge(const Graph& graph) { return graph.options.fuse; }
 
 }  // namespace cortado::graph

@@ -121,9 +121,9 @@ TEST(JoinNet, nor_where_a_join_stays_readable) {
   EXPECT_EQ(run(kept).nodes, joined.nodes + 3) << "sums of kept values stay, and a ReLU6";
 }
 
-TEST(JoinNet, nothing_is_taken_over_where_all_values_are_looked_at) {
+TEST(JoinNet, nothing_is_taken_over_without_fusion) {
   graph::BuildOptions all = training(true);
-  all.keep_all = true;
+  all.fuse = false;
   EXPECT_EQ(run(all).masks, "");
 }
 

@@ -36,7 +36,7 @@ std::unique_ptr<Net> make(const char* text, Context& context, bool free_planner)
   options.state.set_phase(caffe::TRAIN);
   options.accumulates = true;
   options.fuse = free_planner;
-  options.keep_all = !free_planner;
+  if (!free_planner) options.keep = {"data", "c0", "c1", "sum", "pool", "cat", "fc", "side"};
   return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
 }
 

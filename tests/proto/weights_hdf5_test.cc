@@ -158,6 +158,51 @@ TEST_F(WeightsHdf5, AStatesDamageIsNoticed) {
   EXPECT_GT(refused, 10);
 }
 
+/// Each bit of each name: a lost 'training' would make the file pass for one of Caffe's, which has no digests.
+TEST_F(WeightsHdf5, AStatesNamesMustBeThose) {
+  caffe::SolverState state = sample_state();
+  state.mutable_training()->set_run("0123456789abcdef");
+  state.mutable_training()->set_written(1.5);
+  write(path_, state);
+  const std::string whole = read_file(path_);
+  int flips = 0;
+  for (const std::string name : {"cortado", "current_step", "history", "iter", "learned_net", "training"})
+    for (size_t at = 0; (at = whole.find('\0' + name + '\0', at)) != std::string::npos; ++at)
+      for (size_t bit = 0; bit < name.size() * 8; ++bit, ++flips) {
+        std::string damaged = whole;
+        damaged[at + 1 + bit / 8] = char(damaged[at + 1 + bit / 8] ^ (1 << bit % 8));
+        write_file_atomically(path_, damaged);
+        EXPECT_NE(error_of([&] { read_solver_state(path_); }), "") << name << ", bit " << bit;
+      }
+  EXPECT_GE(flips, 8 * 49);
+}
+
+TEST_F(WeightsHdf5, AStateWithoutItsTrainingIsNotCaffes) {
+  const auto write_with = [&](const char* extra) {
+    const int32_t iter = 3;
+    Hdf5Writer writer(path_, {{"iter", "I32", {1}}, {extra, "U8", {4}}});
+    writer.add(&iter, sizeof iter);
+    writer.add(&iter, sizeof iter);
+    writer.commit();
+  };
+  write_with("cortado");
+  EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("its 'training' is missing"), std::string::npos);
+  write_with("trainine");
+  EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("'trainine', which no solver state has"), std::string::npos);
+}
+
+TEST_F(WeightsHdf5, AStampIsReadAlone) {
+  caffe::SolverState state = sample_state();
+  write(path_, state);
+  EXPECT_EQ(read_state_stamp(path_).run, "");
+  EXPECT_GT(read_state_stamp(path_).written, 1e9) << "the time of the file";
+  state.mutable_training()->set_run("0123456789abcdef");
+  state.mutable_training()->set_written(1.5);
+  write(path_, state);
+  EXPECT_EQ(read_state_stamp(path_).run, "0123456789abcdef");
+  EXPECT_EQ(read_state_stamp(path_).written, 1.5);
+}
+
 TEST_F(WeightsHdf5, EachIsToldFromTheOther) {
   write(path_, sample_state());
   EXPECT_NE(error_of([&] { read_weights(path_); }).find("a solver state, where a file of weights is expected"),

@@ -100,10 +100,12 @@ inline caffe::SolverState read_state(const std::string& path) {
   return state;
 }
 
-/// Everything in a state but what may differ: the path of the weights.
+/// Everything in a state but what may differ: the path of the weights, which run wrote it and when.
 inline std::string bytes_of(caffe::SolverState state) {
   state.clear_learned_net();
   state.mutable_training()->clear_self_digest();
+  state.mutable_training()->clear_run();
+  state.mutable_training()->clear_written();
   return state.SerializeAsString();
 }
 

@@ -1,0 +1,108 @@
+#include "solvers/snapshot_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace cortado {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What "BEGIN123.solverstate" and the like say, with or without ".h5" behind them.
+std::optional<SnapshotFile> parse_name(std::string_view name, std::string_view begin) {
+  constexpr std::string_view kHdf5 = ".h5", kState = ".solverstate";
+  if (name.ends_with(kHdf5)) name.remove_suffix(kHdf5.size());
+  if (!name.starts_with(begin)) return std::nullopt;
+  name.remove_prefix(begin.size());
+  SnapshotFile file{-1, "", false};
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), file.iter);
+  if (failure != std::errc() || file.iter < 0) return std::nullopt;
+  const std::string_view kind = name.substr(size_t(end - name.data()));
+  file.is_state = kind == kState;
+  if (!file.is_state && kind != ".caffemodel" && kind != "_ema.caffemodel") return std::nullopt;
+  return file;
+}
+
+/// Those to be moved: of each iteration the state first, for without it the rest is no snapshot any more.
+std::vector<SnapshotFile> later_files(const std::string& prefix, int64_t start) {
+  std::vector<SnapshotFile> files = list_snapshot_files(prefix);
+  std::set<int64_t> iterations;
+  for (const SnapshotFile& file : files)
+    if (file.iter > start && (start < 0 || file.is_state)) iterations.insert(file.iter);
+  std::erase_if(files, [&](const SnapshotFile& file) { return !iterations.contains(file.iter); });
+  std::sort(files.begin(), files.end(), [](const SnapshotFile& a, const SnapshotFile& b) {
+    return std::pair(a.iter, !a.is_state) < std::pair(b.iter, !b.is_state);
+  });
+  return files;
+}
+
+std::string make_dated_folder(const std::string& prefix) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y%m%d_%H%M%S", &local);
+  const std::string stem = prefix + "_before_" + date;
+  for (int n = 1;; ++n) {
+    const std::string folder = n > 1 ? stem + "_" + std::to_string(n) : stem;
+    std::error_code failure;
+    if (fs::create_directory(folder, failure)) return folder;
+    if (failure)
+      throw Error(ExitCode::kIo,
+                  "cannot make the folder " + folder + " for the snapshots of an earlier run: " + failure.message(),
+                  "choose another snapshot_prefix");
+  }
+}
+
+bool is_one_of(const std::string& path, const std::vector<std::string>& files) {
+  std::error_code ignored;
+  return std::any_of(files.begin(), files.end(), [&](const auto& file) { return fs::equivalent(path, file, ignored); });
+}
+
+/// `stays`: under its name as well. A link is enough: snapshots are renamed into place, never written over.
+void move_file(const std::string& path, const std::string& folder, bool stays) {
+  const std::string target = join_path(folder, file_name_of(path));
+  std::error_code failure;
+  if (!stays) fs::rename(path, target, failure);
+  if (stays) fs::create_hard_link(path, target, failure);
+  if (stays && failure) fs::copy_file(path, target, failure);
+  if (failure)
+    throw Error(ExitCode::kIo, "cannot move " + path + ", of an earlier run, to " + folder + ": " + failure.message(),
+                "choose another snapshot_prefix");
+}
+
+}  // namespace
+
+std::vector<SnapshotFile> list_snapshot_files(const std::string& prefix) {
+  const std::string folder = folder_of(prefix), begin = file_name_of(prefix) + "_iter_";
+  std::vector<SnapshotFile> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    std::optional<SnapshotFile> file = parse_name(name, begin);
+    if (!file || !entry.is_regular_file(ignored)) continue;
+    file->path = join_path(folder, name);
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+SetAside set_later_snapshots_aside(const std::string& prefix, int64_t start, const std::vector<std::string>& used) {
+  SetAside aside;
+  for (const SnapshotFile& file : later_files(prefix, start)) {
+    if (aside.folder.empty()) aside.folder = make_dated_folder(prefix);
+    move_file(file.path, aside.folder, is_one_of(file.path, used));
+    if (aside.iterations.empty() || aside.iterations.back() != file.iter) aside.iterations.push_back(file.iter);
+  }
+  return aside;
+}
+
+}  // namespace cortado
