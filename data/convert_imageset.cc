@@ -6,7 +6,7 @@ namespace cortado::data {
 
 ConvertReport convert_imageset(const ImagesetOptions& options) {
   check_image_options(options);
-  const std::string list = read_file(options.list, int64_t(1) << 32);
+  const std::string list = read_file_or_pipe(options.list, int64_t(1) << 32);
   std::vector<ImageEntry> entries;
   std::vector<Rejected> bad;
   for_each_line(list, [&](std::string_view line, int64_t number) {

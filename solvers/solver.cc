@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "net/epoch.h"
 #include "solvers/check.h"
 
 namespace cortado {
@@ -37,6 +38,8 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
+  for (const Mistake& warning : solver_warnings(file_))
+    warn(warning.place.str() + ": " + warning.message + "; " + warning.hint);
   const std::string& prefix = config().snapshot_prefix();
   if (wants_snapshots(config())) lock_.emplace(prefix);
   std::optional<Snapshot> snapshot;
@@ -54,6 +57,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!context_.device.is_cpu()) device_.emplace(config(), update_->rule(), net(), update_->entries());
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
+  progress_.records = records_if_known(net().plan().graph);
   if (snapshot) restore(*snapshot);
   progress_.start_iter = progress_.iter;
   check_space();
