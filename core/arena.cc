@@ -4,6 +4,7 @@
 #include "core/arena.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -58,11 +59,27 @@ size_t left_in_group() {
   return limit - std::min(limit, used - std::min(used, cached));
 }
 
-/// What this process can still get: the system's memory and swap, or less under a control group's limit.
+/// What `resource` (ulimit -v, ulimit -d) leaves of addresses, of which this process has `used` pages.
+size_t left_in_limit(int resource, size_t used) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kAll;
+  return limit.rlim_cur - std::min<size_t>(limit.rlim_cur, used * kPage);
+}
+
+/// Both count what is mapped, touched or not.
+size_t left_in_limits() {
+  std::ifstream file("/proc/self/statm");
+  size_t size = 0, resident, shared, text, lib, data = 0;
+  file >> size >> resident >> shared >> text >> lib >> data;
+  return std::min(left_in_limit(RLIMIT_AS, size), left_in_limit(RLIMIT_DATA, data));
+}
+
+/// What this process can still get: the system's memory and swap, or less under limits of the process or its control
+/// group.
 size_t available_memory() {
   const size_t memory = entry_of("/proc/meminfo", "MemAvailable:", kAll / 2048);
   const size_t swap = entry_of("/proc/meminfo", "SwapFree:", 0);
-  return std::min((memory + swap) * 1024, left_in_group());
+  return std::min({(memory + swap) * 1024, left_in_group(), left_in_limits()});
 }
 
 [[noreturn]] void throw_not_enough(size_t bytes, size_t available) {

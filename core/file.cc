@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptor.h"
 #include "core/file_error.h"
 #include "core/replace_file.h"
 
@@ -20,33 +21,16 @@ namespace cortado {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+[[noreturn]] void fail(const std::string& what, const std::string& path, const std::string& why) {
   const std::string folder = folder_of(path);
-  if (error == ENOENT && !folder.empty() && !file_exists(folder))
+  if (why == std::strerror(ENOENT) && !folder.empty() && !file_exists(folder))
     throw file_error(ExitCode::kIo, path, "cannot " + what + ": there is no folder " + folder);
-  throw file_error(ExitCode::kIo, path, "cannot " + what + ": " + std::strerror(error));
+  throw file_error(ExitCode::kIo, path, "cannot " + what + ": " + why);
 }
 
-/// An open file that closes itself on the way out of an error.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags, mode_t mode = 0) {
-    do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-    while (fd_ < 0 && errno == EINTR);
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int fd() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  fail(what, path, std::string(std::strerror(error)));
+}
 
 void write_all(int fd, std::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -62,14 +46,6 @@ void sync(int fd, const std::string& path) {
     if (errno != EINTR) fail("write to the disk", path, errno);
 }
 
-/// Makes the rename itself last. Some file systems cannot sync a folder; they say EINVAL and there is nothing to do.
-void sync_folder(const std::string& path) {
-  const std::string folder = folder_of(path);
-  Descriptor descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
-  if (descriptor.ok() && ::fsync(descriptor.fd()) != 0 && errno != EINVAL && errno != EINTR)
-    fail("write to the disk", path, errno);
-}
-
 /// Takes the space before anything is written. Not every file system can; then the writes will tell.
 void reserve(int fd, size_t bytes, const std::string& path) {
   if (bytes == 0) return;
@@ -79,10 +55,7 @@ void reserve(int fd, size_t bytes, const std::string& path) {
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL && error != ENOSYS) fail("reserve space for", path, error);
 }
 
-}  // namespace
-
-std::string read_file(const std::string& path, int64_t most) {
-  Descriptor file(path, O_RDONLY);
+std::string read_open_file(const Descriptor& file, const std::string& path, int64_t most) {
   struct stat info;
   if (!file.ok() || ::fstat(file.fd(), &info) != 0) fail("read", path, errno);
   if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
@@ -104,6 +77,19 @@ std::string read_file(const std::string& path, int64_t most) {
   }
   content.resize(size);
   return content;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path, int64_t most) {
+  std::string why;
+  const Descriptor file = open_regular_file(path, why);
+  if (!file.ok()) fail("read", path, why);
+  return read_open_file(file, path, most);
+}
+
+std::string read_file_or_pipe(const std::string& path, int64_t most) {
+  return read_open_file(Descriptor(path, O_RDONLY), path, most);
 }
 
 bool file_exists(const std::string& path) {
@@ -151,12 +137,23 @@ void AtomicFile::commit() {
     ::unlink(temporary_.c_str());
     fail(closed ? "replace" : "write", path_, error);
   }
-  sync_folder(path_);
+  sync_folder(folder_of(path_));
+}
+
+void sync_folder(const std::string& folder) {
+  const std::string name = folder.empty() ? "." : folder;
+  const Descriptor descriptor(name, O_RDONLY | O_DIRECTORY);
+  if (!descriptor.ok() && errno == EACCES) return;
+  if (!descriptor.ok()) fail("write to the disk", name, errno);
+  int status;
+  do status = ::fsync(descriptor.fd());
+  while (status != 0 && errno == EINTR);
+  if (status != 0 && errno != EINVAL) fail("write to the disk", name, errno);
 }
 
 void replace_file(const std::string& temporary, const std::string& path) {
   try {
-    Descriptor file(temporary, O_RDONLY);
+    const Descriptor file(temporary, O_RDONLY);
     if (!file.ok()) fail("write", path, errno);
     sync(file.fd(), path);
     if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
@@ -164,7 +161,7 @@ void replace_file(const std::string& temporary, const std::string& path) {
     ::unlink(temporary.c_str());
     throw;
   }
-  sync_folder(path);
+  sync_folder(folder_of(path));
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -7,8 +7,12 @@
 
 namespace cortado {
 
-/// The whole file. Throws Error(kIo) naming the path and the system's reason; a directory or a file over `most` bytes too.
+/// The whole of a regular file. Throws Error(kIo) naming the path and the system's reason, also for a file over `most`
+/// bytes and for what is no regular file: a pipe is not waited for.
 std::string read_file(const std::string& path, int64_t most = int64_t(1) << 40);
+
+/// The same, but a pipe or a device (/dev/stdin, a shell's <(...)) does too, up to 1 GiB; waits for its writer.
+std::string read_file_or_pipe(const std::string& path, int64_t most = int64_t(1) << 40);
 
 bool file_exists(const std::string& path);
 

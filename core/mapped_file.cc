@@ -2,7 +2,6 @@
 // puts in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
 #include "core/mapped_file.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,7 +14,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/error.h"
+#include "core/file_error.h"
 
 namespace cortado {
 
@@ -74,33 +73,27 @@ int take_slot(const uint8_t* data, int64_t size) {
   return -1;
 }
 
-[[noreturn]] void fail(const std::string& path, int error) {
-  Mistake mistake;
-  mistake.place.file = path;
-  mistake.message = std::string("cannot read: ") + std::strerror(error);
-  throw Error(ExitCode::kIo, std::move(mistake));
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw file_error(ExitCode::kIo, path, "cannot read: " + why);
 }
+
+[[noreturn]] void fail(const std::string& path, int error) { fail(path, std::string(std::strerror(error))); }
 
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   install_handler();
-  fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) fail(path, errno);
-  try {
-    map();
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
+  std::string why;
+  file_ = open_regular_file(path, why);
+  if (!file_.ok()) fail(path, why);
+  map();
 }
 
 void MappedFile::map() {
   struct stat info;
-  if (::fstat(fd_, &info) != 0) fail(path_, errno);
-  if (!S_ISREG(info.st_mode)) fail(path_, S_ISDIR(info.st_mode) ? EISDIR : EINVAL);
+  if (::fstat(file_.fd(), &info) != 0) fail(path_, errno);
   if (info.st_size == 0) return;
-  void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, fd_, 0);
+  void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, file_.fd(), 0);
   if (data == MAP_FAILED) fail(path_, errno);
   data_ = static_cast<const uint8_t*>(data);
   size_ = info.st_size;
@@ -111,7 +104,6 @@ void MappedFile::map() {
 }
 
 MappedFile::~MappedFile() {
-  ::close(fd_);
   if (slot_ < 0) return;
   guarded[slot_].begin.store(0);
   ::munmap(const_cast<uint8_t*>(data_), size_t(size_));
@@ -121,7 +113,7 @@ MappedFile::~MappedFile() {
 bool MappedFile::damaged() const {
   if (slot_ >= 0 && guarded[slot_].damaged.load(std::memory_order_relaxed)) return true;
   struct stat info;  // the rest of the page in which a shorter file ends reads as zeros, without a signal
-  return ::fstat(fd_, &info) != 0 || info.st_size < size_;
+  return ::fstat(file_.fd(), &info) != 0 || info.st_size < size_;
 }
 
 void MappedFile::expect_random_reads() const {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptor.h"
+
 namespace cortado {
 
 /// A whole file mapped for reading. Memory-mapped files have one trap: when the file shrinks or its disk fails,
@@ -12,7 +14,8 @@ namespace cortado {
 /// reports it as an error.
 class MappedFile {
  public:
-  /// Throws Error(kIo) naming the path and the system's reason. An empty file maps to no bytes.
+  /// Throws Error(kIo) naming the path and the system's reason, or that it is no regular file. An empty file maps to no
+  /// bytes.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -34,7 +37,7 @@ class MappedFile {
   std::string path_;
   const uint8_t* data_ = nullptr;
   int64_t size_ = 0;
-  int fd_ = -1;
+  Descriptor file_;
   int slot_ = -1;  ///< in the handler's table
 };
 

@@ -8,7 +8,7 @@ ConvertReport convert_imageset(const ImagesetOptions& options) {
   check_image_options(options);
   FoundImages found;
   found.list = options.list;
-  for_each_line(read_file(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
+  for_each_line(read_file_or_pipe(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
     ListedImage listed;
     const std::string wrong = parse_image_line(line, listed);
     const std::string name(listed.name);

@@ -1,11 +1,12 @@
 #include "data/image_file_reader.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "core/descriptor.h"
 
 namespace cortado::data {
 
@@ -18,28 +19,19 @@ constexpr int64_t kMostBytes = int64_t(1) << 30;
                     "paths are taken from the folder the program runs in; root_folder is put before them as it is");
 }
 
-/// A pipe is opened without waiting for its writer, to be refused.
-struct File {
-  explicit File(const std::string& path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (fd < 0) fail(std::strerror(errno));
-  }
-  ~File() { ::close(fd); }
-  File(const File&) = delete;
-  const int fd;
-};
-
 }  // namespace
 
 std::string_view ImageFileReader::read(const std::string& path) {
-  const File file(path);
+  std::string why;
+  const Descriptor file = open_regular_file(path, why);
+  if (!file.ok()) fail(why);
   struct stat info;
-  if (::fstat(file.fd, &info) != 0) fail(std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) fail(S_ISDIR(info.st_mode) ? "this is a folder" : "this is no file");
+  if (::fstat(file.fd(), &info) != 0) fail(std::strerror(errno));
   if (info.st_size > kMostBytes) fail("it is larger than 1 GiB");
   content_.resize(size_t(info.st_size));
   size_t have = 0;
   while (have < content_.size()) {
-    const ssize_t got = ::read(file.fd, content_.data() + have, content_.size() - have);
+    const ssize_t got = ::read(file.fd(), content_.data() + have, content_.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(std::strerror(errno));
     if (got == 0) break;

@@ -6,7 +6,7 @@
 namespace cortado::data {
 
 std::vector<std::string> read_labels(const std::string& path) {
-  const std::string content = read_file(path, 64 << 20);
+  const std::string content = read_file_or_pipe(path, 64 << 20);
   const auto fail = [&](const std::string& what) {
     throw file_error(ExitCode::kData, path, what, "a label file has the name of one class on each line");
   };

@@ -13,6 +13,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "data/folder_exchange.h"
 #include "data/lmdb_page.h"
 
 namespace cortado::data {
@@ -45,7 +46,10 @@ std::string data_file_of(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
     fail_to_open(ExitCode::kIo, path, std::string("cannot open the dataset: ") + std::strerror(errno),
-                 "paths are taken from the folder the program runs in; `cortado convert` makes datasets");
+                 file_exists(replaced_folder(path))
+                     ? "a conversion that was to replace it has died: `mv " + replaced_folder(path) + " " + path +
+                           "` brings it back"
+                     : "paths are taken from the folder the program runs in; `cortado convert` makes datasets");
   if (!S_ISDIR(info.st_mode)) return path;
   const std::string file = join_path(path, "data.mdb");
   if (file_exists(file)) return file;

@@ -2,8 +2,6 @@
 // map doubled and the same entries written again: a loop, for as long as the disk has room.
 #include "data/lmdb_writer.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "data/folder_exchange.h"
 
 namespace cortado::data {
 
@@ -24,13 +23,6 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
 
 [[noreturn]] void fail(ExitCode code, const std::string& path, const std::string& what, const std::string& hint = {}) {
   throw file_error(code, path, what, hint);
-}
-
-void sync_folder(const std::string& folder) {
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -58,6 +50,7 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
       temporary_(path_ + ".tmp." + std::to_string(::getpid())),
       replace_(replace) {
   if (path_.empty()) fail(ExitCode::kIo, path_, "a dataset needs a name");
+  recover_folder(path_);
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
@@ -139,23 +132,9 @@ void LmdbWriter::commit() {
   const int status = ::mdb_env_sync(env_, 1);
   if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
   ::mdb_env_close(std::exchange(env_, nullptr));
-  sync_folder(temporary_);
-  put_in_place();
-  temporary_.clear();
-  sync_folder(folder_of(path_));
-}
-
-void LmdbWriter::put_in_place() {
   check_target(path_, replace_);  // again: much time may have passed
-  const std::string old = path_ + ".tmp.old." + std::to_string(::getpid());
-  const bool moved = replace_ && ::rename(path_.c_str(), old.c_str()) == 0;
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    if (moved) ::rename(old.c_str(), path_.c_str());
-    fail(ExitCode::kIo, path_, std::string("cannot put the dataset in place: ") + std::strerror(error));
-  }
-  std::error_code ignored;
-  if (moved) std::filesystem::remove_all(old, ignored);
+  put_folder_in_place(temporary_, path_);
+  temporary_.clear();
 }
 
 }  // namespace cortado::data

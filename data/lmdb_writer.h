@@ -10,7 +10,8 @@ struct MDB_env;
 namespace cortado::data {
 
 /// Builds a new LMDB folder aside (`path.tmp.PID`) and puts it in place whole: until commit() returns, `path` does not
-/// exist or is what it was. Grows its map as needed. Not thread-safe.
+/// exist or is what it was, and afterwards it is the new one (data/folder_exchange.h). Grows its map as needed. Not
+/// thread-safe.
 class LmdbWriter {
  public:
   static constexpr size_t kMostKeyBytes = 511;
@@ -38,7 +39,6 @@ class LmdbWriter {
   void flush();
   int write_pending();
   void close();
-  void put_in_place();
 
   std::string path_, temporary_;
   bool replace_;

@@ -3,9 +3,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/log.h"
 #include "core/rng.h"
+#include "core/start_thread.h"
 #include "data/lmdb_source.h"
 #include "data/pipeline_state.h"
 
@@ -14,6 +16,8 @@ namespace cortado::data {
 namespace {
 
 constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from others made with the same seed
+
+std::atomic<bool> restart_logged{false}, every_restart{false};
 
 constexpr int kMarginColumns = 24;  // that decoding a window takes along
 
@@ -70,7 +74,7 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
     slabs = std::move(made);
   }
   const SignalsBlocked blocked;
-  for (int i = 0; i < options.threads; ++i) threads.emplace_back([this] { work(); });
+  for (int i = 0; i < options.threads; ++i) threads.push_back(start_thread([this] { work(); }));
 }
 
 void DataPipeline::State::stop() {
@@ -79,8 +83,7 @@ void DataPipeline::State::stop() {
     stopping = true;
   }
   work_appeared.notify_all();
-  for (std::thread& thread : threads) thread.join();
-  threads.clear();
+  threads.clear();  // joins them
   stopping = false;
 }
 
@@ -96,8 +99,11 @@ void DataPipeline::State::seek(uint64_t position) {
 
 void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
   const uint64_t records = uint64_t(source->records());
-  if (from / records != to / records) log_info() << "Restarting data prefetching from start.";
+  if (from / records == to / records || (restart_logged.exchange(true) && !every_restart)) return;
+  log_info() << "Restarting data prefetching from start.";
 }
+
+void log_every_restart() { every_restart = true; }
 
 DataPipeline::DataPipeline(PipelineOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 DataPipeline::~DataPipeline() = default;

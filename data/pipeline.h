@@ -84,4 +84,8 @@ class DataPipeline {
   std::unique_ptr<State> state_;
 };
 
+/// "Restarting data prefetching from start." is logged the first time that any dataset begins anew, which readers of
+/// Caffe's logs may look for. After this it is logged every time.
+void log_every_restart();
+
 }  // namespace cortado::data

@@ -92,7 +92,7 @@ struct DataPipeline::State {
   std::unique_ptr<const SampleCache> cache;  ///< null: none
   std::vector<Slab> slabs;
   std::optional<DeviceBatches> device;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   double waited = 0;
   int64_t given = 0;            ///< batches that read() gave
   uint64_t begin_position = 0;  ///< of batch 0

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/start_thread.h"
 
 namespace cortado::data {
 
@@ -40,17 +40,17 @@ SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mod
   block_ = Arena(size_t(bytes));
   std::mutex mutex;
   std::exception_ptr error;
-  std::vector<std::thread> workers;
+  std::vector<std::jthread> workers;
   for (int worker = 0; worker < threads; ++worker)
-    workers.emplace_back([&, worker] {
+    workers.push_back(start_thread([&, worker] {
       try {
         decode(size_t(worker), size_t(threads), mode);
       } catch (...) {
         const std::lock_guard lock(mutex);
         error = std::current_exception();
       }
-    });
-  for (std::thread& worker : workers) worker.join();
+    }));
+  workers.clear();  // joins them
   source_->check_unchanged();
   if (error) std::rethrow_exception(error);
   records_ = {};

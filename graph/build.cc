@@ -5,6 +5,7 @@
 
 #include "graph/freeze.h"
 #include "graph/graph.h"
+#include "graph/named_file.h"
 #include "layers/registry.h"
 #include "layers/unavailable_types.h"
 
@@ -29,7 +30,7 @@ class Builder {
   Graph run() {
     select_layers();
     for (size_t i = 0; i < graph_.layers.size(); ++i) add_node(int(i));
-    mistakes_.throw_if_any(ExitCode::kNet);
+    mistakes_.throw_if_any(code_);
     index_readers(graph_);
     mark_kept();
     return std::move(graph_);
@@ -40,6 +41,7 @@ class Builder {
 
   void complain(int source, const std::string& field, std::string message, std::string hint = {},
                 std::vector<Note> notes = {}) {
+    code_ = ExitCode::kNet;
     mistakes_.add({graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
   }
 
@@ -117,6 +119,9 @@ class Builder {
       return type.make({config, graph_.phase(), o.data_threads, o.seed, o.open_data});
     } catch (const FieldError& e) {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
+    } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
+      if (mistakes_.empty()) code_ = e.code();
+      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source)) mistakes_.add(std::move(mistake));
     }
     return nullptr;
   }
@@ -233,6 +238,7 @@ class Builder {
 
   Graph graph_;
   Mistakes mistakes_;
+  ExitCode code_ = ExitCode::kNet;
 };
 
 }  // namespace

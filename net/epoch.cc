@@ -29,6 +29,14 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
   return records;
 }
 
+int64_t records_if_known(const graph::Graph& graph) {
+  try {
+    return records_of(graph, "");
+  } catch (const FieldError&) {
+    return 0;
+  }
+}
+
 namespace {
 
 /// Sets batch_size in whichever option of the layer has one.

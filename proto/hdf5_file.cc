@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/replace_file.h"
@@ -112,14 +112,18 @@ std::mutex Hdf5Appender::Claim::guard;
 std::set<std::string> Hdf5Appender::Claim::taken;
 
 std::string digest_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::string why;
+  const Descriptor file = open_regular_file(path, why);
+  if (!file.ok()) throw_about(ExitCode::kIo, path, "cannot read: " + why);
   std::string part(kPartBytes, '\0');
   Digest digest;
-  if (!file) throw_about(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
-  while (file.read(part.data(), std::streamsize(part.size())) || file.gcount() > 0)
-    digest.add(std::string_view(part).substr(0, size_t(file.gcount())));
-  if (file.bad()) throw_about(ExitCode::kIo, path, "cannot be read back");
-  return digest.str();
+  for (;;) {
+    const ssize_t n = ::read(file.fd(), part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_about(ExitCode::kIo, path, std::string("cannot be read back: ") + std::strerror(errno));
+    if (n == 0) return digest.str();
+    digest.add(std::string_view(part).substr(0, size_t(n)));
+  }
 }
 
 Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {

@@ -27,7 +27,7 @@ std::string read_prototxt(const std::string& path) {
   std::error_code unknown;
   const auto bytes = std::filesystem::file_size(path, unknown);
   if (!unknown) check_size(size_t(bytes), path);
-  return read_file(path);
+  return read_file_or_pipe(path);
 }
 
 /// Whoever hands over a file of weights, or an image, wants to hear that, and not what it is like as a text.

@@ -1,10 +1,12 @@
 #include "proto/weights_hdf5.h"
 
+#include <unistd.h>
+
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "core/descriptor.h"
 #include "core/file_error.h"
 #include "proto/absent_blob.h"
 #include "proto/file_kind.h"
@@ -83,10 +85,12 @@ void check_name(const std::string& path, const std::string& name, const std::set
 }  // namespace
 
 bool is_hdf5_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  for (std::streamoff at : {0, 512, 1024, 2048, 4096}) {
+  std::string why;
+  const Descriptor file = open_regular_file(path, why);
+  if (!file.ok()) return false;
+  for (const off_t at : {0, 512, 1024, 2048, 4096}) {
     char head[8] = {};
-    if (!file.seekg(at).read(head, 8)) return false;
+    if (::pread(file.fd(), head, 8, at) != 8) return false;
     if (kind_of_content({head, 8}) == FileKind::kHdf5) return true;
   }
   return false;

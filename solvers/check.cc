@@ -194,6 +194,14 @@ int count_test_nets(const Config& solver) {
   return generic ? std::max(named, told) : named;
 }
 
+std::vector<Mistake> solver_warnings(const SolverFile& file) {
+  std::vector<Mistake> warnings;
+  if (file.solver.test_interval() > 0 && count_test_nets(file.solver) == 0)
+    warnings.push_back(mistake_at(file, FieldError("test_interval", "there is a test_interval, but nothing is tested",
+                                                   "test_iter says how many batches a test takes")));
+  return warnings;
+}
+
 void check_solver(const SolverFile& file, Mistakes& mistakes) {
   const Config& config = file.solver;
   Checker checker(file, mistakes);

@@ -10,6 +10,9 @@ namespace cortado {
 /// read.
 void check_solver(const SolverFile& file, Mistakes& mistakes);
 
+/// What is no mistake, but says something other than was meant: a test_interval and nothing to test.
+std::vector<Mistake> solver_warnings(const SolverFile& file);
+
 /// A mistake in the solver file at the field that `error` names.
 Mistake mistake_at(const SolverFile& file, const FieldError& error);
 

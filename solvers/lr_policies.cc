@@ -201,7 +201,8 @@ std::vector<std::string> all_lr_policies() {
 const LrPolicy& checked_lr_policy(const Config& config) {
   const LrPolicy& policy = find_policy(config);
   for (const char* name : policy.needs)
-    if (!is_set(config, name)) throw FieldError(name, std::string("lr_policy \"") + policy.name + "\" needs " + name);
+    if (!is_set(config, name))
+      throw FieldError("lr_policy", std::string("lr_policy \"") + policy.name + "\" needs " + name);
   if (policy.check) policy.check(config);
   check_strays(config);
   return policy;

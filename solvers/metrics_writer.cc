@@ -64,13 +64,33 @@ bool is_torn(int file) {
   return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
 }
 
+/// Returns 0, or why the line could not be written: then nothing of it is left in the file. A write that takes a part
+/// is no reason yet; the next one gives it.
+int append_line(int file, std::string_view line) {
+  const off_t begin = ::lseek(file, 0, SEEK_END);
+  while (!line.empty()) {
+    const ssize_t written = ::write(file, line.data(), line.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      [[maybe_unused]] const int cut = begin < 0 ? 0 : ::ftruncate(file, begin);  // a device keeps what it has
+      return error;
+    }
+    line.remove_prefix(size_t(written));
+  }
+  return 0;
+}
+
 }  // namespace
 
 MetricsWriter::MetricsWriter(const std::string& path) : path_(path) {
   file_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(errno));
-  if (is_torn(file_) && ::write(file_, "\n", 1) != 1)
-    throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(errno));
+  if (!is_torn(file_)) return;
+  if (const int error = append_line(file_, "\n"); error != 0) {
+    ::close(file_);
+    throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(error));
+  }
 }
 
 MetricsWriter::~MetricsWriter() {
@@ -81,12 +101,10 @@ void MetricsWriter::write(const char* event, const Progress& progress, const std
   char head[96];
   std::snprintf(head, sizeof head, "{\"t\":%.6f,\"ev\":\"%s\",\"iter\":%lld", now(), event, (long long)progress.iter);
   const std::string line = head + more + "}\n";
-  ssize_t written;
-  do written = ::write(file_, line.data(), line.size());
-  while (written < 0 && errno == EINTR);
-  if (written == ssize_t(line.size()) || failed_) return;
+  const int error = append_line(file_, line);
+  if (error == 0 || failed_) return;
   failed_ = true;
-  log_warning() << "metrics are lost: cannot write to " << path_ << ": " << std::strerror(errno);
+  log_warning() << "metrics are lost: cannot write to " << path_ << ": " << std::strerror(error);
 }
 
 void MetricsWriter::on_start(const Progress& progress) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // metrics.jsonl: one JSON object per event and line, written whole and at once, so that a killed run leaves at most one
-// torn line and a resumed one appends. Numbers that JSON does not know are the strings "NaN", "Inf" and "-Inf".
+// torn line and a resumed one appends. A line that the disk has no room for leaves nothing. Numbers that JSON does not
+// know are the strings "NaN", "Inf" and "-Inf".
 //   {"t":1.25,"ev":"train","iter":100,"loss":0.3,"lr":0.01,"img_s":5321,"data_wait":0.018,"outputs":{"loss":0.31}}
 // ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, stop or run_end; t is Unix time.
 

@@ -19,6 +19,7 @@ struct Progress {
   double seconds = 0;           ///< spent in this run
   double wait_seconds = 0;      ///< of those, spent waiting for data
   int64_t images_per_iter = 0;  ///< batch size times iter_size; 0 if there is no data layer
+  int64_t records = 0;          ///< of the dataset; 0 where it is not known, or there is none
 };
 
 /// One number that a net gave out.

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "net/epoch.h"
 #include "solvers/check.h"
 
 namespace cortado {
@@ -47,6 +48,8 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
+  for (const Mistake& warning : solver_warnings(file_))
+    warn(warning.place.str() + ": " + warning.message + "; " + warning.hint);
   const std::string& prefix = config().snapshot_prefix();
   if (wants_snapshots(config())) lock_.emplace(prefix);
   std::optional<Snapshot> snapshot;
@@ -67,6 +70,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   progress_.max_iter = config().max_iter();
   progress_.images_per_iter = net().batch_size() * config().iter_size();
   run_ = new_run();
+  progress_.records = records_if_known(net().plan().graph);
   if (snapshot) restore(*snapshot);
   progress_.start_iter = progress_.iter;
   check_space();

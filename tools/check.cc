@@ -105,6 +105,7 @@ class Checker {
     Mistakes mistakes;
     check_solver(file, mistakes);
     if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
+    finding.warn(solver_warnings(file));
     SolverOptions options;
     options.state = state_;
     options.overrides = overrides_;

@@ -51,6 +51,9 @@ class Arguments {
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::vector<std::string>& operands() const { return operands_; }
+  /// All that was given, by flag and as it stands; "true" or "false" for a switch.
+  const std::map<std::string, std::vector<std::string>>& given() const { return given_; }
+  FlagKind kind(const std::string& name) const { return flags_.at(name).kind; }
 
  private:
   friend class FlagParser;

@@ -1,4 +1,5 @@
 // The program: finds the command, reads its flags, runs it, and turns every way of failing into text and an exit code.
+#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <unistd.h>
 
@@ -116,11 +117,34 @@ static void limit_spinning(char** argv) {
   execv("/proc/self/exe", argv);  // where this fails, training is only slower beside others
 }
 
+/// A descriptor that is closed would go to the first file that is opened, and log lines into a dataset. What takes its
+/// place can be neither read nor written, as before.
+static void reserve_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static bool ended_here = false;
+
+/// OpenMP's library calls exit(1) where the system gives it no more threads or no memory; it has said so.
+static void explain_foreign_exit() {
+  if (ended_here) return;
+  cortado::tools::show_error(
+      "error: a library ended the program for want of threads or memory\n"
+      "hint: fewer --threads, or higher limits: `ulimit -u` counts threads, `ulimit -v` their memory");
+  _exit(int(cortado::ExitCode::kDevice));
+}
+
 int main(int argc, char** argv) {
   using namespace cortado;
+  reserve_descriptors();
   limit_spinning(argv);
-  std::signal(SIGPIPE, SIG_IGN);  // a log that nobody reads any more must not end a training
+  // A log that nobody reads any more, or a file that may not grow, must not end a training: its write fails then.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);
   start_logging("cortado");
-  return tools::finish_output(tools::run_program(argv[0], words));
+  const int code = tools::finish_output(tools::run_program(argv[0], words));
+  ended_here = true;
+  return code;
 }

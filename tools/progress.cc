@@ -17,9 +17,11 @@ void CountedProgress::update(int64_t done, int64_t total) {
   const std::string speed = count_text(int64_t(rate)) + "/s";
   if (total <= 0) return line_.show({title_ + " " + count_text(done), speed});
   const double share = double(done) / double(total);
-  line_.show({title_ + " " + count_text(done) + "/" + count_text(total) + " " + std::to_string(int(share * 100)) +
-                  "% " + progress_bar(share),
-              speed, "ETA " + duration_text(rate > 0 ? double(total - done) / rate : -1)});
+  line_.show({{title_ + " " + count_text(done) + "/" + count_text(total), 0},
+              {std::to_string(int(share * 100)) + "%", 0, " "},
+              {progress_bar(share), 2, " "},
+              {speed, 1},
+              {"ETA " + duration_text(rate > 0 ? double(total - done) / rate : -1), 0}});
 }
 
 }  // namespace cortado::tools

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "tools/terminal.h"
+
 namespace cortado::tools {
 
 namespace {
@@ -13,6 +15,7 @@ Requests requests{kRequestNothing};
 volatile std::sig_atomic_t stop_signal = 0;
 volatile std::sig_atomic_t interrupt_effect = 0;
 volatile std::sig_atomic_t hangup_effect = 0;
+volatile std::sig_atomic_t training = 0;
 
 /// Only what is allowed inside a signal handler.
 void say(std::string_view text) {
@@ -22,10 +25,11 @@ void say(std::string_view text) {
 void act(int signal, SignalEffect effect) {
   if (effect == SignalEffect::kSnapshot) requests.fetch_or(kRequestSnapshot);
   if (effect != SignalEffect::kStop) return;
-  if (stop_signal != 0) _exit(128 + signal);
+  say(progress_on_screen() ? kEraseProgress : "\n");
+  if (stop_signal != 0 || !training) _exit(128 + signal);
   stop_signal = signal;
   requests.fetch_or(kRequestStop);
-  say("\nstopping after this iteration, with a snapshot; once more stops at once\n");
+  say("stopping after this iteration, with a snapshot; once more stops at once\n");
 }
 
 void handle(int signal) {
@@ -46,9 +50,15 @@ Requests& catch_signals(SignalEffect on_interrupt, SignalEffect on_hangup) {
   action.sa_handler = handle;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
   return requests;
 }
+
+void stop_with_snapshot() { training = 1; }
 
 int stop_exit_code() { return stop_signal == 0 ? 0 : 128 + stop_signal; }
 

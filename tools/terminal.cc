@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -16,6 +17,7 @@ namespace {
 
 bool colour_forbidden = false;
 ProgressLine* active_line = nullptr;
+volatile std::sig_atomic_t line_on_screen = 0;
 
 void push_away_progress() {
   if (active_line) active_line->erase();
@@ -100,6 +102,35 @@ void show_error(std::string_view text) {
   write_to_stderr(out);
 }
 
+size_t widest_line() { return size_t(std::max(20, terminal_columns() - 1)); }
+
+std::string fitted(std::vector<ProgressField> fields, size_t columns) {
+  for (;;) {
+    std::string line;
+    size_t last = 0;  // of the highest rank
+    for (size_t i = 0; i < fields.size(); ++i) {
+      line += (line.empty() ? "" : fields[i].glue) + fields[i].text;
+      if (fields[i].rank >= fields[last].rank) last = i;
+    }
+    if (line.size() <= columns) return line;
+    if (fields[last].rank == 0) return line.substr(0, columns);
+    fields.erase(fields.begin() + int64_t(last));
+  }
+}
+
+std::string fitted_list(const std::string& head, const std::vector<std::string>& items, size_t columns) {
+  std::string line = head;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const size_t left = items.size() - i - 1;
+    const std::string next = line + (i > 0 ? ", " : "") + items[i];
+    const std::string more = left > 0 ? ", " + std::to_string(left) + " more" : "";
+    if (next.size() + more.size() > columns)
+      return (line + (i > 0 ? ", " : "") + std::to_string(left + 1) + (i > 0 ? " more" : " values")).substr(0, columns);
+    line = next;
+  }
+  return line;
+}
+
 ProgressLine::ProgressLine(bool wanted) : active_(wanted && is_terminal(STDERR_FILENO)) {
   if (!active_) return;
   active_line = this;
@@ -117,25 +148,20 @@ bool ProgressLine::due() const {
   return active_ && std::chrono::steady_clock::now() - last_ >= std::chrono::milliseconds(100);
 }
 
-void ProgressLine::show(const std::vector<std::string>& fields) {
+void ProgressLine::show(const std::vector<ProgressField>& fields) {
   if (!active_) return;
-  const size_t widest = size_t(std::max(20, terminal_columns() - 1));
-  std::string line;
-  for (const std::string& field : fields) {
-    const std::string longer = line.empty() ? field : line + " | " + field;
-    if (longer.size() > widest) break;
-    line = longer;
-  }
-  write_to_stderr("\r\033[K" + line);
-  on_screen_ = true;
+  write_to_stderr(std::string(kEraseProgress) + fitted(fields, widest_line()) + "\r");
+  line_on_screen = 1;
   last_ = std::chrono::steady_clock::now();
 }
 
 void ProgressLine::erase() {
-  if (!on_screen_) return;
-  write_to_stderr("\r\033[K");
-  on_screen_ = false;
+  if (!line_on_screen) return;
+  write_to_stderr(kEraseProgress);
+  line_on_screen = 0;
 }
+
+bool progress_on_screen() { return line_on_screen != 0; }
 
 std::string progress_bar(double share) {
   const int full = int(std::clamp(share, 0.0, 1.0) * 10);

@@ -13,6 +13,7 @@ namespace cortado::tools {
 
 bool is_terminal(int descriptor);  ///< 1 is stdout, 2 is stderr
 int terminal_columns();            ///< the window's, else COLUMNS, else 80
+size_t widest_line();              ///< that stays on one line of stderr's terminal
 
 /// Whether the stream may show colours: a terminal, and neither --no-color, NO_COLOR nor TERM=dumb.
 bool colour_on(int descriptor);
@@ -24,8 +25,27 @@ std::string wrapped(const std::string& text, size_t indent);
 /// Writes an error's text to stderr, with its severities coloured on a terminal.
 void show_error(std::string_view text);
 
+/// A part of the progress line. Where the line is too long, parts of the highest rank go first, of these the last;
+/// those of rank 0 stay.
+struct ProgressField {
+  ProgressField(std::string text, int rank = 1, const char* glue = " | ")
+      : text(std::move(text)), rank(rank), glue(glue) {}
+
+  std::string text;
+  int rank;
+  const char* glue;  ///< between it and what stands before it
+};
+
+/// The fields as one line of at most `columns`.
+std::string fitted(std::vector<ProgressField> fields, size_t columns);
+
+/// Whether a progress line stands on the terminal, and what wipes it off; both are allowed in a signal handler.
+bool progress_on_screen();
+inline constexpr std::string_view kEraseProgress = "\r\033[J";
+
 /// One line on stderr that is rewritten in place; nothing at all when stderr is no terminal. Log lines push it away by
-/// themselves. At most one lives at a time.
+/// themselves. At most one lives at a time. The cursor waits at the line's begin: a window that gets narrower may break
+/// the line, and what it is broken into lies below the cursor then.
 class ProgressLine {
  public:
   explicit ProgressLine(bool wanted = true);
@@ -35,18 +55,18 @@ class ProgressLine {
 
   bool shown() const { return active_; }
   bool due() const;  ///< a tenth of a second has passed since the last one
-  /// Shows the fields joined by " | ", dropping them from the right until they fit.
-  void show(const std::vector<std::string>& fields);
+  void show(const std::vector<ProgressField>& fields);  ///< as many of them as fit
   void erase();
 
  private:
   bool active_;
-  bool on_screen_ = false;
   std::chrono::steady_clock::time_point last_{};
 };
 
 /// "[####......]" of ten cells.
 std::string progress_bar(double share);
+/// As many of the items as fit on a line of `columns` behind `head`, and how many more there are.
+std::string fitted_list(const std::string& head, const std::vector<std::string>& items, size_t columns);
 std::string number_text(const char* format, double value);  ///< by printf's rules, at most 63 characters
 std::string duration_text(double seconds);                  ///< "2m41s"
 std::string bytes_text(int64_t bytes);                      ///< "1.2 GiB"

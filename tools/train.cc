@@ -4,12 +4,14 @@
 #include <optional>
 
 #include "core/log.h"
+#include "data/pipeline.h"
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
+#include "tools/resume_command.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
 #include "tools/terminal.h"
@@ -43,6 +45,15 @@ void suggest_next(const Solver& solver) {
              " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
 
+void say_how_to_go_on(const Arguments& arguments, const Solver& solver) {
+  const std::string text =
+      "to go on: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
+  if (is_terminal(STDERR_FILENO))
+    show_error(text);
+  else
+    log_info() << text;
+}
+
 int run_train(const Arguments& arguments) {
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
@@ -53,6 +64,7 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
   // On a terminal the progress line stands for the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
+  if (arguments.on("verbose")) data::log_every_restart();
   Context context = make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
                                              .gpu_index = file.solver.device_id(),
                                              .precision = file.solver.precision()});
@@ -70,7 +82,11 @@ int run_train(const Arguments& arguments) {
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
   if (metrics) solver.add_observer(&*metrics);
-  if (solver.run(requests) == Outcome::kStopped) return stop_exit_code();
+  stop_with_snapshot();
+  if (solver.run(requests) == Outcome::kStopped) {
+    say_how_to_go_on(arguments, solver);
+    return stop_exit_code();
+  }
   suggest_next(solver);
   return 0;
 }
@@ -111,7 +127,9 @@ std::vector<Flag> flags() {
            .help = "of a hangup: stop, snapshot, or none",
            .fallback = "snapshot",
            .choices = effects},
-          {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}};
+          {.name = "verbose",
+           .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
+           .letter = 'v'}};
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 // data is the brake.
 
 #include <chrono>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "solvers/observer.h"
 #include "tools/terminal.h"
@@ -29,13 +31,14 @@ class TrainView : public TrainObserver {
 
  private:
   void say(const std::string& text);
-  std::vector<std::string> fields(const Progress& progress);
+  std::vector<ProgressField> fields(const Progress& progress);
   void update_speed(const Progress& progress);
 
   int window_;
   ProgressLine line_;
   std::chrono::steady_clock::time_point start_;
-  std::string best_;
+  std::vector<std::string> best_;
+  std::set<std::string> without_best_;  ///< outputs of many elements: the best of all says nothing of one
   double images_per_second_ = 0;
   int64_t window_iter_ = 0;  ///< where the window of the speed began
   double window_seconds_ = 0;

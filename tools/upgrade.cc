@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "core/file.h"
+#include "core/file_error.h"
 #include "core/log.h"
 #include "core/mapped_file.h"
 #include "proto/binary_net.h"
@@ -29,6 +30,9 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
   Message message;
   Positions positions = read_message_from_text(old, path, message);
   const std::string before = text_of(message);
+  if (message.ByteSizeLong() == 0)
+    throw file_error(ExitCode::kNet, path, old.empty() ? "the file is empty" : "there is no net and no solver in it",
+                     "nothing was written");
   upgrade(message, positions);
   if (old.find('#') != std::string::npos) log_warning() << path << ": comments are not kept";
   Upgraded result{kind, text_of(message)};

@@ -1,6 +1,7 @@
 // Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was not
 // opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
 
+#include "graph/named_file.h"
 #include "graph/passes/passes.h"
 
 namespace cortado::graph {
@@ -97,7 +98,7 @@ void infer_shapes(Graph& graph) {
       mistakes.add({graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
     } catch (const Error& e) {  // a dataset's own mistake keeps its kind unless the net is wrong as well
       if (mistakes.empty()) code = e.code();
-      for (Mistake mistake : e.mistakes()) {
+      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {
         if (!mistake.place.known()) mistake.place = graph.place(node);
         mistakes.add(std::move(mistake));
       }

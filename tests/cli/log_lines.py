@@ -165,6 +165,9 @@ def main():
     place = Workplace(sys.argv[1], iters=100, snapshot=50)
     lines = train(place, '--solver=solver.prototxt')
     for check in (check_prefixes, check_numbers, check_plain, check_digits): check(lines)
+    restarts = lambda lines: sum('] Restarting data prefetching from start.' in line for line in lines)
+    told = restarts(lines), restarts(train(place, '--solver=solver.prototxt', '--verbose'))
+    assert told == (1, 5), told  # 100 batches of 16 from 300 records; three tests' 144 are less than one
     for name in ('snap_iter_50', 'snap_iter_100'):
         for extension in ('.caffemodel', '.solverstate'): assert os.path.exists(place.path(name + extension)), name
     check_prefix_rules(place)

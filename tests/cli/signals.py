@@ -7,9 +7,9 @@ from workplace import Workplace
 class Run:
     """A training that has begun."""
 
-    def __init__(self, place, *flags):
+    def __init__(self, place, *flags, **more):
         self.process = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--threads=1', *flags], cwd=place.name,
-                                        stderr=subprocess.PIPE, text=True)
+                                        stderr=subprocess.PIPE, text=True, **more)
         self.log = ''
         self.read_until('Iteration 20')
 
@@ -38,6 +38,7 @@ def check_stops(place):
         returned, _ = run.end()
         assert returned == code, (returned, run.log[-2000:])
         assert 'Optimization stopped early.' in run.log
+        assert '] to go on: cortado train --solver=solver.prototxt --threads=1 --snapshot=snap_iter_' in run.log
         state, = snapshots(place)
         assert os.path.exists(place.path(state.replace('solverstate', 'caffemodel')))
         resumed = Run(place, '--snapshot=auto')
@@ -82,6 +83,20 @@ def check_twice(place):
     returned, seconds = run.end()
     assert returned == 130 and seconds < 2, (returned, seconds)
 
+def check_ignored(place):
+    """What whoever started it had it ignore (nohup, a script's background jobs) stays ignored."""
+    place.clear()
+    ignore = lambda: [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGHUP)]
+    run = Run(place, preexec_fn=ignore)
+    run.send(signal.SIGINT, signal.SIGHUP)
+    run.read_until(', lr = ')
+    run.read_until(', lr = ')
+    run.send(signal.SIGINT)
+    run.read_until(', lr = ')
+    assert not snapshots(place)
+    run.send(signal.SIGTERM)
+    assert run.end()[0] == 143
+
 def check_no_reader(place):
     """A log that nobody reads any more must not end a training."""
     place.clear()
@@ -104,7 +119,7 @@ def check_second_trainer(place):
 
 def main():
     place = Workplace(sys.argv[1], iters=100000000, snapshot=0, test_interval=1000000)
-    for check in (check_stops, check_snapshot_and_go_on, check_nothing, check_hangup_stops, check_twice, check_no_reader,
+    for check in (check_stops, check_snapshot_and_go_on, check_nothing, check_hangup_stops, check_twice, check_ignored, check_no_reader,
                   check_second_trainer):
         check(place)
         print(check.__name__, 'ok')

@@ -1,44 +1,167 @@
 #!/usr/bin/python3
-"""What a terminal sees, through a pseudo-terminal: one progress line that fits, no log lines, colours unless forbidden.
+"""What a terminal sees, through a pseudo-terminal: one progress line that fits whatever the window is made, no log lines, colours
+unless forbidden, and how to go on after Ctrl-C.
 
     terminal.py CORTADO
 """
-import fcntl, os, pty, re, struct, subprocess, sys, termios
+import fcntl, os, pty, re, shlex, signal, struct, subprocess, sys, termios
 from workplace import Workplace
 
 COLUMNS = 60
 
 
-def on_terminal(place, *words, **extra):
-    """Runs with stderr on a terminal of COLUMNS; returns the exit code and what it showed."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, COLUMNS, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k != 'NO_COLOR'}
-    env.update({'TERM': 'xterm', **extra})
-    process = subprocess.Popen([place.exe, *words], cwd=place.name, env=env, stderr=theirs, stdout=subprocess.DEVNULL)
-    os.close(theirs)
-    shown = b''
-    while True:
-        try: part = os.read(ours, 65536)
-        except OSError: break  # the other side is closed
-        if not part: break
-        shown += part
-    os.close(ours)
-    return process.wait(), shown.decode()
+class Screen:
+    """A terminal as far as is needed: text, \\r, \\n, "erase to the end of the row" and "of the screen". In a window that gets
+    another width, lines are broken into rows anew, as terminals of today do, or cut, as those of old did."""
+
+    def __init__(self, columns, reflows):
+        self.columns, self.reflows = columns, reflows
+        self.lines, self.row, self.at = [''], 0, 0  # lines as they were written, however many rows each takes
+        self.broken, self.unread = [], ''  # lines that did not fit when they were written
+
+    def take(self, text):
+        text = self.unread + text
+        at = 0
+        while at < len(text):
+            escape = re.match('\033(\\[[0-9;?]*[A-Za-z])?', text[at:])
+            if escape and not escape[1]: break  # the rest comes with the next part
+            at += len(escape[0]) if escape else 1
+            if escape: self.erase(escape[1])
+            else: self.put(text[at - 1])
+        self.unread = text[at:]
+
+    def erase(self, escape):
+        line, end = self.lines[self.row], (self.at // self.columns + 1) * self.columns
+        if escape == '[K': self.lines[self.row] = (line[:self.at].ljust(min(end, len(line))) + line[end:]).rstrip()
+        elif escape == '[J': self.lines[self.row:] = [line[:self.at]]
+        else: assert escape.endswith('m'), escape
+
+    def put(self, char):
+        line = self.lines[self.row]
+        if char == '\r': self.at -= self.at % self.columns
+        elif char == '\n':
+            self.row += 1
+            if self.row == len(self.lines): self.lines.append('')
+            if not self.reflows or self.lines[self.row] == '': self.at = 0
+        else:
+            self.lines[self.row] = line[:self.at].ljust(self.at) + char + line[self.at + 1:]
+            self.at += 1
+            if len(self.lines[self.row]) > self.columns: self.broken.append(self.lines[self.row])
+
+    def resize(self, columns):
+        self.columns = columns
+        if self.reflows: return
+        self.lines = [line[:columns] for line in self.lines]
+        self.at = min(self.at, columns - 1)
+
+
+class Terminal:
+    """A program with stderr on a terminal. `actions` are (pattern, function of this): done in order, each when what was shown
+    since the one before matches."""
+
+    def __init__(self, place, *words, columns=COLUMNS, reflows=True, actions=(), **extra):
+        self.ours, theirs = pty.openpty()
+        self.screen = Screen(columns, reflows)
+        self.resize(columns)
+        env = {k: v for k, v in os.environ.items() if k != 'NO_COLOR'}
+        env.update({'TERM': 'xterm', **extra})
+        self.process = subprocess.Popen([place.exe, *words], cwd=place.name, env=env, stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        self.shown, actions, since = '', list(actions), 0
+        while True:
+            try: part = os.read(self.ours, 65536).decode()
+            except OSError: break  # the other side is closed
+            if not part: break
+            self.shown += part
+            self.screen.take(part)
+            if actions and re.search(actions[0][0], self.shown[since:]):
+                since = len(self.shown)
+                actions.pop(0)[1](self)
+        os.close(self.ours)
+        self.code = self.process.wait()
+        assert not actions, (actions[0][0], self.shown[-2000:])
+
+    def resize(self, columns):
+        fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+        self.screen.resize(columns)
+
+    def lines(self): return [re.sub('\033\\[[KJ]', '', part) for part in re.split('[\r\n]+', self.shown)]
+
+def on_terminal(place, *words, **more):
+    terminal = Terminal(place, *words, **more)
+    return terminal.code, terminal.shown
 
 def check_progress(place):
-    code, shown = on_terminal(place, 'train', '--solver=solver.prototxt')
-    assert code == 0, shown[-2000:]
-    lines = [re.sub('\033\\[K', '', part) for part in re.split('[\r\n]+', shown)]
-    progress = [l for l in lines if re.match(r'train \d+/\d+ +\d+% \[[#.]{10}\] loss ', l)]
-    assert progress, shown[-2000:]
-    assert all(len(l) < COLUMNS for l in progress), progress
-    assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines besides the progress line'
-    assert any(re.match(r'test at \d+: accuracy', l) for l in lines)
-    last = [l for l in lines if l][-1]
-    assert last.startswith('next: cortado '), last
+    for columns in (40, 60, 80, 200):
+        terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns)
+        assert terminal.code == 0, terminal.shown[-2000:]
+        lines = terminal.lines()
+        progress = [l for l in lines if re.search(r'\d% .*loss ', l) and not l.startswith('trained')]
+        assert progress, terminal.shown[-2000:]
+        for line in progress:
+            assert len(line) < columns and re.search(r'(^| )\d+%( |$)', line) and re.search(r'loss \d', line), line
+            assert re.search(r'ETA (\d+h)?(\d+m)?(\d+s)?( |$)', line), line
+        assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines besides the progress line'
+        assert any(re.match(r'test at \d+: accuracy', l) for l in lines)
+        last = [l for l in lines if l][-1]
+        assert last.startswith('next: cortado '), last
+        assert not [l for l in terminal.screen.broken if not last.startswith(l)], terminal.screen.broken
+        if columns < 60: continue
+        assert all(re.match(r'train \d+/400 +\d+% \[[#.]{10}\] loss ', l) for l in progress), progress
+        if columns < 80: continue
+        epochs = [re.search(r' \| epoch (\d+\.\d)/21\.33( \| |$)', l) for l in progress]  # 400 batches of 16 from 300 records
+        iters = [int(re.match(r'train (\d+)', l)[1]) for l in progress]
+        assert all(epochs) and all(abs(float(e[1]) - i * 16 / 300) < 0.051 for e, i in zip(epochs, iters)), progress
+        if columns == 200: assert re.search(r'\(avg20 .*lr .*img/s \| data .*best accuracy', progress[-1]), progress[-1]
     follow = subprocess.run([place.exe, *last.split()[2:]], cwd=place.name, capture_output=True)
     assert follow.returncode == 0, 'what was suggested does not work: ' + last
+
+def check_resize(place):
+    """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
+    for reflows in (True, False):
+        actions = [(r'\d% .*ETA', lambda t: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
+        terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000', '--set', 'solver.snapshot=0',
+                            '--set', 'solver.test_interval=10000', columns=100, reflows=reflows, actions=actions)
+        assert terminal.code == 0, terminal.shown[-2000:]
+        rest = [line for line in terminal.screen.lines if line and not re.match(r'test at 0: |snapshot |trained |next: ', line)]
+        assert not rest, (reflows, rest, terminal.screen.lines)
+
+def check_many_values(place):
+    """Ten classes' accuracies are one entry, and the lines that stay are not broken."""
+    net = open(place.path('net.prototxt')).read()
+    several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "another_loss_%d" '
+                      'include { phase: TEST } }\n' % (i, i) for i in range(8))
+    place.write('net.prototxt', net.replace('bottom: "label" top: "accuracy"', 'bottom: "label" top: "accuracy" top: "by_class"')
+                .replace('num_output: 4', 'num_output: 10') + several)
+    terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=80)
+    wide = Terminal(place, 'train', '--solver=solver.prototxt', columns=400)
+    place.write('net.prototxt', net)
+    assert terminal.code == 0, terminal.shown[-2000:]
+    tests = [l for l in terminal.lines() if re.match(r'test at \d+: accuracy', l)]
+    assert tests and all(len(l) < 80 and re.search(r', \d+ more$', l) for l in tests), tests
+    assert not [l for l in terminal.screen.broken if not 'next: cortado test'.startswith(l[:18])], terminal.screen.broken
+    tests = [l for l in wide.lines() if re.match(r'test at \d+: accuracy', l)]
+    assert tests and all(re.search(r', by_class [\d.]+ to [\d.]+ \(10 values\)', l) and 'another_loss_7' in l for l in tests), tests
+    assert 'best by_class' not in wide.shown and 'best accuracy' in wide.shown
+
+def check_interrupt(place):
+    """Ctrl-C says how to go on, in words that a shell takes, and that goes on."""
+    place.clear()
+    terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000', '--set=solver.snapshot_prefix="snap it"',
+                        '--seed=5', '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
+    assert terminal.code == 130, terminal.shown[-2000:]
+    lines = [l for l in terminal.screen.lines if l]
+    assert 'stopping after this iteration, with a snapshot; once more stops at once' in lines, lines
+    assert not [l for l in lines if 'ETA' in l], 'a piece of the progress line: %s' % lines
+    assert lines[-1].startswith('to go on: '), lines
+    words = shlex.split(lines[-1][len('to go on: '):])
+    state, = [n for n in os.listdir(place.name) if n.endswith('.solverstate')]
+    assert state.startswith('snap it_iter_') and words[:2] == ['cortado', 'train'] and words[-1] == '--snapshot=' + state, words
+    iters = int(re.search(r'\d+', state)[0]) + 5
+    again = subprocess.run(words + ['--set=solver.max_iter=%d' % iters], cwd=place.name, capture_output=True, text=True)
+    assert again.returncode == 0 and 'Restoring previous solver status from ' + state in again.stderr, again.stderr[-2000:]
+    assert os.path.exists(place.path('snap it_iter_%d.caffemodel' % iters))
+    place.clear()
 
 def check_verbose(place):
     _, shown = on_terminal(place, 'train', '--solver=solver.prototxt', '-v')
@@ -52,7 +175,7 @@ def check_colours(place):
 
 def main():
     place = Workplace(sys.argv[1], iters=400)
-    for check in (check_progress, check_verbose, check_colours):
+    for check in (check_progress, check_resize, check_many_values, check_interrupt, check_verbose, check_colours):
         check(place)
         print(check.__name__, 'ok')
 

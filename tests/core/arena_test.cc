@@ -1,9 +1,11 @@
 #include "core/arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <regex>
 #include <string>
 #include <utility>
 
@@ -53,6 +55,31 @@ TEST(Arena, TooMuchIsAnErrorThatNamesTheSize) {
       EXPECT_EQ(error.code(), ExitCode::kDevice);
       EXPECT_NE(std::string(error.what()).find("MiB are needed"), std::string::npos) << error.what();
     }
+  }
+}
+
+TEST(Arena, LimitsOfTheProcessCount) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "it maps more than any limit";
+#endif
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit before;
+    ASSERT_EQ(::getrlimit(resource, &before), 0);
+    const rlimit small{size_t(2) << 30, before.rlim_max};
+    ASSERT_EQ(::setrlimit(resource, &small), 0);
+    std::string told;
+    try {
+      const Arena arena(size_t(3) << 30);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+    ::setrlimit(resource, &before);
+    std::smatch numbers;
+    ASSERT_TRUE(std::regex_search(told, numbers, std::regex("(\\d+) MiB are needed, (\\d+) MiB are available")))
+        << told;
+    EXPECT_EQ(numbers[1], "3072");
+    EXPECT_LT(std::stoi(numbers[2]), 2048);
+    EXPECT_GT(std::stoi(numbers[2]), 1024);
   }
 }
 

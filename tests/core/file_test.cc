@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "core/error.h"
+#include "core/mapped_file.h"
 
 namespace cortado {
 namespace {
@@ -68,11 +69,32 @@ TEST_F(FileTest, ReadingNamesThePathAndTheReason) {
   EXPECT_EQ(code_of([&] { read_file(folder_); }), ExitCode::kIo) << "a folder";
 }
 
+TEST_F(FileTest, APipeIsReadOnlyWhereOneIsExpected) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  try {  // nobody writes: this would wait for ever
+    read_file(path("pipe"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kIo);
+    EXPECT_NE(std::string(error.what()).find("this is a pipe, not a regular file"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(code_of([&] { MappedFile map(path("pipe")); }), ExitCode::kIo);
+  EXPECT_EQ(code_of([&] { MappedFile map(folder_); }), ExitCode::kIo);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    const int fd = ::open(path("pipe").c_str(), O_WRONLY);
+    ::_exit(::write(fd, "text", 4) == 4 ? 0 : 1);
+  }
+  EXPECT_EQ(read_file_or_pipe(path("pipe")), "text");
+  ::waitpid(writer, nullptr, 0);
+}
+
 TEST_F(FileTest, ReadingStopsAtTheLimit) {
   write_file_atomically(path("a"), "12345");
   EXPECT_EQ(read_file(path("a"), 5), "12345");
   EXPECT_EQ(code_of([&] { read_file(path("a"), 4); }), ExitCode::kIo);
-  EXPECT_EQ(code_of([&] { read_file("/dev/zero", 1000); }), ExitCode::kIo);
+  EXPECT_EQ(code_of([&] { read_file("/dev/zero"); }), ExitCode::kIo) << "not a file";
+  EXPECT_EQ(code_of([&] { read_file_or_pipe("/dev/zero", 1000); }), ExitCode::kIo);
 }
 
 TEST_F(FileTest, ReplacingKeepsThePermissions) {

@@ -153,7 +153,7 @@ TEST_F(ImageSource, AMissingOrBrokenImageIsToldByItsLine) {
     expect_error(ExitCode::kData, "list.txt:5:1: error: some images/an image 4.ppm: cannot read the file: No such file",
                  [&] { layer_batches(layer(""), 3, {.threads = threads}); });
   ASSERT_EQ(::mkfifo((folder_ / "some images/an image 4.ppm").c_str(), 0600), 0);
-  expect_error(ExitCode::kData, "this is no file", [&] { layer_batches(layer(""), 3); });
+  expect_error(ExitCode::kData, "this is a pipe, not a regular file", [&] { layer_batches(layer(""), 3); });
   std::filesystem::remove(folder_ / "some images/an image 4.ppm");
   std::filesystem::create_directory(folder_ / "some images/an image 4.ppm");
   expect_error(ExitCode::kData, "this is a folder", [&] { layer_batches(layer(""), 3); });

@@ -1,5 +1,6 @@
 #include "data/lmdb_writer.h"
 
+#include "data/lmdb.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {
@@ -66,6 +67,20 @@ TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyWhenTold) {
   write_file(folder / "file", "keep me");
   expect_error(ExitCode::kIo, "", [&] { LmdbWriter writer(folder / "file", true); });
   EXPECT_EQ(read_file(folder / "file"), "keep me");
+}
+
+TEST(LmdbWriter, BringsBackWhatADeathMovedAway) {
+  const Folder folder;
+  write_with_library(folder / "db.tmp.old", {{"old", "1"}});
+  expect_error(ExitCode::kIo, "mv " + (folder / "db.tmp.old") + " " + (folder / "db"),
+               [&] { Lmdb::open(folder / "db"); });
+  expect_error(ExitCode::kIo, "exists already", [&] { LmdbWriter writer(folder / "db"); });
+  EXPECT_EQ(read_with_library(folder / "db"), (Records{{"old", "1"}}));
+  EXPECT_FALSE(file_exists(folder / "db.tmp.old"));
+  write_with_library(folder / "db.tmp.old", {{"older", "1"}});
+  { LmdbWriter writer(folder / "db", true); }
+  EXPECT_EQ(read_with_library(folder / "db"), (Records{{"old", "1"}}));
+  EXPECT_FALSE(file_exists(folder / "db.tmp.old"));
 }
 
 TEST(LmdbWriter, RefusesBadKeys) {

@@ -45,6 +45,19 @@ TEST(CheckSolver, AcceptsWhatOtherCaffesSay) {
                   .empty());
 }
 
+TEST(SolverWarnings, ATestIntervalWithoutTests) {
+  const auto warned = [](const std::string& text) {
+    return solver_warnings(read_solver_from_text(text, "solver.prototxt"));
+  };
+  const std::vector<Mistake> warnings = warned("net: \"a\"\ntest_interval: 50");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].place.line, 2);
+  EXPECT_TRUE(warned("net: \"a\"\ntest_interval: 50 test_iter: 3").empty());
+  EXPECT_TRUE(warned("net: \"a\"\ntest_interval: 50 test_epoch: true").empty());
+  EXPECT_TRUE(warned("train_net: \"a\"\ntest_interval: 50 test_net: \"b\" test_iter: 3").empty());
+  EXPECT_TRUE(warned("net: \"a\"").empty());
+}
+
 struct Case {
   const char* text;     ///< line 7 and on
   const char* message;  ///< part of the first mistake
@@ -55,7 +68,7 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
   const Case cases[] = {
       {"type: \"Adamm\"", "unknown solver type 'Adamm'", 7},
       {"lr_policy: \"fixd\"", "unknown lr_policy 'fixd'", 7},
-      {"lr_policy: \"step\" gamma: 0.1", "needs stepsize", 0},
+      {"lr_policy: \"step\" gamma: 0.1", "needs stepsize", 7},
       {"lr_policy: \"step\" gamma: 0.1\nstepsize: 0", "stepsize is 0", 8},
       {"iter_size: 0", "iter_size is 0", 7},
       {"average_loss: 0", "average_loss is 0", 7},

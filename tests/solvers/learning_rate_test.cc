@@ -214,10 +214,11 @@ TEST(LearningRate, RefusesWhatItCannotUse) {
   config.set_stepsize(0);
   EXPECT_EQ(fault(config).field(), "stepsize");
   config.clear_stepsize();
-  EXPECT_EQ(fault(config).field(), "stepsize");
+  EXPECT_EQ(fault(config).field(), "lr_policy") << "which the file has";
+  EXPECT_EQ(fault(config).message(), "lr_policy \"step\" needs stepsize");
   config = config_of("exp");
   config.clear_gamma();
-  EXPECT_EQ(fault(config).field(), "gamma");
+  EXPECT_EQ(fault(config).message(), "lr_policy \"exp\" needs gamma");
   config = config_of("multistep");
   config.set_stepvalue(2, 6);
   EXPECT_EQ(fault(config).field(), "stepvalue[2]");

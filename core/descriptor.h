@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+namespace cortado {
+
+/// An open file, or none, that closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  /// Opens `path`; close-on-exec is added to `flags`. errno says why where ok() is false.
+  Descriptor(const std::string& path, int flags, unsigned mode = 0);
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  int fd() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens a regular file for reading and never waits for anything: a pipe, whose writer may never come, is refused, and
+/// so is all else that is no regular file. Where the result is not ok(), `why` says it in words.
+Descriptor open_regular_file(const std::string& path, std::string& why);
+
+}  // namespace cortado

@@ -1,0 +1,45 @@
+#include "core/start_thread.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <vector>
+
+#include "core/error.h"
+
+namespace cortado {
+namespace {
+
+TEST(StartThread, RunsItsBody) {
+  std::atomic<int> runs{0};
+  for (int i = 0; i < 5; ++i) start_thread([&] { ++runs; }).join();
+  EXPECT_EQ(runs, 5);
+}
+
+TEST(StartThread, OneThatCannotBeIsAnErrorAndTheOthersEnd) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "it maps more than any limit";
+#endif
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit small{size_t(1) << 30, before.rlim_max};
+  std::atomic<bool> go{false};
+  std::vector<std::jthread> threads;
+  std::string told;
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  try {  // each has a stack of several megabytes
+    for (int i = 0; i < 5000; ++i) threads.push_back(start_thread([&] { go.wait(false); }));
+  } catch (const Error& error) {
+    told = error.what();
+    EXPECT_EQ(error.code(), ExitCode::kDevice);
+  }
+  ::setrlimit(RLIMIT_AS, &before);
+  EXPECT_NE(told.find("cannot start a thread: Resource temporarily unavailable"), std::string::npos) << told;
+  EXPECT_FALSE(threads.empty());
+  go = true;
+  go.notify_all();
+}
+
+}  // namespace
+}  // namespace cortado
