@@ -37,6 +37,7 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
+  for (const Mistake& warning : solver_warnings(file_)) warn(warning.message);
   const std::string& prefix = config().snapshot_prefix();
   if (wants_snapshots(config())) lock_.emplace(prefix);
   std::optional<Snapshot> snapshot;
@@ -182,10 +183,11 @@ void Solver::iterate_on_cpu(bool display) {
 /// the device has updated nothing.
 void Solver::iterate_on_device(bool display) {
   const bool verbose = display && config().debug_info();
-  const StepState state = schedule_.rate().wants_loss() ? step_after_loss(verbose)
-                                                        : device_->iterate(iter(), next_rates(), verbose);
+  const StepState state =
+      schedule_.rate().wants_loss() ? step_after_loss(verbose) : device_->iterate(iter(), next_rates(), verbose);
   require_finite(state.loss);
-  if (state.loss_scale <= kLeastLossScale) throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
+  if (state.loss_scale <= kLeastLossScale)
+    throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
   if (!schedule_.rate().wants_loss()) take_loss(state.loss);
   if (display) log_display();
 }
