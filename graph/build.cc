@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/draft.h"
 #include "graph/freeze.h"
 #include "graph/graph.h"
 #include "graph/named_file.h"
+#include "graph/phases.h"
 #include "layers/registry.h"
-#include "layers/unavailable_types.h"
 
 namespace cortado::graph {
 
@@ -17,7 +18,7 @@ using caffe::LayerParameter;
 
 class Builder {
  public:
-  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
+  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) : draft_(*file) {
     graph_.file = with_frozen_averages(std::move(file), options.freeze);
     graph_.options = options;
     graph_.name = net().name();
@@ -28,21 +29,32 @@ class Builder {
   }
 
   Graph run() {
-    select_layers();
-    for (size_t i = 0; i < graph_.layers.size(); ++i) add_node(int(i));
-    mistakes_.throw_if_any(code_);
+    connect();
+    found_.throw_if_any(code_);
     index_readers(graph_);
     mark_kept();
     return std::move(graph_);
   }
 
+  NetMistakes find_mistakes() {
+    connect();
+    return std::move(found_);
+  }
+
  private:
   const caffe::NetParameter& net() const { return graph_.file->net; }
+
+  void connect() {
+    select_layers();
+    for (size_t i = 0; i < graph_.layers.size(); ++i) add_node(int(i));
+    draft_.add_text(found_);
+  }
 
   void complain(int source, const std::string& field, std::string message, std::string hint = {},
                 std::vector<Note> notes = {}) {
     code_ = ExitCode::kNet;
-    mistakes_.add({graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
+    found_.rest.push_back(
+        {graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
   }
 
   static std::string label(const LayerParameter& config) {
@@ -54,18 +66,21 @@ class Builder {
       const LayerParameter& config = net().layer(i);
       const std::string path = "layer[" + std::to_string(i) + "]";
       if (config.include_size() > 0 && config.exclude_size() > 0) {
-        mistakes_.add({graph_.file->positions.place(path + ".exclude[0]"),
-                       label(config) + " has both include and exclude rules", "keep one kind", {}});
+        found_.rest.push_back({graph_.file->positions.place(path + ".exclude[0]"),
+                               label(config) + " has both include and exclude rules",
+                               "keep one kind",
+                               {}});
         continue;
       }
       if (selected(config, graph_.state)) graph_.layers.push_back({&config, path, {}});
     }
-    if (graph_.layers.empty() && mistakes_.empty())
-      mistakes_.add({graph_.file->positions.place("name"),
-                     net().layer_size() == 0 ? "the net has no layers"
-                                             : "no layer of the net takes part in phase " +
-                                                   caffe::Phase_Name(graph_.phase()),
-                     "", {}});
+    if (graph_.layers.empty() && found_.rest.empty())
+      found_.rest.push_back({graph_.file->positions.place("name"),
+                             net().layer_size() == 0
+                                 ? "the net has no layers"
+                                 : "no layer of the net takes part in phase " + caffe::Phase_Name(graph_.phase()),
+                             "",
+                             {}});
   }
 
   void add_node(int source) {
@@ -74,7 +89,9 @@ class Builder {
     node.name = config.name();
     node.type = config.type();
     node.sources = {source};
+    const bool partial = draft_.is_partial(graph_.layers[size_t(source)].path);
     const LayerType* type = find_type(source, config);
+    if (partial) type = nullptr;
     if (type) {
       check_count(source, config, "bottom", config.bottom_size(), type->least_x, type->most_x);
       node.layer = make_layer_of(source, config, *type);
@@ -84,31 +101,26 @@ class Builder {
     for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
     for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
     if (loss && config.top_size() == 0) add_top(source, config, 0, name_of_loss(config), node, loss);
-    check_per_blob_lists(source, config);
+    if (!partial) check_per_blob_lists(source, config);
     graph_.nodes.push_back(std::move(node));
   }
 
   const LayerType* find_type(int source, const LayerParameter& config) {
-    if (const LayerType* type = find_layer_type(config.type())) return type;
-    if (const UnavailableType* type = find_unavailable_type(config.type())) {
-      complain(source, "type", "layer '" + config.name() + "': type '" + config.type() + "' " + type->why, type->hint);
-      return nullptr;
-    }
-    std::vector<std::string> known;
-    for (const LayerType* type : all_layer_types()) known.push_back(type->name);
-    complain(source, "type",
-             config.type().empty() ? "layer '" + config.name() + "' has no type"
-                                   : "layer '" + config.name() + "': unknown layer type '" + config.type() + "'",
-             did_you_mean(config.type(), known).empty() ? "`cortado layers` lists the types that there are"
-                                                        : did_you_mean(config.type(), known));
-    return nullptr;
+    const std::string& path = graph_.layers[size_t(source)].path;
+    const std::string name = draft_.type_of(path, config);
+    const LayerType* type = find_layer_type(name);
+    if (!type && !(name.empty() && draft_.is_partial(path)))
+      found_.types.push_back(unknown_type(config.name(), name, draft_.place_of_type(path)));
+    return type;
   }
 
   void check_count(int source, const LayerParameter& config, const char* what, int have, int least, int most) {
     if (have >= least && (most < 0 || have <= most)) return;
     std::string wanted = std::to_string(least);
-    if (most < 0) wanted = "at least " + wanted;
-    else if (most != least) wanted += " to " + std::to_string(most);
+    if (most < 0)
+      wanted = "at least " + wanted;
+    else if (most != least)
+      wanted += " to " + std::to_string(most);
     complain(source, have > least && have > 0 ? std::string(what) + "[" + std::to_string(have - 1) + "]" : "",
              label(config) + " has " + std::to_string(have) + " " + what + "s, it takes " + wanted);
   }
@@ -120,8 +132,8 @@ class Builder {
     } catch (const FieldError& e) {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
     } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
-      if (mistakes_.empty()) code_ = e.code();
-      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source)) mistakes_.add(std::move(mistake));
+      if (found_.empty()) code_ = e.code();
+      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source)) found_.rest.push_back(std::move(mistake));
     }
     return nullptr;
   }
@@ -137,15 +149,26 @@ class Builder {
       complain(source, field, label(config) + " reads '" + name + "' before it is made" + cycle_text(source, later),
                "layers run in the order of the file: move the layer that makes it up, or break the cycle",
                {{graph_.place_of_layer(later), "'" + name + "' is made here"}});
-    } else {
-      std::vector<std::string> known;
-      for (const auto& [made, id] : graph_.names) known.push_back(made);
-      complain(source, field, label(config) + " reads '" + name + "', which no layer makes", did_you_mean(name, known));
+    } else if (!draft_.hides_tops()) {
+      complain_missing(source, config, field, name);
     }
     Value value;  // keeps the node's shape so that later mistakes are still found
     value.name = name;
     graph_.values.push_back(value);
     node.x.push_back(int(graph_.values.size()) - 1);
+  }
+
+  void complain_missing(int source, const LayerParameter& config, const std::string& field, const std::string& blob) {
+    const std::string what = label(config) + " reads '" + blob + "', which no layer makes";
+    const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
+    for (int i = 0; i < net().layer_size(); ++i)
+      if (const auto& tops = net().layer(i).top(); std::find(tops.begin(), tops.end(), blob) != tops.end())
+        return complain(source, field, what + " in " + phase, {},
+                        {{graph_.file->positions.place(path_to("", "layer", i)),
+                          "'" + blob + "' is made here, by a layer that takes no part in " + phase}});
+    std::vector<std::string> known;
+    for (const auto& [made, id] : graph_.names) known.push_back(made);
+    complain(source, field, what, did_you_mean(blob, known));
   }
 
   /// The layer from `source` on that makes `blob`, or -1.
@@ -195,7 +218,8 @@ class Builder {
     if (before != graph_.names.end() && !in_place) {
       const Value& first = graph_.values[size_t(before->second)];
       const bool own = first.producer == NodeId(graph_.nodes.size());  // this very layer, which is no node yet
-      complain(source, field, label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
+      complain(source, field,
+               label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
                "give it another name, or run in place with bottom and top at the same position",
                {{own ? graph_.place_of_layer(source) : graph_.place(graph_.nodes[size_t(first.producer)]),
                  "'" + name + "' is made here"}});
@@ -237,7 +261,8 @@ class Builder {
   }
 
   Graph graph_;
-  Mistakes mistakes_;
+  Draft draft_;
+  NetMistakes found_;
   ExitCode code_ = ExitCode::kNet;
 };
 
@@ -245,6 +270,18 @@ class Builder {
 
 Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
   return Builder(std::move(file), options).run();
+}
+
+void refuse_draft(const std::shared_ptr<const NetFile>& file) {
+  if (file->mistakes.empty()) return;
+  NetMistakes found;
+  for (const caffe::Phase phase : phases_with_data(file->net, {})) {
+    BuildOptions options;
+    options.state.set_phase(phase);
+    options.open_data = false;
+    found.add(Builder(file, options).find_mistakes());
+  }
+  found.throw_if_any();
 }
 
 }  // namespace cortado::graph

@@ -118,8 +118,12 @@ struct Graph {
 };
 
 /// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes (unknown
-/// types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet).
+/// types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet), unknown types
+/// first, and with them the mistakes of a draft's text: those in layers of unknown types are not told.
 Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options);
+
+/// Throws the mistakes of a draft, if it has any: of its text and of build() in each phase that it has data for.
+void refuse_draft(const std::shared_ptr<const NetFile>& file);
 
 /// The state a net runs in: `base` (the file's own), then what `over` sets.
 caffe::NetState merge_states(const caffe::NetState& base, const caffe::NetState& over);

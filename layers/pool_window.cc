@@ -92,7 +92,9 @@ bool rounds_up(const Options& o) {
 }
 
 int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up) {
-  const int64_t room = in + 2 * pad - kernel, out = (up ? (room + stride - 1) / stride : room / stride) + 1;
+  const int64_t room = in + 2 * pad - kernel;
+  if (room < 0) return up && room > -stride ? 1 : 0;
+  const int64_t out = (up ? (room + stride - 1) / stride : room / stride) + 1;
   return pad > 0 && (out - 1) * stride >= in + pad ? out - 1 : out;
 }
 
@@ -114,7 +116,8 @@ PoolWindow::PoolWindow(const Options& options) : options_(options) {
 }
 
 Shape PoolWindow::infer(const Shape& x) {
-  if (x.axes() != 4) throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W",
+  if (x.axes() != 4)
+    throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W",
                      "windows over three axes, of N x C x D x H x W, are written kernel_size_3d");
   check_channel_axis(options_, x);
   if (options_.global_pooling()) kernel = {x[2], x[3]};
@@ -134,7 +137,7 @@ std::string PoolWindow::kernel_field(bool h) const {
 int64_t PoolWindow::outputs(const Shape& x, int axis) const {
   const bool h = axis == 2;
   const int64_t in = x[axis], size = h ? kernel.h : kernel.w, step = h ? stride.h : stride.w;
-  const int64_t before = h ? pad.h : pad.w, room = in + 2 * before - size;
+  const int64_t before = h ? pad.h : pad.w;
   if (size == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ": there is nothing to pool");
   if (before >= size)
     throw FieldError(
@@ -143,11 +146,12 @@ int64_t PoolWindow::outputs(const Shape& x, int axis) const {
                            : "pooling_param.pad_w",
         "the padding " + std::to_string(before) + " is not smaller than the window " + std::to_string(size),
         "some windows would hold padding alone");
-  if (room < 0)
+  const int64_t windows = number_of_windows(in, size, step, before, up_);
+  if (windows == 0)
     throw FieldError(kernel_field(h), "the window is " + std::to_string(kernel.h) + "x" + std::to_string(kernel.w) +
                                           ", larger than its padded input " + std::to_string(x[2] + 2 * pad.h) + "x" +
                                           std::to_string(x[3] + 2 * pad.w));
-  return number_of_windows(in, size, step, before, up_);
+  return windows;
 }
 
 }  // namespace cortado

@@ -2,8 +2,8 @@
 
 // The options of pooling_param that say where windows lie, and how many there are along an axis: rounded up,
 // ceil((in + 2 pad - kernel) / stride) + 1, unless round_mode: FLOOR, ceil_mode: false or torch_pooling: true say down;
-// with padding, a last window that would start beyond the image and its first padding is left out. Kernels larger than
-// the padded input are mistakes here; Caffe lets some of them pass.
+// with padding, a last window that would start beyond the image and its first padding is left out. A kernel larger than
+// the padded input is a mistake unless rounding up gives one window, which hangs over the edge: 2 on 1 with stride 2.
 
 #include <string>
 
@@ -15,7 +15,7 @@ namespace cortado {
 /// Whether the number of windows is rounded up: three dialects have a name for it each. Throws FieldError.
 bool rounds_up(const caffe::PoolingParameter& options);
 
-/// How many windows there are along an axis, for a window that is not larger than the padded extent.
+/// How many windows there are along an axis; 0 where the window is too large for the padded extent.
 int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up);
 
 /// Throws FieldError unless the channels lie on axis 1 of x.

@@ -1,10 +1,9 @@
-#include "layers/volume_pooling.h"
-
 #include <array>
 
 #include "core/error.h"
 #include "layers/pool_window.h"
 #include "layers/typed.h"
+#include "layers/volume_pooling.h"
 #include "layers/words.h"
 
 namespace cortado {
@@ -227,11 +226,12 @@ Side VolumePoolingLayer::side(const Shape& x, size_t axis) const {
     throw FieldError(options_.has_pad() ? "pooling_param.pad" : "pooling_param.pad_3d",
                      "the padding " + std::to_string(pad) + " is not smaller than the window " + std::to_string(kernel),
                      "some windows would hold padding alone");
-  if (in + 2 * pad < kernel)
+  const int64_t windows = number_of_windows(in, kernel, stride_[axis], pad, up_);
+  if (windows == 0)
     throw FieldError("pooling_param.kernel_size_3d",
                      "the window is " + std::to_string(kernel) + ", larger than its padded input " +
                          std::to_string(in + 2 * pad) + ", on axis " + std::to_string(axis + 2) + " of " + x.str());
-  return {in, number_of_windows(in, kernel, stride_[axis], pad, up_), kernel, stride_[axis], pad};
+  return {in, windows, kernel, stride_[axis], pad};
 }
 
 LayerShapes VolumePoolingLayer::infer(const std::vector<Shape>& x) {

@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "core/threads.h"
+#include "graph/passes/passes.h"
 #include "net/inputs.h"
 
 namespace cortado {
 
 namespace {
 
-/// Nets waiting for requests, the weights' owner among them: more are given up, the longest unused first.
-constexpr size_t kMostIdle = 16;
+/// Nets waiting for requests, the weights' owner among them, and shapes that they are for: more are given up, the
+/// longest unused first.
+constexpr size_t kMostIdle = 16, kMostShapes = 8;
 
 std::string listed(const std::map<std::string, Shape>& blobs) {
   std::string out;
@@ -29,7 +31,8 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Node& node : graph.nodes)
     for (const graph::ValueId id : node.y)
-      if (const graph::Value& value = graph.values[size_t(id)]; node.type == "Input" && (value.kept || !value.readers.empty()))
+      if (const graph::Value& value = graph.values[size_t(id)];
+          node.type == "Input" && (value.kept || !value.readers.empty()))
         names.push_back(value.name);
   return names;
 }
@@ -37,11 +40,10 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
 }  // namespace
 
 void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted) {
-  bool fits = have.axes() == wanted.axes();
-  for (int axis = 1; fits && axis < have.axes(); ++axis) fits = have[axis] == wanted[axis];
-  if (fits && have.count() > 0) return;
-  throw Error(ExitCode::kData, what + " has shape " + have.str() + ", and '" + blob + "' takes " + wanted.str(),
-              "only the first extent, the batch, may differ");
+  if (have.axes() == wanted.axes() && have.count() > 0) return;
+  throw Error(
+      ExitCode::kData, what + " has shape " + have.str() + ", and '" + blob + "' takes " + wanted.str(),
+      have.axes() == wanted.axes() ? "there is nothing in it" : "extents may differ, and the number of axes may not");
 }
 
 /// All that one request at a time needs besides the weights.
@@ -60,6 +62,7 @@ Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std
   if (options_.threads == 0) options_.threads = default_threads();
   if (!options_.state.has_phase()) options_.state.set_phase(caffe::TEST);
   inputs_ = declared_inputs(*file_, options_.state);
+  read_weight_shapes();
   load(weights);
   needed_ = inputs_read(owner_->net->plan().graph);
   outputs_ = options_.outputs;
@@ -80,6 +83,7 @@ void Predictor::load(const std::vector<std::string>& weights) {
       dims[0] = options_.batch;
       shape = Shape(dims);
     }
+  for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
   owner_ = make_worker(shapes);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
     throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
@@ -128,20 +132,83 @@ Predictor::Shapes Predictor::shapes_of(const Arrays& inputs) const {
   return shapes;
 }
 
-std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) {
+graph::BuildOptions Predictor::build_options() const {
   graph::BuildOptions build;
   build.state = options_.state;
   build.backward = false;
   build.frozen = true;
   build.keep = options_.outputs;
   build.only_kept = !build.keep.empty();
+  return build;
+}
+
+/// A file whose own shapes are no good says nothing: then only the file of weights knows what fits.
+void Predictor::read_weight_shapes() {
+  graph::BuildOptions build = build_options();
+  build.open_data = false;
+  graph::Graph graph = graph::build(file_, build);
+  try {
+    graph::run_passes(graph, "infer_shapes");
+  } catch (const Error&) {
+    declared_fit_ = false;
+    return;
+  }
+  for (const graph::SourceLayer& layer : graph.layers)
+    for (const graph::WeightId id : layer.weights)
+      weight_shapes_[layer.config->name()].push_back(graph.weights[size_t(id)].spec.shape);
+}
+
+/// Layers whose weights would have other shapes than those that are there.
+std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
+  std::vector<Mistake> mistakes;
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const graph::SourceLayer& layer = graph.layers[i];
+    const auto known = weight_shapes_.find(layer.config->name());
+    if (known == weight_shapes_.end()) continue;
+    for (size_t k = 0; k < layer.weights.size(); ++k) {
+      const Shape &wanted = graph.weights[size_t(layer.weights[k])].spec.shape, &have = known->second[k];
+      if (wanted == have) continue;
+      mistakes.push_back({graph.place_of_layer(int(i)),
+                          "layer '" + known->first + "' (" + layer.config->type() + ") has weights of shape " +
+                              have.str() + ", and these inputs want " + wanted.str(),
+                          "",
+                          {}});
+      break;
+    }
+  }
+  return mistakes;
+}
+
+/// Throws Error(kData) where a layer cannot have these inputs, or would have other weights for them.
+void Predictor::check_fits(const std::shared_ptr<const NetFile>& file, const Shapes& shapes) const {
+  std::vector<Mistake> mistakes;
+  try {
+    graph::Graph graph = graph::build(file, build_options());
+    graph::run_passes(graph, "infer_shapes");
+    mistakes = misfits_of(graph);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kNet || !declared_fit_) throw;
+    mistakes = error.mistakes();
+  }
+  if (mistakes.empty()) return;
+  for (const auto& [name, shape] : shapes)
+    if (const Shape& declared = inputs_.at(name); shape != declared)
+      for (Mistake& mistake : mistakes)
+        mistake.notes.push_back(
+            {{}, "input '" + name + "' has shape " + shape.str() + ", and " + declared.str() + " in the net's file"});
+  throw Error(ExitCode::kData, std::move(mistakes));
+}
+
+std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) {
+  const auto file = with_inputs(file_, shapes);
+  if (shapes != inputs_) check_fits(file, shapes);
   auto worker = std::make_shared<Worker>();
   worker->shapes = shapes;
   worker->context = Context(options_.threads);
   worker->context.precision = options_.precision;
   use_device(worker->context, options_.device);
   use_threads(options_.threads);
-  worker->net = make_net(with_inputs(file_, shapes), build, worker->context, owner_ ? owner_->net.get() : nullptr);
+  worker->net = make_net(file, build_options(), worker->context, owner_ ? owner_->net.get() : nullptr);
   return worker;
 }
 
@@ -162,8 +229,15 @@ std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
 void Predictor::give_back(std::shared_ptr<Worker> worker) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(worker));
-  if (idle_.size() <= kMostIdle) return;
-  idle_.erase(idle_[0] == owner_ ? idle_.begin() + 1 : idle_.begin());
+  while (idle_.size() > kMostIdle || idle_shapes() > kMostShapes)
+    idle_.erase(idle_[0] == owner_ ? idle_.begin() + 1 : idle_.begin());
+}
+
+size_t Predictor::idle_shapes() const {
+  size_t count = 0;
+  for (auto worker = idle_.begin(); worker != idle_.end(); ++worker)
+    count += std::none_of(idle_.begin(), worker, [&](const auto& other) { return other->shapes == (*worker)->shapes; });
+  return count;
 }
 
 }  // namespace cortado

@@ -1,8 +1,9 @@
 #pragma once
 
-// A trained net as a function: arrays in, arrays out, from any number of threads at once. Weights are in memory once. Each
-// request that runs has a net of its own around them (an arena, kernels, a Context), taken from a pool; a request of another
-// shape gets another plan, and those that were used last are kept.
+// A trained net as a function: arrays in, arrays out, from any number of threads at once. Weights are in memory once,
+// those that kernels want otherwise as well. Each request that runs has a net of its own around them (an arena,
+// kernels, a Context), taken from a pool; a request of another shape gets another plan, and those of the shapes that
+// were used last are kept.
 
 #include <map>
 #include <memory>
@@ -22,10 +23,11 @@ struct Array {
 using Arrays = std::map<std::string, Array>;  ///< by the name of the blob
 
 struct PredictorOptions {
-  std::vector<std::string> outputs = {};  ///< the blobs wanted, any of the net's; empty: those that no layer reads
-  int threads = 0;                        ///< compute threads of one request; 0: as many as there are cores
-  int64_t batch = 0;                      ///< images in most requests, 0: as the file says. Others work, too
-  caffe::NetState state = {};             ///< phase TEST unless it says otherwise
+  std::vector<std::string> outputs = {};     ///< the blobs wanted, any of the net's; empty: those that no layer reads
+  int threads = 0;                           ///< compute threads of one request; 0: as many as there are cores
+  int64_t batch = 0;                         ///< images in most requests, 0: as the file says. Others work, too
+  std::map<std::string, Shape> shapes = {};  ///< of inputs in most requests, where the file's are not meant
+  caffe::NetState state = {};                ///< phase TEST unless it says otherwise
   Device device = {};
   Precision precision = Precision::kFp32;  ///< of values on a GPU
 };
@@ -33,16 +35,19 @@ struct PredictorOptions {
 class Predictor {
  public:
   /// `model`: a deploy prototxt, whose data come by Input or MemoryData layers. `weights`: files of weights, copied in
-  /// order by layer name. Throws Error for what is wrong with a file, Error(kUsage) where the net has weights and none are given.
+  /// order by layer name. Throws Error for what is wrong with a file, Error(kUsage) where the net has weights and none
+  /// are given.
   Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options = {});
-  Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights, PredictorOptions options = {});
+  Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
+            PredictorOptions options = {});
   ~Predictor();
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  /// The outputs for one batch. Every input that they depend on is to be given, in its declared shape but for the first
-  /// extent, the batch. Equal inputs give equal bits, whichever thread asks. Thread-safe. Throws Error(kUsage) for a missing or unknown name,
-  /// Error(kData) for a shape that does not fit.
+  /// The outputs for one batch. Every input that they depend on is to be given, with as many axes as declared and any
+  /// extents that the net's layers and weights allow. Equal inputs give equal bits, whichever thread asks, those of a
+  /// net whose file has these shapes. Thread-safe. Throws Error(kUsage) for a missing or unknown name, Error(kData) for
+  /// a shape that does not fit, with the layer that minds.
   Arrays predict(const Arrays& inputs);
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
@@ -55,23 +60,30 @@ class Predictor {
   using Shapes = std::map<std::string, Shape>;
 
   void load(const std::vector<std::string>& weights);
+  void read_weight_shapes();
   Shapes shapes_of(const Arrays& inputs) const;
+  graph::BuildOptions build_options() const;
+  std::vector<Mistake> misfits_of(const graph::Graph& graph) const;
+  void check_fits(const std::shared_ptr<const NetFile>& file, const Shapes& shapes) const;
   std::shared_ptr<Worker> make_worker(const Shapes& shapes);
   std::shared_ptr<Worker> take(const Shapes& shapes);
   void give_back(std::shared_ptr<Worker> worker);
+  size_t idle_shapes() const;  ///< under the lock
 
   std::shared_ptr<const NetFile> file_;
   PredictorOptions options_;
   Shapes inputs_;
-  std::vector<std::string> needed_;  ///< inputs that the outputs depend on
+  std::map<std::string, std::vector<Shape>> weight_shapes_;  ///< by layer, for the declared inputs
+  bool declared_fit_ = true;                                 ///< the net's file is right about its inputs
+  std::vector<std::string> needed_;                          ///< inputs that the outputs depend on
   std::vector<std::string> outputs_;
   std::shared_ptr<Worker> owner_;  ///< its net has the weights
   std::mutex mutex_;
   std::vector<std::shared_ptr<Worker>> idle_;  ///< the one used last is the last
 };
 
-/// Whether a blob may have shape `have` where `wanted` is declared: all but the first extent agree. Throws Error(kData)
-/// that begins with `what` ("x.npy") otherwise.
+/// Whether a blob may have shape `have` where `wanted` is declared, as far as the blob alone tells: as many axes, and
+/// not empty. Throws Error(kData) that begins with `what` ("x.npy") otherwise.
 void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted);
 
 }  // namespace cortado

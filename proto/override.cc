@@ -111,9 +111,13 @@ class Setter {
     if (path_.appends && (!field->is_repeated() || step.has_element))
       fail(step.position, "'" + step.name + "' is one value: += appends to lists", "= sets it");
     const int element = step.has_element ? element_of(step, field) : -1;
+    const int before = field->is_repeated() ? reflection.FieldSize(*message_, field) : 0;
+    if (value_text().find_first_not_of(" \t\n") == std::string::npos) {
+      if (path_.appends) fail(path_.value_position, "a value is missing: '" + step.name + "' takes " + kind_of(field));
+      return element >= 0 ? remove_element(step, field, element, before) : clear(step, field, before);
+    }
     const std::unique_ptr<Message> read(message_->New());
     const Positions found = read_value(step, field, *read);
-    const int before = field->is_repeated() ? reflection.FieldSize(*message_, field) : 0;
     if (element >= 0) return replace_element(step, field, element, *read, found);
     if (!path_.appends) clear(step, field, before);
     message_->MergeFrom(*read);
@@ -129,6 +133,16 @@ class Setter {
     for (int i = 0; i < elements; ++i) positions_.erase(path_to(where_, step.name, i));
   }
 
+  void remove_element(const OverrideStep& step, const FieldDescriptor* field, int element, int elements) {
+    const Reflection& reflection = *message_->GetReflection();
+    positions_.erase(path_to(where_, step.name, element));
+    for (int i = element; i + 1 < elements; ++i) {
+      reflection.SwapElements(message_, field, i, i + 1);
+      positions_.move(path_to(where_, step.name, i + 1), path_to(where_, step.name, i));
+    }
+    reflection.RemoveLast(message_, field);
+  }
+
   void replace_element(const OverrideStep& step, const FieldDescriptor* field, int element, const Message& read,
                        const Positions& found) {
     const Reflection& reflection = *message_->GetReflection();
@@ -139,16 +153,15 @@ class Setter {
     positions_.take(found, path_to("", step.name, 0), path_to(where_, step.name, element));
   }
 
-  /// The value alone, in a message of the same type.
+  std::string value_text() const { return text_.substr(path_.value, path_.end - path_.value); }
+
+  /// The value alone, which is not empty, in a message of the same type.
   Positions read_value(const OverrideStep& step, const FieldDescriptor* field, Message& read) const {
-    const std::string value = text_.substr(path_.value, path_.end - path_.value);
-    const size_t first = value.find_first_not_of(" \t\n");
+    const std::string value = value_text();
+    const char first = value[value.find_first_not_of(" \t\n")];
     const bool text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
-    const bool bare = text && (first == std::string::npos || (value[first] != '"' && value[first] != '\'' &&
-                                                              !(value[first] == '[' && field->is_repeated())));
+    const bool bare = text && first != '"' && first != '\'' && !(first == '[' && field->is_repeated());
     if (bare) return read_bare_text(step, field, value, read);
-    if (first == std::string::npos)
-      fail(path_.value_position, "a value is missing: '" + step.name + "' takes " + kind_of(field));
     Positions found = TextReader(with_all_else_blank(step), places_).read(read, true);
     std::vector<const FieldDescriptor*> set;
     read.GetReflection()->ListFields(read, &set);
@@ -187,6 +200,11 @@ class Setter {
   std::string where_;
 };
 
+/// Whether it sets one of the old fields that say what goes into a net: input, input_shape, input_dim.
+bool is_of_inputs(const OverridePath& path) {
+  return path.root == "net" && std::string_view(path.steps[0].name).starts_with("input");
+}
+
 }  // namespace
 
 Overrides::Overrides(const std::vector<std::string>& texts) : texts_(texts) {
@@ -205,10 +223,11 @@ bool Overrides::has(const std::string& root) const {
   return std::any_of(paths_.begin(), paths_.end(), [&root](const OverridePath& path) { return path.root == root; });
 }
 
-void Overrides::apply(const std::string& root, Message& message, Positions& positions) const {
+void Overrides::apply(const std::function<bool(const OverridePath&)>& which, Message& message,
+                      Positions& positions) const {
   Mistakes mistakes;
   for (const OverridePath& path : paths_) {
-    if (path.root != root) continue;
+    if (!which(path)) continue;
     try {
       Setter(path, text_, places_, message, positions).run();
     } catch (const Error& error) {
@@ -224,7 +243,15 @@ void Overrides::apply(const std::string& root, Message& message, Positions& posi
 
 void Overrides::apply(NetFile& file) const {
   if (!has("net")) return;
-  apply("net", file.net, file.positions);
+  if (std::any_of(paths_.begin(), paths_.end(), is_of_inputs)) {
+    const auto is_dim = [](const OverridePath& path) {
+      return is_of_inputs(path) && path.steps[0].name == "input_dim";
+    };
+    restore_inputs(file.net, file.positions, std::any_of(paths_.begin(), paths_.end(), is_dim));
+    apply(is_of_inputs, file.net, file.positions);
+    upgrade_net(file.net, file.positions);
+  }
+  apply([](const OverridePath& path) { return path.root == "net" && !is_of_inputs(path); }, file.net, file.positions);
   upgrade_net(file.net, file.positions);
 }
 
@@ -233,7 +260,7 @@ void Overrides::apply(SolverFile& file) const {
   // Types may be given anew in either form: the old one in a --set goes before what the file said in the new one.
   for (const OverridePath& path : paths_)
     if (path.root == "solver" && path.steps[0].name == "solver_type") file.solver.clear_type();
-  apply("solver", file.solver, file.positions);
+  apply([](const OverridePath& path) { return path.root == "solver"; }, file.solver, file.positions);
   upgrade_solver(file.solver, file.positions);
   set_snapshot_prefix(file.solver, file.positions.file());
 }

@@ -3,6 +3,7 @@
 // Fields that a command line sets over what files say: "net.layer[conv1].convolution_param.num_output=64",
 // "solver.base_lr=0.1", "solver.stepvalue+=300".
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace cortado {
 /// Changes to nets and solvers, in order. A path starts with `net` or `solver` and names fields from there down; an
 /// element of a list is named by its number or, where it has one, its name: layer[conv1]. `=` replaces what is there, a
 /// list as a whole; `+=` appends to a list. Values are written as in a prototxt: 0.1, TRAIN, [1, 2], { type: "xavier"
-/// }; text needs no quotes.
+/// }; text needs no quotes. Nothing behind `=` clears the field, or takes the element out of its list.
 class Overrides {
  public:
   Overrides() = default;
@@ -32,7 +33,8 @@ class Overrides {
   void apply(SolverFile& file) const;
 
  private:
-  void apply(const std::string& root, google::protobuf::Message& message, Positions& positions) const;
+  void apply(const std::function<bool(const OverridePath&)>& which, google::protobuf::Message& message,
+             Positions& positions) const;
 
   std::vector<std::string> texts_;
   Positions places_;  ///< of the texts, each a line

@@ -1,5 +1,6 @@
 #include "proto/read_text.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/file.h"
@@ -40,39 +41,95 @@ void check_is_text(std::string_view text, const std::string& name) {
   refuse(name, describe(kind) + ", where a prototxt is expected", advice_for(kind));
 }
 
-}  // namespace
-
-NetFile read_net(const std::string& path) {
-  if (kind_of_file(path) == FileKind::kWeights) return read_binary_net(path);
-  return read_net_from_text(read_prototxt(path), path);
-}
-
-SolverFile read_solver(const std::string& path) { return read_solver_from_text(read_prototxt(path), path); }
-
-NetFile read_net_from_text(std::string_view text, const std::string& name) {
-  NetFile file;
-  file.positions = read_message_from_text(text, name, file.net);
-  upgrade_net(file.net, file.positions);
-  return file;
-}
-
-SolverFile read_solver_from_text(std::string_view text, const std::string& name) {
-  SolverFile file;
-  file.positions = read_message_from_text(text, name, file.solver);
-  upgrade_solver(file.solver, file.positions);
-  set_snapshot_prefix(file.solver, name);
-  return file;
-}
-
-Positions read_message_from_text(std::string_view text, const std::string& name, google::protobuf::Message& message) {
+template <typename Read>
+Positions read_message(std::string_view text, const std::string& name, google::protobuf::Message& message,
+                       const Read& read) {
   check_size(text.size(), name);
   message.Clear();
   try {
-    return TextReader(text, name).read(message);
+    TextReader reader(text, name);
+    return read(reader);
   } catch (const Error&) {
     check_is_text(text, name);
     throw;
   }
+}
+
+std::vector<Mistake> first_of(const TextMistakes& mistakes) {
+  constexpr size_t kMost = 50;
+  std::vector<Mistake> list;
+  for (size_t i = 0; i < std::min(kMost, mistakes.size()); ++i) list.push_back(mistakes[i].mistake);
+  if (mistakes.size() > kMost)
+    list.push_back({list.back().place, "and " + std::to_string(mistakes.size() - kMost) + " mistakes more", {}, {}});
+  return list;
+}
+
+void throw_if_any(const TextMistakes& mistakes) {
+  if (!mistakes.empty()) throw Error(ExitCode::kNet, first_of(mistakes));
+}
+
+/// What upgrade() minds is told with the mistakes of the text, unless it may follow from them.
+template <typename Upgrade>
+void upgrade_draft(const TextMistakes& mistakes, const Upgrade& upgrade) {
+  try {
+    upgrade();
+  } catch (const Error& error) {
+    Mistakes all;
+    if (!mistakes.empty()) all.add(Error(ExitCode::kNet, first_of(mistakes)));
+    if (std::all_of(mistakes.begin(), mistakes.end(), [](const TextMistake& m) { return m.layer.known(); }))
+      all.add(error);
+    all.throw_if_any(ExitCode::kNet);
+  }
+}
+
+NetFile net_draft(std::string_view text, const std::string& name) {
+  NetFile file;
+  file.positions =
+      read_message(text, name, file.net, [&](TextReader& reader) { return reader.read(file.net, file.mistakes); });
+  upgrade_draft(file.mistakes, [&] { upgrade_net(file.net, file.positions); });
+  return file;
+}
+
+SolverFile solver_draft(std::string_view text, const std::string& name) {
+  SolverFile file;
+  file.positions = read_message(text, name, file.solver,
+                                [&](TextReader& reader) { return reader.read(file.solver, file.mistakes); });
+  upgrade_draft(file.mistakes, [&] { upgrade_solver(file.solver, file.positions); });
+  set_snapshot_prefix(file.solver, name);
+  return file;
+}
+
+}  // namespace
+
+NetFile read_net(const std::string& path) {
+  NetFile file = read_net_draft(path);
+  throw_if_any(file.mistakes);
+  return file;
+}
+
+SolverFile read_solver(const std::string& path) { return read_solver_from_text(read_prototxt(path), path); }
+
+NetFile read_net_draft(const std::string& path) {
+  if (kind_of_file(path) == FileKind::kWeights) return read_binary_net(path);
+  return net_draft(read_prototxt(path), path);
+}
+
+SolverFile read_solver_draft(const std::string& path) { return solver_draft(read_prototxt(path), path); }
+
+NetFile read_net_from_text(std::string_view text, const std::string& name) {
+  NetFile file = net_draft(text, name);
+  throw_if_any(file.mistakes);
+  return file;
+}
+
+SolverFile read_solver_from_text(std::string_view text, const std::string& name) {
+  SolverFile file = solver_draft(text, name);
+  throw_if_any(file.mistakes);
+  return file;
+}
+
+Positions read_message_from_text(std::string_view text, const std::string& name, google::protobuf::Message& message) {
+  return read_message(text, name, message, [&](TextReader& reader) { return reader.read(message); });
 }
 
 }  // namespace cortado

@@ -5,6 +5,7 @@
 
 #include "proto/cortado.pb.h"
 #include "proto/positions.h"
+#include "proto/text_mistake.h"
 
 namespace cortado {
 
@@ -12,18 +13,25 @@ namespace cortado {
 struct NetFile {
   caffe::NetParameter net;
   Positions positions;
+  TextMistakes mistakes = {};  ///< of a draft: graph::build() refuses it, with what else is wrong
 };
 
 /// A solver as its file has it (old forms made new) and where each field was written.
 struct SolverFile {
   caffe::SolverParameter solver;
   Positions positions;
+  TextMistakes mistakes = {};  ///< of a draft
 };
 
 /// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h).
 /// Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file cannot be read.
 NetFile read_net(const std::string& path);
 SolverFile read_solver(const std::string& path);
+
+/// The same for those who look for more mistakes: fields that are unknown, or have values that they cannot have, are
+/// left out and told in `mistakes`. Throws Error(kNet) where so much is wrong that the rest means nothing.
+NetFile read_net_draft(const std::string& path);
+SolverFile read_solver_draft(const std::string& path);
 
 /// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default
 /// snapshot_prefix).

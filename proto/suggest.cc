@@ -48,6 +48,20 @@ std::vector<std::string> holders_of(const std::string& name, const Message& mess
   return holders;
 }
 
+bool is_options(std::string_view name) { return name.ends_with("_param"); }
+
+/// The nearest of `known`. All names of options end alike, so what stands before has to be near, and of three letters
+/// each counts: bn_param is not meant to be lrn_param.
+std::string nearest_field(std::string_view name, std::vector<std::string> known) {
+  if (!is_options(name)) return did_you_mean(name, known);
+  constexpr size_t kEnd = 6, kShort = 3;
+  if (name.size() <= kEnd + kShort) return {};
+  std::erase_if(known, [](const std::string& field) { return !is_options(field); });
+  for (std::string& field : known) field.resize(field.size() - kEnd);
+  const std::string found = nearest(name.substr(0, name.size() - kEnd), known);
+  return found.empty() ? "" : "did you mean '" + found + "_param'?";
+}
+
 std::string joined(const std::vector<std::string>& names) {
   constexpr size_t kMost = 4;
   std::string list;
@@ -68,7 +82,7 @@ std::string suggest_field(const std::string& name, const std::vector<const Messa
   std::vector<std::string> known;
   for (int i = 0; i < inner.GetDescriptor()->field_count(); ++i)
     known.push_back(inner.GetDescriptor()->field(i)->name());
-  if (const std::string meant = did_you_mean(name, known); !meant.empty()) return meant;
+  if (const std::string meant = nearest_field(name, known); !meant.empty()) return meant;
   if (enclosing.size() < 2) return {};
   const auto holders = holders_of(name, *enclosing[enclosing.size() - 2]);
   return holders.empty() ? "" : "it belongs in " + joined(holders);

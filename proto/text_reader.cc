@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "proto/scalar.h"
+#include "proto/cortado.pb.h"
 #include "proto/suggest.h"
 
 namespace cortado {
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kDeepest = 64;
 constexpr int kMostMessages = 100'000;
-constexpr size_t kMostMistakes = 50;
+constexpr size_t kMostMistakes = 50, kMostLeftOut = 5000;
 constexpr size_t kAllOpen = std::numeric_limits<size_t>::max();
 
 std::string quoted(std::string_view text) {
@@ -33,37 +33,72 @@ TextReader::TextReader(std::string_view text, const std::string& file) : TextRea
 
 TextReader::TextReader(std::string_view text, Positions positions)
     : positions_(std::move(positions)),
-      lexer_(text, [this](Position position, std::string message) { report(position, std::move(message)); }),
+      most_mistakes_(kMostMistakes),
+      lexer_(text, [this](Position position, std::string message) { report_torn(position, std::move(message)); }),
       keep_open_(kAllOpen) {}
 
 Positions TextReader::read(Message& message, bool partial) {
+  read_all(message, partial);
+  std::vector<Mistake> list;
+  for (TextMistake& found : mistakes_) list.push_back(std::move(found.mistake));
+  if (!list.empty()) throw Error(ExitCode::kNet, std::move(list));
+  return std::move(positions_);
+}
+
+Positions TextReader::read(Message& message, TextMistakes& left_out) {
+  most_mistakes_ = kMostLeftOut;
+  read_all(message, false);
+  if (!torn_) {
+    left_out = std::move(mistakes_);
+    return std::move(positions_);
+  }
+  std::vector<Mistake> list;
+  for (size_t i = 0; i < std::min(kMostMistakes, mistakes_.size()); ++i) list.push_back(mistakes_[i].mistake);
+  if (mistakes_.size() > kMostMistakes)
+    list.push_back({list.back().place, "too many mistakes, these are the first", {}, {}});
+  throw Error(ExitCode::kNet, std::move(list));
+}
+
+void TextReader::read_all(Message& message, bool partial) {
   open_.push_back({&message, "", {}, {}, {}});
   advance();
   read_fields('\0');
   if (mistakes_.empty() && !partial) check_required(message);
-  std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Mistake& a, const Mistake& b) {
-    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+  std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const TextMistake& a, const TextMistake& b) {
+    const Place &first = a.mistake.place, &second = b.mistake.place;
+    return std::pair(first.line, first.column) < std::pair(second.line, second.column);
   });
-  if (!mistakes_.empty()) throw Error(ExitCode::kNet, std::move(mistakes_));
-  return std::move(positions_);
 }
 
 void TextReader::report(Position position, std::string message, std::string hint) {
   if (stopped_) return;
-  mistakes_.push_back({positions_.at(position), std::move(message), std::move(hint), {}});
-  if (mistakes_.size() >= kMostMistakes) stop(position, "too many mistakes, the rest is not read");
+  mistakes_.push_back({{positions_.at(position), std::move(message), std::move(hint), {}}, layer_around()});
+  if (mistakes_.size() >= most_mistakes_) stop(position, "too many mistakes, the rest is not read");
+}
+
+/// Of a mistake after which what was read is not what was meant.
+void TextReader::report_torn(Position position, std::string message) {
+  torn_ = true;
+  most_mistakes_ = kMostMistakes;
+  report(position, std::move(message));
+}
+
+Place TextReader::layer_around() const {
+  for (const Open& open : open_)
+    if (open.name.text == "layer" || open.name.text == "layers") return positions_.at(open.name.position);
+  return {};
 }
 
 void TextReader::report_unexpected(const std::string& wanted) {
   if (token_.kind == TokenKind::kWrong) return;  // reported already
   const std::string found = token_.kind == TokenKind::kEnd ? "the end of the file" : quoted(token_.text);
-  report(token_.position, "expected " + wanted + ", found " + found);
+  report_torn(token_.position, "expected " + wanted + ", found " + found);
 }
 
 void TextReader::stop(Position position, std::string message) {
   if (stopped_) return;
-  stopped_ = true;
-  mistakes_.push_back({positions_.at(position), std::move(message), {}, {}});
+  stopped_ = torn_ = true;
+  mistakes_.push_back({{positions_.at(position), std::move(message), {}, {}}});
   token_ = {};
 }
 
@@ -72,7 +107,7 @@ void TextReader::read_fields(char close) {
   const size_t depth = open_.size();
   while (!stopped_ && depth <= keep_open_) {
     if (token_.kind == TokenKind::kEnd) {
-      if (close != '\0') report(innermost().name.position, quoted(innermost().name.text) + " is never closed");
+      if (close != '\0') report_torn(innermost().name.position, quoted(innermost().name.text) + " is never closed");
       break;
     }
     if (close != '\0' && token_.is(close)) {
@@ -185,14 +220,23 @@ void TextReader::read_scalar(const Field* field, const Token& name) {
   }
   const std::string path = next_path(field);
   ScalarProblem problem = set_scalar(*innermost().message, field, value);
-  if (!problem.message.empty()) return report(first.position, std::move(problem.message), std::move(problem.hint));
+  if (!problem.message.empty()) return report_value(field, first, std::move(problem));
   positions_.add(path, name.position, first.position);
+}
+
+/// The layer types of 2014 are too many to be listed.
+void TextReader::report_value(const Field* field, const Token& value, ScalarProblem problem) {
+  const bool type = field->enum_type() == caffe::V1LayerParameter::LayerType_descriptor();
+  if (type) problem.message = "unknown layer type " + quoted(value.text);
+  report(value.position, std::move(problem.message), std::move(problem.hint));
+  if (type && !stopped_) mistakes_.back().type = value.text;
 }
 
 void TextReader::read_unknown_field(const Token& name) {
   const std::string where =
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
+  if (open_.size() == 1 && opens(token_)) torn_ = true;  // it may have been a layer
   report(name.position, "unknown field " + quoted(name.text) + " " + where);
   if (token_.is(':') || opens(token_)) return skip_value();
   recover(name.position.line);
@@ -206,8 +250,9 @@ bool TextReader::close_forgotten(const Token& name) {
     if (!open_[i].message->GetDescriptor()->FindFieldByName(std::string(name.text))) continue;
     const bool indented = ended.first_field.column > ended.name.position.column || ended.first_field.line == 0;
     if (!indented || name.position.column > ended.name.position.column) continue;
-    report(name.position, "missing '}' before " + quoted(name.text));
-    mistakes_.back().notes.push_back({positions_.at(ended.name.position), quoted(ended.name.text) + " begins here"});
+    report_torn(name.position, "missing '}' before " + quoted(name.text));
+    mistakes_.back().mistake.notes.push_back(
+        {positions_.at(ended.name.position), quoted(ended.name.text) + " begins here"});
     keep_open_ = i + 1;
     return true;
   }
@@ -216,7 +261,8 @@ bool TextReader::close_forgotten(const Token& name) {
 
 void TextReader::note_duplicate(const Field* field, const Token& name) {
   report(name.position, quoted(name.text) + " is given twice");
-  mistakes_.back().notes.push_back({positions_.name_place(path_to(innermost().path, field->name())), "first here"});
+  mistakes_.back().mistake.notes.push_back(
+      {positions_.name_place(path_to(innermost().path, field->name())), "first here"});
 }
 
 void TextReader::check_required(Message& message) {
@@ -225,7 +271,10 @@ void TextReader::check_required(Message& message) {
   for (const std::string& path : missing) {
     const size_t dot = path.rfind('.');
     const std::string name = dot == std::string::npos ? path : path.substr(dot + 1);
-    mistakes_.push_back({positions_.place(path), "'" + name + "' is missing here", {}, {}});
+    const size_t layer = path.find("layer");  // "layer[2].clip_param.max"
+    mistakes_.push_back({{positions_.place(path), "'" + name + "' is missing here", {}, {}}});
+    if (layer != std::string::npos)
+      mistakes_.back().layer = positions_.name_place(path.substr(0, path.find('.', layer)));
   }
 }
 
@@ -233,7 +282,7 @@ void TextReader::add_hints() {
   if (innermost().unknown.empty()) return;
   std::vector<const Message*> enclosing;
   for (const Open& open : open_) enclosing.push_back(open.message);
-  for (const auto& [index, name] : innermost().unknown) mistakes_[index].hint = suggest_field(name, enclosing);
+  for (const auto& [index, name] : innermost().unknown) mistakes_[index].mistake.hint = suggest_field(name, enclosing);
 }
 
 /// Steps over a value whose field is of no use: ": scalar", ": [...]" or "{...}".
@@ -255,7 +304,7 @@ void TextReader::skip_brackets() {
     if (opens(token_)) ++depth;
     if (closes(token_) && --depth == 0) return advance();
   }
-  report(first.position, quoted(first.text) + " is never closed");
+  report_torn(first.position, quoted(first.text) + " is never closed");
 }
 
 /// Steps to where a next field may begin: a name on a later line than `line`, or after a separator, or a closing

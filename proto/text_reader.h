@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "proto/lexer.h"
 #include "proto/positions.h"
+#include "proto/scalar.h"
+#include "proto/text_mistake.h"
 
 namespace cortado {
 
@@ -25,6 +27,8 @@ class TextReader {
   /// Fills `message`, which is empty. Throws Error(kNet) with every mistake, in the order of the text; required fields
   /// may be missing if `partial`.
   Positions read(google::protobuf::Message& message, bool partial = false);
+  /// The same, but mistakes that leave the rest readable go to `left_out`: `message` lacks these fields.
+  Positions read(google::protobuf::Message& message, TextMistakes& left_out);
 
  private:
   using Field = google::protobuf::FieldDescriptor;
@@ -39,6 +43,7 @@ class TextReader {
     std::vector<std::pair<size_t, std::string>> unknown;  // mistakes that wait for a hint until the message is read
   };
 
+  void read_all(google::protobuf::Message& message, bool partial);
   void read_fields(char close);
   void read_field();
   void read_known_field(const Field* field, const Token& name);
@@ -46,6 +51,7 @@ class TextReader {
   void read_element(const Field* field, const Token& name);
   void read_message(const Field* field, const Token& name);
   void read_scalar(const Field* field, const Token& name);
+  void report_value(const Field* field, const Token& value, ScalarProblem problem);
   void read_unknown_field(const Token& name);
   bool close_forgotten(const Token& name);
   void note_duplicate(const Field* field, const Token& name);
@@ -58,13 +64,17 @@ class TextReader {
 
   void advance() { token_ = stopped_ ? Token{} : lexer_.next(); }
   void report(Position position, std::string message, std::string hint = {});
+  void report_torn(Position position, std::string message);
+  Place layer_around() const;
   void report_unexpected(const std::string& wanted);
   void stop(Position position, std::string message);
   std::string next_path(const Field* field) const;
   Open& innermost() { return open_.back(); }
 
   Positions positions_;
-  std::vector<Mistake> mistakes_;
+  TextMistakes mistakes_;
+  size_t most_mistakes_;
+  bool torn_ = false;  // what is read is not what was meant: fields or braces are missing
   bool stopped_ = false;
   Lexer lexer_;
   Token token_;

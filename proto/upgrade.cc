@@ -3,6 +3,7 @@
 // today's form too.
 #include "proto/upgrade.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -37,6 +38,7 @@ class NetUpgrade {
   void make_input_layer();
   void set_shapes(caffe::InputParameter& input, const std::string& path);
   bool shapes_are_given();
+  bool layers_make_inputs() const;
 
   caffe::NetParameter& net_;
   std::string path_;
@@ -75,6 +77,14 @@ void NetUpgrade::drop_statistics_rates(caffe::LayerParameter& layer, const std::
   for (int i = 0; i < 3; ++i) positions_.erase(path_to(path, "param", i));
 }
 
+/// Whether all that `input` names is made by layers, so that a shape is not missed: Caffe forgets such an `input`.
+bool NetUpgrade::layers_make_inputs() const {
+  std::set<std::string> tops;
+  for (const caffe::LayerParameter& layer : net_.layer()) tops.insert(layer.top().begin(), layer.top().end());
+  return std::all_of(net_.input().begin(), net_.input().end(),
+                     [&tops](const std::string& input) { return tops.contains(input); });
+}
+
 bool NetUpgrade::shapes_are_given() {
   const int inputs = net_.input_size(), shapes = net_.input_shape_size(), dims = net_.input_dim_size();
   if (shapes > 0 ? shapes == inputs && dims == 0 : dims == 4 * inputs) return true;
@@ -84,7 +94,8 @@ bool NetUpgrade::shapes_are_given() {
   mistakes_.add({place,
                  std::to_string(inputs) + " input, " + std::to_string(shapes) + " input_shape and " +
                      std::to_string(dims) + " input_dim do not go together",
-                 "each input takes one input_shape, or four input_dim",
+                 inputs > 0 ? "each input takes one input_shape, or four input_dim"
+                            : "they go with `input`; an Input layer has its shapes in input_param",
                  {}});
   return false;
 }
@@ -107,7 +118,9 @@ void NetUpgrade::set_shapes(caffe::InputParameter& input, const std::string& pat
 
 /// `input: "data"` with its shape becomes one Input layer in front of all others, named "input".
 void NetUpgrade::make_input_layer() {
-  if (net_.input_size() == 0 && net_.input_shape_size() == 0 && net_.input_dim_size() == 0) return;
+  const bool shapes = net_.input_shape_size() > 0 || net_.input_dim_size() > 0;
+  if (net_.input_size() == 0 && !shapes) return;
+  if (!shapes && layers_make_inputs()) return net_.clear_input();
   if (!shapes_are_given()) return;
   google::protobuf::RepeatedPtrField<caffe::LayerParameter> layers;
   net_.mutable_layer()->Swap(&layers);
@@ -162,6 +175,32 @@ void upgrade_solver(caffe::SolverParameter& solver, Positions& positions) {
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     NetUpgrade(*solver.mutable_test_net_param(i), path_to("", "test_net_param", i), positions, mistakes).run();
   mistakes.throw_if_any(ExitCode::kNet);
+}
+
+void restore_inputs(caffe::NetParameter& net, Positions& positions, bool dims) {
+  if (net.layer_size() == 0 || net.layer(0).type() != "Input" || positions.known("layer[0].type")) return;
+  const caffe::LayerParameter input = net.layer(0);
+  const auto& shapes = input.input_param().shape();
+  for (int i = 0; i < input.top_size(); ++i) {
+    net.add_input(input.top(i));
+    positions.copy(path_to("layer[0]", "top", i), path_to("", "input", i));
+  }
+  const bool four = std::all_of(shapes.begin(), shapes.end(), [](const auto& shape) { return shape.dim_size() == 4; });
+  for (int i = 0; i < shapes.size() && (four || !dims); ++i) {
+    const std::string shape = path_to("layer[0].input_param", "shape", i);
+    if (!dims) {
+      *net.add_input_shape() = shapes[i];
+      positions.copy(shape, path_to("", "input_shape", i));
+      continue;
+    }
+    for (int k = 0; k < 4; ++k) {
+      positions.copy(path_to(shape, "dim", k), path_to("", "input_dim", 4 * i + k));
+      net.add_input_dim(int32_t(shapes[i].dim(k)));
+    }
+  }
+  net.mutable_layer()->DeleteSubrange(0, 1);
+  positions.erase("layer[0]");
+  for (int i = 0; i < net.layer_size(); ++i) positions.move(path_to("", "layer", i + 1), path_to("", "layer", i));
 }
 
 void set_snapshot_prefix(caffe::SolverParameter& solver, const std::string& path) {

@@ -16,6 +16,10 @@ void upgrade_net(caffe::NetParameter& net, Positions& positions);
 /// The same for a solver, whose `solver_type` becomes `type`, and the nets inside it.
 void upgrade_solver(caffe::SolverParameter& solver, Positions& positions);
 
+/// Turns the Input layer that upgrade_net() made of old `input` fields into these again, so that they can be set: with
+/// input_dim where `dims` asks for them, else with input_shape. A net without such a layer stays as it is.
+void restore_inputs(caffe::NetParameter& net, Positions& positions, bool dims);
+
 /// Gives `snapshot_prefix` its default from the solver's own path ("models/lenet/solver" for
 /// "models/lenet/solver.prototxt"); a folder gets the solver's name.
 void set_snapshot_prefix(caffe::SolverParameter& solver, const std::string& path);

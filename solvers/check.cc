@@ -1,5 +1,6 @@
 #include "solvers/check.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "proto/helper_process.h"
@@ -52,7 +53,8 @@ void check_finite(const Config& config) {
 
 void check_precision(const Config& config) {
   if (!precision_named(config.precision()))
-    throw FieldError("precision", "there is no precision \"" + config.precision() + "\"", "it is fp32, tf32, bf16 or fp16");
+    throw FieldError("precision", "there is no precision \"" + config.precision() + "\"",
+                     "it is fp32, tf32, bf16 or fp16");
 }
 
 void check_one_train_net(const Config& config) {
@@ -70,8 +72,18 @@ void check_one_train_net(const Config& config) {
   if (!first) throw FieldError("net", "no net to train", "add net: \"PATH\"");
 }
 
+int named_test_nets(const Config& config) { return config.test_net_param_size() + config.test_net_size(); }
+
+/// Of count_test_nets(), whether or not they are to take a batch.
+int described_test_nets(const Config& config) {
+  const int named = named_test_nets(config);
+  const bool generic = config.has_net_param() || config.has_net();
+  const int told = config.test_epoch() ? std::max(1, config.test_state_size()) : config.test_iter_size();
+  return generic ? std::max(named, told) : named;
+}
+
 void check_test_nets(const Config& config) {
-  const int nets = count_test_nets(config), named = config.test_net_param_size() + config.test_net_size();
+  const int nets = described_test_nets(config), named = named_test_nets(config);
   if (config.test_epoch() && config.test_iter_size() > 0)
     throw FieldError("test_iter[0]", "both test_iter and test_epoch say how long a test is", "keep one");
   if (!config.test_epoch() && config.test_iter_size() != nets)
@@ -83,16 +95,17 @@ void check_test_nets(const Config& config) {
         "test_state[0]",
         std::to_string(config.test_state_size()) + " test_state for " + std::to_string(nets) + " test nets",
         "give one for each test net, or none");
-  if (nets > 0 && config.test_interval() <= 0)
+  if (count_test_nets(config) > 0 && config.test_interval() <= 0)
     throw FieldError(config.has_test_interval() ? "test_interval"
                      : named > 0                ? "test_net[0]"
                      : config.test_epoch()      ? "test_epoch"
                                                 : "test_iter[0]",
                      "there is something to test, but no test_interval", "every how many iterations?");
   for (int i = 0; i < config.test_iter_size(); ++i)
-    if (config.test_iter(i) <= 0)
+    if (config.test_iter(i) < 0)
       throw FieldError("test_iter[" + std::to_string(i) + "]",
-                       "test_iter is " + std::to_string(config.test_iter(i)) + ": a test takes at least one batch");
+                       "test_iter is " + std::to_string(config.test_iter(i)) + ", and counts batches",
+                       "0 tests nothing");
 }
 
 void check_rule(const Config& config) {
@@ -160,7 +173,6 @@ void check_foreign(const Config& config) {
   const std::pair<const char*, bool> unsupported[] = {
       {"disabled_update", config.disabled_update()},
       {"test_offset", config.test_offset() != 0},
-      {"eval_type", config.eval_type() != "classification"},
       {"solver_data_type", config.solver_data_type() != caffe::FLOAT},
   };
   for (const auto& [field, used] : unsupported)
@@ -171,8 +183,6 @@ void check_foreign(const Config& config) {
 void check_length(const Config& config) {
   if (config.max_epoch() > 0 && config.has_max_iter())
     throw FieldError("max_epoch", "both max_iter and max_epoch say how long to train", "keep one");
-  if (!config.has_max_iter() && config.max_epoch() <= 0)
-    throw FieldError("max_iter", "no max_iter: how long to train?", "add max_iter: 10000");
 }
 
 /// Other policies say that they need it; this one may be missing itself.
@@ -187,19 +197,27 @@ Mistake mistake_at(const SolverFile& file, const FieldError& error) {
   return {file.positions.place(error.field()), error.message(), error.hint(), {}};
 }
 
-int count_test_nets(const Config& solver) {
-  const int named = solver.test_net_param_size() + solver.test_net_size();
-  const bool generic = solver.has_net_param() || solver.has_net();
-  const int told = solver.test_epoch() ? std::max(1, solver.test_state_size()) : solver.test_iter_size();
-  return generic ? std::max(named, told) : named;
-}
-
 std::vector<Mistake> solver_warnings(const SolverFile& file) {
+  const Config& config = file.solver;
   std::vector<Mistake> warnings;
-  if (file.solver.test_interval() > 0 && count_test_nets(file.solver) == 0)
+  if (!config.has_max_iter() && config.max_epoch() <= 0)
+    warnings.push_back(mistake_at(
+        file, FieldError("max_iter", "no max_iter: training ends before the first iteration", "add max_iter: 10000")));
+  // "detection" says what becomes of a DetectionEvaluate layer's results, and nothing to nets without one.
+  if (const std::string& type = config.eval_type(); type != "classification" && type != "detection")
+    warnings.push_back(
+        mistake_at(file, FieldError("eval_type", "unknown eval_type '" + type + "': tests tell the mean of each score",
+                                    did_you_mean(type, {"classification", "detection"}))));
+  if (config.test_interval() > 0 && described_test_nets(config) == 0)
     warnings.push_back(mistake_at(file, FieldError("test_interval", "there is a test_interval, but nothing is tested",
                                                    "test_iter says how many batches a test takes")));
   return warnings;
+}
+
+int count_test_nets(const Config& solver) {
+  const auto& batches = solver.test_iter();
+  const bool none = std::all_of(batches.begin(), batches.end(), [](int count) { return count == 0; });
+  return !batches.empty() && none ? 0 : described_test_nets(solver);
 }
 
 void check_solver(const SolverFile& file, Mistakes& mistakes) {

@@ -10,14 +10,14 @@ namespace cortado {
 /// read.
 void check_solver(const SolverFile& file, Mistakes& mistakes);
 
-/// What is no mistake, but says something other than was meant: a test_interval and nothing to test.
-std::vector<Mistake> solver_warnings(const SolverFile& file);
-
 /// A mistake in the solver file at the field that `error` names.
 Mistake mistake_at(const SolverFile& file, const FieldError& error);
 
+/// What check_solver() lets pass and a user should know, with the place.
+std::vector<Mistake> solver_warnings(const SolverFile& file);
+
 /// How many test nets `solver` describes: one for each test_net_param and test_net, and as many of net_param or net as
-/// test_iter has entries left.
+/// test_iter has entries left. None where every test_iter is 0.
 int count_test_nets(const caffe::SolverParameter& solver);
 
 }  // namespace cortado

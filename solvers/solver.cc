@@ -49,7 +49,8 @@ Solver::Solver(SolverFile file, const SolverOptions& options, Context& context)
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
   for (const Mistake& warning : solver_warnings(file_))
-    warn(warning.place.str() + ": " + warning.message + "; " + warning.hint);
+    warn((warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
+         (warning.hint.empty() ? "" : "; " + warning.hint));
   const std::string& prefix = config().snapshot_prefix();
   if (wants_snapshots(config())) lock_.emplace(prefix);
   std::optional<Snapshot> snapshot;

@@ -62,6 +62,7 @@ Source NetMaker::train_source() const {
 std::vector<Source> NetMaker::test_sources() const {
   const caffe::SolverParameter& solver = file_.solver;
   std::vector<Source> sources;
+  if (count_test_nets(solver) == 0) return sources;
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     sources.push_back({.field = path_to("", "test_net_param", i), .message = &solver.test_net_param(i)});
   for (int i = 0; i < solver.test_net_size(); ++i)
@@ -92,11 +93,12 @@ std::string find_path(const SolverFile& file, const std::string& field, const st
 std::shared_ptr<const NetFile> NetMaker::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net = source.path ? read_net(find_path(file_, source.field, *source.path))
+  NetFile net = source.path ? read_net_draft(find_path(file_, source.field, *source.path))
                             : NetFile{*source.message, file_.positions.below(source.field)};
   options_.overrides.apply(net);
-  file = std::make_shared<NetFile>(std::move(net));
-  return file;
+  auto draft = std::make_shared<const NetFile>(std::move(net));
+  graph::refuse_draft(draft);
+  return file = std::move(draft);
 }
 
 graph::BuildOptions NetMaker::build_options() const {

@@ -39,6 +39,7 @@ bool Solver::test_all() {
 bool Solver::run_test(size_t index) {
   Tester& tester = testers_[index];
   log_info() << "Iteration " << iter() << ", Testing net (#" << index << ")";
+  if (tester.batches() == 0) return true;  // test_iter: 0 beside others
   const bool whole = tester.run([&](int done) {
     take_requests();
     tell([&](TrainObserver& observer) { observer.on_test_batch(progress_, int(index), done, tester.batches()); });

@@ -1,6 +1,6 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
-// training and for testing, in each stage that its rules name; a solver's nets are built as it would build them.
-// What both phases find wrong is told once.
+// training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
+// built as it would build them. What both phases find wrong is told once, what one of them does with its name.
 #include "solvers/check.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "core/file_error.h"
 #include "graph/passes/passes.h"
+#include "graph/phases.h"
 #include "graph/plan.h"
 #include "net/epoch.h"
 #include "solvers/early_stop.h"
@@ -63,21 +64,20 @@ class Checker {
 
   void check_net_file(const std::string& path, Finding& finding) {
     const auto file = open_net(path, overrides_);
-    bool any = false;
-    for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+    for (const caffe::Phase phase : graph::phases_with_data(file->net, state_)) {
+      finding.enter(phase);
       caffe::NetState state = state_;
       state.set_phase(phase);
-      if (!has_layers(file->net, state) && (any || phase == caffe::TRAIN)) continue;
-      any = true;
       const std::vector<caffe::NetState> stages = stages_named(file->net, state);
       for (const caffe::NetState& stage : stages) collect(finding, [&] { check_net(file, stage, true, finding); });
       Finding without;
       collect(stages.empty() ? finding : without, [&] { check_net(file, state, true, finding); });
     }
+    finding.name_phases();
   }
 
-  /// Where no stage was asked for: `state` in each of the stages that rules of its phase name. Solvers choose among them,
-  /// and without any of them the net may have no data, which is no mistake then.
+  /// Where no stage was asked for: `state` in each of the stages that rules of its phase name. Solvers choose among
+  /// them, and without any of them the net may have no data, which is no mistake then.
   static std::vector<caffe::NetState> stages_named(const caffe::NetParameter& net, const caffe::NetState& state) {
     std::vector<caffe::NetState> found;
     std::set<std::string> seen;
@@ -92,18 +92,13 @@ class Checker {
     return found;
   }
 
-  static bool has_layers(const caffe::NetParameter& net, const caffe::NetState& state) {
-    const caffe::NetState merged = graph::merge_states(net.state(), state);
-    return std::any_of(net.layer().begin(), net.layer().end(),
-                       [&](const caffe::LayerParameter& layer) { return graph::selected(layer, merged); });
-  }
-
   void check_solver_file(const std::string& path, Finding& finding) {
     finding.kind = "solver";
-    SolverFile file = read_solver(path);
+    SolverFile file = read_solver_draft(path);
     overrides_.apply(file);
     Mistakes mistakes;
-    check_solver(file, mistakes);
+    for (const TextMistake& found : file.mistakes) mistakes.add(found.mistake);
+    if (mistakes.empty()) check_solver(file, mistakes);
     if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
     finding.warn(solver_warnings(file));
     SolverOptions options;
@@ -122,6 +117,7 @@ class Checker {
       std::vector<graph::Graph> tests;
       for (const SolverNetFile& net : read_solver_nets(file, options, context_)) {
         const bool trains = net.state.phase() == caffe::TRAIN;
+        finding.enter(net.state.phase());
         collect(finding, [&] {
           graph::Graph graph =
               check_net(net.file, net.state, updates_within_backward(file.solver, context_.device), finding);
@@ -130,6 +126,7 @@ class Checker {
           if (!trains) tests.push_back(std::move(graph));
         });
       }
+      finding.name_phases();
       check_tests(file, tests, finding);
     });
   }
@@ -240,20 +237,21 @@ int run_check(const Arguments& arguments) {
 }  // namespace
 
 Command check_command() {
-  return {.name = "check",
-          .summary = "finds every mistake in nets and solvers, without training",
-          .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
-                            set_flag(),
-                            json_flag()},
-                           state_flags(),
-                           device_flags()}),
-          .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
-          .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
-                       {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
-          .run = run_check,
-          .about =
-              "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its "
-              "data, 5 for files that cannot be read."};
+  return {
+      .name = "check",
+      .summary = "finds every mistake in nets and solvers, without training",
+      .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
+                        set_flag(),
+                        json_flag()},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
+      .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
+                   {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
+      .run = run_check,
+      .about =
+          "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its "
+          "data, 5 for files that cannot be read."};
 }
 
 }  // namespace cortado::tools

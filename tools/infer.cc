@@ -1,4 +1,5 @@
-// `cortado infer`: NumPy files through a net, once. Any blob may be an output; what those asked for do not need is not run.
+// `cortado infer`: NumPy files through a net, once. Any blob may be an output; what those asked for do not need is not
+// run.
 #include <iostream>
 #include <map>
 
@@ -78,6 +79,7 @@ int run_infer(const Arguments& arguments) {
   const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
   const std::vector<NamedFile> outputs = named_outputs(arguments, file, options.state);
   for (const NamedFile& output : outputs) options.outputs.push_back(output.blob);
+  for (const auto& [name, array] : inputs) options.shapes[name] = array.shape;
   if (!inputs.empty() && inputs.begin()->second.shape.axes() > 0) options.batch = inputs.begin()->second.shape[0];
   Predictor predictor(file, arguments.texts("weights"), options);
   const Arrays results = predictor.predict(inputs);
@@ -100,7 +102,7 @@ Command infer_command() {
                             {.name = "input",
                              .kind = FlagKind::kText,
                              .value = "BLOB=FILE.npy",
-                             .help = "what an input blob gets; once for each; the batch may differ from the net's",
+                             .help = "what an input blob gets; once for each; any extents that the net's layers allow",
                              .letter = 'i'},
                             {.name = "output",
                              .kind = FlagKind::kText,

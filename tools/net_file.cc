@@ -61,9 +61,11 @@ std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides
     throw usage_error(path + " is a solver, and a net is wanted", net.empty() ? "" : "its net is " + net);
   }
   if (overrides.has("solver")) throw usage_error("--set solver...: there is no solver here, only the net " + path);
-  NetFile file = read_net(path);
-  overrides.apply(file);
-  return std::make_shared<const NetFile>(std::move(file));
+  NetFile draft = read_net_draft(path);
+  overrides.apply(draft);
+  auto file = std::make_shared<const NetFile>(std::move(draft));
+  graph::refuse_draft(file);
+  return file;
 }
 
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {

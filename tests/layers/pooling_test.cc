@@ -72,6 +72,12 @@ TEST(Pooling, RoundsTheNumberOfOutputsUp) {
   check_both("kernel_size: 2 stride: 2", {2, 2, 2, 2, 0, 0}, {1, 3, 7, 5});
 }
 
+TEST(Pooling, OneWindowLargerThanItsInputIsRoundedUpTo) {
+  check_both("kernel_size: 2 stride: 2", {2, 2, 2, 2, 0, 0}, {2, 20, 1, 1});
+  check_both("kernel_size: 3 stride: 2", {3, 3, 2, 2, 0, 0}, {1, 16, 2, 5});
+  check_both("kernel_size: 5 stride: 3 pad: 1", {5, 5, 3, 3, 1, 1}, {1, 3, 2, 1});
+}
+
 TEST(Pooling, RoundsDownWhenTold) {
   const Window window = {3, 3, 2, 2, 0, 0}, padded = {3, 3, 2, 2, 1, 1};
   for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false", "torch_pooling: true",
@@ -170,6 +176,8 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 2 pad: 1 pad_w: 1", "pooling_param.pad_w", "contradicts pad");
   expect("kernel_size: 2 pad: 2", "pooling_param.pad", "not smaller than the window");
   expect("kernel_size: 7", "pooling_param.kernel_size", "7x7, larger than its padded input 5x5");
+  expect("kernel_size: 7 stride: 2", "pooling_param.kernel_size", "7x7, larger than its padded input 5x5");
+  expect("kernel_size: 6 stride: 2 round_mode: FLOOR", "pooling_param.kernel_size", "6x6, larger");
   expect("global_pooling: true kernel_size: 5", "pooling_param.kernel_size", "contradicts global_pooling");
   expect("global_pooling: true pad: 1", "pooling_param.pad", "no padding");
   expect("global_pooling: true stride: 2", "pooling_param.stride", "one window");

@@ -75,6 +75,7 @@ TEST(VolumePooling, TakesOneForEach) {
 }
 
 TEST(VolumePooling, RoundsAsTold) {
+  check_both("kernel_size_3d: 2 stride_3d: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {1, 2, 1, 3, 1});
   for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false"})
     check_both("kernel_size_3d: 3 stride_3d: 2 " + down, {{3, 3, 3}, {2, 2, 2}, {0, 0, 0}, false, false},
                {1, 2, 4, 5, 6});

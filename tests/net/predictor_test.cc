@@ -87,7 +87,8 @@ TEST_F(PredictorTest, rows_of_a_batch_are_what_they_are_alone) {
   for (size_t n = 0; n < 5; ++n) {
     Arrays one = request(1, 0);
     for (auto& [name, array] : one)
-      std::copy_n(all.at(name).values.begin() + int64_t(n * array.values.size()), array.values.size(), array.values.begin());
+      std::copy_n(all.at(name).values.begin() + int64_t(n * array.values.size()), array.values.size(),
+                  array.values.begin());
     const std::vector<float> row = predictor.predict(one).at("prob").values;
     for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(row[k], together[n * 3 + k], 1e-5);
   }
@@ -110,6 +111,64 @@ TEST_F(PredictorTest, any_blob_may_be_an_output_and_needs_its_own_inputs_only) {
   EXPECT_EQ(all.outputs(), std::vector<std::string>{"prob"});
 }
 
+/// Convolutions of several kinds, what folds into them, a crop and a sum of two ways: no extent is fixed.
+std::shared_ptr<const NetFile> net_for(int64_t batch, int64_t height, int64_t width) {
+  return std::make_shared<NetFile>(read_net_from_text(
+      "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: " + std::to_string(batch) +
+          " dim: 3 dim: " + std::to_string(height) + " dim: " + std::to_string(width) + R"( } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
+  layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
+  layer { name: "pool" type: "Pooling" bottom: "c0" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
+  layer { name: "c1" type: "Convolution" bottom: "pool" top: "c1" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "sum" type: "Eltwise" bottom: "pool" bottom: "c1" top: "sum" }
+  layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up" convolution_param { num_output: 16 kernel_size: 4 stride: 2 weight_filler { type: "xavier" } } }
+  layer { name: "crop" type: "Crop" bottom: "up" bottom: "data" top: "crop" crop_param { axis: 2 offset: 1 } }
+  layer { name: "c2" type: "Convolution" bottom: "crop" top: "c2" convolution_param { num_output: 5 kernel_size: 1 weight_filler { type: "xavier" } } }
+  layer { name: "prob" type: "Softmax" bottom: "c2" top: "prob" } )",
+      "net.prototxt"));
+}
+
+TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
+  const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "any_extents")};
+  Predictor predictor(net_for(1, 8, 8), weights, {.threads = 2});
+  std::vector<std::pair<Array, std::vector<float>>> expected;
+  for (const Shape& shape : std::vector<Shape>{{1, 3, 8, 8},
+                                               {1, 3, 20, 12},
+                                               {2, 3, 33, 7},
+                                               {1, 3, 8, 9},
+                                               {1, 3, 1, 1},
+                                               {3, 3, 5, 64},
+                                               {1, 3, 12, 20},
+                                               {1, 3, 40, 40},
+                                               {1, 3, 41, 40},
+                                               {1, 3, 42, 40},
+                                               {1, 3, 43, 40}}) {
+    Predictor written(net_for(shape[0], shape[2], shape[3]), weights, {.threads = 2});
+    const Array data = drawn(shape, uint64_t(shape.count()));
+    expected.emplace_back(data, written.predict({{"data", data}}).at("prob").values);
+    EXPECT_EQ(predictor.predict({{"data", data}}).at("prob").values, expected.back().second) << shape.str();
+    EXPECT_EQ(predictor.predict({{"data", data}}).at("prob").shape, (Shape{shape[0], 5, shape[2], shape[3]}));
+  }
+  std::vector<std::thread> threads;  // more shapes than are kept, in another order in each thread
+  std::vector<int> wrong(3);
+  for (size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (size_t i = 0; i < 3 * expected.size(); ++i) {
+        const auto& [data, values] = expected[(i * (t + 1) + t) % expected.size()];
+        wrong[t] += predictor.predict({{"data", data}}).at("prob").values != values;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(3));
+}
+
+TEST(PredictorOfAnyExtents, PlansForThoseThatMostRequestsHave) {
+  const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "most_requests")};
+  Predictor predictor(net_for(1, 8, 8), weights, {.shapes = {{"data", {2, 3, 30, 20}}}});
+  EXPECT_EQ(predictor.output_shape("prob"), (Shape{2, 5, 30, 20}));
+}
+
 void expect_error(const std::function<void()>& call, ExitCode code, const std::string& words) {
   try {
     call();
@@ -122,13 +181,16 @@ void expect_error(const std::function<void()>& call, ExitCode code, const std::s
 
 TEST_F(PredictorTest, mistakes_are_told_with_a_way_out) {
   Predictor predictor(file_, weights_);
-  Arrays misnamed = request(1, 1), narrow = misnamed, short_of = misnamed, missing = misnamed;
+  Arrays misnamed = request(1, 1), narrow = misnamed, flat = misnamed, short_of = misnamed, missing = misnamed;
   misnamed["dat"] = misnamed["data"];
   narrow["data"] = drawn({1, 16, 6, 5}, 1);
+  flat["data"] = drawn({1, 16, 36}, 1);
   short_of["data"].values.pop_back();
   missing.erase("other");
   expect_error([&] { predictor.predict(misnamed); }, ExitCode::kUsage, "did you mean 'data'");
-  expect_error([&] { predictor.predict(narrow); }, ExitCode::kData, "only the first extent");
+  expect_error([&] { predictor.predict(narrow); }, ExitCode::kData,
+               "layer 'fc' (InnerProduct) has weights of shape 3x1152, and these inputs want 3x960");
+  expect_error([&] { predictor.predict(flat); }, ExitCode::kData, "the number of axes may not");
   expect_error([&] { predictor.predict(short_of); }, ExitCode::kData, "575 values");
   expect_error([&] { predictor.predict(missing); }, ExitCode::kUsage, "'other' is missing");
   expect_error([&] { Predictor(file_, weights_, {.outputs = {"prb"}}); }, ExitCode::kUsage, "did you mean 'prob'");
@@ -147,7 +209,8 @@ TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
 TEST(PredictorWithMemoryData, IsFedLikeOneWithInputs) {
   const auto net_of = [](const std::string& first) {
     return std::make_shared<NetFile>(read_net_from_text(
-        first + R"( layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+        first +
+            R"( layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
                     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" } )",
         "net.prototxt"));
   };

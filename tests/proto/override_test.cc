@@ -87,6 +87,50 @@ TEST(Override, BringsOldFormsUpToDate) {
   EXPECT_EQ(solver.solver.snapshot_prefix(), "folder/s");
 }
 
+TEST(Override, AnEmptyValueClears) {
+  const NetFile file =
+      net_with({"net.name=", "net.layer[2].convolution_param.num_output= ", "net.layer[2].convolution_param.pad[0]=",
+                "net.layer[0]=", "net.layer[0].data_param="});
+  EXPECT_FALSE(file.net.has_name());
+  ASSERT_EQ(file.net.layer_size(), 2);
+  EXPECT_FALSE(file.net.layer(0).has_data_param());
+  EXPECT_EQ(file.net.layer(0).include(0).phase(), caffe::TEST);
+  EXPECT_FALSE(file.net.layer(1).convolution_param().has_num_output());
+  ASSERT_EQ(file.net.layer(1).convolution_param().pad_size(), 1);
+  EXPECT_EQ(file.net.layer(1).convolution_param().pad(0), 2U);
+  EXPECT_EQ(file.positions.place("layer[1].convolution_param.pad[0]").str(), "net.prototxt:4:118");
+  EXPECT_EQ(file.positions.place("layer[0]").line, 3);
+  EXPECT_FALSE(net_with({"net.name=x", "net.name="}).net.has_name());
+  EXPECT_EQ(net_with({"net.name=\"\""}).net.name(), "");
+  EXPECT_NE(mistake_of({"net.layer[2].convolution_param.pad+="}).find("a value is missing"), std::string::npos);
+  EXPECT_NE(mistake_of({"net.layer[3]="}).find("'layer' has 3 elements"), std::string::npos);
+}
+
+TEST(Override, SetsInputsInTheirOldFields) {
+  const auto input = [](const std::string& text, const std::vector<std::string>& overrides) {
+    NetFile file = read_net_from_text(text + " layers { name: 'r' type: RELU bottom: 'a' top: 'r' }", "old.prototxt");
+    Overrides(overrides).apply(file);
+    EXPECT_EQ(file.net.layer_size(), 2);
+    EXPECT_EQ(file.net.layer(1).name(), "r");
+    std::string shapes = file.positions.place("layer[0].input_param.shape[0].dim[2]").file + ":";
+    for (const caffe::BlobShape& shape : file.net.layer(0).input_param().shape()) {
+      shapes += " ";
+      for (const int64_t dim : shape.dim()) shapes += std::to_string(dim) + ",";
+    }
+    return shapes;
+  };
+  const std::string dims = "input: 'a' input_dim: 1 input_dim: 3 input_dim: 8 input_dim: 9";
+  EXPECT_EQ(input(dims, {"net.input_dim=[2, 3, 100, 80]"}), "--set: 2,3,100,80,");
+  EXPECT_EQ(input(dims, {"net.layer[r].name=r", "net.layer[1].top[0]=q", "net.input_dim[2]=5"}), "--set: 1,3,5,9,");
+  EXPECT_EQ(input(dims, {"net.input_dim[3]=5"}), "old.prototxt: 1,3,8,5,");
+  EXPECT_EQ(input(dims, {"net.input_shape={ dim: [4, 5, 6] }"}), "--set: 4,5,6,");
+  const std::string shapes = "input: 'a' input: 'b' input_shape { dim: [1, 2] } input_shape { dim: [3] }";
+  EXPECT_EQ(input(shapes, {"net.input_shape[1].dim[0]=7"}), "old.prototxt: 1,2, 7,");
+  EXPECT_EQ(input(shapes, {"net.input_dim=[1, 2, 3, 4, 5, 6, 7, 8]"}), "--set: 1,2,3,4, 5,6,7,8,");
+  EXPECT_NE(mistake_of({"net.input_dim=[1, 2, 3, 4]"}).find("an Input layer has its shapes in input_param"),
+            std::string::npos);
+}
+
 TEST(Override, TellsEveryMistakeInItsText) {
   const std::string both = mistake_of({"net.nam=x", "net.layer[conv].name=y"});
   EXPECT_NE(

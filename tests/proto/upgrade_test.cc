@@ -303,6 +303,12 @@ TEST(Upgrade, InputsBecomeALayer) {
   EXPECT_NE(error_of("input: 'a'").find("do not go together"), std::string::npos);
 }
 
+TEST(Upgrade, AnInputThatALayerMakesNeedsNoShape) {
+  const std::string layer = "layer { name: 'd' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }";
+  expect_upgrade("input: 'data' " + layer, layer);
+  EXPECT_NE(error_of("input: 'date' " + layer).find("do not go together"), std::string::npos);
+}
+
 TEST(Upgrade, RatesOfStatisticsAreDropped) {
   expect_upgrade("layer { type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 0 } param { lr_mult: 0 } }",
                  "layer { type: 'BatchNorm' }");

@@ -74,7 +74,7 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
       {"average_loss: 0", "average_loss is 0", 7},
       {"display: -1", "display is -1", 7},
       {"test_interval: 0", "no test_interval", 7},
-      {"test_iter: 0", "test_iter is 0", 7},
+      {"test_iter: -1", "test_iter is -1", 7},
       {"test_net: \"a\"\ntest_net: \"b\"", "1 test_iter for 2 test nets", 5},
       {"test_state { stage: \"a\" }\ntest_state { }", "2 test_state for 1 test nets", 7},
       {"train_net: \"a\"", "both train_net and net", 1},
@@ -117,8 +117,29 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
 }
 
 TEST(CheckSolver, FindsAllAtOnce) {
-  EXPECT_EQ(mistakes_in("iter_size: 0 display: -2 type: \"x\"").size(), 7u)
-      << "and: no net, max_iter, base_lr, lr_policy";
+  EXPECT_EQ(mistakes_in("iter_size: 0 display: -2 type: \"x\"").size(), 6u) << "and: no net, base_lr, lr_policy";
+}
+
+TEST(CheckSolver, AcceptsWhatDoesNothing) {
+  for (const char* text : {"test_iter: 0", "test_iter: 0 test_interval: 0", "eval_type: \"detection\"",
+                           "eval_type: \"classification\"", "lr_policy: \"poly\" power: 1"})
+    EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
+  const auto nets = [](const std::string& text) {
+    return count_test_nets(read_solver_from_text(text, "solver.prototxt").solver);
+  };
+  EXPECT_EQ(nets("net: \"n\" test_iter: 0 test_iter: 0 test_net: \"t\""), 0);
+  EXPECT_EQ(nets("net: \"n\" test_iter: 0 test_iter: 3"), 2) << "the second keeps its number";
+}
+
+TEST(CheckSolver, WarnsOfWhatCaffeLetsPass) {
+  const auto warnings = [](const std::string& text) {
+    return solver_warnings(read_solver_from_text(text, "solver.prototxt"));
+  };
+  ASSERT_EQ(warnings("net: \"n\"").size(), 1u);
+  EXPECT_NE(warnings("net: \"n\"")[0].message.find("no max_iter"), std::string::npos);
+  EXPECT_TRUE(warnings("max_iter: 0").empty());
+  EXPECT_TRUE(warnings("max_epoch: 1 eval_type: \"detection\"").empty());
+  EXPECT_EQ(warnings("max_iter: 1 eval_type: \"detecton\"").at(0).hint, "did you mean 'detection'?");
 }
 
 }  // namespace
