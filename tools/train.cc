@@ -9,6 +9,7 @@
 #include "tools/command.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
 #include "tools/terminal.h"
@@ -63,6 +64,7 @@ int run_train(const Arguments& arguments) {
   save_choices(arguments, context);
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
+  check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
   if (metrics) solver.add_observer(&*metrics);
