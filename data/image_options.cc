@@ -16,18 +16,24 @@ int checked_side(const std::string& name, uint32_t side) {
   return int(side);
 }
 
-void set_sizes(const caffe::ImageDataParameter& param, ImageSourceOptions& images) {
-  images.height = checked_side("new_height", param.new_height());
-  images.width = checked_side("new_width", param.new_width());
-  images.short_side = checked_side("short_side", param.short_side());
-  images.min_height = checked_side("min_height", param.min_height());
-  images.min_width = checked_side("min_width", param.min_width());
-  if ((images.height > 0) != (images.width > 0))
-    throw FieldError(kOwn + (images.height > 0 ? ".new_height" : ".new_width"),
+}  // namespace
+
+ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
+  ImageSizes sizes;
+  sizes.height = checked_side("new_height", param.new_height());
+  sizes.width = checked_side("new_width", param.new_width());
+  sizes.short_side = checked_side("short_side", param.short_side());
+  sizes.min_height = checked_side("min_height", param.min_height());
+  sizes.min_width = checked_side("min_width", param.min_width());
+  if ((sizes.height > 0) != (sizes.width > 0))
+    throw FieldError(kOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
                      "new_height and new_width go together: give both or none");
-  if (images.height > 0 && images.short_side > 0)
+  if (sizes.height > 0 && sizes.short_side > 0)
     throw FieldError(kOwn + ".short_side", "new_height and new_width give a size already", "keep one of them");
+  return sizes;
 }
+
+namespace {
 
 void set_color(const caffe::ImageDataParameter& param, TransformPlan& plan) {
   const ColorMode asked = param.is_color() ? ColorMode::kColor : ColorMode::kGray;
@@ -49,7 +55,7 @@ PipelineOptions make_image_options(const caffe::LayerParameter& layer, const Dat
   ImageSourceOptions images;
   images.list = param.source();
   images.root = param.root_folder();
-  set_sizes(param, images);
+  images.sizes = image_sizes_of(param);
   PipelineOptions made = common_options(layer, kOwn, param.batch_size(), param.threads(), options);
   made.source = param.source();
   made.open = [images] { return image_source(images); };

@@ -18,10 +18,6 @@ struct Files {
   explicit Files(const ImageSourceOptions& given) : options(given), list(given.list) {}
   const ImageSourceOptions options;
   const ImageList list;
-
-  bool resizes() const {
-    return options.height > 0 || options.short_side > 0 || options.min_height > 0 || options.min_width > 0;
-  }
 };
 
 struct Size {
@@ -29,13 +25,13 @@ struct Size {
 };
 
 /// What becomes of an image of this size.
-Size new_size(const ImageSourceOptions& options, int height, int width) {
-  if (options.height > 0) return {options.height, options.width};
+Size new_size(const ImageSizes& sizes, int height, int width) {
+  if (sizes.height > 0) return {sizes.height, sizes.width};
   double scale = 1;
-  if (options.short_side > 0)
-    scale = double(options.short_side) / std::min(height, width);
+  if (sizes.short_side > 0)
+    scale = double(sizes.short_side) / std::min(height, width);
   else
-    scale = std::max({1.0, double(options.min_height) / height, double(options.min_width) / width});
+    scale = std::max({1.0, double(sizes.min_height) / height, double(sizes.min_width) / width});
   const double rows = std::max(std::round(height * scale), 1.0), columns = std::max(std::round(width * scale), 1.0);
   if (rows * columns > double(kMostPixels))
     throw SampleError("the image is " + std::to_string(height) + "x" + std::to_string(width) +
@@ -52,13 +48,9 @@ class FileReader : public SampleReader {
     label = listed.label;
     path_.assign(files_->options.root).append(listed.name);
     const std::string_view content = file_.read(path_);
-    if (!files_->resizes()) return decoder_.open(content, mode_);
-    decoder_.decode(content, mode_, decoded_);
-    const Size size = new_size(files_->options, decoded_.height, decoded_.width);
-    if (size.height == decoded_.height && size.width == decoded_.width)
-      std::swap(decoded_, resized_);
-    else
-      resize_bilinear(decoded_, size.height, size.width, resized_);
+    if (!files_->options.sizes.any()) return decoder_.open(content, mode_);
+    decoder_.decode(content, mode_, resized_);
+    bring_to_size(files_->options.sizes, resized_, spare_);
     Sample sample = resized_.sample();
     sample.bytes = nullptr;
     return sample;
@@ -68,7 +60,7 @@ class FileReader : public SampleReader {
   bool decodes() const override { return true; }
 
   SamplePart read_part(const SourceWindow& window, bool, const PixelPlace& place) override {
-    if (!files_->resizes()) return decoder_.read(window, place);
+    if (!files_->options.sizes.any()) return decoder_.read(window, place);
     const size_t bytes = size_t(resized_.channels) * size_t(window.height) * size_t(window.width);
     return copy_part(resized_.sample(), {window.top, window.left, window.height, window.width}, place(bytes));
   }
@@ -79,7 +71,7 @@ class FileReader : public SampleReader {
   std::string path_;
   ImageFileReader file_;
   ImageDecoder decoder_;
-  Image decoded_, resized_;
+  Image resized_, spare_;
 };
 
 class ListFinder : public RecordFinder {
@@ -124,6 +116,13 @@ class ImageSource : public DataSource {
 };
 
 }  // namespace
+
+void bring_to_size(const ImageSizes& sizes, Image& image, Image& spare) {
+  const Size size = new_size(sizes, image.height, image.width);
+  if (size.height == image.height && size.width == image.width) return;
+  resize_bilinear(image, size.height, size.width, spare);
+  std::swap(image, spare);
+}
 
 std::shared_ptr<const DataSource> image_source(const ImageSourceOptions& options) {
   return std::make_shared<ImageSource>(options);

@@ -17,8 +17,8 @@ struct MeanImage {
   std::vector<float> values;
 };
 
-/// Reads a mean .binaryproto (BlobProto with shape or the four old fields; float or double data). Throws Error(kIo) or
-/// Error(kData) naming the file.
+/// Reads a mean: a .binaryproto (BlobProto with shape or the four old fields; float or double data) or a .npy array of
+/// three extents, channels first, or four, the first of which is 1. Throws Error(kIo) or Error(kData) naming the file.
 std::shared_ptr<const MeanImage> read_mean_file(const std::string& path);
 
 /// The mean of every element over all records of an LMDB, as compute_image_mean writes it (num = 1). Sums run in

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "proto/safetensors.h"
+#include "proto/weights_npz.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -22,7 +23,8 @@ FileKind kind_by_signature(std::string_view content) {
     FileKind kind;
   } signatures[] = {{"\x89HDF\r\n\x1a\n", FileKind::kHdf5}, {"\x89PNG\r\n\x1a\n", FileKind::kPicture},
                     {"\xff\xd8\xff", FileKind::kPicture},   {"GIF8", FileKind::kPicture},
-                    {"PK\x03\x04", FileKind::kArchive},     {"\x1f\x8b\x08", FileKind::kArchive}};
+                    {"PK\x03\x04", FileKind::kArchive},     {"\x1f\x8b\x08", FileKind::kArchive},
+                    {"\x93NUMPY", FileKind::kNpy}};
   for (const auto& [start, kind] : signatures)
     if (content.starts_with(start)) return kind;
   return FileKind::kUnknown;
@@ -35,6 +37,7 @@ FileKind kind_by_signature(std::string_view content) {
 // and no other.
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
+  if (looks_like_npz(content)) return FileKind::kNpz;
   if (const FileKind kind = kind_by_signature(content); kind != FileKind::kUnknown) return kind;
   if (looks_like_safetensors(content)) return FileKind::kSafetensors;
   if (is_text(content)) return FileKind::kText;
@@ -82,6 +85,10 @@ std::string describe(FileKind kind) {
       return "an HDF5 file";
     case FileKind::kSafetensors:
       return "a file of safetensors";
+    case FileKind::kNpy:
+      return "a NumPy array";
+    case FileKind::kNpz:
+      return "NumPy arrays (.npz)";
     case FileKind::kPicture:
       return "a picture";
     case FileKind::kArchive:
@@ -98,11 +105,14 @@ std::string advice_for(FileKind kind) {
       return "a prototxt is given to --model or --solver";
     case FileKind::kWeights:
     case FileKind::kSafetensors:
+    case FileKind::kNpz:
       return "weights are given to --weights";
     case FileKind::kSolverState:
       return "a solver state is given to --snapshot";
     case FileKind::kBlob:
       return "a mean image goes into transform_param's mean_file";
+    case FileKind::kNpy:
+      return "a .npy file holds one array: a mean image, or an input of `cortado infer`";
     case FileKind::kHdf5:
       return "HDF5 files hold weights, solver states and the data of HDF5Data layers";
     case FileKind::kArchive:

@@ -6,7 +6,20 @@
 namespace cortado {
 
 /// What a file of the language holds. Told by its content, because names lie.
-enum class FileKind { kEmpty, kText, kWeights, kSolverState, kBlob, kHdf5, kSafetensors, kPicture, kArchive, kUnknown };
+enum class FileKind {
+  kEmpty,
+  kText,
+  kWeights,
+  kSolverState,
+  kBlob,
+  kHdf5,
+  kSafetensors,
+  kNpy,
+  kNpz,
+  kPicture,
+  kArchive,
+  kUnknown
+};
 
 /// Looks at the first bytes and, of a binary message, at its outermost fields. Never throws; a truncated file is
 /// recognised.

@@ -13,6 +13,7 @@
 #include "proto/file_kind.h"
 #include "proto/safetensors.h"
 #include "proto/weights_hdf5.h"
+#include "proto/weights_npz.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -65,9 +66,11 @@ std::vector<LayerWeights> weights_from_pipe(const std::string& path, std::string
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path, WeightsOrigin* origin) {
   const WireFile file{path, content, ExitCode::kSnapshot};
   WeightsOrigin found;
-  const bool tensors = kind_of_content(content) == FileKind::kSafetensors;
-  if (!tensors) check_kind(file, FileKind::kWeights);
-  std::vector<LayerWeights> layers = tensors ? read_safetensors(file, found) : read_caffemodel(file, found);
+  const FileKind kind = kind_of_content(content);
+  if (kind != FileKind::kSafetensors && kind != FileKind::kNpz) check_kind(file, FileKind::kWeights);
+  std::vector<LayerWeights> layers = kind == FileKind::kSafetensors ? read_safetensors(file, found)
+                                     : kind == FileKind::kNpz       ? read_weights_npz(file, found)
+                                                                    : read_caffemodel(file, found);
   if (origin) *origin = found;
   return layers;
 }

@@ -17,6 +17,7 @@ std::string name_of(Dialect dialect) {
 std::string WeightsOrigin::str() const {
   std::string text = container == kSafetensors ? "safetensors"
                      : container == kHdf5      ? "HDF5"
+                     : container == kNpz       ? "NumPy arrays"
                                                : name_of(dialect) + " dialect";
   if (year > 0) text += ", layers of " + std::to_string(year);
   if (four_extents) text += ", blobs of four extents";

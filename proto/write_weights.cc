@@ -9,6 +9,7 @@
 #include "proto/safetensors.h"
 #include "proto/value_bytes.h"
 #include "proto/weights_hdf5.h"
+#include "proto/weights_npz.h"
 #include "proto/wire.h"
 
 namespace cortado {
@@ -116,9 +117,11 @@ std::vector<LayerWeights> in_form_of(const WeightsTarget& target, std::vector<La
 std::string write_weights_as(const WeightsTarget& target, const std::string& path, const std::string& net,
                              std::vector<LayerWeights> layers) {
   if (target.container == WeightsOrigin::kSafetensors) return write_safetensors(path, layers, net, target.halves);
+  if (target.container == WeightsOrigin::kNpz)
+    return write_weights_npz(path, in_form_of(target, std::move(layers)), target.halves);
   if (target.halves && target.dialect != Dialect::kNvidia)
     throw Error(ExitCode::kUsage, name_of(target.dialect) + "'s files hold no 16-bit values",
-                "NVIDIA's dialect and safetensors do");
+                "NVIDIA's dialect, safetensors and .npz do");
   if (target.container == WeightsOrigin::kHdf5) return write_weights_hdf5(path, in_form_of(target, std::move(layers)));
   return CaffemodelWriter(target, path).write(net, in_form_of(target, std::move(layers)));
 }

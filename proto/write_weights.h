@@ -11,7 +11,7 @@ namespace cortado {
 struct WeightsTarget {
   WeightsOrigin::Container container = WeightsOrigin::kCaffemodel;
   Dialect dialect = Dialect::kBvlc;
-  bool halves = false;  ///< 16-bit values: NVIDIA's dialect and safetensors only
+  bool halves = false;  ///< 16-bit values: NVIDIA's dialect, safetensors and .npz only
 };
 
 /// Writes names, types and blobs, so that only one blob's bytes lie in memory twice; atomically. BatchNorms take the

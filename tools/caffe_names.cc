@@ -50,7 +50,7 @@ Lines classification(const Words& words) {
     throw usage_error(
         "five words are wanted: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
   return {{"classify", "--model=" + words[0], "--weights=" + words[1], "--mean=" + words[2], "--labels=" + words[3],
-           words[4]}};
+           "--like=none", words[4]}};
 }
 
 /// INPUT OUTPUT [--rankdir DIR] [--phase TRAIN|TEST|ALL] [--display_lrm]: left to right unless told otherwise.

@@ -1,18 +1,19 @@
-// `cortado classify`: says what is in images. How one becomes the net's input is in image_input.h; where the net gives no
-// probabilities, their softmax is shown.
+// `cortado classify`: says what is in images. How one becomes the net's input is in image_input.h; where the net gives
+// no probabilities, their softmax is shown. Lines come as images are done.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/file_error.h"
 #include "core/log.h"
-#include "data/image.h"
-#include "data/labels.h"
+#include "data/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
+#include "tools/classify_labels.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/guesses.h"
+#include "tools/image_files.h"
 #include "tools/image_input.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
@@ -26,22 +27,25 @@ constexpr int64_t kMostAtOnce = 32;
 
 class Classifier {
  public:
-  explicit Classifier(const Arguments& arguments)
-      : top_(size_t(arguments.integer("top"))),
-        batch_(std::min<size_t>(kMostAtOnce, arguments.operands().size())),
-        predictor_(make_predictor(arguments, int64_t(batch_))) {
-    find_input(arguments);
+  Classifier(const Arguments& arguments, size_t images)
+      : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMostAtOnce, images)) {
+    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+    predictor_ = make_predictor(arguments, file, int64_t(batch_));
+    find_input();
     check_output();
-    if (arguments.has("labels")) read_names(arguments.text("labels"));
+    std::optional<LikeNet> like = find_like_net(arguments, *file);
+    preparer_.emplace(image_preparation(arguments, like, predictor_->inputs().begin()->second));
+    names_ = classify_labels(arguments, like, classes_);
   }
 
   size_t batch() const { return batch_; }
   std::string name_of(int label) const { return names_.empty() ? "" : names_[size_t(label)]; }
 
   void load(size_t slot, const std::string& path) {
-    const size_t size = size_t(to_.channels) * size_t(to_.height) * size_t(to_.width);
+    const Shape& shape = pixels_.shape;
+    const size_t size = size_t(shape.count(1));
     if (pixels_.values.empty()) pixels_.values.resize(batch_ * size);
-    prepare_image(path, to_, pixels_.values.data() + slot * size);
+    preparer_->prepare(path, int(shape[1]), int(shape[2]), int(shape[3]), pixels_.values.data() + slot * size);
   }
 
   /// Of the images in all slots, whether loaded for this call or left from the last: one batch, one plan.
@@ -54,13 +58,13 @@ class Classifier {
   }
 
  private:
-  static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments, int64_t batch) {
+  static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments,
+                                                   const std::shared_ptr<const NetFile>& file, int64_t batch) {
     PredictorOptions options = predictor_options(arguments);
     options.batch = batch;
-    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
     if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
       throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
-                        "give the net's deploy prototxt");
+                        "give the net's deploy prototxt; `cortado deploy` makes it of train_val.prototxt");
     options.outputs = {find_output(arguments.text("output"), output_names(file, options.state))};
     return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
   }
@@ -73,14 +77,12 @@ class Classifier {
     throw usage_error("the net has several outputs", "say which: --output=BLOB");
   }
 
-  void find_input(const Arguments& arguments) {
+  void find_input() {
     const auto& [name, shape] = *predictor_->inputs().begin();
     input_ = name;
     if (shape.axes() != 4 || (shape[1] != 1 && shape[1] != 3))
       throw Error(ExitCode::kNet,
                   "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
-    to_ = {int(shape[1]), int(shape[2]), int(shape[3]), channel_means(arguments.text("mean"), int(shape[1])),
-           float(arguments.number("scale"))};
     pixels_.shape = {int64_t(batch_), shape[1], shape[2], shape[3]};
   }
 
@@ -90,13 +92,6 @@ class Classifier {
     if (shape.axes() < 1 || shape[0] != int64_t(batch_) || shape.count() == 0)
       throw Error(ExitCode::kNet, "output '" + output + "' has shape " + shape.str() + ": not one row for each image");
     classes_ = size_t(shape.count(1));
-  }
-
-  void read_names(const std::string& path) {
-    names_ = data::read_labels(path);
-    if (names_.size() < classes_)
-      throw Error(ExitCode::kData, path + " has " + std::to_string(names_.size()) + " names, the net " +
-                                       std::to_string(classes_) + " classes");
   }
 
   std::vector<Guess> guess(const float* values) {
@@ -109,7 +104,7 @@ class Classifier {
   size_t top_, batch_;
   std::unique_ptr<Predictor> predictor_;
   std::string input_;
-  Preparation to_;
+  std::optional<data::ImagePreparer> preparer_;
   size_t classes_ = 0;
   std::vector<std::string> names_;
   Array pixels_;
@@ -132,16 +127,13 @@ class Report {
       else
         std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
     }
-    if (json_) all_.push_back({{"image", image}, {"top", top}});
-  }
-
-  void finish() const {
-    if (json_) std::cout << all_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    if (!json_) return;
+    const nlohmann::ordered_json line = {{"image", image}, {"top", top}};
+    std::cout << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   }
 
  private:
   bool json_, table_;
-  nlohmann::ordered_json all_ = nlohmann::ordered_json::array();
 };
 
 /// Loads images from `next` on until a batch is full. A bad one is told, left out, and remembered in `code`.
@@ -164,8 +156,8 @@ std::vector<std::string> load_batch(Classifier& classifier, const std::vector<st
 }
 
 int run_classify(const Arguments& arguments) {
-  const std::vector<std::string>& images = arguments.operands();
-  Classifier classifier(arguments);
+  const std::vector<std::string> images = image_files(arguments.operands());
+  Classifier classifier(arguments, images.size());
   Report report(arguments.on("json"));
   int code = 0;
   for (size_t next = 0; next < images.size();) {
@@ -174,7 +166,6 @@ int run_classify(const Arguments& arguments) {
     const auto guesses = classifier.run();
     for (size_t i = 0; i < loaded.size(); ++i) report.add(classifier, loaded[i], guesses[i]);
   }
-  report.finish();
   return code;
 }
 
@@ -189,16 +180,10 @@ Command classify_command() {
       .flags = joined(
           {{model,
             weights_flag("trained weights"),
-            {.name = "mean",
+            {.name = "labels",
              .kind = FlagKind::kText,
-             .value = "MEAN",
-             .help = "subtracted: a .binaryproto, of which channel means are taken, or numbers as B,G,R"},
-            {.name = "scale",
-             .kind = FlagKind::kNumber,
-             .value = "X",
-             .help = "factor after the mean, as the net's transform_param has it",
-             .fallback = "1"},
-            {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "names of the classes, one a line"},
+             .value = "FILE",
+             .help = "names of the classes, one a line; where it is not given, those beside the dataset or the model"},
             {.name = "top",
              .kind = FlagKind::kInteger,
              .value = "N",
@@ -211,16 +196,23 @@ Command classify_command() {
              .value = "BLOB",
              .help = "the blob with the probabilities, where the net has several outputs"},
             set_flag(),
-            json_flag()},
+            {.name = "json", .help = "one JSON object a line for each image on stdout"}},
+           image_input_flags(),
            state_flags(),
            device_flags()}),
-      .operands = {"IMAGE...", "image files", 1, 1000000},
-      .examples = {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg",
-                    "the five likeliest classes"},
-                   {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg",
-                    "for scripts"}},
+      .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+      .examples =
+          {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg",
+            "the five likeliest classes"},
+           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --like=train_val.prototxt photos",
+            "a folder, its images prepared as `cortado test` prepares the dataset's"},
+           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg",
+            "for scripts"}},
       .run = run_classify,
-      .about = "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs."};
+      .about =
+          "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs. Scores "
+          "are those of `cortado test` for the same image where images are prepared as it prepares them: --like. "
+          "`cortado deploy` makes the deploy net."};
 }
 
 }  // namespace cortado::tools

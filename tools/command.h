@@ -41,6 +41,7 @@ Command check_command();
 Command summary_command();
 Command plan_command();
 Command draw_command();
+Command deploy_command();
 Command classify_command();
 Command infer_command();
 Command features_command();

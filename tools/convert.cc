@@ -12,6 +12,7 @@
 #include "layers/words.h"
 #include "tools/command.h"
 #include "tools/convert_weights.h"
+#include "tools/output_name.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -189,6 +190,7 @@ int run_convert(const Arguments& arguments) {
                       "imageset and folder take it");
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
+  check_output_name(output, "a dataset", {".lmdb"});
 
   CountedProgress progress("convert");
   data::ConvertOptions common{output, arguments.on("force"), arguments.on("skip-bad"), progress.callback()};
@@ -280,15 +282,15 @@ Command convert_command() {
                    {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
                     "any Caffe's weights for BVLC's, with BatchNorm and Scale as the net has them"},
                    {"cortado convert weights net.caffemodel net.safetensors", "tensors called conv1.0, conv1.1, ..."},
+                   {"cortado convert weights net.caffemodel net.npz", "NumPy arrays called conv1/0, conv1/1, ..."},
                    {"cortado convert weights net.caffemodel --list", "its dialect, layers, types and shapes"}},
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the "
-          "like "
-          "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or "
-          "Intel or safetensors; "
-          "which one is told by their content. A BatchNorm that scales becomes a BatchNorm and a Scale layer, or the "
+          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the like "
+          "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or .npz; "
+          "which one is told by their content; what is written, by the output's name. A BatchNorm that scales becomes a "
+          "BatchNorm and a Scale layer, or the "
           "other "
           "way round, as --net wants it; without --net, --to=bvlc adds a layer NAME_scale behind it."};
 }

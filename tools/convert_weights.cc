@@ -1,6 +1,5 @@
-// Weights from one Caffe's files to another's, or to safetensors. The input's kind is told by its content, the output's
-// by
-// --to or, where that is not given, by its name.
+// Weights from one Caffe's files to another's, or to other programs' formats. The input's kind is told by its content,
+// the output's by --to or, where that is not given, by its name; a name that says otherwise is refused.
 #include "tools/convert_weights.h"
 
 #include <iostream>
@@ -11,6 +10,7 @@
 #include "proto/batch_norm_form.h"
 #include "proto/read_text.h"
 #include "proto/write_weights.h"
+#include "tools/output_name.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -32,13 +32,23 @@ const std::map<std::string, WeightsTarget>& targets() {
       {"intel", {WeightsOrigin::kCaffemodel, Dialect::kIntel}},
       {"safetensors", {WeightsOrigin::kSafetensors}},
       {"h5", {WeightsOrigin::kHdf5}},
+      {"npz", {WeightsOrigin::kNpz}},
   };
   return targets;
 }
 
+/// What --to or the output's name says, which have to agree: "bvlc" where neither says anything.
 std::string target_name(const Arguments& arguments, const std::string& output) {
-  if (arguments.has("to")) return arguments.text("to");
-  return output.ends_with(".safetensors") ? "safetensors" : output.ends_with(".h5") ? "h5" : "bvlc";
+  const std::vector<OutputFormat> formats = {
+      {"caffemodel", {".caffemodel"}}, {"h5", {".h5", ".hdf5"}}, {"safetensors", {".safetensors"}}, {"npz", {".npz"}}};
+  const std::string promised = format_promised(output, "weights", formats);
+  if (!arguments.has("to")) return promised.empty() || promised == "caffemodel" ? "bvlc" : promised;
+  const std::string to = arguments.text("to");
+  const bool caffemodel = targets().at(to).container == WeightsOrigin::kCaffemodel;
+  if (!promised.empty() && promised != (caffemodel ? "caffemodel" : to))
+    throw usage_error("--to=" + to + ": " + output + " is a name for " + promised,
+                      "leave out --to, or name it otherwise");
+  return to;
 }
 
 int64_t values_of(const LayerWeights& layer) {
@@ -75,7 +85,7 @@ void fit_to_net(const std::string& path, Loaded& loaded) {
 
 ordered_json origin_json(const std::string& path, const Loaded& loaded) {
   const WeightsOrigin& origin = loaded.origin;
-  const char* containers[] = {"caffemodel", "hdf5", "safetensors"};
+  const char* containers[] = {"caffemodel", "hdf5", "safetensors", "npz"};
   ordered_json json = {{"file", path}, {"container", containers[origin.container]}};
   if (origin.container == WeightsOrigin::kCaffemodel) json["dialect"] = name_of(origin.dialect);
   json.update({{"describes", origin.str()}, {"net", origin.net}});
@@ -133,10 +143,11 @@ int convert_weights(const Arguments& arguments, std::vector<std::string> files) 
     files.pop_back();
   }
   if (files.size() != 1) throw usage_error("convert weights takes IN OUT, or IN --list");
-  Loaded loaded = load(arguments, files[0]);
-  if (arguments.on("list")) return list_weights(files[0], loaded, arguments.on("json"));
-  if (output.empty()) throw usage_error("--output=FILE is missing", "--list only shows what the file has");
+  const bool lists = arguments.on("list");
+  if (output.empty() && !lists) throw usage_error("--output=FILE is missing", "--list only shows what the file has");
   const std::string to = target_name(arguments, output);
+  Loaded loaded = load(arguments, files[0]);
+  if (lists) return list_weights(files[0], loaded, arguments.on("json"));
   WeightsTarget target = targets().at(to);
   target.halves = arguments.on("half");
   ordered_json json = origin_json(files[0], loaded);
@@ -152,19 +163,18 @@ int convert_weights(const Arguments& arguments, std::vector<std::string> files) 
 }
 
 std::vector<Flag> weights_flags() {
-  return {
-      {.name = "to",
-       .kind = FlagKind::kText,
-       .value = "WHAT",
-       .help =
-           "weights: bvlc, nvidia, intel, safetensors or h5; by default what the output's name ends with, else bvlc",
-       .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5"}},
-      {.name = "net",
-       .kind = FlagKind::kText,
-       .value = "NET",
-       .help = "weights: the prototxt whose BatchNorm and Scale layers they are for"},
-      {.name = "half", .help = "weights: 16-bit values (nvidia and safetensors)"},
-      {.name = "list", .help = "weights: show what the file has, write nothing"}};
+  return {{.name = "to",
+           .kind = FlagKind::kText,
+           .value = "WHAT",
+           .help = "weights: bvlc, nvidia, intel, safetensors, h5 or npz; by default what the output's name ends with, "
+                   "else bvlc",
+           .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5", "npz"}},
+          {.name = "net",
+           .kind = FlagKind::kText,
+           .value = "NET",
+           .help = "weights: the prototxt whose BatchNorm and Scale layers they are for"},
+          {.name = "half", .help = "weights: 16-bit values (nvidia, safetensors and npz)"},
+          {.name = "list", .help = "weights: show what the file has, write nothing"}};
 }
 
 }  // namespace cortado::tools

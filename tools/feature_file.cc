@@ -5,9 +5,9 @@
 #include "core/file.h"
 #include "data/dataset_builder.h"
 #include "data/lmdb_writer.h"
-#include "data/npy.h"
 #include "proto/cortado.pb.h"
 #include "proto/hdf5_file.h"
+#include "proto/npy.h"
 #include "tools/flags.h"
 
 namespace cortado::tools {
@@ -49,7 +49,7 @@ Shape with_rows(const Shape& row, int64_t rows) {
 class NpyFeatures : public FeatureFile {
  public:
   NpyFeatures(const std::string& path, const Shape& row, int64_t rows)
-      : header_(data::npy_header(with_rows(row, rows))),
+      : header_(npy_header(with_rows(row, rows))),
         file_(path, int64_t(header_.size()) + rows * row.count() * int64_t(sizeof(float))),
         count_(row.count()) {
     file_.append(header_);

@@ -10,6 +10,7 @@
 #include "tools/feature_file.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 
@@ -19,11 +20,23 @@ namespace {
 
 /// One blob on its way to a file.
 struct Feature {
-  std::string blob, path;
+  std::string blob, path, format;
   Shape row{};            ///< the blob's shape without its first extent
   int64_t per_batch = 1;  ///< rows
   std::unique_ptr<FeatureFile> file{};
 };
+
+/// What --format or the output's name says, which have to agree.
+std::string format_of(const Arguments& arguments, const std::string& path) {
+  const std::string promised =
+      format_promised(path, "features", {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
+  const std::string told = arguments.text("format");
+  if (!arguments.has("format")) return promised.empty() ? told : promised;
+  if (!promised.empty() && promised != told)
+    throw usage_error("--format=" + told + ": " + path + " is a name for " + promised,
+                      "leave out --format, or name it otherwise");
+  return told;
+}
 
 std::vector<Feature> named_features(const Arguments& arguments) {
   const std::vector<std::string> blobs = arguments.texts("blob"), paths = arguments.texts("output");
@@ -34,7 +47,7 @@ std::vector<Feature> named_features(const Arguments& arguments) {
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (std::find(paths.begin(), paths.begin() + int64_t(i), paths[i]) != paths.begin() + int64_t(i))
       throw usage_error("--output: " + paths[i] + " is named twice");
-    features.push_back({.blob = blobs[i], .path = paths[i]});
+    features.push_back({.blob = blobs[i], .path = paths[i], .format = format_of(arguments, paths[i])});
   }
   return features;
 }
@@ -61,7 +74,8 @@ std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vec
   if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
   for (const Feature& feature : features) options.keep.push_back(feature.blob);
   options.only_kept = true;
-  auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options, arguments.texts("weights"), context);
+  auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options,
+                             arguments.texts("weights"), context);
   if (const std::vector<std::string> inputs = net->input_names(); !inputs.empty())
     throw usage_error("nothing gives input '" + inputs[0] + "' its data",
                       "features come from a net with a data layer; `cortado infer` takes arrays");
@@ -75,7 +89,7 @@ void open_files(std::vector<Feature>& features, const Net& net, const Arguments&
       feature.per_batch = shape[0];
       feature.row = Shape(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
     }
-    feature.file = open_feature_file(arguments.text("format"), feature.path, feature.blob, feature.row,
+    feature.file = open_feature_file(feature.format, feature.path, feature.blob, feature.row,
                                      feature.per_batch * arguments.integer("batches"), arguments.on("force"));
   }
 }
@@ -110,7 +124,7 @@ int run_features(const Arguments& arguments) {
     json["features"].push_back({{"blob", feature.blob},
                                 {"rows", feature.per_batch * batches},
                                 {"shape", feature.row.dims()},
-                                {"format", arguments.text("format")},
+                                {"format", feature.format},
                                 {"output", feature.path}});
   std::cout << json.dump(2) << "\n";
   return 0;
@@ -119,39 +133,41 @@ int run_features(const Arguments& arguments) {
 std::vector<Flag> own_flags() {
   Flag weights = weights_flag("trained weights");
   weights.operand = weights.required = true;
-  return {weights,
-          model_flag(),
-          {.name = "blob",
-           .kind = FlagKind::kText,
-           .value = "BLOB,...",
-           .help = "which blobs",
-           .required = true,
-           .operand = true},
-          {.name = "output",
-           .kind = FlagKind::kText,
-           .value = "PATH,...",
-           .help = "where each of them goes",
-           .letter = 'o',
-           .required = true,
-           .operand = true},
-          {.name = "batches",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "how many batches of the net's data",
-           .required = true,
-           .operand = true,
-           .least = 1},
-          {.name = "format",
-           .kind = FlagKind::kText,
-           .value = "FORMAT",
-           .help = "lmdb: a Datum of floats for each row; npy, hdf5: one array",
-           .fallback = "lmdb",
-           .operand = true,
-           .choices = {"lmdb", "npy", "hdf5"}},
-          {.name = "force", .help = "replace what is there"},
-          set_flag(),
-          json_flag(),
-          data_threads_flag()};
+  return {
+      weights,
+      model_flag(),
+      {.name = "blob",
+       .kind = FlagKind::kText,
+       .value = "BLOB,...",
+       .help = "which blobs",
+       .required = true,
+       .operand = true},
+      {.name = "output",
+       .kind = FlagKind::kText,
+       .value = "PATH,...",
+       .help = "where each of them goes",
+       .letter = 'o',
+       .required = true,
+       .operand = true},
+      {.name = "batches",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "how many batches of the net's data",
+       .required = true,
+       .operand = true,
+       .least = 1},
+      {.name = "format",
+       .kind = FlagKind::kText,
+       .value = "FORMAT",
+       .help =
+           "lmdb: a Datum of floats for each row; npy, hdf5: one array; by default what the output's name ends with",
+       .fallback = "lmdb",
+       .operand = true,
+       .choices = {"lmdb", "npy", "hdf5"}},
+      {.name = "force", .help = "replace what is there"},
+      set_flag(),
+      json_flag(),
+      data_threads_flag()};
 }
 
 }  // namespace
@@ -164,8 +180,7 @@ Command features_command() {
       .operands = {"[CPU|GPU] [ID]", "the device, as extract_features is told it; --cpu and --gpu say the same", 0, 2},
       .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
                     "two blobs of 100 batches, into a database each"},
-                   {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10 "
-                    "--format=npy",
+                   {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10",
                     "an array whose first extent counts images"}},
       .run = run_features,
       .about =

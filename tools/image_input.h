@@ -1,23 +1,27 @@
 #pragma once
 
-// An image as a net's input: resized (bilinear), blue-green-red as Caffe has it, minus the mean of each channel, times a
-// factor. What Caffe's example cpp_classification does.
+// How images become a net's input: as the data layer of its training and test net makes them in testing, as flags say,
+// or (as Caffe's example cpp_classification does) resized to the input and no more.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/shape.h"
+#include "data/prepare_image.h"
+#include "tools/flags.h"
+#include "tools/like_net.h"
+
 namespace cortado::tools {
 
-struct Preparation {
-  int channels = 0, height = 0, width = 0;
-  std::vector<float> mean;  ///< per channel
-  float scale = 1;
-};
+/// How an image becomes 1 x channels x height x width of `input`; --mean and --scale overrule `like`, which is cleared
+/// where it was found and makes another shape. What was decided is logged. Throws Error.
+data::ImagePreparation image_preparation(const Arguments& arguments, std::optional<LikeNet>& like, const Shape& input);
 
-/// --mean: numbers, one for all channels or one for each, or a .binaryproto whose channels are averaged. Throws Error.
+/// --mean: numbers, one for all channels or one for each, or a mean file whose channels are averaged. Throws Error.
 std::vector<float> channel_means(const std::string& text, int channels);
 
-/// Writes the image in the file `path`, channel after channel. Throws Error or data::SampleError.
-void prepare_image(const std::string& path, const Preparation& to, float* out);
+/// The flags of this header.
+std::vector<Flag> image_input_flags();
 
 }  // namespace cortado::tools

@@ -4,11 +4,12 @@
 #include <map>
 
 #include "core/log.h"
-#include "data/npy.h"
 #include "net/inputs.h"
+#include "proto/npy.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 
 namespace cortado::tools {
@@ -48,7 +49,7 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
       throw usage_error("--input=" + (file.blob.empty() ? "" : file.blob + "=") + file.path + ": " +
                             (file.blob.empty() ? "which input is it?" : "'" + file.blob + "' is no input of the net"),
                         "its inputs: " + listed(declared));
-    data::NpyArray array = data::read_npy(file.path);
+    NpyArray array = read_npy(file.path);
     check_input_shape(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = {array.shape, std::move(array.values)};
   }
@@ -64,6 +65,7 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
   std::vector<NamedFile> outputs = named_files(arguments.each("output"));
   if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is missing");
   for (NamedFile& output : outputs) {
+    check_output_name(output.path, "a blob", {".npy"});
     if (!output.blob.empty()) continue;
     const std::vector<std::string> names = output_names(file, state);
     if (names.size() != 1)
@@ -85,7 +87,7 @@ int run_infer(const Arguments& arguments) {
   const Arrays results = predictor.predict(inputs);
   for (const NamedFile& output : outputs) {
     const Array& array = results.at(output.blob);
-    data::write_npy(output.path, array.shape, array.values.data());
+    write_npy(output.path, array.shape, array.values.data());
     log_info() << output.blob << " " << array.shape.str() << " -> " << output.path;
   }
   return 0;

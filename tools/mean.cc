@@ -5,7 +5,9 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "data/mean_file.h"
+#include "proto/npy.h"
 #include "tools/command.h"
+#include "tools/output_name.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 
@@ -29,11 +31,15 @@ int run_mean(const Arguments& arguments) {
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is read");
   const std::string output = operands.size() > 1 ? operands[1] : arguments.text("output");
+  const std::string format = format_promised(output, "a mean", {{"binaryproto", {".binaryproto"}}, {"npy", {".npy"}}});
   CountedProgress progress("mean");
   const caffe::BlobProto mean = data::compute_mean(operands[0], progress.callback());
   progress.finish();
   if (!output.empty()) {
-    write_file_atomically(output, mean.SerializeAsString());
+    if (format == "npy")
+      write_npy(output, {mean.channels(), mean.height(), mean.width()}, mean.data().data());
+    else
+      write_file_atomically(output, mean.SerializeAsString());
     log_info() << "Write to " << output;
   }
   const std::vector<double> means = channel_means(mean);
@@ -54,7 +60,7 @@ Command mean_command() {
           .flags = {{.name = "output",
                      .kind = FlagKind::kText,
                      .value = "FILE",
-                     .help = "the .binaryproto to write",
+                     .help = "the .binaryproto, or .npy (channels x height x width), to write",
                      .letter = 'o'},
                     {.name = "backend",
                      .kind = FlagKind::kText,
@@ -65,7 +71,8 @@ Command mean_command() {
                     json_flag()},
           .operands = {"LMDB", "the dataset; a second operand is the output, as compute_image_mean takes it", 1, 2},
           .examples = {{"cortado mean train_lmdb -o mean.binaryproto",
-                        "for transform_param { mean_file: \"mean.binaryproto\" }"}},
+                        "for transform_param { mean_file: \"mean.binaryproto\" }"},
+                       {"cortado mean train_lmdb -o mean.npy", "the same for numpy.load(); mean_file takes it, too"}},
           .run = run_mean};
 }
 

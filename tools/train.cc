@@ -11,6 +11,7 @@
 #include "tools/dataset_warnings.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/resume_command.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
@@ -79,6 +80,7 @@ int run_train(const Arguments& arguments) {
     log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
+  check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
   if (metrics) solver.add_observer(&*metrics);

@@ -13,6 +13,7 @@
 #include "proto/write_text.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 
 namespace cortado::tools {
 
@@ -20,8 +21,13 @@ namespace {
 
 struct Upgraded {
   std::string kind, content;
-  bool changed = false;
+  bool changed = false, binary = false;
 };
+
+const std::vector<std::string>& binary_endings() {
+  static const std::vector<std::string> endings = {".caffemodel", ".binaryproto", ".pb"};
+  return endings;
+}
 
 /// Whether the upgrade did anything: messages that were not touched are written alike.
 template <typename Message, typename Upgrade>
@@ -45,6 +51,7 @@ Upgraded upgrade_binary(const std::string& path) {
   caffe::NetParameter net = parse_net({reinterpret_cast<const char*>(file.data()), size_t(file.size())}, path);
   Positions positions(path);
   Upgraded result{"binary net", {}};
+  result.binary = true;
   const std::string before = net.SerializePartialAsString();
   upgrade_net(net, positions);
   result.content = net.SerializePartialAsString();
@@ -66,6 +73,7 @@ int run_upgrade(const Arguments& arguments) {
     throw usage_error(in_place ? "--in-place takes one file" : "upgrade takes IN OUT");
   const std::string& output = in_place ? files[0] : files[1];
   const Upgraded result = upgrade(files[0]);
+  check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
   if (!result.changed) log_info() << files[0] << ": a " << result.kind << " of today's form already";
   if (output == "-") {
     std::cout << result.content;

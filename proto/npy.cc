@@ -1,14 +1,15 @@
 // The format: "\x93NUMPY", version, the header's length, then the header as the text of a Python dict with the keys
 // descr, fortran_order and shape, padded so that the elements begin at a multiple of 64 bytes.
-#include "data/npy.h"
+#include "proto/npy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/half.h"
 
-namespace cortado::data {
+namespace cortado {
 
 namespace {
 
@@ -93,12 +94,14 @@ bool convert(const Header& header, std::vector<float>& values) {
 bool convert_elements(const Header& header, std::vector<float>& values, const std::string& name) {
   const std::string& type = header.descr;
   if (type == "<f4") return convert<float>(header, values);
+  if (type == "<f2") return convert<Half>(header, values);
   if (type == "<f8") return convert<double>(header, values);
   if (type == "<i4") return convert<int32_t>(header, values);
   if (type == "<i8") return convert<int64_t>(header, values);
   if (type == "|u1" || type == "|b1") return convert<uint8_t>(header, values);
   if (type == "|i1") return convert<int8_t>(header, values);
-  fail(name, "its elements are '" + type + "'; little-endian float32, float64, int32, int64, and uint8 are read");
+  fail(name,
+       "its elements are '" + type + "'; little-endian float16, float32, float64, int32, int64, and uint8 are read");
 }
 
 /// First axis fastest, to last axis fastest.
@@ -141,8 +144,8 @@ NpyArray parse_npy(std::string_view content, const std::string& name) {
 
 NpyArray read_npy(const std::string& path) { return parse_npy(read_file(path, int64_t(1) << 36), path); }
 
-std::string npy_header(const Shape& shape) {
-  std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+std::string npy_header(const Shape& shape, bool halves) {
+  std::string dict = std::string("{'descr': '<f") + (halves ? "2" : "4") + "', 'fortran_order': False, 'shape': (";
   for (const int64_t dim : shape.dims()) dict += std::to_string(dim) + ", ";
   if (shape.axes() > 1) dict.resize(dict.size() - 2);  // a tuple of one keeps its comma
   dict += "), }";
@@ -159,4 +162,4 @@ void write_npy(const std::string& path, const Shape& shape, const float* values)
   write_file_atomically(path, content);
 }
 
-}  // namespace cortado::data
+}  // namespace cortado

@@ -7,7 +7,7 @@
 
 #include "core/shape.h"
 
-namespace cortado::data {
+namespace cortado {
 
 /// A NumPy array as floats, row major.
 struct NpyArray {
@@ -15,15 +15,15 @@ struct NpyArray {
   std::vector<float> values;
 };
 
-/// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float32/64, int32/64, uint8, bool) and
+/// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float16/32/64, int32/64, uint8, bool) and
 /// converts it to float. Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) naming the file.
 NpyArray read_npy(const std::string& path);
 NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is for messages
 
-/// What a file of floats with this shape begins with; the values follow, row major.
-std::string npy_header(const Shape& shape);
+/// What a file of floats with this shape begins with; the values follow, row major, of 16 bits where `halves`.
+std::string npy_header(const Shape& shape, bool halves = false);
 
 /// Writes float32, C order, version 1, atomically. Throws Error(kIo).
 void write_npy(const std::string& path, const Shape& shape, const float* values);
 
-}  // namespace cortado::data
+}  // namespace cortado

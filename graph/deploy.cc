@@ -1,0 +1,304 @@
+// What a net predicts is what its losses read beside labels. Walking back from there over the layers of phase TEST
+// keeps what predictions need; labels, losses, scores and branches that end in them are not met. A blob that is
+// computed in place has several values of one name: the walk is in the file's order, so each is met where it is made.
+#include "graph/deploy.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/graph.h"
+
+namespace cortado::graph {
+
+namespace {
+
+using caffe::LayerParameter;
+
+/// A blob that is to come out, as it is before the layer `at` (of the selected ones) runs.
+struct Prediction {
+  std::string blob;
+  size_t at = 0;
+  const LayerParameter* loss = nullptr;  ///< what reads it; null: nothing that matters
+};
+
+bool is_loss(const LayerParameter& layer) { return layer.type().ends_with("Loss"); }
+
+double weight_of(const LayerParameter& loss) { return loss.loss_weight_size() > 0 ? double(loss.loss_weight(0)) : 1; }
+
+/// The type of layer that a loss has in it, or "".
+std::string activation_of(const LayerParameter* loss) {
+  if (loss == nullptr) return "";
+  const std::string& type = loss->type();
+  if (type == "SigmoidCrossEntropyLoss") return "Sigmoid";
+  return type == "SoftmaxWithLoss" || type == "SoftmaxLoss" || type == "FocalLoss" || type == "InfogainLoss" ? "Softmax"
+                                                                                                             : "";
+}
+
+/// Options of training go: rates (names of shared weights stay), fillers, and rules of phases.
+void strip(LayerParameter& layer) {
+  layer.clear_include();
+  layer.clear_exclude();
+  layer.clear_phase();
+  layer.clear_loss_weight();
+  layer.clear_propagate_down();
+  bool shares = false;
+  for (caffe::ParamSpec& param : *layer.mutable_param()) {
+    caffe::ParamSpec kept;
+    if (param.has_name()) kept.set_name(param.name());
+    shares = shares || param.has_name();
+    param = kept;
+  }
+  if (!shares) layer.clear_param();
+  if (layer.type() == "BatchNorm") return;  // its fillers say what it has weights for
+  std::vector<const google::protobuf::FieldDescriptor*> options;
+  layer.GetReflection()->ListFields(layer, &options);
+  for (const auto* field : options) {
+    if (field->is_repeated() || field->message_type() == nullptr) continue;
+    google::protobuf::Message& group = *layer.GetReflection()->MutableMessage(&layer, field);
+    std::vector<const google::protobuf::FieldDescriptor*> fields;
+    group.GetReflection()->ListFields(group, &fields);
+    for (const auto* one : fields)
+      if (!one->is_repeated() && one->message_type() == caffe::FillerParameter::descriptor())
+        group.GetReflection()->ClearField(&group, one);
+    if (!fields.empty() && group.ByteSizeLong() == 0) layer.GetReflection()->ClearField(&layer, field);
+  }
+}
+
+class Deployment {
+ public:
+  Deployment(const NetFile& file, const DeployOptions& options) : file_(file), options_(options) {
+    select(caffe::TEST, layers_);
+    if (layers_.empty()) throw Error(ExitCode::kNet, file.positions.file() + ": no layer takes part in phase TEST");
+  }
+
+  Deployed run() {
+    find_predictions();
+    name_outputs();
+    walk();
+    assemble();
+    return std::move(out_);
+  }
+
+ private:
+  const LayerParameter& layer(size_t i) const { return file_.net.layer(layers_[i]); }
+
+  void select(caffe::Phase phase, std::vector<int>& layers) const {
+    caffe::NetState over = options_.state;
+    over.set_phase(phase);
+    const caffe::NetState state = merge_states(file_.net.state(), over);
+    for (int i = 0; i < file_.net.layer_size(); ++i)
+      if (selected(file_.net.layer(i), state)) layers.push_back(i);
+  }
+
+  /// The last layer before `at` that makes the blob, or -1.
+  int maker_of(const std::string& blob, size_t at) const {
+    for (size_t i = at; i-- > 0;)
+      if (std::find(layer(i).top().begin(), layer(i).top().end(), blob) != layer(i).top().end()) return int(i);
+    return -1;
+  }
+
+  bool is_data(size_t i) const {
+    return layer(i).bottom_size() == 0 && layer(i).type() != "Input" && layer(i).type() != "Parameter";
+  }
+
+  /// What the loss compares: its first bottom that is computed; of losses on pairs both.
+  std::vector<std::string> compared_by(const LayerParameter& loss, size_t at) const {
+    if (loss.type() == "ContrastiveLoss" && loss.bottom_size() > 1) return {loss.bottom(0), loss.bottom(1)};
+    for (const std::string& bottom : loss.bottom())
+      if (const int maker = maker_of(bottom, at); maker >= 0 && !is_data(size_t(maker))) return {bottom};
+    return {};
+  }
+
+  /// The labels, or whatever else the loss compares with: losses that agree here are about the same.
+  static std::string target_of(const LayerParameter& loss, const std::vector<std::string>& compared) {
+    std::string target;
+    for (const std::string& bottom : loss.bottom())
+      if (std::find(compared.begin(), compared.end(), bottom) == compared.end()) target += bottom + "\n";
+    return target;
+  }
+
+  void find_predictions() {
+    if (!options_.outputs.empty()) return take_outputs_asked_for();
+    std::vector<Prediction> losses;
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (is_loss(layer(i))) losses.push_back({"", i, &layer(i)});
+    if (losses.empty()) {
+      std::vector<int> training;
+      select(caffe::TRAIN, training);
+      for (const int i : training)
+        if (is_loss(file_.net.layer(i))) losses.push_back({"", layers_.size(), &file_.net.layer(i)});
+    }
+    take_main_losses(losses);
+    for (size_t i = 0; i < layers_.size() && predictions_.empty(); ++i)
+      if (layer(i).type() == "Accuracy" && layer(i).bottom_size() > 0) predictions_.push_back({layer(i).bottom(0), i});
+    if (predictions_.empty()) take_ends();
+  }
+
+  void take_main_losses(const std::vector<Prediction>& losses) {
+    std::map<std::string, const Prediction*> best;
+    for (const Prediction& loss : losses) {
+      const auto compared = compared_by(*loss.loss, loss.at);
+      const auto [place, added] = best.emplace(target_of(*loss.loss, compared), &loss);
+      if (!added && weight_of(*loss.loss) >= weight_of(*place->second->loss)) place->second = &loss;
+    }
+    for (const Prediction& loss : losses) {
+      const auto compared = compared_by(*loss.loss, loss.at);
+      if (best.at(target_of(*loss.loss, compared)) != &loss)
+        out_.notes.push_back("'" + loss.loss->name() + "' (" + loss.loss->type() + ", weight " + number(*loss.loss) +
+                             ") has the labels of '" + best.at(target_of(*loss.loss, compared))->loss->name() +
+                             "' and is left out");
+      else
+        for (const std::string& blob : compared) predictions_.push_back({blob, loss.at, loss.loss});
+    }
+  }
+
+  static std::string number(const LayerParameter& loss) {
+    std::string text = std::to_string(weight_of(loss));
+    text.erase(text.find_last_not_of('0') + 1);
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+  }
+
+  void take_outputs_asked_for() {
+    for (const std::string& blob : options_.outputs) {
+      Prediction wanted{blob, layers_.size()};
+      if (maker_of(blob, layers_.size()) < 0)
+        throw Error(ExitCode::kUsage, file_.positions.file() + ": no layer of phase TEST makes '" + blob + "'");
+      for (size_t i = 0; i < layers_.size(); ++i)
+        if (const auto compared = is_loss(layer(i)) ? compared_by(layer(i), i) : std::vector<std::string>();
+            std::find(compared.begin(), compared.end(), blob) != compared.end())
+          wanted = {blob, i, &layer(i)};
+      predictions_.push_back(wanted);
+    }
+  }
+
+  /// Of a net without losses: what no layer reads.
+  void take_ends() {
+    std::set<std::string> read;
+    for (size_t i = layers_.size(); i-- > 0;) {
+      for (const std::string& top : layer(i).top())
+        if (!read.contains(top) && !is_data(i)) predictions_.push_back({top, layers_.size()});
+      for (const std::string& top : layer(i).top()) read.insert(top);  // a name that was met is no end any more
+      for (const std::string& bottom : layer(i).bottom()) read.insert(bottom);
+    }
+    std::reverse(predictions_.begin(), predictions_.end());
+    if (predictions_.empty())
+      throw Error(ExitCode::kNet, file_.positions.file() + ": no layer tells what the net predicts",
+                  "--output=BLOB says it");
+  }
+
+  /// Where the net has the activation by itself, its blob comes out; else a layer is made in the loss's place.
+  void name_outputs() {
+    std::set<std::string> done;
+    const auto made = std::count_if(predictions_.begin(), predictions_.end(),
+                                    [](const Prediction& one) { return !activation_of(one.loss).empty(); });
+    for (Prediction& prediction : predictions_) {
+      const std::string type = activation_of(prediction.loss), blob = prediction.blob;
+      if (!done.insert(type + "\n" + blob).second) continue;
+      if (const int there = type.empty() ? -1 : reader_of_type(type, blob); there >= 0) {
+        prediction = {layer(size_t(there)).top(0), layers_.size()};
+        out_.outputs.push_back(prediction.blob);
+        continue;
+      }
+      out_.outputs.push_back(type.empty() ? blob : add_activation(prediction, type, made == 1));
+    }
+  }
+
+  int reader_of_type(const std::string& type, const std::string& blob) const {
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layer(i).type() == type && layer(i).bottom_size() == 1 && layer(i).bottom(0) == blob &&
+          layer(i).top_size() == 1 && layer(i).top(0) != blob)
+        return int(i);
+    return -1;
+  }
+
+  std::string add_activation(const Prediction& prediction, const std::string& type, bool alone) {
+    std::string name = alone ? "prob" : "prob_" + prediction.blob;
+    const auto taken = [&] {
+      for (size_t i = 0; i < layers_.size(); ++i)
+        if (layer(i).name() == name || std::count(layer(i).top().begin(), layer(i).top().end(), name) > 0) return true;
+      return false;
+    };
+    while (taken()) name += "_";
+    LayerParameter& added = made_[prediction.at].emplace_back();
+    added.set_name(name);
+    added.set_type(type);
+    added.add_bottom(prediction.blob);
+    added.add_top(name);
+    if (type == "Softmax" && prediction.loss->softmax_param().has_axis())
+      added.mutable_softmax_param()->set_axis(prediction.loss->softmax_param().axis());
+    return name;
+  }
+
+  void walk() {
+    std::set<std::string> needed;
+    kept_.assign(layers_.size(), {});
+    for (size_t i = layers_.size();; --i) {
+      for (const Prediction& prediction : predictions_)
+        if (prediction.at == i) needed.insert(prediction.blob);
+      if (i == 0) return;
+      std::vector<std::string>& tops = kept_[i - 1];
+      for (const std::string& top : layer(i - 1).top())
+        if (needed.contains(top)) tops.push_back(top);
+      if (tops.empty()) continue;
+      for (const std::string& top : tops) needed.erase(top);
+      needed.insert(layer(i - 1).bottom().begin(), layer(i - 1).bottom().end());
+    }
+  }
+
+  void add_inputs(size_t i) {
+    for (const std::string& top : kept_[i]) {
+      LayerParameter& input = *out_.net.add_layer();
+      input.set_name(top);
+      input.set_type("Input");
+      input.add_top(top);
+      caffe::BlobShape& shape = *input.mutable_input_param()->add_shape();
+      const auto told = options_.shapes.find(options_.shapes.contains(top) ? top : "");
+      const Shape found = told == options_.shapes.end() ? sample_shape(file_, layers_[i], top) : told->second;
+      for (const int64_t dim : found.dims()) shape.add_dim(dim);
+      out_.inputs.push_back(top);
+    }
+  }
+
+  void assemble() {
+    out_.net.set_name(file_.net.name());
+    for (size_t i = 0; i <= layers_.size(); ++i) {
+      for (const LayerParameter& made : made_[i]) *out_.net.add_layer() = made;
+      if (i == layers_.size() || kept_[i].empty()) continue;
+      if (is_data(i)) {
+        add_inputs(i);
+        continue;
+      }
+      LayerParameter& copy = *out_.net.add_layer();
+      copy = layer(i);
+      strip(copy);
+      if (copy.type() == "Input") out_.inputs.insert(out_.inputs.end(), copy.top().begin(), copy.top().end());
+    }
+    for (const auto& [blob, shape] : options_.shapes)
+      if (blob.empty() ? out_.inputs.size() > 1
+                       : std::find(out_.inputs.begin(), out_.inputs.end(), blob) == out_.inputs.end())
+        throw Error(
+            ExitCode::kUsage,
+            blob.empty() ? "--shape: the net has several inputs" : "--shape: '" + blob + "' is no input of the net",
+            "its inputs: " + listed(out_.inputs));
+  }
+
+  static std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+    return text;
+  }
+
+  const NetFile& file_;
+  const DeployOptions& options_;
+  std::vector<int> layers_;  ///< of phase TEST
+  std::vector<Prediction> predictions_;
+  std::map<size_t, std::vector<LayerParameter>> made_;  ///< before which of layers_
+  std::vector<std::vector<std::string>> kept_;          ///< of each of layers_ the tops that are needed
+  Deployed out_;
+};
+
+}  // namespace
+
+Deployed make_deploy_net(const NetFile& file, const DeployOptions& options) { return Deployment(file, options).run(); }
+
+}  // namespace cortado::graph

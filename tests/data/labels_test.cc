@@ -1,0 +1,21 @@
+#include "data/labels.h"
+
+#include "fixtures.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+TEST(Labels, AreLines) {
+  const Folder folder;
+  write_file(folder / "labels", "T-shirt/top\r\nTrouser\n\nBag\n\n");
+  EXPECT_EQ(read_labels(folder / "labels"), (std::vector<std::string>{"T-shirt/top", "Trouser", "", "Bag"}));
+  write_file(folder / "labels", "\n\n");
+  expect_error(ExitCode::kData, "no labels", [&] { read_labels(folder / "labels"); });
+  write_file(folder / "labels", std::string("a\0b", 3));
+  expect_error(ExitCode::kData, "not a text", [&] { read_labels(folder / "labels"); });
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing

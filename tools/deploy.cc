@@ -1,0 +1,118 @@
+// `cortado deploy`: of the net that was trained, the one to use it by. The result is built before it is written, so
+// what is written runs.
+#include "graph/deploy.h"
+
+#include <charconv>
+#include <iostream>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "proto/write_text.h"
+#include "tools/command.h"
+#include "tools/net_file.h"
+#include "tools/output_name.h"
+#include "tools/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// "1,3,224,224", "1x3x224x224", either with "BLOB=" before it.
+void read_shape(const std::string& text, std::map<std::string, Shape>& shapes) {
+  const size_t equals = text.rfind('=');
+  std::string dims = text.substr(equals == std::string::npos ? 0 : equals + 1);
+  for (char& c : dims) c = c == 'x' ? ',' : c;
+  std::vector<int64_t> extents;
+  for (const std::string& part : split(dims, ',')) {
+    int64_t extent = 0;
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), extent);
+    if (failure != std::errc() || end != part.data() + part.size() || extent < 1 || extent > INT32_MAX)
+      throw usage_error("--shape=" + text + ": numbers are wanted, as in --shape=1,3,224,224");
+    extents.push_back(extent);
+  }
+  if (extents.size() > size_t(Shape::kMostAxes)) throw usage_error("--shape=" + text + ": too many extents");
+  shapes[equals == std::string::npos ? "" : text.substr(0, equals)] = Shape(extents);
+}
+
+std::string quoted(const std::vector<std::string>& names, const graph::Graph& graph) {
+  std::string text;
+  for (const std::string& name : names) {
+    const graph::Value& value = graph.values[size_t(graph.names.at(name))];
+    text += (text.empty() ? "" : ", ") + name + " " + value.shape.str();
+  }
+  return text;
+}
+
+/// Throws Error where the net does not build; else says what goes in and out.
+std::string describe(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  const auto file = std::make_shared<NetFile>(read_net_from_text(text, name));
+  const graph::Graph graph = graph_with_shapes(file, options);
+  return std::to_string(deployed.net.layer_size()) + " layers, " + quoted(deployed.inputs, graph) + " in, " +
+         quoted(deployed.outputs, graph) + " out";
+}
+
+int run_deploy(const Arguments& arguments) {
+  const std::string model = arguments.text("model"), output = arguments.text("output");
+  check_output_name(output, "a net", prototxt_endings());
+  graph::DeployOptions options;
+  options.state = state_of(arguments, caffe::TEST);
+  options.outputs = arguments.texts("blob");
+  for (const std::string& shape : arguments.each("shape")) read_shape(shape, options.shapes);
+  const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
+  const std::string text =
+      "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + text_of(deployed.net);
+  const std::string summary = describe(text, output == "-" ? "the deploy net" : output, deployed);
+  for (const std::string& note : deployed.notes) log_info() << note;
+  if (output == "-") {
+    std::cout << text;
+  } else {
+    if (file_exists(output) && !arguments.on("force") && read_file(output) != text)
+      throw usage_error(output + " exists, and is another net", "--force replaces it");
+    write_file_atomically(output, text);
+  }
+  log_info() << (output == "-" ? "the deploy net" : output) << ": " << summary;
+  return 0;
+}
+
+}  // namespace
+
+Command deploy_command() {
+  return {
+      .name = "deploy",
+      .summary = "makes a deploy net of the net that was trained",
+      .flags = joined({{model_flag(),
+                        {.name = "output",
+                         .kind = FlagKind::kText,
+                         .value = "FILE",
+                         .help = "the prototxt to write; '-' is stdout",
+                         .fallback = "-",
+                         .letter = 'o'},
+                        {.name = "shape",
+                         .kind = FlagKind::kText,
+                         .value = "1,C,H,W",
+                         .help = "of the input, where neither the data layer's options nor its dataset tell it; "
+                                 "BLOB=1,C,H,W, once for each, where there are several inputs"},
+                        {.name = "blob",
+                         .kind = FlagKind::kText,
+                         .value = "BLOB,...",
+                         .help = "what the net is to give; else what its losses compare with labels"},
+                        {.name = "force", .help = "replace what is there"},
+                        set_flag()},
+                       state_flags()}),
+      .operands = {},
+      .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net as its TEST phase has it"},
+                   {"cortado deploy train_val.prototxt -o deploy.prototxt --shape=1,3,224,224",
+                    "where the dataset is not at hand"},
+                   {"cortado deploy train_val.prototxt --blob=fc7", "up to a layer within, on stdout"}},
+      .run = run_deploy,
+      .about =
+          "Data layers become Input layers of one sample; labels, losses, scores and whatever nothing else needs go; "
+          "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; of other losses the prediction stays as "
+          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal "
+          "ones. Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,67 @@
+// A name tells the next program what is in a file, so nothing is written under the name of another format. Endings that
+// no format is known by ("net.v2") promise nothing.
+#include "tools/output_name.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/file.h"
+#include "tools/flags.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// What people know files by, apart from what the command at hand writes.
+const std::vector<std::string> kKnown = {
+    ".caffemodel", ".solverstate", ".binaryproto", ".prototxt", ".pbtxt",   ".h5",      ".hdf5",    ".safetensors",
+    ".npz",        ".npy",         ".onnx",        ".pth",      ".pt",      ".ckpt",    ".pb",      ".tflite",
+    ".keras",      ".mlmodel",     ".mlpackage",   ".gguf",     ".pkl",     ".pickle",  ".joblib",  ".msgpack",
+    ".params",     ".pdparams",    ".torchscript", ".engine",   ".json",    ".jsonl",   ".ndjson",  ".yaml",
+    ".yml",        ".xml",         ".csv",         ".tsv",      ".parquet", ".feather", ".arrow",   ".mat",
+    ".txt",        ".md",          ".html",        ".pdf",      ".log",     ".svg",     ".dot",     ".gv",
+    ".png",        ".jpg",         ".jpeg",        ".gif",      ".bmp",     ".tif",     ".tiff",    ".webp",
+    ".ppm",        ".pgm",         ".eps",         ".ps",       ".zip",     ".gz",      ".tgz",     ".tar",
+    ".bz2",        ".xz",          ".zst",         ".7z",       ".lmdb",    ".mdb",     ".leveldb", ".sqlite",
+    ".tfrecord",   ".rec",         ".py",          ".ipynb"};
+
+/// ".npz" of "Weights.NPZ"; "" where the name has none.
+std::string ending_of(const std::string& path) {
+  const std::string name = file_name_of(path);
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0) return "";
+  std::string ending = name.substr(dot);
+  for (char& c : ending) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return ending;
+}
+
+bool has(const std::vector<std::string>& endings, const std::string& ending) {
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+}  // namespace
+
+std::string format_promised(const std::string& path, const std::string& what,
+                            const std::vector<OutputFormat>& formats) {
+  std::string trimmed = path;  // a folder's
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  const std::string ending = ending_of(trimmed);
+  std::string list;
+  for (const OutputFormat& format : formats) {
+    if (has(format.endings, ending)) return format.name;
+    if (!format.endings.empty()) list += (list.empty() ? "" : ", ") + format.endings[0];
+  }
+  if (!has(kKnown, ending)) return "";
+  throw usage_error(path + ": " + what + " cannot be written as " + ending, what + " can be written as " + list);
+}
+
+void check_output_name(const std::string& path, const std::string& what, const std::vector<std::string>& endings) {
+  format_promised(path, what, {{what, endings}});
+}
+
+const std::vector<std::string>& prototxt_endings() {
+  static const std::vector<std::string> endings = {".prototxt", ".pbtxt", ".pt", ".txt"};
+  return endings;
+}
+
+}  // namespace cortado::tools
