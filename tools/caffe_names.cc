@@ -3,9 +3,11 @@
 #include "tools/caffe_names.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/file.h"
 #include "tools/flags.h"
+#include "tools/run_options.h"
 
 namespace cortado::tools {
 
@@ -24,8 +26,21 @@ bool wants_help(const Words& words) {
                      [](const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; });
 }
 
+/// `-gpu N` in any spelling as a wish: scripts run where there is no GPU, as solvers with solver_mode GPU do.
+Words with_wished_gpu(Words words) {
+  for (std::string& word : words)
+    for (const char* spelling : {"-gpu", "--gpu"})
+      if (word.substr(0, word.find('=')) == spelling) {
+        word.replace(0, std::strlen(spelling), std::string("--") + kWishedGpu);
+        break;
+      }
+  return words;
+}
+
 Lines caffe(Words words) {
-  std::replace(words.begin(), words.end(), std::string("device_query"), std::string("devices"));
+  const auto query = std::find(words.begin(), words.end(), "device_query");
+  if (query == words.end()) return {with_wished_gpu(std::move(words))};
+  *query = "devices";
   return {words};
 }
 
@@ -96,7 +111,7 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   if (name == "convert_imageset") return after({"convert", "imageset"}, words);
   if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
   if (name == "compute_image_mean") return after({"mean"}, words);
-  if (name == "extract_features") return after({"features"}, words);
+  if (name == "extract_features") return after({"features"}, with_wished_gpu(words));
   if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos) return after({"upgrade"}, words);
   if (name == "convert_cifar_data") return wants_help(words) ? Lines{{"convert", "--help"}} : convert_cifar_data(words);
   if (name == "classification") return wants_help(words) ? Lines{{"classify", "--help"}} : classification(words);

@@ -1,5 +1,6 @@
 // `cortado data sheet`: images as training sees them, with their labels, on one sheet. What normalising did is undone:
-// a value v is shown as v / scale + mean (of a mean image, its channel's average).
+// a value v is shown as v / scale + mean (of a mean image, its channel's average). Labels are broken into lines, never
+// cut.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,15 +13,18 @@
 #include "core/tensor.h"
 #include "data/labels.h"
 #include "data/png.h"
+#include "tools/canvas.h"
 #include "tools/data_command.h"
 #include "tools/run_options.h"
-#include "tools/small_font.h"
 
 namespace cortado::tools {
 
 namespace {
 
-constexpr int kGap = 4, kLeastSide = 64, kMostSide = 16000;
+constexpr int kGap = 4, kLeastSide = 64, kMostSide = 16000, kLineHeight = 14;
+constexpr double kLetters = 11;  // their size
+
+using Lines = std::vector<std::string>;
 
 /// Images and labels of some batches, on the host.
 struct Images {
@@ -68,12 +72,41 @@ std::string label_text(const Images& images, int64_t i, const std::vector<std::s
   return text;
 }
 
+size_t character_end(const std::string& text, size_t at) {
+  for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;) ++at;
+  return at;
+}
+
+/// `text` in lines at most `width` wide, broken at blanks, and within words that are wider than a line.
+Lines broken(const std::string& text, double width) {
+  Lines lines;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin, blank = begin;
+    while (end < text.size()) {
+      const size_t next = character_end(text, end);
+      if (end > begin && glyphs_width(text.substr(begin, next - begin), kLetters) > width) break;
+      if (text[end] == ' ') blank = end;
+      end = next;
+    }
+    if (end < text.size() && text[end] != ' ' && blank > begin) end = blank;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + (end < text.size() && text[end] == ' ');
+  }
+  return lines;
+}
+
 /// Where images go: small ones are enlarged by a whole factor.
 struct Grid {
-  Grid(const Shape& shape, int64_t count, int64_t wanted_columns)
-      : factor(int(std::max<int64_t>(1, kLeastSide / std::min(shape[2], shape[3])))),
-        cell_width(int(shape[3]) * factor + kGap),
-        cell_height(int(shape[2]) * factor + kTextHeight + 2 * kGap) {
+  Grid(const Shape& shape, int64_t count, int64_t wanted_columns, const std::vector<std::string>& texts)
+      : factor(
+            int(std::max<int64_t>(1, (kLeastSide + std::min(shape[2], shape[3]) - 1) / std::min(shape[2], shape[3])))),
+        image_height(int(shape[2]) * factor),
+        cell_width(int(shape[3]) * factor + kGap) {
+    for (const std::string& text : texts) {
+      labels.push_back(broken(text, cell_width - kGap));
+      cell_height = std::max(cell_height, int(labels.back().size()) * kLineHeight);
+    }
+    cell_height += image_height + 2 * kGap;
     const double ideal = std::sqrt(double(count) * cell_height / cell_width * 1.5);
     columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
     rows = int((count + columns - 1) / columns);
@@ -81,7 +114,8 @@ struct Grid {
       throw usage_error("the sheet would be larger than " + std::to_string(kMostSide) + " pixels",
                         "a smaller --count, or another --columns");
   }
-  int factor, cell_width, cell_height, columns = 1, rows = 1;
+  int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;
+  std::vector<Lines> labels;
 };
 
 void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan, int factor, int left, int top,
@@ -100,12 +134,29 @@ void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan
   }
 }
 
+data::Image drawn(const Images& images, const Grid& grid, const data::TransformPlan& plan) {
+  data::Image sheet;
+  sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
+  Canvas canvas(sheet, 1);
+  canvas.fill({32, 32, 32});
+  for (size_t i = 0; i < grid.labels.size(); ++i) {
+    const int left = int(i) % grid.columns * grid.cell_width + kGap;
+    const int top = int(i) / grid.columns * grid.cell_height + kGap;
+    draw_image(images, int64_t(i), plan, grid.factor, left, top, sheet);
+    double baseline = top + grid.image_height;
+    for (const std::string& line : grid.labels[i])
+      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, 1.1, 0, {255, 255, 255});
+  }
+  return sheet;
+}
+
 }  // namespace
 
 int run_data_sheet(const Arguments& arguments) {
   const std::string output = arguments.text("output"), ending = std::filesystem::path(output).extension();
   if (output.empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
-  if (!ending.empty() && ending != ".png") throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
+  if (!ending.empty() && ending != ".png")
+    throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
   Context context = make_context(arguments);
   use_device(context, Device());
   const data::PipelineOptions options = pipeline_options_of(arguments);
@@ -114,22 +165,14 @@ int run_data_sheet(const Arguments& arguments) {
   data::DataPipeline pipeline(options);
   pipeline.seek(uint64_t(arguments.integer("epoch")) * uint64_t(pipeline.records()));
   const int64_t count = arguments.integer("count");
-  const Grid grid(pipeline.data_shape(), count, arguments.integer("columns"));
   const Images images = read_images(pipeline, context, count);
-  data::Image sheet;
-  sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
-  std::fill(sheet.pixels.begin(), sheet.pixels.end(), uint8_t(32));
-  for (int64_t i = 0; i < count; ++i) {
-    const int left = int(i % grid.columns) * grid.cell_width + kGap;
-    const int top = int(i / grid.columns) * grid.cell_height + kGap;
-    draw_image(images, i, options.transform, grid.factor, left, top, sheet);
-    const size_t letters = size_t(std::max(1, (grid.cell_width - kGap) / kTextAdvance));
-    draw_text(sheet, left, top + grid.cell_height - kTextHeight - kGap - kGap / 2,
-              label_text(images, i, names).substr(0, letters));
-  }
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < count; ++i) texts.push_back(label_text(images, i, names));
+  const Grid grid(pipeline.data_shape(), count, arguments.integer("columns"), texts);
+  const data::Image sheet = drawn(images, grid, options.transform);
   write_file_atomically(output, data::encode_png(sheet));
-  std::cout << output << ": " << count << " images of " << pipeline.data_shape().str() << ", "
-            << sheet.width << "x" << sheet.height << " pixels\n";
+  std::cout << output << ": " << count << " images of " << pipeline.data_shape().str() << ", " << sheet.width << "x"
+            << sheet.height << " pixels\n";
   return 0;
 }
 

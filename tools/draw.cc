@@ -15,13 +15,32 @@ namespace cortado::tools {
 
 namespace {
 
-enum class Format { kSvg, kDot };
+enum class Format { kSvg, kPng, kDot, kJson };
 
 Format format_of(const Arguments& arguments, const std::string& output) {
-  if (arguments.has("format")) return arguments.text("format") == "dot" ? Format::kDot : Format::kSvg;
-  if (output == "-" || output.ends_with(".svg")) return Format::kSvg;
-  if (output.ends_with(".dot") || output.ends_with(".gv")) return Format::kDot;
-  throw usage_error("'" + output + "' ends in neither .svg nor .dot", "dot -Tpng makes other pictures of a .dot file");
+  if (arguments.on("json")) return Format::kJson;
+  const std::string named = arguments.text("format");
+  const auto is = [&](const char* name, const char* ending) {
+    return named.empty() ? output.ends_with(ending) : named == name;
+  };
+  if (is("svg", ".svg") || (named.empty() && output == "-")) return Format::kSvg;
+  if (is("png", ".png")) return Format::kPng;
+  if (is("dot", ".dot") || output.ends_with(".gv")) return Format::kDot;
+  throw usage_error("'" + output + "' ends in none of .svg, .png and .dot", "--format=svg says what it is");
+}
+
+std::string drawn(const NetPicture& picture, Format format, bool across) {
+  switch (format) {
+    case Format::kSvg:
+      return to_svg(make_scene(picture, across));
+    case Format::kPng:
+      return to_png(make_scene(picture, across));
+    case Format::kDot:
+      return to_dot(picture, across);
+    case Format::kJson:
+      return to_json(picture);
+  }
+  throw_internal("a format of pictures");
 }
 
 std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options) {
@@ -43,7 +62,7 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
 
 int run_draw(const Arguments& arguments) {
   const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
-  const Format format = format_of(arguments, arguments.on("json") ? "-" : output);
+  const Format format = format_of(arguments, output);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
@@ -52,10 +71,7 @@ int run_draw(const Arguments& arguments) {
   const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
   if (picture.blocks.empty())
     throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
-  const bool across = arguments.text("rankdir") == "LR";
-  const std::string text = arguments.on("json")     ? to_json(picture)
-                           : format == Format::kDot ? to_dot(picture, across)
-                                                    : to_svg(picture, across);
+  const std::string text = drawn(picture, format, arguments.text("rankdir") == "LR");
   if (output == "-") {
     std::cout << text;
     return 0;
@@ -70,7 +86,7 @@ int run_draw(const Arguments& arguments) {
 Command draw_command() {
   return {
       .name = "draw",
-      .summary = "draws a net as SVG or for Graphviz",
+      .summary = "draws a net as SVG, PNG or for Graphviz",
       .flags = joined({{model_flag(),
                         phase_flag("TRAIN"),
                         {.name = "rankdir",
@@ -83,21 +99,22 @@ Command draw_command() {
                         {.name = "format",
                          .kind = FlagKind::kText,
                          .value = "FORMAT",
-                         .help = "svg or dot, whatever the file is called",
-                         .choices = {"svg", "dot"}},
+                         .help = "svg, png or dot, whatever the file is called",
+                         .choices = {"svg", "png", "dot"}},
                         batch_flag(),
                         set_flag(),
                         json_flag()},
                        state_flags()}),
-      .operands = {"FILE", "OUT.svg or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
+      .operands = {"FILE", "OUT.svg, OUT.png or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
       .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
                    {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
-                   {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpng net.dot -o net.png"}},
+                   {"cortado draw net.prototxt net.png", "pixels, for what shows no SVG"},
+                   {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpdf net.dot -o net.pdf"}},
       .run = run_draw,
       .about =
           "A block is a layer with those stacked on it: layers that compute in place or element by element on what "
           "nobody else reads. It shows name, type, shapes and parameters; hold the pointer over it for all "
-          "options. Colours follow the page, light or dark."};
+          "options. An SVG's colours follow the page, light or dark."};
 }
 
 }  // namespace cortado::tools

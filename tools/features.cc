@@ -59,6 +59,7 @@ DeviceWishes wishes_of(const std::vector<std::string>& operands) {
   if (operands[0] != "CPU" && operands[0] != "GPU")
     throw usage_error("'" + operands[0] + "' where CPU or GPU is wanted");
   wishes.gpu = operands[0] == "GPU";
+  wishes.said = "'GPU' is asked for";
   if (operands.size() < 2) return wishes;
   const std::string number = operands[1].substr(operands[1].starts_with("DEVICE_ID=") ? 10 : 0);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), wishes.gpu_index);

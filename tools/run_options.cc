@@ -12,30 +12,35 @@ namespace cortado::tools {
 
 namespace {
 
-/// The one device that --gpu names. Several are refused, never cut down to the first.
-Device named_gpu(const std::string& text) {
-  if (text == "simulated") return {DeviceKind::kSimulated, 0};
-  if (text == "all" || text.find(',') != std::string::npos)
-    throw usage_error("--gpu=" + text + ": one device at a time", "give one number, as in --gpu=0");
-  if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
-    throw usage_error("--gpu=" + text + ": the number of a device is wanted", "'cortado devices' lists them");
-  std::string why;
-  const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
-  if (devices.empty())
-    throw Error(ExitCode::kDevice, "--gpu=" + text + ": there is no GPU: " + why, "--cpu runs on the CPU");
-  if (std::stoul(text) >= devices.size())
-    throw Error(ExitCode::kDevice, "--gpu=" + text + ": there are only " + std::to_string(devices.size()) + " devices",
-                "'cortado devices' lists them");
-  return {DeviceKind::kCuda, std::stoi(text)};
-}
-
-Device wished_gpu(int index) {
+/// The device `index`, or with a notice that begins with `wish` the CPU.
+Device wished_gpu(const std::string& wish, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
-  if (!devices.empty()) why = "there is no device " + std::to_string(index);
-  log_info() << "solver_mode is GPU, but " << why << ": running on the CPU";
+  why = devices.empty() ? "there is no GPU (" + why + ")" : "there is no device " + std::to_string(index);
+  log_warning() << wish << ", but " << why << ": running on the CPU";
   return {};
+}
+
+Device ordered_gpu(const std::string& order, int index) {
+  std::string why;
+  const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
+  if (devices.empty()) throw Error(ExitCode::kDevice, order + ": there is no GPU: " + why, "--cpu runs on the CPU");
+  if (size_t(index) >= devices.size())
+    throw Error(ExitCode::kDevice, order + ": there are only " + std::to_string(devices.size()) + " devices",
+                "'cortado devices' lists them; --cpu runs on the CPU");
+  return {DeviceKind::kCuda, index};
+}
+
+/// The one device that a flag names. Several are refused, never cut down to the first.
+Device named_gpu(const std::string& text, bool wish) {
+  if (text == "simulated") return {DeviceKind::kSimulated, 0};
+  const std::string said = wish ? "-gpu " + text : "--gpu=" + text;
+  if (text == "all" || text.find(',') != std::string::npos)
+    throw usage_error(said + ": one device at a time", "give one number, as in --gpu=0");
+  if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
+    throw usage_error(said + ": the number of a device is wanted", "'cortado devices' lists them");
+  return wish ? wished_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
 }
 
 Precision choose_precision(const Arguments& arguments, const std::string& wish, const Device& device) {
@@ -58,6 +63,7 @@ std::vector<Flag> device_flags() {
        .kind = FlagKind::kText,
        .value = "N",
        .help = "run on this GPU or fail; 'simulated': the CPU in its place, slowly, to try a net without one"},
+      {.name = kWishedGpu, .kind = FlagKind::kText, .value = "N", .help = "Caffe's -gpu", .hidden = true},
       {.name = "precision",
        .kind = FlagKind::kText,
        .value = "P",
@@ -160,9 +166,11 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
 Device choose_device(const Arguments& arguments, const DeviceWishes& wishes) {
   if (arguments.has("gpu")) {
     if (arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
-    if (!arguments.text("gpu").empty()) return named_gpu(arguments.text("gpu"));
+    if (!arguments.text("gpu").empty()) return named_gpu(arguments.text("gpu"), false);
   }
-  return wishes.gpu && !arguments.on("cpu") ? wished_gpu(wishes.gpu_index) : Device{};
+  if (arguments.on("cpu")) return {};
+  if (!arguments.text(kWishedGpu).empty()) return named_gpu(arguments.text(kWishedGpu), true);
+  return wishes.gpu ? wished_gpu(wishes.said, wishes.gpu_index) : Device{};
 }
 
 Context make_context(const Arguments& arguments, const DeviceWishes& wishes) {

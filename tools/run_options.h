@@ -9,6 +9,9 @@
 
 namespace cortado::tools {
 
+/// What -gpu becomes where the program was called by a name of Caffe's: a wish, not an order.
+constexpr char kWishedGpu[] = "wished-gpu";
+
 std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
 std::vector<Flag> state_flags();   ///< --level, --stage
 Flag phase_flag(const std::string& fallback);
@@ -27,11 +30,12 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 struct DeviceWishes {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
+  std::string said = "solver_mode is GPU";  ///< that a GPU is wished for
   std::string precision = "fp32";
 };
 
-/// Where to run. A wish for a GPU gives one notice where it cannot be had, while --gpu is an order (Error(kDevice)).
-/// Throws Error(kUsage) for several devices.
+/// Where to run. Where a GPU that is wished for (`wishes`, or -gpu under a name of Caffe's) cannot be had, one notice
+/// and the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices.
 Device choose_device(const Arguments& arguments, const DeviceWishes& wishes);
 
 /// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks. pictures.py CORTADO"""
-import json, os, random, re, subprocess, sys, tempfile
+"""`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide face,
+and a PNG shows what the SVG says. pictures.py CORTADO"""
+import json, os, random, re, struct, subprocess, sys, tempfile, zlib
 import xml.etree.ElementTree as ElementTree
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../models')
@@ -11,6 +12,23 @@ def run(*words, code=0):
     done = subprocess.run([sys.argv[1], *words], capture_output=True, text=True)
     assert done.returncode == code, (words, done.returncode, done.stderr)
     return done.stdout
+
+# Advances of ' ' to '~' in DejaVu Sans and its bold, the widest faces that stand for "sans-serif", in thousandths.
+WIDE = [318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636,
+        636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656,
+        557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613,
+        635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818,
+        592, 592, 525, 636, 337, 636, 838]
+WIDE_BOLD = [348, 456, 521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 415, 380, 365, 696, 696, 696, 696, 696,
+             696, 696, 696, 696, 696, 400, 400, 838, 838, 838, 580, 1000, 774, 762, 734, 830, 683, 683, 821, 837, 372,
+             372, 775, 637, 995, 837, 850, 733, 850, 770, 720, 682, 812, 774, 1103, 771, 724, 725, 457, 365, 457, 838,
+             500, 500, 675, 716, 593, 716, 678, 435, 716, 712, 343, 343, 665, 343, 1042, 712, 687, 716, 716, 493, 595,
+             478, 712, 652, 924, 645, 652, 582, 712, 365, 712, 838]
+
+def wide(text, size, bold):
+    """How wide the text is in those faces."""
+    widths = WIDE_BOLD if bold else WIDE
+    return size / 1000 * sum(widths[ord(c) - 32] if ' ' <= c <= '~' else 1000 for c in text)
 
 class Box:
     def __init__(self, rect):
@@ -51,8 +69,16 @@ def check_svg(text, blocks, down):
     for i, box in enumerate(boxes):
         assert box.x >= 0 and box.y >= 0 and box.x + box.w <= width and box.y + box.h <= height
         assert not any(box.meets(other, 8) for other in boxes[:i]), groups[i].find(SVG + 'title').text
+    styles = {name: (float(size), 'bold' in rest) for name, size, rest in
+              re.findall(r'\.(\w+)\{font-size:([\d.]+)px([^}]*)\}', root.find(SVG + 'style').text)}
+    for t in root.findall(SVG + 'text'):  # the legend
+        assert float(t.get('x')) + wide(t.text, *styles[t.get('class')]) <= width, t.text
     for group, box in zip(groups, boxes):
         lines = []
+        for t in group.findall(SVG + 'text'):
+            x, y, room = float(t.get('x')), float(t.get('y')), wide(t.text, *styles[t.get('class')])
+            inner = [b for b in map(Box, group.findall(SVG + 'rect')) if b.holds(x, y)][-1]
+            assert inner.x <= x - room / 2 and x + room / 2 <= inner.x + inner.w, t.text
         for t in group.findall(SVG + 'text'):
             long = float(t.get('textLength'))
             lines.append((float(t.get('x')) - long / 2, float(t.get('x')) + long / 2, float(t.get('y'))))
@@ -65,6 +91,53 @@ def check_svg(text, blocks, down):
         along = [p[1 if down else 0] for p in points]
         assert all(b >= a - 1e-2 for a, b in zip(along, along[1:])), path.get('d')
         for box in boxes: assert not any(box.holds(*p) for p in points), (path.find(SVG + 'title').text, path.get('d'))
+
+def read_png(data):
+    """Rows of (red, green, blue) bytes."""
+    assert data[:8] == b'\x89PNG\r\n\x1a\n'
+    at, parts, head = 8, b'', None
+    while at < len(data):
+        size, kind = struct.unpack('>I4s', data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        assert zlib.crc32(kind + body) == struct.unpack('>I', data[at + 8 + size:at + 12 + size])[0]
+        if kind == b'IHDR': head = struct.unpack('>IIBBBBB', body)
+        if kind == b'IDAT': parts += body
+        at += 12 + size
+    width, height, depth, color = head[:4]
+    assert (depth, color) == (8, 2)
+    raw, above, rows = zlib.decompress(parts), bytes(3 * width), []
+    for y in range(height):
+        row = raw[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
+        assert row[0] == 2  # each byte less the one above
+        above = bytes((a + b) & 255 for a, b in zip(row[1:], above))
+        rows.append(above)
+    return rows
+
+def check_png(path, folder):
+    """Twice the SVG's size; colours where the SVG has boxes, ink where it has text and edges."""
+    root = ElementTree.fromstring(run('draw', path))
+    run('draw', path, folder + '/net.png')
+    rows = read_png(open(folder + '/net.png', 'rb').read())
+    assert abs(len(rows) - 2 * float(root.get('height'))) <= 1
+    assert abs(len(rows[0]) / 3 - 2 * float(root.get('width'))) <= 1
+    pixel = lambda x, y: tuple(rows[int(2 * y)][3 * int(2 * x):3 * int(2 * x) + 3])
+    kinds = re.findall(r'\.(\w+)\{fill:#(\w{6});stroke', root.find(SVG + 'style').text)
+    fills = {name: tuple(bytes.fromhex(fill)) for name, fill in kinds[:len(kinds) // 2]}  # then those of dark pages
+    dark = lambda x, y: sum(pixel(x, y)) < 450
+    for group in [root] + root.findall(SVG + 'g'):
+        for rect in group.findall(SVG + 'rect'):
+            if rect.get('class') == 'page': continue
+            box, kind = Box(rect), rect.get('class').split()[1]
+            assert pixel(box.x + 4, box.y + box.h / 2) == fills[kind], (kind, pixel(box.x + 4, box.y + box.h / 2))
+            assert pixel(box.x - 2, box.y - 2) in ((255, 255, 255), *fills.values())
+        for t in group.findall(SVG + 'text'):
+            x, y, long = float(t.get('x')), float(t.get('y')), float(t.get('textLength'))
+            left = x if group is root else x - long / 2
+            ink = [any(dark(left + i / 2, y - j / 2) for j in range(18)) for i in range(int(2 * long))]
+            assert sum(ink) > 0.4 * len(ink) and any(ink[:8]) and any(ink[-8:]), t.text
+    for path_of in root.findall(SVG + 'path'):
+        middle = points_of(path_of.get('d'))[10]
+        assert pixel(*middle) != (255, 255, 255), path_of.get('d')
 
 def check_net(path, *flags):
     net = json.loads(run('draw', path, '--json', *flags))
@@ -105,6 +178,14 @@ def main():
         if name == 'resnet50': assert types.count(['Convolution', 'BatchNorm', 'Scale', 'ReLU']) == 33, types
     check_net(MODELS + '/googlenet/deploy.prototxt', '--phase=TEST', '--full')
     with tempfile.TemporaryDirectory() as folder:
+        check_png(MODELS + '/lenet/train_val.prototxt', folder)
+        images = []
+        for letter in 'az':  # letters are told apart
+            with open(folder + '/name.prototxt', 'w') as file: file.write('layer { name: "relu%s" type: "DummyData" top: "a" '
+                'dummy_data_param { shape { dim: 1 } } }' % letter)
+            run('draw', folder + '/name.prototxt', folder + '/name.png')
+            images.append(open(folder + '/name.png', 'rb').read())
+        assert images[0] != images[1]
         path = folder + '/net.prototxt'
         for seed in range(12):
             with open(path, 'w') as file: file.write(random_net(seed))
@@ -114,7 +195,8 @@ def main():
         check_svg(run('draw', path), 1, True)
         run('draw', path, folder + '/out.svg'), run('draw', path, folder + '/out.dot')
         assert ElementTree.parse(folder + '/out.svg') and open(folder + '/out.dot').read().startswith('digraph')
-        run('draw', path, folder + '/out.png', code=2)
+        run('draw', path, folder + '/out.jpg', code=2)
+        run('draw', path, folder + '/out.jpg', '--format=png')
         run('draw', path, folder + '/no/out.svg', code=5)
     print('pictures of 17 nets, both ways')
 

@@ -1,6 +1,7 @@
 #include <iterator>
 
 #include "tools/picture/render.h"
+#include "tools/picture/scene_box.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -17,6 +18,15 @@ const KindStyle& style_of(LayerKind kind) {
                                           {"loss", "loss", "#fcdcdc", "#c23b3b", "#4a1c1e", "#f08585"},
                                           {"score", "score", "#fae0f0", "#b03a84", "#451d36", "#e78bc2"},
                                           {"other", "other", "#f1f1f1", "#9a9a9a", "#303030", "#a8a8a8"}};
+  return kStyles[size_t(kind)];
+}
+
+const TextStyle& style_of(TextKind kind) {
+  static constexpr TextStyle kStyles[] = {
+      {"title", 20, true, true, false},        {"headline", 12, false, true, true},
+      {"key", 11, false, true, true},          {"name", kName, true, false, false},
+      {"caption", kBody, false, false, false}, {"facts", kFacts, false, false, true},
+      {"chip", kChip, false, false, false}};
   return kStyles[size_t(kind)];
 }
 

@@ -1,4 +1,4 @@
-#include "tools/picture/svg_box.h"
+#include "tools/picture/scene_box.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kPad = 11, kChipGap = 4, kMostText = 250;
+constexpr double kPad = 11, kChipGap = 4, kMostText = 290;
 
 /// Rows of chips, centred, no wider than `room`; returns their height.
 double place_chips(std::vector<Chip>& chips, double top, double room, double width) {
@@ -42,12 +42,12 @@ Box make_box(const Block& block) {
   box.name = fitted(first.name(), kMostText, kName, true);
   box.caption = fitted(caption_of(first), kMostText, kBody);
   box.facts = fitted(facts_of(block), kMostText + 60, kFacts);
-  double widest = std::max(
-      {text_width(box.name, kName, true), text_width(box.caption, kBody), text_width(box.facts, kFacts), 50.0});
+  double widest =
+      std::max({text_room(box.name, kName, true), text_room(box.caption, kBody), text_room(box.facts, kFacts), 50.0});
   double row = 0;
   for (size_t i = 1; i < block.layers.size(); ++i) {
     const std::string text = fitted(block.layers[i]->type(), kMostText - 12, kChip);
-    box.chips.push_back({text, kind_of(block.layers[i]->type()), 0, 0, text_width(text, kChip) + 12});
+    box.chips.push_back({text, kind_of(block.layers[i]->type()), 0, 0, text_room(text, kChip) + 12});
     row += (i > 1 ? kChipGap : 0) + box.chips.back().width;
     widest = std::max(widest, std::min(row, kMostText));
   }

@@ -1,0 +1,131 @@
+"""The folders that pages for beginners take for granted, each made by a function of (folder, the program, the page's
+fenced blocks as (language, lines)), and what must be so after their commands have run: functions of (folder, what was
+made)."""
+import os, shutil, subprocess, sys
+
+import fixtures
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def like_clone(folder, exe, blocks):
+    """The sources as links; the tour writes beside them."""
+    for name in os.listdir(ROOT):
+        if not name.startswith('build') and name not in ('data_sets', 'snapshots', '.git'):
+            os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
+    os.mkdir(folder + '/build')
+    os.symlink(os.path.dirname(exe), folder + '/build/bin')
+
+OLD_NET = '''name: "OldNet"
+layers { name: "data" type: DATA top: "data" top: "label" include { phase: TRAIN }
+  data_param { source: "train_leveldb" batch_size: 10 scale: 0.00390625 } }
+layers { name: "data" type: DATA top: "data" top: "label" include { phase: TEST }
+  data_param { source: "test_leveldb" batch_size: 10 scale: 0.00390625 } }
+layers { name: "conv1" type: CONVOLUTION bottom: "data" top: "conv1"
+  blobs_lr: 1 blobs_lr: 2 weight_decay: 1 weight_decay: 0
+  convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layers { name: "relu1" type: RELU bottom: "conv1" top: "conv1" }
+layers { name: "ip1" type: INNER_PRODUCT bottom: "conv1" top: "ip1" blobs_lr: 1 blobs_lr: 2
+  inner_product_param { num_output: 64 weight_filler { type: "xavier" } } }
+layers { name: "accuracy" type: ACCURACY bottom: "ip1" bottom: "label" top: "accuracy" include { phase: TEST } }
+layers { name: "loss" type: SOFTMAX_LOSS bottom: "ip1" bottom: "label" }
+'''
+OLD_SOLVER = '''net: "train_val.prototxt"
+base_lr: 0.01
+momentum: 0.9
+lr_policy: "fixed"
+max_iter: 40
+display: 20
+test_iter: 6
+test_interval: 20
+snapshot: 20
+snapshot_prefix: "snapshots/old"
+solver_mode: GPU
+solver_type: SGD
+'''
+
+def old_project(folder, exe, blocks):
+    for name in ('train_leveldb', 'test_leveldb'):
+        shutil.copytree(ROOT + '/tests/data/leveldb', os.path.join(folder, name))
+    os.mkdir(folder + '/snapshots')
+    fixtures.write(folder + '/train_val.prototxt', OLD_NET.encode())
+    fixtures.write(folder + '/solver.prototxt', OLD_SOLVER.encode())
+
+def photographs(folder, exe, blocks):
+    """Coloured shapes on noise, of several sizes: a disc, a ring and a square are flowers, bars are trees."""
+    import cv2, numpy
+    draw = numpy.random.default_rng(1)
+    def shape(image, kind, centre, color):
+        x, y, r = *centre, 22
+        if kind in ('daisy', 'rose'): cv2.circle(image, (x, y), r, color, -1 if kind == 'rose' else 5)
+        if kind == 'tulip': cv2.rectangle(image, (x - r, y - r), (x + r, y + r), color, -1)
+        if kind == 'birch': cv2.line(image, (x, y - 30), (x, y + 30), color, 12)
+        if kind == 'oak': cv2.line(image, (x - 30, y), (x + 30, y), color, 12)
+    for kind in ('daisy', 'rose', 'tulip', 'birch', 'oak'):
+        where = '%s/%s/%s' % (folder, 'more_photos' if kind in ('birch', 'oak') else 'photos', kind)
+        os.makedirs(where)
+        for i in range(40):
+            h, w = draw.integers(90, 120, 2)
+            image = draw.integers(60, 140, (h, w, 3)).astype('uint8')
+            shape(image, kind, (int(w // 2 + draw.integers(-8, 9)), int(h // 2 + draw.integers(-8, 9))),
+                  [int(c) for c in draw.integers(150, 255, 3)])
+            cv2.imwrite('%s/%04d.jpg' % (where, i + 1), image)
+
+def torch_weights(folder, exe, blocks):
+    """Runs the page's program for weights with NumPy in PyTorch's place."""
+    import json, numpy, struct, types
+    class Tensor(numpy.ndarray):
+        def contiguous(self): return self
+    draw = numpy.random.default_rng(1)
+    tensor = lambda *shape: draw.uniform(0.1, 0.5, shape).astype('f4').view(Tensor)
+    state = {'0.weight': tensor(16, 1, 3, 3), '4.weight': tensor(32, 16, 3, 3), '9.weight': tensor(10, 32 * 7 * 7),
+             '9.bias': tensor(10)}
+    for i, n in ((1, 16), (5, 32)):
+        for name in ('running_mean', 'running_var', 'weight', 'bias'): state['%d.%s' % (i, name)] = tensor(n)
+    def save_file(blobs, path):
+        head, data = {}, b''
+        for name, blob in blobs.items():
+            head[name] = dict(dtype='F32', shape=blob.shape, data_offsets=[len(data), len(data) + blob.nbytes])
+            data += blob.tobytes()
+        text = json.dumps(head).encode()
+        fixtures.write(path, struct.pack('<Q', len(text)) + text + data)
+    sys.modules['safetensors'] = types.ModuleType('safetensors')
+    sys.modules['safetensors.torch'] = types.SimpleNamespace(save_file=save_file)
+    program = next(text for language, text in blocks if language == 'python' and 'import' in text[0])
+    here = os.getcwd()
+    os.chdir(folder)
+    exec('\n'.join(program), dict(model=types.SimpleNamespace(state_dict=lambda: state), torch=types.SimpleNamespace(
+        ones=lambda n: numpy.ones(n, 'f4').view(Tensor))))
+    os.chdir(here)
+    return state
+
+def like_torch(folder, state):
+    """The net with those weights gives what PyTorch's layers, written out in NumPy, give."""
+    import numpy
+    x = numpy.random.default_rng(2).uniform(0, 1, (2, 1, 28, 28)).astype('f4')
+    numpy.save(folder + '/probe.npy', x)
+    subprocess.run(['cortado', 'infer', '--model=deploy.prototxt', '--weights=from_torch.safetensors',
+                    '--input', 'data=probe.npy', '--output', 'fc=fc.npy'], cwd=folder, check=True)
+    for conv, norm in ((0, 1), (4, 5)):
+        w, side = state['%d.weight' % conv].astype('f8'), x.shape[2]
+        padded = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        x = sum(numpy.einsum('nchw,oc->nohw', padded[:, :, i:i + side, j:j + side], w[:, :, i, j])
+                for i in range(3) for j in range(3))
+        mean, var, scale, bias = [state['%d.%s' % (norm, name)].reshape(1, -1, 1, 1)
+                                  for name in ('running_mean', 'running_var', 'weight', 'bias')]
+        x = numpy.maximum((x - mean) / numpy.sqrt(var + 1e-5) * scale + bias, 0)
+        x = x.reshape(*x.shape[:2], side // 2, 2, side // 2, 2).max((3, 5))
+    wanted = x.reshape(len(x), -1) @ state['9.weight'].T + state['9.bias']
+    assert numpy.allclose(numpy.load(folder + '/fc.npy'), wanted, rtol=1e-3), 'weights from PyTorch'
+
+def good_classifier(folder, made):
+    """The page's classifier has learned what it was shown."""
+    import json
+    text = open(folder + '/answers.jsonl').read()
+    answers = [json.loads(line) for line in text.splitlines()]
+    right = sum(answer['top'][0]['name'] == 'rose' for answer in answers)
+    assert len(answers) == 40 and right >= 34, '%d of %d are roses' % (right, len(answers))
+
+MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
+              'own-images.md': photographs}
+CHECKED_AFTER = {'from-pytorch.md': like_torch, 'own-images.md': good_classifier}
