@@ -28,11 +28,13 @@ std::string bare(const std::string& type) {
   return out;
 }
 
+/// A word in capitals is of 2014, when types were an enum's values.
 std::string hint_for(const std::string& type) {
+  const bool capitals = std::none_of(type.begin(), type.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   std::vector<std::string> known;
   for (const LayerType* one : all_layer_types()) known.push_back(one->name);
   for (const std::string& name : known)
-    if (type != name && bare(type) == bare(name))
+    if (capitals && bare(type) == bare(name))
       return "did you mean '" + name + "'? It is written in today's form: layer { type: \"" + name + "\" ... }";
   const std::string meant = did_you_mean(type, known);
   return meant.empty() ? "`cortado layers` lists the types that there are" : meant;

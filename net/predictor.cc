@@ -146,31 +146,31 @@ graph::BuildOptions Predictor::build_options() const {
 void Predictor::read_weight_shapes() {
   graph::BuildOptions build = build_options();
   build.open_data = false;
-  graph::Graph graph = graph::build(file_, build);
+  graph::Graph graph = graph::build(with_inputs(file_, inputs_), build);
   try {
     graph::run_passes(graph, "infer_shapes");
   } catch (const Error&) {
     declared_fit_ = false;
     return;
   }
-  for (const graph::SourceLayer& layer : graph.layers)
-    for (const graph::WeightId id : layer.weights)
-      weight_shapes_[layer.config->name()].push_back(graph.weights[size_t(id)].spec.shape);
+  for (const graph::SourceLayer& layer : graph.layers) {
+    std::vector<Shape>& shapes = weight_shapes_.emplace_back();
+    for (const graph::WeightId id : layer.weights) shapes.push_back(graph.weights[size_t(id)].spec.shape);
+  }
 }
 
 /// Layers whose weights would have other shapes than those that are there.
 std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
   std::vector<Mistake> mistakes;
-  for (size_t i = 0; i < graph.layers.size(); ++i) {
+  for (size_t i = 0; i < std::min(graph.layers.size(), weight_shapes_.size()); ++i) {
     const graph::SourceLayer& layer = graph.layers[i];
-    const auto known = weight_shapes_.find(layer.config->name());
-    if (known == weight_shapes_.end()) continue;
-    for (size_t k = 0; k < layer.weights.size(); ++k) {
-      const Shape &wanted = graph.weights[size_t(layer.weights[k])].spec.shape, &have = known->second[k];
-      if (wanted == have) continue;
+    const std::vector<Shape>& known = weight_shapes_[i];
+    for (size_t k = 0; k < std::min(layer.weights.size(), known.size()); ++k) {
+      const Shape& wanted = graph.weights[size_t(layer.weights[k])].spec.shape;
+      if (wanted == known[k]) continue;
       mistakes.push_back({graph.place_of_layer(int(i)),
-                          "layer '" + known->first + "' (" + layer.config->type() + ") has weights of shape " +
-                              have.str() + ", and these inputs want " + wanted.str(),
+                          "layer '" + layer.config->name() + "' (" + layer.config->type() + ") has weights of shape " +
+                              known[k].str() + ", and these inputs want " + wanted.str(),
                           "",
                           {}});
       break;

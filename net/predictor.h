@@ -73,9 +73,9 @@ class Predictor {
   std::shared_ptr<const NetFile> file_;
   PredictorOptions options_;
   Shapes inputs_;
-  std::map<std::string, std::vector<Shape>> weight_shapes_;  ///< by layer, for the declared inputs
-  bool declared_fit_ = true;                                 ///< the net's file is right about its inputs
-  std::vector<std::string> needed_;                          ///< inputs that the outputs depend on
+  std::vector<std::vector<Shape>> weight_shapes_;  ///< of each layer, for the declared inputs
+  bool declared_fit_ = true;                       ///< the net's file is right about its inputs
+  std::vector<std::string> needed_;                ///< inputs that the outputs depend on
   std::vector<std::string> outputs_;
   std::shared_ptr<Worker> owner_;  ///< its net has the weights
   std::mutex mutex_;

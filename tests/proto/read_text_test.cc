@@ -211,7 +211,9 @@ TEST(Mistakes, StopAtACount) {
   for (int i = 0; i < 1000; ++i) text += "x: 1\n";
   const std::vector<Mistake> mistakes = mistakes_in(text);
   EXPECT_LE(mistakes.size(), 51u);
-  EXPECT_EQ(mistakes.back().message, "too many mistakes, the rest is not read");
+  EXPECT_EQ(mistakes.back().message, "and 950 mistakes more");
+  EXPECT_EQ(mistakes_in(text + text + text + text + text + "}").back().message,
+            "too many mistakes, these are the first");
 }
 
 TEST(Bounds, DeepNestingIsRefusedAtOnce) {
