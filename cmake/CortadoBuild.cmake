@@ -14,7 +14,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # assertions of the standard library's own s
 # ccache serve precompiled headers and what includes them.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -118,6 +119,11 @@ function(cortado_target name)
   elseif(device_sources)
     set_source_files_properties(${device_sources} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   endif()
+endfunction()
+
+# cortado_light(NAME): what the target does is done once, or waits for disks and people: it compiles faster than it would run.
+function(cortado_light name)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
 endfunction()
 
 # cortado_precompiled(NAME): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto.
