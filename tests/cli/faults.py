@@ -128,7 +128,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
             'mean': ('Data', 'data_param { source: "train_lmdb" batch_size: 2 backend: LMDB } transform_param { mean_file: "pipe" }'),
             'list': ('ImageData', 'image_data_param { source: "pipe" batch_size: 2 }'),
             'image': ('ImageData', 'image_data_param { source: "list.txt" batch_size: 2 }'),
-            'windows': ('WindowData', 'window_data_param { source: "pipe" batch_size: 2 }'),
+            'windows': ('WindowData', 'window_data_param { source: "pipe" batch_size: 2 } transform_param { crop_size: 8 }'),
             'rows': ('HDF5Data', 'hdf5_data_param { source: "pipe" batch_size: 2 }')}
     solver = open(path('solver.prototxt')).read()
     for name, layer in nets.items():
@@ -190,7 +190,10 @@ def check_closed_descriptors(place):
 def check_full_disk(place):
     """Metrics are whole lines, and the reason is the system's."""
     flags = ('train', '--solver=solver.prototxt', '--set', 'solver.snapshot=0', '--set', 'solver.snapshot_after_train=false')
-    for size in range(300, 700, 37):
+    place.write('metrics.jsonl', '')
+    assert run(place, *flags, '--metrics=metrics.jsonl').returncode == 0
+    lines = open(place.path('metrics.jsonl')).read().splitlines(True)
+    for size in range(len(lines[0]) + 5, len(''.join(lines)) - 10, 37):
         place.write('metrics.jsonl', '')
         done = run(place, *flags, '--metrics=metrics.jsonl',
                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))

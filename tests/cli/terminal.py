@@ -93,6 +93,7 @@ def on_terminal(place, *words, **more):
 
 def check_progress(place):
     for columns in (40, 60, 80, 200):
+        place.clear()
         terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns)
         assert terminal.code == 0, terminal.shown[-2000:]
         lines = terminal.lines()
@@ -119,6 +120,7 @@ def check_progress(place):
 def check_resize(place):
     """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
     for reflows in (True, False):
+        place.clear()
         actions = [(r'\d% .*ETA', lambda t: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
         terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000', '--set', 'solver.snapshot=0',
                             '--set', 'solver.test_interval=10000', columns=100, reflows=reflows, actions=actions)
@@ -133,7 +135,9 @@ def check_many_values(place):
                       'include { phase: TEST } }\n' % (i, i) for i in range(8))
     place.write('net.prototxt', net.replace('bottom: "label" top: "accuracy"', 'bottom: "label" top: "accuracy" top: "by_class"')
                 .replace('num_output: 4', 'num_output: 10') + several)
+    place.clear()
     terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=80)
+    place.clear()
     wide = Terminal(place, 'train', '--solver=solver.prototxt', columns=400)
     place.write('net.prototxt', net)
     assert terminal.code == 0, terminal.shown[-2000:]

@@ -47,7 +47,7 @@ TEST(CheckSolver, AcceptsWhatOtherCaffesSay) {
 
 TEST(SolverWarnings, ATestIntervalWithoutTests) {
   const auto warned = [](const std::string& text) {
-    return solver_warnings(read_solver_from_text(text, "solver.prototxt"));
+    return solver_warnings(read_solver_from_text(text + " max_iter: 9", "solver.prototxt"));
   };
   const std::vector<Mistake> warnings = warned("net: \"a\"\ntest_interval: 50");
   ASSERT_EQ(warnings.size(), 1u);
