@@ -1,5 +1,5 @@
 """A folder to train in, for the programs that watch longer runs."""
-import os, sys, tempfile
+import os, shutil, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
@@ -72,4 +72,5 @@ class Workplace(tempfile.TemporaryDirectory):
 
     def clear(self):
         for name in os.listdir(self.name):
-            if name.startswith('snap'): os.remove(self.path(name))
+            if not name.startswith('snap'): continue
+            shutil.rmtree(self.path(name)) if os.path.isdir(self.path(name)) else os.remove(self.path(name))
