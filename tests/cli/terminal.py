@@ -93,6 +93,7 @@ def on_terminal(place, *words, **more):
 
 def check_progress(place):
     for columns in (40, 60, 80, 200):
+        place.clear()
         terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns)
         assert terminal.code == 0, terminal.shown[-2000:]
         lines = terminal.lines()
@@ -119,6 +120,7 @@ def check_progress(place):
 def check_resize(place):
     """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
     for reflows in (True, False):
+        place.clear()
         actions = [(r'\d% .*ETA', lambda t: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
         terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000', '--set', 'solver.snapshot=0',
                             '--set', 'solver.test_interval=10000', columns=100, reflows=reflows, actions=actions)
@@ -128,6 +130,7 @@ def check_resize(place):
 
 def check_many_values(place):
     """Ten classes' accuracies are one entry, and the lines that stay are not broken."""
+    place.clear()
     net = open(place.path('net.prototxt')).read()
     several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "another_loss_%d" '
                       'include { phase: TEST } }\n' % (i, i) for i in range(8))
