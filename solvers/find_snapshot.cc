@@ -40,21 +40,30 @@ std::vector<State> newest_first(const std::string& prefix) {
   return states;
 }
 
+bool is_whole_state(const std::string& path) {
+  try {
+    read_solver_state(path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// A damaged state may name any run; one that is whole, but whose weights are not, names the newest.
 std::optional<Snapshot> find_newest(const std::string& prefix) {
   std::string newest_run;
   for (const State& state : newest_first(prefix)) {
     const std::string& run = state.stamp.run;
-    if (newest_run.empty()) newest_run = run;
-    if (!run.empty() && run != newest_run)
-      throw Error(
-          ExitCode::kSnapshot,
-          "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
-          "--snapshot=" + state.path + " goes on with that one; without --snapshot, training starts anew");
+    if (!newest_run.empty() && !run.empty() && run != newest_run)
+      throw Error(ExitCode::kSnapshot,
+                  "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
+                  "--snapshot=" + state.path + " goes on with that one; without --snapshot, training starts anew");
     try {
       return read_snapshot(state.path);
     } catch (const Error& error) {
       log_warning() << "Snapshot of iteration " << state.iter << " is passed over: " << error.mistakes()[0].message;
     }
+    if (newest_run.empty() && is_whole_state(state.path)) newest_run = run;
   }
   log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
   return std::nullopt;

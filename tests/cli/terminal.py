@@ -130,6 +130,7 @@ def check_resize(place):
 
 def check_many_values(place):
     """Ten classes' accuracies are one entry, and the lines that stay are not broken."""
+    place.clear()
     net = open(place.path('net.prototxt')).read()
     several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "another_loss_%d" '
                       'include { phase: TEST } }\n' % (i, i) for i in range(8))
