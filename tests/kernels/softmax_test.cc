@@ -1,5 +1,6 @@
 // Every candidate against the definition in double.
 
+#include "kernels/cpu_level.h"
 #include "kernels/softmax.h"
 
 #include "tests/kernels/operand.h"
