@@ -1,6 +1,7 @@
-// Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a rehearsal
-// on memory of the real size, reorders included, else the one of the least cost by its own estimate. An estimate is worth as
-// much as what is known of the CPU: on a level that nobody measured (kernels/cpu_level.h) every candidate is rehearsed.
+// Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a
+// rehearsal on memory of the real size, reorders included, else the one of the least cost by its own estimate. An
+// estimate is worth as much as what is known of the CPU: on a level that nobody measured (kernels/cpu_level.h) every
+// candidate is rehearsed.
 
 #include <algorithm>
 #include <chrono>
@@ -78,7 +79,8 @@ class Chooser {
     const CpuLevels levels = context.handle<CpuLevels>();
     for (const ConvCandidate& candidate : candidates_) {
       const CpuLevel level = candidate.level ? levels.*candidate.level : CpuLevel::kUnknown;
-      order_.push_back({&candidate, candidate.cost(request, direction, level), candidate.level && level == CpuLevel::kUnknown});
+      order_.push_back(
+          {&candidate, candidate.cost(request, direction, level), candidate.level && level == CpuLevel::kUnknown});
     }
     std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
   }
@@ -102,7 +104,8 @@ class Chooser {
 
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
     std::string why;
-    if (choices_.excludes(candidate.name) || (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
+    if (choices_.excludes(candidate.name) ||
+        (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
       why = "not wanted";
     else if (auto kernel = candidate.make(request_, direction_, context_, why))
       return kernel;
@@ -128,8 +131,8 @@ class Chooser {
     throw_internal("no candidate accepts, not even the last");
   }
 
-  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time. Where costs are
-  /// guesses, choosing wrong may cost more than any measurement.
+  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time. Where
+  /// costs are guesses, choosing wrong may cost more than any measurement.
   bool worth_measuring(const Ranked& best) const {
     if (choices_.granted() == Choices::kNoBound) return true;
     const double seconds = best.cost / workers_;
@@ -159,12 +162,10 @@ class Chooser {
       if (!rehearsal) {
         rehearsal.emplace(request_, direction_, context_);
         best = rehearsal->time(*kernel, context_, granted / 8);
-        if (getenv("TMPLOG")) fprintf(stderr, "T|%s|%s|%g|%g\n", problem_.c_str(), first.candidate->name.c_str(), first.cost, best);
         choice = {choice.candidate, "measured", best};
       }
       const double seconds = rehearsal->time(*other, context_, granted / 8, best);
       ++choice.rivals;
-      if (getenv("TMPLOG")) fprintf(stderr, "T|%s|%s|%g|%g\n", problem_.c_str(), rival->candidate->name.c_str(), rival->cost, seconds);
       if (seconds >= best) continue;
       best = seconds;
       choice = {rival->candidate->name, "measured", seconds, choice.rivals};

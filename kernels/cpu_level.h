@@ -1,7 +1,7 @@
 #pragma once
 
-// What the costs of candidates go by: the width of the vectors that a CPU computes with. Costs were measured once on each
-// level. Lives in a Context: context.handle<CpuLevels>(); set otherwise before kernels are planned, if at all.
+// What the costs of candidates go by: the width of the vectors that a CPU computes with. Costs were measured once on
+// each level. Lives in a Context: context.handle<CpuLevels>(); set otherwise before kernels are planned, if at all.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,9 @@
 #pragma once
 
 // Matrix products in one core, for matrices whose columns come in blocks of sixteen: element (row, column) lies at
-// [column / 16][row][column % 16], which is how blocked tensors lie already. The inner kernel keeps a tile of the result in
-// registers (14 rows by two blocks with AVX-512: 28 of its 32) and adds one column of a times one row of b per step.
+// [column / 16][row][column % 16], which is how blocked tensors lie already. The inner kernel keeps a tile of the
+// result in registers (14 rows by two blocks with AVX-512: 28 of its 32; 6 rows by one block elsewhere: 12 of 16) and
+// adds one column of a times one row of b per step.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,10 +22,12 @@ struct BlockedMatrix {
   Float* block(int64_t index) const { return data + index * rows * kLanes; }
 };
 
+/// What stays in registers: a tile of the result, beside its blocks' row of b and one value of a. Without AVX-512 in
+/// vectors of 8, since compilers keep no sums in registers that are wider than the CPU's.
 #ifdef __AVX512F__
-constexpr int kTileRows = 14;  ///< of the result in registers, beside two blocks of b and one value of a
+constexpr int kTileRows = 14, kTileBlocks = 2, kTransposedRows = 8, kWidth = 16;
 #else
-constexpr int kTileRows = 3;
+constexpr int kTileRows = 6, kTileBlocks = 1, kTransposedRows = 4, kWidth = 8;
 #endif
 
 namespace detail {
@@ -32,40 +35,54 @@ namespace detail {
 /// Where one tile's operands lie: a advances by a_step floats for each term of the sum, b by sixteen.
 struct TileOperands {
   const float* a;
-  int64_t a_row;       ///< floats between rows of the tile in a
+  int64_t a_row;  ///< floats between rows of the tile in a
   const float* b;
-  int64_t b_block;     ///< floats between blocks of b
+  int64_t b_block;  ///< floats between blocks of b
   float* c;
   int64_t c_block;
   bool add;
 };
 
+using Vector = float __attribute__((vector_size(4 * kWidth)));
+using VectorInMemory = float __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
+constexpr int kParts = kLanes / kWidth;  ///< vectors in a block's row
+
+/// Vector v of a row of blocks.
+template <typename Float>
+[[gnu::always_inline]] inline Float* part(Float* row, int64_t block, int v) {
+  return row + v / kParts * block + v % kParts * kWidth;
+}
+[[gnu::always_inline]] inline Vector load_vector(const float* p) { return *reinterpret_cast<const VectorInMemory*>(p); }
+
 template <int kRows, int kBlocks>
 struct Tile {
-  Lanes sum[kRows][kBlocks];
+  static constexpr int kVectors = kBlocks * kParts;
+  Vector sum[kRows][kVectors];
 
   [[gnu::always_inline]] void start(const TileOperands o) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < kBlocks; ++v) sum[r][v] = o.add ? load(o.c + v * o.c_block + r * kLanes) : Lanes{};
+      for (int v = 0; v < kVectors; ++v)
+        sum[r][v] = o.add ? load_vector(part(o.c + r * kLanes, o.c_block, v)) : Vector{};
   }
   [[gnu::always_inline]] void term(const float* a, int64_t a_row, const float* b, int64_t b_block) {
-    Lanes row[kBlocks];
+    Vector row[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kBlocks; ++v) row[v] = load(b + v * b_block);
+    for (int v = 0; v < kVectors; ++v) row[v] = load_vector(part(b, b_block, v));
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const Lanes value = spread(a[r * a_row]);
+      const Vector value = a[r * a_row] - Vector{};
 #pragma GCC unroll 4
-      for (int v = 0; v < kBlocks; ++v) sum[r][v] += value * row[v];
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += value * row[v];
     }
   }
   [[gnu::always_inline]] void finish(const TileOperands o) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < kBlocks; ++v) store(o.c + v * o.c_block + r * kLanes, sum[r][v]);
+      for (int v = 0; v < kVectors; ++v)
+        *reinterpret_cast<VectorInMemory*>(part(o.c + r * kLanes, o.c_block, v)) = sum[r][v];
   }
 };
 
@@ -109,31 +126,33 @@ inline void multiply(const BlockedMatrix<const float>& a, const BlockedMatrix<co
   const int64_t tiles = (c.rows + kTileRows - 1) / kTileRows, blocks = (columns + kLanes - 1) / kLanes;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t first = c.rows * tile / tiles, rows = c.rows * (tile + 1) / tiles - first;
-    const auto two = detail::product_tile<2>(int(rows), Rows()), one = detail::product_tile<1>(int(rows), Rows());
-    for (int64_t block = 0; block < blocks; block += 2)
-      (block + 1 < blocks ? two : one)({a.data + first * kLanes, kLanes, b.block(block), b.rows * kLanes,
-                                        c.block(block) + first * kLanes, c.rows * kLanes, false},
-                                       depth, a.rows * kLanes);
+    const auto all = detail::product_tile<kTileBlocks>(int(rows), Rows()),
+               one = detail::product_tile<1>(int(rows), Rows());
+    for (int64_t block = 0; block < blocks; block += kTileBlocks)
+      (block + kTileBlocks <= blocks ? all : one)({a.data + first * kLanes, kLanes, b.block(block), b.rows * kLanes,
+                                                   c.block(block) + first * kLanes, c.rows * kLanes, false},
+                                                  depth, a.rows * kLanes);
   }
 }
 
-/// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to sixteens) x columns.
+/// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to sixteens) x
+/// columns.
 inline void multiply_transposed(const BlockedMatrix<const float>& a, const BlockedMatrix<const float>& b,
                                 const BlockedMatrix<float>& c, int64_t depth, int64_t columns, bool add) {
-#ifdef __AVX512F__
-  constexpr int kRows = 8;
-#else
-  constexpr int kRows = 2;
-#endif
   const int64_t blocks = (columns + kLanes - 1) / kLanes;
-  for (int64_t block = 0; block < blocks; block += 2)
-    for (int64_t row = 0; row < c.rows; row += kRows) {
-      const detail::TileOperands operands{a.block(row / kLanes) + row % kLanes, 1, b.block(block), b.rows * kLanes,
-                                          c.block(block) + row * kLanes, c.rows * kLanes, add};
-      if (block + 1 < blocks)
-        detail::tile_of_transposed<kRows, 2>(operands, depth);
+  for (int64_t block = 0; block < blocks; block += kTileBlocks)
+    for (int64_t row = 0; row < c.rows; row += kTransposedRows) {
+      const detail::TileOperands operands{a.block(row / kLanes) + row % kLanes,
+                                          1,
+                                          b.block(block),
+                                          b.rows * kLanes,
+                                          c.block(block) + row * kLanes,
+                                          c.rows * kLanes,
+                                          add};
+      if (block + kTileBlocks <= blocks)
+        detail::tile_of_transposed<kTransposedRows, kTileBlocks>(operands, depth);
       else
-        detail::tile_of_transposed<kRows, 1>(operands, depth);
+        detail::tile_of_transposed<kTransposedRows, 1>(operands, depth);
     }
 }
 

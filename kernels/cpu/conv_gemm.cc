@@ -54,6 +54,12 @@ struct PlainCopy {
   }
 };
 
+/// A 1x1 kernel without stride and padding: every input place is one output place.
+bool columns_are_x(const ConvShape& s) {
+  const auto is_point = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0; };
+  return is_point(s.h) && is_point(s.w) && std::all_of(s.outer.begin(), s.outer.end(), is_point);
+}
+
 class Gemm final : public ConvKernel {
  public:
   Gemm(const ConvRequest& request, ConvDirection direction, Context& context)
@@ -70,10 +76,10 @@ class Gemm final : public ConvKernel {
     x_.plan(s_.x(), context, scratch_);
     y_.plan(s_.y(), context, scratch_);
     if (!format_.is_plain()) w_ = scratch_.add(s_.weight().count() * int64_t(sizeof(float)));
-    if (!columns_are_x()) columns_ = scratch_.add(checked_mul(rows_, places_) * int64_t(sizeof(float)));
+    if (!columns_are_x(s_)) columns_ = scratch_.add(checked_mul(rows_, places_) * int64_t(sizeof(float)));
   }
 
-  std::string name() const override { return columns_are_x() ? "gemm" : "im2col, gemm"; }
+  std::string name() const override { return columns_are_x(s_) ? "gemm" : "im2col, gemm"; }
   WeightFormat weight_format() const override { return format_; }
   int64_t scratch() const override { return scratch_.bytes(); }
 
@@ -107,9 +113,9 @@ class Gemm final : public ConvKernel {
     w = load_w(context, w, scratch);
     float* out = x_.target(dx, scratch);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
-      float* columns = columns_are_x() ? out + x_at : static_cast<float*>(scratch_part(scratch, columns_));
+      float* columns = columns_are_x(s_) ? out + x_at : static_cast<float*>(scratch_part(scratch, columns_));
       gemm(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns);
-      if (!columns_are_x()) sum_columns(context, columns, out + x_at);
+      if (!columns_are_x(s_)) sum_columns(context, columns, out + x_at);
     });
     x_.store(context, dx, scratch);
   }
@@ -131,16 +137,11 @@ class Gemm final : public ConvKernel {
     if (!format_.is_plain()) format_.from_plain(context, dw, g.w);
   }
 
-  /// A 1x1 kernel without stride and padding: every input place is one output place.
-  bool columns_are_x() const {
-    const auto is_point = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0; };
-    return is_point(s_.h) && is_point(s_.w) && std::all_of(s_.outer.begin(), s_.outer.end(), is_point);
-  }
-
   /// body(group, offset in x, offset in y, offset in w) for every image and group.
   template <typename Body>
   void each_group(const Body& body) const {
-    const int64_t x_size = s_.c / s_.groups * lines_.in * s_.w.in, y_size = filters_ * places_, w_size = filters_ * rows_;
+    const int64_t x_size = s_.c / s_.groups * lines_.in * s_.w.in, y_size = filters_ * places_,
+                  w_size = filters_ * rows_;
     for (int64_t i = 0; i < s_.n * s_.groups; ++i) body(i % s_.groups, i * x_size, i * y_size, i % s_.groups * w_size);
   }
 
@@ -152,7 +153,7 @@ class Gemm final : public ConvKernel {
   }
 
   const float* fill_columns(Context& context, const float* x, void* scratch) const {
-    if (columns_are_x()) return x;
+    if (columns_are_x(s_)) return x;
     float* columns = static_cast<float*>(scratch_part(scratch, columns_));
     parallel_ranges(context, rows_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) fill_row(row, x, columns + row * places_);
@@ -230,16 +231,23 @@ class Gemm final : public ConvKernel {
   int64_t w_ = 0, columns_ = 0;
 };
 
-std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context, std::string& why) {
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
   if (!takes(request.shape.dtype, why)) return nullptr;
   return std::make_unique<Gemm>(request, direction, context);
 }
 
-/// Products at half of the peak of one core, and columns that pass through memory twice.
-double cost(const ConvRequest& request, ConvDirection, CpuLevel level) {
+/// With AVX-512 products at half of the peak of one core, and columns that pass through memory twice. With AVX2
+/// products near the peak, columns and copies at what a core moves, and what threads take to meet at each product.
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   const double columns = double(s.y().shape.count(2)) * double(s.n * s.groups * s.weight().count(1));
-  return 2 * double(s.macs()) / (level == CpuLevel::kAvx512 ? 1e11 : 5e10) + columns * 8 / 4e9;
+  if (level == CpuLevel::kAvx512) return 2 * double(s.macs()) / 1e11 + columns * 8 / 4e9;
+  constexpr double kFlops[] = {7e10, 5e10, 8e10}, kBytes = 1.1e10, kMeeting = 1e-4;
+  double moved = columns_are_x(s) ? 0 : columns;
+  for (const TensorSpec& spec : {s.x(), s.y()})
+    if (spec.layout != Layout::kPlain) moved += double(spec.shape.count());
+  return 2 * double(s.macs()) / kFlops[int(direction)] + 8 * moved / kBytes + kMeeting * double(s.n * s.groups);
 }
 
 }  // namespace

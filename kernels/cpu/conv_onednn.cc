@@ -1,7 +1,7 @@
 // Convolution by oneDNN's code generators. Its fast kernels exist for some storages of x, y and w only, and which ones
-// differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the operands'
-// own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live as forward
-// wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
+// differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the
+// operands' own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live
+// as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
 
 #include "kernels/conv.h"
 #include "kernels/cpu/floats.h"
@@ -17,7 +17,12 @@ using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
-constexpr double kFlops = 1.8e11, kBytes = 6e9;  ///< of one core, per second: multiplying at best; reordering
+
+/// What one core of a CPU does in a second: multiply at best, in each direction, and reorder.
+struct Rates {
+  double flops[3], bytes;
+};
+constexpr Rates kAvx2{{6e10, 6.5e10, 4.7e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
 
 /// Which storages of x and y the primitive runs in.
 enum class Variant { kOwn, kBlocked, kLast, kWinograd };
@@ -309,34 +314,35 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 
 double filled(int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); }
 
-/// Of F(4, 3): products for each of 36 frequencies, transforms of tiles and, on every run, of the weights. Measured from 64 to
-/// 512 channels and from 56 x 56 to 7 x 7 places.
+/// Of F(4, 3), which takes AVX-512: products for each of 36 frequencies, transforms of tiles and, on every run, of the
+/// weights. Measured from 64 to 512 channels and from 56 x 56 to 7 x 7 places.
 double winograd_cost(const ConvShape& s, ConvDirection direction) {
   const bool to_x = direction == ConvDirection::kBackwardData;
   const int64_t h = to_x ? s.h.in : s.h.out(), w = to_x ? s.w.in : s.w.out();
   const double tiles = double(s.n * ((h + 3) / 4) * ((w + 3) / 4)), c = double(s.c), k = double(s.k);
-  return 36 * 1.15 * (tiles * (2 * c * k / kFlops + (c + k) * 2e-10) + c * k * 4e-10);
+  return 36 * 1.15 * (tiles * (2 * c * k / kAvx512.flops[0] + (c + k) * 2e-10) + c * k * 4e-10);
 }
 
-/// In blocks, 20 channels cost as much as 32; channels-last costs what there is (backward_data pads c all the same).
+/// In blocks, 20 channels cost as much as 32; channels-last costs what there is (with AVX-512 backward_data pads c all
+/// the same). With AVX2 only that one has fast kernels, whose blocks are of 8.
 template <Variant kVariant>
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   if (kVariant == Variant::kWinograd) return winograd_cost(s, direction);
   const double flops = 2 * double(s.macs());
   const bool own = kVariant == Variant::kOwn;
-  const Layout run = kVariant == Variant::kLast ? Layout::kChannelsLast
-                     : own                      ? s.y_layout
-                                                : Layout::kBlocked16;
+  const Layout run = kVariant == Variant::kLast ? Layout::kChannelsLast : own ? s.y_layout : Layout::kBlocked16;
   double padding = 1;
   if (s.groups == 1 && run == Layout::kBlocked16)
     padding = filled(s.k) * (conv_suits_plain_x(s.c, s.groups) ? 1 : filled(s.c));
-  if (run == Layout::kChannelsLast) padding = direction == ConvDirection::kBackwardData ? filled(s.c) * 1.2 : 1.2;
+  if (run == Layout::kChannelsLast && level == CpuLevel::kAvx512)
+    padding = direction == ConvDirection::kBackwardData ? filled(s.c) * 1.2 : 1.2;
   if (run == Layout::kPlain) padding = 4;
   double moved = 0;
   if (!own && s.x_layout != run) moved += 8.0 * double(s.x().shape.count());
   if (!own && s.y_layout != run) moved += 8.0 * double(s.y().shape.count());
-  return flops * padding / kFlops + moved / kBytes;
+  const Rates& rates = level == CpuLevel::kAvx512 ? kAvx512 : kAvx2;
+  return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }
 
 }  // namespace

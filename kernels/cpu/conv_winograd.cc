@@ -348,8 +348,21 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return nullptr;
 }
 
-/// Products near the peak of a core, and what an element costs that passes through a transform: more with 8 x 8 where
-/// the weights' spectrum leaves the cache no room (measured from 32 to 512 channels).
+/// What a core of a CPU takes, in seconds: to multiply and add, and to bring one element of a tensor, or of the
+/// weights, through a transform.
+struct Rates {
+  double product, transform, weights;
+};
+
+/// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more where the weights' spectrum leaves the
+/// cache no room; with AVX2 they do always, since 64 tiles of 16 lanes fit into no registers.
+Rates rates_of(CpuLevel level, ConvDirection direction, int size, double spectrum_bytes) {
+  const bool to_w = direction == ConvDirection::kBackwardWeights;
+  if (level != CpuLevel::kAvx512) return {2 / (to_w ? 4.2e10 : 5.8e10), size == 6 ? 6e-10 : 1.1e-9, 7e-10};
+  const bool small = size == 6 || spectrum_bytes < double(kCacheBytes);
+  return {2 / 1.8e11, small ? 2e-10 : to_w ? 3.5e-10 : 4.5e-10, 2e-10};
+}
+
 template <int kOutputs, int kTaps>
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
@@ -358,10 +371,9 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   constexpr int kSize = kOutputs + kTaps - 1;
   const double frequencies = kSize * kSize;
   const double c = double(blocks_of(s.c)) * kLanes, k = double(blocks_of(s.k)) * kLanes, groups = double(s.groups);
-  const bool small = kSize == 6 || frequencies * c * k / groups / groups * sizeof(float) < double(kCacheBytes);
-  const double transform = small ? 2e-10 : direction == ConvDirection::kBackwardWeights ? 3.5e-10 : 4.5e-10;
-  return frequencies *
-         (double(grid.tiles) * (2 * c * k / groups / 1.8e11 + (c + k) * transform) + c * k / groups * 2e-10);
+  const Rates rates = rates_of(level, direction, kSize, frequencies * c * k / groups / groups * sizeof(float));
+  return frequencies * (double(grid.tiles) * (c * k / groups * rates.product + (c + k) * rates.transform) +
+                        c * k / groups * rates.weights);
 }
 
 template <int kOutputs, int kTaps>

@@ -1,7 +1,8 @@
 #pragma once
 
 // Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, two or
-// four elsewhere (the compiler splits them). Comparisons give a mask for `mask ? a : b`.
+// four elsewhere (the compiler splits them, and keeps them in memory between operations). Comparisons give a mask for
+// `mask ? a : b`.
 
 #include <cmath>
 #include <cstdint>

@@ -11,7 +11,8 @@ namespace {
 
 ConvRequest small_request() {
   const ConvAxis axis{14, 3, 1, 1, 1};
-  ConvRequest request{.shape = {.n = 2, .c = 32, .k = 32, .h = axis, .w = axis}, .backward_data = true, .backward_weights = true};
+  ConvRequest request{
+      .shape = {.n = 2, .c = 32, .k = 32, .h = axis, .w = axis}, .backward_data = true, .backward_weights = true};
   request.shape.x_layout = request.shape.y_layout = Layout::kBlocked16;
   return request;
 }
@@ -27,7 +28,8 @@ int rivals(ConvRequest request, ConvDirection direction, Context& context) {
 }
 
 /// The choices for a request, where all but no time is left for measuring.
-std::map<std::string, Choices::Choice> chosen(const ConvRequest& request, const CpuLevels& levels, double seconds = 1e-9) {
+std::map<std::string, Choices::Choice> chosen(const ConvRequest& request, const CpuLevels& levels,
+                                              double seconds = 1e-9) {
   Context context(2);
   context.handle<CpuLevels>() = levels;
   auto& choices = context.handle<Choices>();
@@ -64,7 +66,8 @@ TEST(CpuLevel, ThatIsKnownLeavesSmallProblemsUnmeasured) {
 
 /// A program for one level beside a library held to another.
 TEST(CpuLevel, OfEitherKindAloneMakesGuessesThatAreRun) {
-  for (const CpuLevels levels : {CpuLevels{CpuLevel::kAvx2, CpuLevel::kUnknown}, CpuLevels{CpuLevel::kUnknown, CpuLevel::kAvx2}})
+  for (const CpuLevels levels :
+       {CpuLevels{CpuLevel::kAvx2, CpuLevel::kUnknown}, CpuLevels{CpuLevel::kUnknown, CpuLevel::kAvx2}})
     for (const auto& [problem, choice] : chosen(small_request(), levels)) {
       EXPECT_EQ(choice.origin, "measured") << problem;
       EXPECT_GE(choice.rivals, 1) << problem;

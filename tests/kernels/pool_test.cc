@@ -1,5 +1,6 @@
 // Every candidate in every layout it takes, against the definition of pooling in double.
 
+#include "kernels/cpu_level.h"
 #include "kernels/pool.h"
 
 #include <cfloat>
@@ -138,7 +139,7 @@ TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
 TEST(Pool, OneDnnDoesWhatTheDefinitionSays) {
   int accepted = 0;
   for (const PoolRequest& r : requests()) accepted += check(make_pool_onednn, r, 2);
-  EXPECT_GT(accepted, 40);
+  EXPECT_GT(accepted, onednn_level() == CpuLevel::kAvx512 ? 40 : 30);  // with AVX2 no blocks of 16
 }
 
 TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {

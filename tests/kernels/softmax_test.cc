@@ -1,5 +1,6 @@
 // Every candidate against the definition in double.
 
+#include "kernels/cpu_level.h"
 #include "kernels/softmax.h"
 
 #include "tests/kernels/operand.h"
@@ -74,7 +75,8 @@ TEST(Softmax, FollowsTheDefinitionInEveryTypeOnDevices) {
 }
 
 TEST(Softmax, OneDnnFollowsTheDefinition) {
-  for (const SoftmaxRequest& r : kRequests) EXPECT_EQ(check(make_softmax_onednn, r, 2), r.inner == 1);
+  const bool fast = onednn_level() == CpuLevel::kAvx512;  // with AVX2 there is none but the general one
+  for (const SoftmaxRequest& r : kRequests) EXPECT_EQ(check(make_softmax_onednn, r, 2), fast && r.inner == 1);
 }
 
 TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
