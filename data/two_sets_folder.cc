@@ -1,12 +1,10 @@
 #include "data/two_sets_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/convert.h"
+#include "data/folder_exchange.h"
 
 namespace cortado::data {
 
@@ -30,27 +29,28 @@ bool holds_only(const std::filesystem::path& folder, const std::vector<std::stri
   return !error;
 }
 
-/// Only what is surely two sets (or nothing) is ever replaced.
-void check_target(const std::string& path, bool replace) {
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
-  if (!replace) fail(path, "exists already", "choose another name, or say --force to replace it");
+/// Surely two sets, or nothing: only these are ever removed.
+bool is_two_sets(const std::string& path) {
   bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart});
   for (const char* part : {kTrainPart, kTestPart}) {
     const std::string set = join_path(path, part);
     if (file_exists(set)) ours = ours && holds_only(set, {"data.mdb", "lock.mdb"});
   }
-  if (!ours)
+  return ours;
+}
+
+void check_target(const std::string& path, bool replace) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
+  if (!replace) fail(path, "exists already", "choose another name, or say --force to replace it");
+  if (!is_two_sets(path))
     fail(path, std::string("holds other files than ") + kTrainPart + ", " + kTestPart + " and " + kLabelsPart +
                    ", so it is not replaced");
 }
 
-void sync_folder(const std::string& path) {
-  const int fd = ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!synced) fail(path, std::string("cannot sync the folder: ") + std::strerror(error));
+void remove_sets(const std::string& path) {
+  std::error_code ignored;
+  if (is_two_sets(path)) std::filesystem::remove_all(path, ignored);
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -65,6 +65,8 @@ TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
       temporary_(path_ + ".tmp." + std::to_string(::getpid())),
       replace_(replace) {
   if (path_.empty()) fail(path_, "a dataset needs a name");
+  recover_folder(path_);
+  if (file_exists(path_)) remove_sets(replaced_folder(path_));
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
@@ -82,15 +84,9 @@ std::string TwoSetsFolder::part(const std::string& name) const { return join_pat
 
 void TwoSetsFolder::commit(const std::string& labels) {
   if (!labels.empty()) write_file_atomically(part(kLabelsPart), labels);
-  sync_folder(temporary_);
   check_target(path_, replace_);  // again: much time may have passed
-  // What was there changes places with the new one in one call, and is removed by the destructor.
-  const bool exchanged =
-      replace_ && ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0;
-  if (!exchanged && ::rename(temporary_.c_str(), path_.c_str()) != 0)
-    fail(path_, std::string("cannot put the sets in place: ") + std::strerror(errno));
-  if (!exchanged) temporary_.clear();
-  sync_folder(folder_of(path_));
+  put_folder_in_place(temporary_, path_);
+  if (replace_) remove_sets(replaced_folder(path_));  // or the old ones are in temporary_ now
 }
 
 }  // namespace cortado::data

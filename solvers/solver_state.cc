@@ -46,8 +46,8 @@ std::vector<std::string> choices_of(const Net& net) {
   return lines;
 }
 
-constexpr const char* kFrozen =
-    "frozen: ";  ///< begins the line behind the choices that tells which layers learn nothing
+/// Begins the line behind the choices that tells which layers learn nothing.
+constexpr const char* kFrozen = "frozen: ";
 
 std::string frozen_line(const Net& net) {
   std::string names;

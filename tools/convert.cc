@@ -47,8 +47,9 @@ void set_image_options(const Arguments& arguments, const data::ConvertOptions& c
   if (!arguments.has("split")) return;
   options.test_share = arguments.number("split");
   if (!(options.test_share > 0 && options.test_share < 1))
-    throw usage_error("--split=" + arguments.text("split") + ": the share of the test set lies between 0 and 1",
-                      "--split=0.2 is a fifth of each class");
+    throw usage_error(
+        "--split=" + number_text("%g", options.test_share) + ": the share of the test set lies between 0 and 1",
+        "--split=0.2 is a fifth of each class");
 }
 
 ConvertReport run_idx(const Arguments&, const std::vector<std::string>& inputs, const data::ConvertOptions& common) {
@@ -287,9 +288,12 @@ Command convert_command() {
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the like "
-          "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or .npz; "
-          "which one is told by their content; what is written, by the output's name. A BatchNorm that scales becomes a "
+          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the "
+          "like "
+          "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or "
+          ".npz; "
+          "which one is told by their content; what is written, by the output's name. A BatchNorm that scales becomes "
+          "a "
           "BatchNorm and a Scale layer, or the "
           "other "
           "way round, as --net wants it; without --net, --to=bvlc adds a layer NAME_scale behind it."};

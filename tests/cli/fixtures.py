@@ -107,7 +107,9 @@ def label_of(value):
             if value[at - 1] < 128: return n
     while at < len(value):
         tag = take()
-        if tag & 7 == 2: at += take()
+        if tag & 7 == 2:
+            length = take()
+            at += length
         elif tag == 5 << 3: return take()
         else: take()
     return 0
