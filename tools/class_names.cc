@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "data/convert.h"
 #include "data/labels.h"
 
@@ -18,14 +19,29 @@ std::string source_of(const caffe::LayerParameter& layer) {
   return layer.hdf5_data_param().source();
 }
 
-std::vector<std::string> names_beside(std::string source, int64_t classes) {
+std::vector<std::string> names_told(const std::string& path, int64_t classes) {
+  std::vector<std::string> names = data::read_labels(path);
+  if (int64_t(names.size()) >= classes) return names;
+  throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, the net " +
+                                   std::to_string(classes) + " classes");
+}
+
+/// Where names of a dataset's classes may be.
+std::vector<std::string> files_beside(std::string source) {
   while (source.size() > 1 && source.back() == '/') source.pop_back();
-  for (const std::string& path : {data::labels_file_of(source), join_path(folder_of(source), "labels.txt")}) {
+  return {data::labels_file_of(source), join_path(folder_of(source), "labels.txt")};
+}
+
+/// Of the first of the files that has a name for each class; `found` becomes its path.
+std::vector<std::string> names_found(const std::vector<std::string>& paths, int64_t classes, std::string& found) {
+  for (const std::string& path : paths) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(path, none)) continue;
     try {
       std::vector<std::string> names = data::read_labels(path);
-      if (int64_t(names.size()) == classes) return names;
+      if (int64_t(names.size()) != classes) continue;
+      found = path;
+      return names;
     } catch (const Error&) {  // nobody said that it holds names
     }
   }
@@ -35,19 +51,28 @@ std::vector<std::string> names_beside(std::string source, int64_t classes) {
 }  // namespace
 
 std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes) {
-  if (!path.empty()) {
-    std::vector<std::string> names = data::read_labels(path);
-    if (int64_t(names.size()) < classes)
-      throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, the net " +
-                                       std::to_string(classes) + " classes");
-    return names;
-  }
+  if (!path.empty()) return names_told(path, classes);
+  std::string found;
   for (const graph::SourceLayer& layer : graph.layers) {
     const std::string source = layer.config->bottom_size() == 0 ? source_of(*layer.config) : "";
     if (source.empty()) continue;
-    if (std::vector<std::string> names = names_beside(source, classes); !names.empty()) return names;
+    if (std::vector<std::string> names = names_found(files_beside(source), classes, found); !names.empty())
+      return names;
   }
   return {};
+}
+
+std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
+                                     const std::string& model, int64_t classes) {
+  if (!path.empty()) return names_told(path, classes);
+  std::vector<std::string> likely;
+  for (const std::string& source : like ? like->sources() : std::vector<std::string>())
+    for (const std::string& file : files_beside(source)) likely.push_back(file);
+  likely.push_back(join_path(folder_of(model), "labels.txt"));
+  std::string found;
+  std::vector<std::string> names = names_found(likely, classes, found);
+  if (!names.empty()) log_info() << "names of classes are those in " << found;
+  return names;
 }
 
 }  // namespace cortado::tools

@@ -9,7 +9,7 @@
 #include "data/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
-#include "tools/classify_labels.h"
+#include "tools/class_names.h"
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/guesses.h"
@@ -35,7 +35,7 @@ class Classifier {
     check_output();
     std::optional<LikeNet> like = find_like_net(arguments, *file);
     preparer_.emplace(image_preparation(arguments, like, predictor_->inputs().begin()->second));
-    names_ = classify_labels(arguments, like, classes_);
+    names_ = class_names(arguments.text("labels"), like, arguments.text("model"), int64_t(classes_));
   }
 
   size_t batch() const { return batch_; }
