@@ -3,14 +3,14 @@
 #include <zlib.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
-#include "data/convert.h"
+#include "core/descriptor.h"
 #include "core/file_error.h"
+#include "data/convert.h"
 #include "data/dataset_builder.h"
 #include "data/datum.h"
 
@@ -26,8 +26,13 @@ namespace {
 class IdxFile {
  public:
   IdxFile(const std::string& path, const std::string& content)
-      : path_(path), file_(::gzopen(path.c_str(), "rbe"), ::gzclose) {
-    if (file_ == nullptr) throw file_error(ExitCode::kIo, path, std::string("cannot read: ") + std::strerror(errno));
+      : path_(path), file_(nullptr, ::gzclose) {
+    std::string why;
+    Descriptor file = open_regular_file(path, why);
+    if (!file.ok()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
+    file_.reset(::gzdopen(file.fd(), "rb"));
+    if (file_ == nullptr) throw std::bad_alloc();
+    file.release();  // gzclose closes it
     ::gzbuffer(file_.get(), 1 << 17);
     std::array<uint8_t, 4> magic{};
     read(magic.data(), magic.size());
