@@ -147,7 +147,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
     place.clear()
     os.mkfifo(path('snap_iter_9.solverstate'))
     done = run(place, 'train', '--solver=solver.prototxt', '--snapshot=auto', '--set', 'solver.max_iter=2', limit=limit)
-    assert done.returncode == 0 and 'is passed over' in done.stderr, done.stderr[-2000:]
+    assert done.returncode == 0 and 'training starts from the beginning' in done.stderr, done.stderr[-2000:]
     place.clear()
 
 def check_prototxt_from_pipes(place):
