@@ -236,7 +236,7 @@ void TextReader::read_unknown_field(const Token& name) {
   const std::string where =
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
-  if (open_.size() == 1 && opens(token_)) torn_ = true;  // it may have been a layer
+  torn_ |= open_.size() == 1 && opens(token_) && !nearest(name.text.substr(0, 20), {"layer"}).empty();
   report(name.position, "unknown field " + quoted(name.text) + " " + where);
   if (token_.is(':') || opens(token_)) return skip_value();
   recover(name.position.line);

@@ -156,7 +156,7 @@ TEST(Override, RefusesWhatIsNoPathOrValue) {
                          "net.layer[\"",
                          "net.layer[\"]=",
                          "net.layer[0]",
-                         "net.layer[0]=",
+                         "net.layer[0]+=",
                          "net.layer={",
                          "net.layer=[",
                          "net.layer=}",

@@ -180,6 +180,12 @@ TEST(Mistakes, AFieldInTheWrongMessageIsSentToTheRightOne) {
   EXPECT_NE(only_mistake_in("base_lr: 0.1").message.find("at the top of the file"), std::string::npos);
 }
 
+TEST(Mistakes, OptionsAreCalledByWhatStandsBeforeParam) {
+  EXPECT_EQ(only_mistake_in("layer { type: 'X' bn_param { } }").hint, "") << "lrn_param is two letters away";
+  EXPECT_EQ(only_mistake_in("layer { type: 'X' rpn_param { } }").hint, "");
+  EXPECT_EQ(only_mistake_in("layer { type: 'X' polling_param { } }").hint, "did you mean 'pooling_param'?");
+}
+
 TEST(Mistakes, AForgottenBraceIsOneMistake) {
   const Mistake mistake = only_mistake_in(
       "layer {\n  name: 'a'\n  convolution_param {\n    num_output: 1\n}\n"
