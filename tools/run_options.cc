@@ -18,7 +18,9 @@ Device wished_gpu(const std::string& wish, int index) {
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
   why = devices.empty() ? "there is no GPU (" + why + ")" : "there is no device " + std::to_string(index);
-  log_warning() << wish << ", but " << why << ": running on the CPU";
+  LogStream(wish.empty() ? Severity::kInfo : Severity::kWarning)
+      << (wish.empty() ? "solver_mode is GPU where nothing else is said" : wish) << ", but " << why
+      << ": running on the CPU";
   return {};
 }
 

@@ -30,7 +30,7 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 struct DeviceWishes {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
-  std::string said = "solver_mode is GPU";  ///< that a GPU is wished for
+  std::string said = "solver_mode is GPU";  ///< that a GPU is wished for; empty: nobody said so, it is the default
   std::string precision = "fp32";
 };
 

@@ -68,6 +68,7 @@ int run_train(const Arguments& arguments) {
   if (arguments.on("verbose")) data::log_every_restart();
   Context context = make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
                                              .gpu_index = file.solver.device_id(),
+                                             .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : "",
                                              .precision = file.solver.precision()});
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));

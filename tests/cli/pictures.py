@@ -113,10 +113,10 @@ def read_png(data):
         rows.append(above)
     return rows
 
-def check_png(path, folder):
+def check_png(path, folder, *flags):
     """Twice the SVG's size; colours where the SVG has boxes, ink where it has text and edges."""
-    root = ElementTree.fromstring(run('draw', path))
-    run('draw', path, folder + '/net.png')
+    root = ElementTree.fromstring(run('draw', path, *flags))
+    run('draw', path, folder + '/net.png', *flags)
     rows = read_png(open(folder + '/net.png', 'rb').read())
     assert abs(len(rows) - 2 * float(root.get('height'))) <= 1
     assert abs(len(rows[0]) / 3 - 2 * float(root.get('width'))) <= 1
@@ -134,10 +134,16 @@ def check_png(path, folder):
             x, y, long = float(t.get('x')), float(t.get('y')), float(t.get('textLength'))
             left = x if group is root else x - long / 2
             ink = [any(dark(left + i / 2, y - j / 2) for j in range(18)) for i in range(int(2 * long))]
-            assert sum(ink) > 0.4 * len(ink) and any(ink[:8]) and any(ink[-8:]), t.text
+            assert sum(ink) > 0.4 * len(ink) and any(ink[:len(ink) // 4]) and any(ink[-len(ink) // 4:]), t.text
     for path_of in root.findall(SVG + 'path'):
-        middle = points_of(path_of.get('d'))[10]
-        assert pixel(*middle) != (255, 255, 255), path_of.get('d')
+        points = points_of(path_of.get('d'))
+        assert pixel(*points[10]) != (255, 255, 255), path_of.get('d')
+        (x, y), (dx, dy) = points[-1], next((a - c, b - d) for (a, b), (c, d) in zip([points[-1]] * len(points), points[::-1])
+                                            if abs(a - c) + abs(b - d) > 1)
+        long = (dx * dx + dy * dy) ** 0.5
+        for aside in (-1.8, 1.8):  # a head
+            at = x - (6 * dx + aside * dy) / long, y - (6 * dy - aside * dx) / long
+            assert pixel(*at) != (255, 255, 255), ('no head', path_of.get('d'))
 
 def check_net(path, *flags):
     net = json.loads(run('draw', path, '--json', *flags))
@@ -179,6 +185,7 @@ def main():
     check_net(MODELS + '/googlenet/deploy.prototxt', '--phase=TEST', '--full')
     with tempfile.TemporaryDirectory() as folder:
         check_png(MODELS + '/lenet/train_val.prototxt', folder)
+        check_png(MODELS + '/lenet/deploy.prototxt', folder, '--rankdir=LR')
         images = []
         for letter in 'az':  # letters are told apart
             with open(folder + '/name.prototxt', 'w') as file: file.write('layer { name: "relu%s" type: "DummyData" top: "a" '

@@ -8,6 +8,7 @@
 #include "tools/canvas.h"
 #include "tools/picture/render.h"
 #include "tools/picture/scene.h"
+#include "tools/picture/text_width.h"
 
 namespace cortado::tools {
 
@@ -29,29 +30,41 @@ double scale_for(const Scene& scene) {
   return scale;
 }
 
+/// As wide as its letters are, at most as wide as its box has room for.
+void draw_text(Canvas& canvas, const SceneText& text) {
+  const TextStyle& style = style_of(text.kind);
+  const double natural = glyphs_width(text.text, style.size) * (style.bold ? 1.06 : 1);
+  const double width = std::min(natural, text_room(text.text, style.size, style.bold));
+  canvas.text({style.begins ? text.x : text.x - width / 2, text.y}, text.text, style.size,
+              style.size * (style.bold ? 0.125 : 0.085), width, color_of(style.muted ? kMutedInk.light : kInk.light));
+}
+
 void draw_contents(Canvas& canvas, const SceneGroup& group) {
   for (const SceneBox& box : group.boxes)
     canvas.box({box.x, box.y}, box.width, box.height, box.radius, color_of(style_of(box.kind).fill),
                box.small ? kSmallLine : kBoxLine, color_of(style_of(box.kind).line));
-  for (const SceneText& text : group.texts) {
-    const TextStyle& style = style_of(text.kind);
-    const double left = style.begins ? text.x : text.x - text.width / 2;
-    canvas.text({left, text.y}, text.text, style.size, style.size * (style.bold ? 0.13 : 0.085), text.width,
-                color_of(style.muted ? kMutedInk.light : kInk.light));
-  }
+  for (const SceneText& text : group.texts) draw_text(canvas, text);
+}
+
+/// Whether four points lie on one line down or across the page.
+bool is_straight(const Point* p) {
+  const auto same = [](double a, double b) { return std::abs(a - b) < 0.01; };
+  return std::all_of(p + 1, p + 4, [&](const Point& q) { return same(q.x, p->x); }) ||
+         std::all_of(p + 1, p + 4, [&](const Point& q) { return same(q.y, p->y); });
 }
 
 Polyline flattened(const SceneCurve& curve) {
   constexpr int kSteps = 12;
   Polyline line = {curve[0]};
-  for (size_t i = 0; i < curve.size(); i += 4)
-    for (int step = 1; step <= kSteps; ++step) {
+  for (size_t i = 0; i < curve.size(); i += 4) {
+    for (int step = is_straight(&curve[i]) ? kSteps : 1; step <= kSteps; ++step) {
       const double t = double(step) / kSteps, s = 1 - t;
       const double share[] = {s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t};
       Point at;
       for (size_t k = 0; k < 4; ++k) at = {at.x + share[k] * curve[i + k].x, at.y + share[k] * curve[i + k].y};
       line.push_back(at);
     }
+  }
   return line;
 }
 

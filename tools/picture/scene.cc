@@ -20,7 +20,8 @@ namespace cortado::tools {
 namespace {
 
 constexpr double kMargin = 28, kMarkHeight = 20, kLeastWidth = 430;
-constexpr int kFar = 9;  // ranks
+constexpr int kFar = 9;          // ranks
+constexpr double kShort = 0.01;  // no piece of an edge: an arrow's head would not know its direction
 
 /// A mark in place of an edge.
 struct Mark {
@@ -142,7 +143,7 @@ class SceneMaker {
              {route[i - 1], Extent{route[i - 1].across, middle}, Extent{route[i].across, middle}, route[i]})
           group.edge.push_back(on_page(at));
       }
-      if (route[i + 1].along > route[i].along)
+      if (route[i + 1].along - route[i].along > kShort)
         for (const Extent& at : {route[i], route[i], route[i + 1], route[i + 1]}) group.edge.push_back(on_page(at));
     }
   }
