@@ -12,7 +12,8 @@ class ConvRehearsal {
   ConvRehearsal(const ConvRequest& request, ConvDirection direction, Context& context);
 
   /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count, which is the
-  /// only one of a kernel that takes more than kHopeless times `rival` for it. Infinity where a CUDA device's library fails.
+  /// only one of a kernel that takes more than kHopeless times `rival` for it. Infinity where a CUDA device's library
+  /// fails.
   double time(ConvKernel& kernel, Context& context, double most, double rival = INFINITY);
 
  private:
