@@ -68,7 +68,6 @@ TEST(Solver, DebugInfoChangesNoBitAndSeesNoNan) {
     layer { name: "p1" type: "Pooling" bottom: "c1" top: "p1" pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
     layer { name: "c2" type: "Convolution" bottom: "p1" top: "c2" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
     layer { name: "bn" type: "BatchNorm" bottom: "c2" top: "c2" }
-    layer { name: "sc" type: "Scale" bottom: "c2" top: "c2" scale_param { bias_term: true } }
     layer { name: "sum" type: "Eltwise" bottom: "c2" bottom: "p1" top: "sum" }
     layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
     layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
