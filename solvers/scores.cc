@@ -31,7 +31,17 @@ const std::vector<Score>& OutputReader::read() {
     for (const float value : values) scores_[at++].value = value;
     if (outputs_[i].scoring) read_parts(outputs_[i], first);
   }
+  explain_nan();
   return scores_;
+}
+
+/// On devices nobody looks at labels before the scores are there. A net that learns has its own look at its loss.
+void OutputReader::explain_nan() {
+  const graph::BuildOptions& options = net_.plan().graph.options;
+  if (explained_ || net_.context().device.is_cpu() || options.backward) return;
+  if (std::none_of(scores_.begin(), scores_.end(), [](const Score& score) { return std::isnan(score.value); })) return;
+  explained_ = true;
+  net_.first_not_finite();
 }
 
 void OutputReader::read_parts(Output& output, size_t first) {

@@ -19,6 +19,7 @@ struct ScoreParts {
 class OutputReader {
  public:
   explicit OutputReader(Net& net);
+  /// Throws Error(kData) where a label of a net that is only tested makes the first score that is no number.
   const std::vector<Score>& read();
   const std::vector<Score>& scores() const { return scores_; }     ///< of the last read()
   const std::vector<ScoreParts>& parts() const { return parts_; }  ///< the same, one for each score
@@ -31,11 +32,13 @@ class OutputReader {
     size_t top = 0;                    ///< of the layer
   };
   void read_parts(Output& output, size_t first);
+  void explain_nan();
 
   Net& net_;
   std::vector<Output> outputs_;
   std::vector<Score> scores_;
   std::vector<ScoreParts> parts_;
+  bool explained_ = false;  ///< why there is a score that is no number was asked once
 };
 
 /// The scores of several batches in two ways: the mean of the batches' values, as Caffe has it, and the score of all
