@@ -121,9 +121,10 @@ TEST(CheckSolver, FindsAllAtOnce) {
 }
 
 TEST(CheckSolver, AcceptsWhatDoesNothing) {
-  for (const char* text : {"test_iter: 0", "test_iter: 0 test_interval: 0", "eval_type: \"detection\"",
-                           "eval_type: \"classification\"", "lr_policy: \"poly\" power: 1"})
+  for (const char* text :
+       {"test_iter: 0", "eval_type: \"detection\"", "eval_type: \"classification\"", "lr_policy: \"poly\" power: 1"})
     EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
+  EXPECT_TRUE(mistakes_in("net: \"n\" base_lr: 1 lr_policy: \"fixed\" test_iter: 0").empty()) << "no test_interval";
   const auto nets = [](const std::string& text) {
     return count_test_nets(read_solver_from_text(text, "solver.prototxt").solver);
   };
