@@ -224,7 +224,7 @@ TEST(LearningRate, RefusesWhatItCannotUse) {
   EXPECT_EQ(fault(config).field(), "stepvalue[2]");
   config = config_of("poly");
   config.clear_max_iter();
-  EXPECT_EQ(fault(config).field(), "max_iter");
+  EXPECT_EQ(fault(config).field(), "lr_policy");
 }
 
 struct Fault {
@@ -235,7 +235,7 @@ struct Fault {
 
 TEST(Schedule, RefusesWhatItCannotUse) {
   const Fault faults[] = {
-      {"plateau", [](auto& c) { c.clear_plateau_winsize(); }, "plateau_winsize"},
+      {"plateau", [](auto& c) { c.clear_plateau_winsize(); }, "lr_policy"},
       {"plateau", [](auto& c) { c.set_plateau_winsize(1, 0); }, "plateau_winsize[1]"},
       {"plateau", [](auto& c) { c.set_plateau_min_delta(-1); }, "plateau_min_delta"},
       {"fixed", [](auto& c) { c.set_plateau_metric("a"); }, "plateau_metric"},
@@ -244,7 +244,7 @@ TEST(Schedule, RefusesWhatItCannotUse) {
       {"multifixed", [](auto& c) { c.set_stageiter(1, 2); }, "stageiter[1]"},
       {"multifixed", [](auto& c) { c.set_stagelr(0, -2); }, "stagelr[0]"},
       {"cosine", [](auto& c) { c.set_min_lr(1); }, "min_lr"},
-      {"cosine", [](auto& c) { c.clear_max_iter(); }, "max_iter"},
+      {"cosine", [](auto& c) { c.clear_max_iter(); }, "lr_policy"},
       {"cosine", [](auto& c) { c.set_warmup_iter(40); }, "warmup_iter"},
       {"cosine", [](auto& c) { c.set_cosine_cycle_mult(2); }, "cosine_cycle_mult"},
       {"cosine", [](auto& c) { c.set_cosine_cycle(3), c.set_cosine_cycle_mult(0.5f); }, "cosine_cycle_mult"},
