@@ -55,7 +55,8 @@ LiveLayer::Instance LiveLayer::make_instance(Context& context, std::vector<Shape
     for (size_t i = 0; i < request.y.size(); ++i) request.y[i].shape = instance.y[i];
     const LayerNeeds needs = instance.layer->prepare(request, context);
     if (!lie_alike(needs, needs_)) throw FieldError("", "its memory is used otherwise with other numbers of rows");
-    if (scratch_of(needs) > scratch_of(needs_)) instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
+    if (needs.forward_scratch > needs_.forward_scratch || needs.backward_scratch > needs_.backward_scratch)
+      instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
     if (notes_classes_) dynamic_cast<Scoring&>(*instance.layer).note_classes(context);
   } catch (const FieldError& e) {
     throw Error(ExitCode::kNet, "layer '" + name_ + "', with the shapes that the rows chosen in this batch give: " +
