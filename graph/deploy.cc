@@ -235,7 +235,7 @@ class Deployment {
     for (size_t i = layers_.size();; --i) {
       for (const Prediction& prediction : predictions_)
         if (prediction.at == i) needed.insert(prediction.blob);
-      if (i == 0) return;
+      if (i == 0) break;
       std::vector<std::string>& tops = kept_[i - 1];
       for (const std::string& top : layer(i - 1).top())
         if (needed.contains(top)) tops.push_back(top);
@@ -243,20 +243,29 @@ class Deployment {
       for (const std::string& top : tops) needed.erase(top);
       needed.insert(layer(i - 1).bottom().begin(), layer(i - 1).bottom().end());
     }
+    add_training_data(needed);
   }
 
-  void add_inputs(size_t i) {
-    for (const std::string& top : kept_[i]) {
-      LayerParameter& input = *out_.net.add_layer();
-      input.set_name(top);
-      input.set_type("Input");
-      input.add_top(top);
-      caffe::BlobShape& shape = *input.mutable_input_param()->add_shape();
-      const auto told = options_.shapes.find(options_.shapes.contains(top) ? top : "");
-      const Shape found = told == options_.shapes.end() ? sample_shape(file_, layers_[i], top) : told->second;
-      for (const int64_t dim : found.dims()) shape.add_dim(dim);
-      out_.inputs.push_back(top);
-    }
+  /// A net made for training alone has no data in phase TEST: the inputs are those of its training.
+  void add_training_data(const std::set<std::string>& missing) {
+    std::vector<int> training;
+    if (!missing.empty()) select(caffe::TRAIN, training);
+    for (const int i : training)
+      for (const std::string& top : file_.net.layer(i).top())
+        if (file_.net.layer(i).bottom_size() == 0 && missing.contains(top)) add_input(i, top);
+  }
+
+  /// In the place of what the layer `index` of the file makes.
+  void add_input(int index, const std::string& top) {
+    LayerParameter& input = *out_.net.add_layer();
+    input.set_name(top);
+    input.set_type("Input");
+    input.add_top(top);
+    caffe::BlobShape& shape = *input.mutable_input_param()->add_shape();
+    const auto told = options_.shapes.find(options_.shapes.contains(top) ? top : "");
+    const Shape found = told == options_.shapes.end() ? sample_shape(file_, index, top) : told->second;
+    for (const int64_t dim : found.dims()) shape.add_dim(dim);
+    out_.inputs.push_back(top);
   }
 
   void assemble() {
@@ -265,7 +274,7 @@ class Deployment {
       for (const LayerParameter& made : made_[i]) *out_.net.add_layer() = made;
       if (i == layers_.size() || kept_[i].empty()) continue;
       if (is_data(i)) {
-        add_inputs(i);
+        for (const std::string& top : kept_[i]) add_input(layers_[i], top);
         continue;
       }
       LayerParameter& copy = *out_.net.add_layer();
