@@ -75,7 +75,7 @@ TEST(Solver, DebugInfoChangesNoBitAndSeesNoNan) {
   for (const int threads : {1, 2})
     for (const std::string more : {"", "iter_size: 2 ", "clip_gradients: 0.5 "}) {
       SCOPED_TRACE(more + std::to_string(threads) + " threads");
-      const std::string options = more + "momentum: 0.9 weight_decay: 0.001 base_lr: 0.01 display: 2";
+      const std::string options = more + "momentum: 0.9 weight_decay: 0.001 base_lr: 0.0001 display: 2";
       Folder plain, debugged;
       train(tiny_solver(plain, options, net), "", -1, threads);
       const auto lines = logged([&] { train(tiny_solver(debugged, options + " debug_info: true", net), "", -1, threads); });
