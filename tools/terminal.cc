@@ -150,8 +150,8 @@ bool ProgressLine::due() const {
 
 void ProgressLine::show(const std::vector<ProgressField>& fields) {
   if (!active_) return;
+  line_on_screen = 1;  // first: a signal between the two must know that there is something to erase
   write_to_stderr(std::string(kEraseProgress) + fitted(fields, widest_line()) + "\r");
-  line_on_screen = 1;
   last_ = std::chrono::steady_clock::now();
 }
 
