@@ -98,8 +98,8 @@ if(CORTADO_SANITIZE)
   list(APPEND CORTADO_HOST_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
-# -Wrestrict: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than the CPU's stay within a file.
-set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-psabi)
+# -Wrestrict, -Wstringop-overflow: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than the CPU's stay within a file.
+set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-psabi)
 
 # cortado_target(NAME): include paths, flags and, for .cu files, the compiler that this build uses for them.
 function(cortado_target name)
