@@ -13,7 +13,7 @@
 #include "bench/worker.h"
 #include "core/device_memory.h"
 #include "core/threads.h"
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 #include "net/net.h"
 #include "proto/weights_file.h"
 #include "solvers/device_training.h"
@@ -59,7 +59,7 @@ class Trainer {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
-    context_.handle<kernels::Choices>().allow_measuring(kernels::Choices::kSecondsAtStart);
+    context_.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::kDefaultBudget);
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);

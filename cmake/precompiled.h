@@ -1,5 +1,5 @@
-// What nearly every file includes and what takes longest to parse. A file still includes what it uses: this only makes it
-// faster.
+// What nearly every file includes and what takes longest to parse. A file still includes what it uses: this only makes
+// it faster.
 #pragma once
 
 #include <algorithm>

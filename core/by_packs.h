@@ -27,7 +27,7 @@ namespace packs {
 template <typename Member>
 struct ElementOf;
 template <typename Functor, typename Value>
-struct ElementOf<Value* Functor::*> {
+struct ElementOf<Value * Functor::*> {
   using type = std::remove_const_t<Value>;
 };
 
@@ -54,7 +54,9 @@ struct ByPacks {
 };
 
 template <typename Functor>
-concept RunsByPacks = requires { Functor::Arrays::kWidth; };
+concept RunsByPacks = requires {
+  Functor::Arrays::kWidth;
+};
 
 namespace packs {
 

@@ -12,22 +12,23 @@ namespace cortado {
 
 class Recording;
 
-/// Everything that work needs besides its operands, always passed as an argument: the device and its stream, the number of
-/// compute threads, the seed and the counter of every random draw, and the libraries' handles. One per thread that runs nets.
+/// Everything that work needs besides its operands, always passed as an argument: the device and its stream, the number
+/// of compute threads, the seed and the counter of every random draw, and the libraries' handles. One per thread that
+/// runs nets.
 class Context {
  public:
   Context() = default;
   explicit Context(int threads, uint64_t seed = 1) : threads(threads), seed(seed) {}
 
   Device device;
-  void* stream = nullptr;  ///< a CUDA stream; null on the CPU
+  void* stream = nullptr;                  ///< a CUDA stream; null on the CPU
   Precision precision = Precision::kFp32;  ///< of nets made for this context
-  bool captures = true;    ///< whether CapturedWork may become CUDA graphs; false for looking for mistakes
+  bool captures = true;            ///< whether CapturedWork may become CUDA graphs; false for looking for mistakes
   Recording* recording = nullptr;  ///< where a simulated device's work is kept instead of done, as in a CUDA graph
-  int threads = 1;         ///< compute threads; the only thread count that may change bits
-  uint64_t seed = 1;       ///< of every draw made by layers
-  uint64_t pass = 0;       ///< which forward pass this is, counted over the whole training: a draw is a function of
-                           ///< (seed, pass, layer, element), so nothing random needs to be saved
+  int threads = 1;                 ///< compute threads; the only thread count that may change bits
+  uint64_t seed = 1;               ///< of every draw made by layers
+  uint64_t pass = 0;  ///< which forward pass this is, counted over the whole training: a draw is a function of
+                      ///< (seed, pass, layer, element), so nothing random needs to be saved
   uint64_t* device_pass = nullptr;  ///< the same number in the device's memory, where that is not the host's
 
   /// Where kernels read `pass`, which may change while they are recorded once and run often.

@@ -25,8 +25,9 @@ std::string mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) -
 
 }  // namespace
 
-/// The zeros are there when this returns: streams of ours do not wait for the one that cudaMemset uses, so a weight that is
-/// filled at once could be cleared afterwards. Only the thread's own stream is waited for, which other threads may record beside.
+/// The zeros are there when this returns: streams of ours do not wait for the one that cudaMemset uses, so a weight
+/// that is filled at once could be cleared afterwards. Only the thread's own stream is waited for, which other threads
+/// may record beside.
 void* allocate(int device, size_t bytes) {
   enter(device);
   void* data = nullptr;
@@ -103,8 +104,7 @@ void enter(int device) { check_cuda(cudaSetDevice(device), "cudaSetDevice"); }
 std::shared_ptr<void> make_stream(int device) {
   enter(device);
   cudaStream_t stream = idle_stream(device);
-  if (!stream)
-    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  if (!stream) check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   return {static_cast<void*>(stream), [device](void* held) {
             IdleStreams& idle = idle_streams();
             const std::lock_guard lock(idle.mutex);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The few calls of the CUDA runtime that core/ needs, behind functions that exist in every build: without CUDA they throw
-// Error(kDevice).
+// The few calls of the CUDA runtime that core/ needs, behind functions that exist in every build: without CUDA they
+// throw Error(kDevice).
 
 #include <cstddef>
 #include <memory>
@@ -14,7 +14,8 @@ namespace cuda {
 
 void* allocate(int device, size_t bytes);  ///< throws Error(kDevice) with the bytes needed and free
 void free(int device, void* data) noexcept;
-void* allocate_locked(int device, size_t bytes) noexcept;  ///< page-locked host memory of zeros; null where there is none
+void* allocate_locked(int device,
+                      size_t bytes) noexcept;  ///< page-locked host memory of zeros; null where there is none
 void free_locked(void* host) noexcept;
 
 enum class Way { kToDevice, kToHost, kOnDevice };

@@ -7,8 +7,9 @@ namespace cortado {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda, kSimulated };
 
-/// Where memory lives and work runs: the CPU, one CUDA device by its number, or the simulated device: the CPU in the role of a
-/// device, with memory that the host may touch only where a real device would compute or copy (core/simulated_device.h).
+/// Where memory lives and work runs: the CPU, one CUDA device by its number, or the simulated device: the CPU in the
+/// role of a device, with memory that the host may touch only where a real device would compute or copy
+/// (core/simulated_device.h).
 struct Device {
   DeviceKind kind = DeviceKind::kCpu;
   int index = 0;
@@ -17,9 +18,7 @@ struct Device {
   bool is_cpu() const { return kind == DeviceKind::kCpu; }
   bool is_cuda() const { return kind == DeviceKind::kCuda; }
   bool is_simulated() const { return kind == DeviceKind::kSimulated; }
-  std::string str() const {
-    return is_cpu() ? "cpu" : is_simulated() ? "simulated" : "cuda:" + std::to_string(index);
-  }
+  std::string str() const { return is_cpu() ? "cpu" : is_simulated() ? "simulated" : "cuda:" + std::to_string(index); }
 };
 
 }  // namespace cortado

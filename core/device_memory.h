@@ -1,6 +1,7 @@
 #pragma once
 
-// Memory where a Context computes, and the way there and back. On the CPU all of it is host memory and a copy is a copy.
+// Memory where a Context computes, and the way there and back. On the CPU all of it is host memory and a copy is a
+// copy.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,8 @@ class DeviceMemory {
   size_t bytes_ = 0;
 };
 
-/// Host memory that copies to and from a CUDA device read directly (page-locked); elsewhere plain memory. Zero at first.
+/// Host memory that copies to and from a CUDA device read directly (page-locked); elsewhere plain memory. Zero at
+/// first.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -63,7 +65,8 @@ void clear_on_device(Context& context, void* to, size_t bytes);  ///< bytes of z
 /// Like copy_to_device, but returns at once: `pinned` stays as it is until the context's work so far is done.
 void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes);
 
-/// *to = value, in order with the context's other work. Waits for nothing: the value travels with the order to write it.
+/// *to = value, in order with the context's other work. Waits for nothing: the value travels with the order to write
+/// it.
 void put_on_device(Context& context, uint64_t* to, uint64_t value);
 
 /// Waits for all work of the context. Throws Error(kDevice) when some of it failed.

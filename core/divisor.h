@@ -16,7 +16,7 @@ class Divisor {
  public:
   /// d >= 1; what is less counts as 1.
   CORTADO_HD explicit Divisor(int64_t d) : d_(d < 1 ? 1 : d) {
-    if (d_ > kMost) return;
+    if (d_ > kMax) return;
     while (int64_t(1) << shift_ < d_) ++shift_;
     factor_ = uint32_t((((uint64_t(1) << shift_) - uint64_t(d_)) << 32) / uint64_t(d_)) + 1;
   }
@@ -24,14 +24,14 @@ class Divisor {
   CORTADO_HD int64_t value() const { return d_; }
   /// floor(n / d), n >= 0
   CORTADO_HD int64_t of(int64_t n) const {
-    if (n > kMost || d_ > kMost) return n / d_;
+    if (n > kMax || d_ > kMax) return n / d_;
     return int64_t((uint32_t(uint64_t(uint32_t(n)) * factor_ >> 32) + uint32_t(n)) >> shift_);
   }
   /// What is left of n then.
   CORTADO_HD int64_t rest(int64_t n) const { return n - of(n) * d_; }
 
  private:
-  static constexpr int64_t kMost = INT32_MAX;
+  static constexpr int64_t kMax = INT32_MAX;
   int64_t d_;
   uint32_t factor_ = 0, shift_ = 0;
 };

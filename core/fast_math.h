@@ -31,7 +31,8 @@ CORTADO_HD inline float fast_exp(float x) {
 /// 1 / (1 + e^-x).
 CORTADO_HD inline float fast_sigmoid(float x) { return 1 / (1 + fast_exp(-x)); }
 
-/// tanh x: near 0 by a polynomial (a minimax fit), so that the relative error stays small there, else by the exponential.
+/// tanh x: near 0 by a polynomial (a minimax fit), so that the relative error stays small there, else by the
+/// exponential.
 CORTADO_HD inline float fast_tanh(float x) {
 #ifdef __CUDA_ARCH__
   return tanhf(x);

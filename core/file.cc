@@ -72,8 +72,7 @@ std::string read_open_file(const Descriptor& file, const std::string& path, int6
     if (n < 0) fail("read", path, errno);
     if (n == 0) break;
     size += size_t(n);
-    if (size > size_t(most))
-      throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
+    if (size > size_t(most)) throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
   }
   content.resize(size);
   return content;

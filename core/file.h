@@ -17,12 +17,13 @@ std::string read_file_or_pipe(const std::string& path, int64_t most = int64_t(1)
 bool file_exists(const std::string& path);
 
 /// Writes `path` so that after a crash at any moment it holds either its old content or the new one, never a part:
-/// a file beside it (`path.tmp.PID`), every return checked, fsync, rename, fsync of the directory. The space is reserved
-/// first, so a full disk is noticed before the old content is touched. Throws Error(kIo); the file beside it is removed.
+/// a file beside it (`path.tmp.PID`), every return checked, fsync, rename, fsync of the directory. The space is
+/// reserved first, so a full disk is noticed before the old content is touched. Throws Error(kIo); the file beside it
+/// is removed.
 void write_file_atomically(const std::string& path, std::string_view content);
 
-/// The same for content that comes in pieces, so that it need not lie in memory at once. `bytes` is how much to reserve.
-/// Without commit() the path keeps its old content. A pipe or a device is written to directly.
+/// The same for content that comes in pieces, so that it need not lie in memory at once. `bytes` is how much to
+/// reserve. Without commit() the path keeps its old content. A pipe or a device is written to directly.
 class AtomicFile {
  public:
   AtomicFile(const std::string& path, int64_t bytes);

@@ -1,7 +1,8 @@
 #pragma once
 
-// The only places where element-wise arithmetic learns which device it runs on. Included by .cu files alone: in a CUDA build
-// they must all go through nvcc, because one functor instantiated by two compilers breaks the one-definition rule silently.
+// The only places where element-wise arithmetic learns which device it runs on. Included by .cu files alone: in a CUDA
+// build they must all go through nvcc, because one functor instantiated by two compilers breaks the one-definition rule
+// silently.
 #if defined(CORTADO_WITH_CUDA) && !defined(__CUDACC__)
 #error "core/for_each.h is for .cu files only"
 #endif
@@ -55,8 +56,8 @@ inline ChannelView channel_view(const TensorSpec& spec, int axis = 1) {
           axis < spec.shape.axes() ? spec.shape.count(axis + 1) : 1, spec.layout};
 }
 
-/// functor(i, c) for the rows [begin, end) of what is stored: places of channels-last tensors, blocks of 16 channels of an
-/// image, planes of plain ones.
+/// functor(i, c) for the rows [begin, end) of what is stored: places of channels-last tensors, blocks of 16 channels of
+/// an image, planes of plain ones.
 template <typename Functor>
 void run_rows(const ChannelView& view, const Functor& functor, int64_t begin, int64_t end) {
   const Functor local = functor;
@@ -135,8 +136,8 @@ void for_each_piece(Context& context, const Piece* pieces, int64_t n, const Func
   });
 }
 
-/// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). The sum runs in double in a fixed order per row, so the
-/// result does not depend on the number of threads. `out` is written, or added to when `add`.
+/// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). The sum runs in double in a fixed order per row,
+/// so the result does not depend on the number of threads. `out` is written, or added to when `add`.
 template <typename Functor>
 void reduce_rows(Context& context, int64_t rows, int64_t n, const Functor& functor, float* out, bool add = false) {
 #ifdef __CUDACC__

@@ -10,9 +10,9 @@
 namespace cortado {
 
 /// Those who share a row. All of them call the same members, and all get the result.
-class RowTeam {
+class RowGroup {
  public:
-  CORTADO_HD RowTeam(int lane, int lanes) : lane_(lane), lanes_(lanes) {}
+  CORTADO_HD RowGroup(int lane, int lanes) : lane_(lane), lanes_(lanes) {}
 
   CORTADO_HD bool leads() const { return lane_ == 0; }
   /// step(i) for i in [0, n), each by one of them; the others see what it wrote.
@@ -51,13 +51,13 @@ class RowTeam {
 template <typename Functor>
 __global__ void for_each_row_kernel(int64_t rows, int lanes, Functor functor) {
   const int64_t at = first_of_grid();
-  const RowTeam team(int(at % lanes), lanes);
-  for (int64_t row = at / lanes; row < rows; row += step_of_grid() / lanes) functor(row, team);
+  const RowGroup group(int(at % lanes), lanes);
+  for (int64_t row = at / lanes; row < rows; row += step_of_grid() / lanes) functor(row, group);
 }
 #endif
 
-/// functor(row, team) for each row. `together`: the values of a row are neighbours in memory, so a team shares it; else
-/// neighbouring rows are, and each has one lane.
+/// functor(row, group) for each row. `together`: the values of a row are neighbours in memory, so a group shares it;
+/// else neighbouring rows are, and each has one lane.
 template <typename Functor>
 void for_each_row(Context& context, int64_t rows, [[maybe_unused]] bool together, const Functor& functor) {
 #ifdef __CUDACC__
@@ -71,7 +71,7 @@ void for_each_row(Context& context, int64_t rows, [[maybe_unused]] bool together
   do_or_record(context, [&context, rows, functor] {
     parallel_ranges(context, rows, 1, [&](int64_t begin, int64_t end) {
       const Functor local = functor;
-      for (int64_t row = begin; row < end; ++row) local(row, RowTeam(0, 1));
+      for (int64_t row = begin; row < end; ++row) local(row, RowGroup(0, 1));
     });
   });
 }

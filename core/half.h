@@ -1,7 +1,7 @@
 #pragma once
 
-// The 16-bit floating-point types, as storage: they convert to float and back (to the nearest, ties to even) and know no
-// arithmetic. binary16: 1 + 5 + 10 bits, up to 65504; bfloat16: the upper half of a float.
+// The 16-bit floating-point types, as storage: they convert to float and back (to the nearest, ties to even) and know
+// no arithmetic. binary16: 1 + 5 + 10 bits, up to 65504; bfloat16: the upper half of a float.
 
 #include <bit>
 #include <cstdint>

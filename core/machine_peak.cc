@@ -1,13 +1,13 @@
-// Arithmetic: chains of independent fused multiply-adds, as many as hide the latency of two units, in the widest vectors of
-// this CPU. Memory: the triad, by the threads that touched the memory first.
+// Arithmetic: chains of independent fused multiply-adds, as many as hide the latency of two units, in the widest
+// vectors of this CPU. Memory: the triad, by the threads that touched the memory first.
 
 #include "core/machine_peak.h"
+
+#include <immintrin.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-
-#include <immintrin.h>
 
 #include "core/arena.h"
 

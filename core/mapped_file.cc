@@ -25,8 +25,8 @@ struct Guarded {
   std::atomic<bool> used{false}, damaged{false};
 };
 
-constexpr int kMostMaps = 256;
-Guarded guarded[kMostMaps];
+constexpr int kMaxMaps = 256;
+Guarded guarded[kMaxMaps];
 struct sigaction previous_action;
 uintptr_t page_bytes;
 
@@ -62,7 +62,7 @@ void install_handler() {
 }
 
 int take_slot(const uint8_t* data, int64_t size) {
-  for (int slot = 0; slot < kMostMaps; ++slot) {
+  for (int slot = 0; slot < kMaxMaps; ++slot) {
     bool expected = false;
     if (!guarded[slot].used.compare_exchange_strong(expected, true)) continue;
     guarded[slot].damaged.store(false);

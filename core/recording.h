@@ -1,8 +1,8 @@
 #pragma once
 
-// What a simulated device makes of a CUDA graph: while a context has a Recording, all that is put into its work is kept,
-// not done, and replay() does it. So what would go wrong with a graph goes wrong here: a number that was an argument
-// stays what it was, and what the host did meanwhile is not done again. What may not be recorded throws.
+// What a simulated device makes of a CUDA graph: while a context has a Recording, all that is put into its work is
+// kept, not done, and replay() does it. So what would go wrong with a graph goes wrong here: a number that was an
+// argument stays what it was, and what the host did meanwhile is not done again. What may not be recorded throws.
 
 #include <functional>
 #include <vector>

@@ -1,7 +1,8 @@
 #pragma once
 
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011).
-// A draw is a pure function of a key and a counter, so it does not depend on threads, devices or on what was drawn before.
+// A draw is a pure function of a key and a counter, so it does not depend on threads, devices or on what was drawn
+// before.
 
 #include <array>
 #include <cstdint>
@@ -53,9 +54,9 @@ class RandomStream {
  public:
   explicit RandomStream(uint64_t key) : philox_(key) {}
   uint32_t next_word();
-  float uniform() { return unit_float(next_word()); }      ///< [0, 1)
-  double normal();                                          ///< mean 0, deviation 1 (Box-Muller)
-  uint64_t below(uint64_t n);                               ///< uniform in [0, n), n > 0, unbiased
+  float uniform() { return unit_float(next_word()); }  ///< [0, 1)
+  double normal();                                     ///< mean 0, deviation 1 (Box-Muller)
+  uint64_t below(uint64_t n);                          ///< uniform in [0, n), n > 0, unbiased
 
  private:
   Philox philox_;

@@ -11,7 +11,7 @@ namespace cortado {
 /// Zero axes make a scalar of one element; an extent may be zero; at most 32 axes.
 class Shape {
  public:
-  static constexpr int kMostAxes = 32;
+  static constexpr int kMaxAxes = 32;
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}

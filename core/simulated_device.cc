@@ -32,7 +32,8 @@ void protect_all(const Blocks& all, int protection) {
 std::byte* allocate_simulated(size_t bytes) {
   Blocks& all = blocks();
   const std::lock_guard lock(all.mutex);
-  void* data = ::mmap(nullptr, bytes, all.open ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* data =
+      ::mmap(nullptr, bytes, all.open ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
     throw Error(ExitCode::kDevice, "the simulated device cannot give " + std::to_string(bytes) + " bytes");
   all.sizes[static_cast<std::byte*>(data)] = bytes;

@@ -7,9 +7,9 @@
 
 namespace cortado {
 
-/// body(begin, end) over a split of [0, n) into at most context.threads contiguous ranges, on the one pool of compute threads
-/// (OpenMP's, which the vendor libraries use too). Ranges smaller than `at_least` are not worth a thread. The split depends
-/// on n, at_least and the number of threads only. Data threads never call this. The body does not throw.
+/// body(begin, end) over a split of [0, n) into at most context.threads contiguous ranges, on the one pool of compute
+/// threads (OpenMP's, which the vendor libraries use too). Ranges smaller than `at_least` are not worth a thread. The
+/// split depends on n, at_least and the number of threads only. Data threads never call this. The body does not throw.
 template <typename Body>
 void parallel_ranges(Context& context, int64_t n, int64_t at_least, const Body& body) {
   const int64_t most = at_least > 0 ? n / at_least : n;

@@ -1,10 +1,10 @@
 #include "data/order.h"
-#include "core/file_error.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "core/file_error.h"
 
 namespace cortado::data {
 

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
-
-#include "data/sample_draw.h"
 
 namespace cortado::data {
 
@@ -18,6 +17,24 @@ class SampleError : public std::runtime_error {
 
  private:
   std::string hint_;
+};
+
+/// The colours that an image is decoded to.
+enum class ColorMode { kAsStored, kColor, kGray };
+
+/// Memory for decoded elements, asked for when their number is known; aligned to 4 bytes at least.
+using PixelPlace = std::function<uint8_t*(size_t bytes)>;
+
+/// A rectangle of the source and the size that it is resized to: a decoder may skip what lies outside of it and finer
+/// detail than that. Equal sizes mean that nothing is resized.
+struct SourceWindow {
+  int top, left, height, width;
+  int out_height, out_width;
+};
+
+/// A rectangle of the source.
+struct SourcePart {
+  int top, left, height, width;
 };
 
 /// One decoded sample: a view of memory that somebody else owns. Colour is blue, green, red. Elements are bytes or

@@ -8,19 +8,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
-#include "data/image.h"
+#include "data/record.h"
 #include "data/sample.h"
 
 namespace cortado::data {
-
-/// One record: views of the source's memory, valid as long as the source is there.
-struct Record {
-  std::string_view key;    ///< what people know it by
-  std::string_view value;  ///< its bytes, where they are in memory already
-  uint64_t number = 0;     ///< which one it is; RecordOrder sets it
-};
 
 /// Finds records; not thread-safe. Cheap where numbers follow each other, or come from anywhere if that was announced.
 class RecordFinder {

@@ -93,11 +93,11 @@ class Builder {
     const LayerType* type = find_type(source, config);
     if (partial) type = nullptr;
     if (type) {
-      check_count(source, config, "bottom", config.bottom_size(), type->least_x, type->most_x);
+      check_count(source, config, "bottom", config.bottom_size(), type->min_bottoms, type->max_bottoms);
       node.layer = make_layer_of(source, config, *type);
     }
     const bool loss = node.layer && node.layer->is_loss();
-    if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->least_y, type->most_y);
+    if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->min_tops, type->max_tops);
     for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
     for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
     if (loss && config.top_size() == 0) add_top(source, config, 0, name_of_loss(config), node, loss);
@@ -133,7 +133,8 @@ class Builder {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
     } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
       if (found_.empty()) code_ = e.code();
-      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source)) found_.rest.push_back(std::move(mistake));
+      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source))
+        found_.rest.push_back(std::move(mistake));
     }
     return nullptr;
   }

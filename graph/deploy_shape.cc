@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "data/mean_file.h"
+#include "data/formats/mean_file.h"
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
 

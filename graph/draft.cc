@@ -10,7 +10,7 @@ namespace cortado::graph {
 
 namespace {
 
-constexpr size_t kMostTold = 50;
+constexpr size_t kMaxTold = 50;
 
 auto key_of(const Place& place) { return std::tuple(place.file, place.line, place.column); }
 
@@ -51,9 +51,9 @@ void NetMistakes::throw_if_any(ExitCode code) const {
   std::vector<Mistake> all = types;
   all.insert(all.end(), rest.begin(), rest.end());
   if (all.empty()) return;
-  if (all.size() > kMostTold) {
-    const size_t left = all.size() - kMostTold;
-    all.resize(kMostTold);
+  if (all.size() > kMaxTold) {
+    const size_t left = all.size() - kMaxTold;
+    all.resize(kMaxTold);
     all.push_back({Place{all.back().place.file, 0, 0, {}}, "and " + std::to_string(left) + " mistakes more", {}, {}});
   }
   throw Error(code, std::move(all));

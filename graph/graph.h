@@ -1,7 +1,7 @@
 #pragma once
 
-// The net between its file and its plan: nodes (layers) and the values that flow between them. Every name of the prototxt is
-// written once here: a blob that the file computes in place is several values of one name.
+// The net between its file and its plan: nodes (layers) and the values that flow between them. Every name of the
+// prototxt is written once here: a blob that the file computes in place is several values of one name.
 
 #include <map>
 #include <memory>
@@ -36,18 +36,19 @@ struct Value {
   std::vector<Reader> readers;
   bool wants_gradient = false;  ///< a weight that learns lies before it, or force_backward
   float loss_weight = 0;        ///< != 0: its elements are summed into the loss with this factor
-  std::shared_ptr<Shape> live;  ///< where only the values tell the shape: that of the latest pass; `shape` is the most then
-  bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
+  std::shared_ptr<Shape>
+      live;           ///< where only the values tell the shape: that of the latest pass; `shape` is the most then
+  bool kept = false;  ///< must stay readable after a run: net outputs, losses, blobs the user asked for
 
   TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain}; }
 };
 
 /// One weight blob. Layers that share it by name list the same id.
 struct Weight {
-  NodeId owner = -1;        ///< the first node that lists it, before passes moved nodes
-  std::string layer;        ///< name of the layer in the file that owns it
-  int index = 0;            ///< which of that layer's blobs
-  std::string share_name;   ///< of `param { name }`, or ""
+  NodeId owner = -1;       ///< the first node that lists it, before passes moved nodes
+  std::string layer;       ///< name of the layer in the file that owns it
+  int index = 0;           ///< which of that layer's blobs
+  std::string share_name;  ///< of `param { name }`, or ""
   WeightSpec spec;
   float lr_mult = 1, decay_mult = 1;
   bool learns() const { return spec.learned && lr_mult != 0; }
@@ -70,30 +71,30 @@ struct Node {
   std::vector<bool> wants_dx;  ///< per x
   std::vector<bool> wants_dw;  ///< per w
   bool runs_backward = false;
-  bool masks_dx = false;       ///< backward does for dx[0] what the ReLU that made x[0] would do
+  bool masks_dx = false;  ///< backward does for dx[0] what the ReLU that made x[0] would do
 };
 
 struct BuildOptions {
-  caffe::NetState state;        ///< the solver's or command's; merged over the file's own
-  bool backward = true;         ///< a training net; false: forward only
-  bool frozen = false;          ///< weights never change once they are loaded: forward only, with passes of its own
-  bool accumulates = false;     ///< several backward passes make one update (iter_size > 1)
+  caffe::NetState state;     ///< the solver's or command's; merged over the file's own
+  bool backward = true;      ///< a training net; false: forward only
+  bool frozen = false;       ///< weights never change once they are loaded: forward only, with passes of its own
+  bool accumulates = false;  ///< several backward passes make one update (iter_size > 1)
   bool transient_gradients = false;  ///< a weight's gradient lasts until backward() reports it; not with accumulates
   bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
   bool open_data = true;
-  bool fuse = true;             ///< false: every layer of the file is a node
+  bool fuse = true;      ///< false: every layer of the file is a node
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
-  std::vector<std::string> freeze;     ///< patterns of the names of layers that learn nothing (graph/freeze.h)
-  std::vector<std::string> keep;       ///< blobs to be readable afterwards besides the net's outputs
-  bool only_kept = false;       ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
-  std::vector<std::string> switch_off; ///< names of optional passes not to run
+  std::vector<std::string> freeze;      ///< patterns of the names of layers that learn nothing (graph/freeze.h)
+  std::vector<std::string> keep;        ///< blobs to be readable afterwards besides the net's outputs
+  bool only_kept = false;               ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
+  std::vector<std::string> switch_off;  ///< names of optional passes not to run
   Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred
   DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
 };
 
-/// `options` as nets that run on `context` want them: the layout that its device's convolutions like best, and the type of
-/// values of its precision.
+/// `options` as nets that run on `context` want them: the layout that its device's convolutions like best, and the type
+/// of values of its precision.
 BuildOptions options_for(BuildOptions options, const Context& context);
 
 /// Owns the file's message (layers refer to it), the nodes in execution order, and everything the passes found out.
@@ -101,15 +102,16 @@ struct Graph {
   std::shared_ptr<const NetFile> file;
   BuildOptions options;
   std::string name;
-  caffe::NetState state;              ///< after merging
-  std::vector<SourceLayer> layers;    ///< those that the state selects, in the file's order
-  std::vector<Node> nodes;            ///< in execution order
+  caffe::NetState state;            ///< after merging
+  std::vector<SourceLayer> layers;  ///< those that the state selects, in the file's order
+  std::vector<Node> nodes;          ///< in execution order
   std::vector<Value> values;
   std::vector<Weight> weights;
-  std::vector<std::string> dropped;   ///< names of layers of the state that nothing wanted needs
+  std::vector<std::string> dropped;      ///< names of layers of the state that nothing wanted needs
   std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
 
-  Place place(const Node& node, const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
+  Place place(const Node& node,
+              const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
   Place place_of_layer(int source, const std::string& field = {}) const;
   caffe::Phase phase() const { return state.phase(); }
   /// The blobs that nobody reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
@@ -117,9 +119,9 @@ struct Graph {
   int source_named(const std::string& layer) const;  ///< index into layers, or -1
 };
 
-/// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes (unknown
-/// types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet), unknown types
-/// first, and with them the mistakes of a draft's text: those in layers of unknown types are not told.
+/// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes
+/// (unknown types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet),
+/// unknown types first, and with them the mistakes of a draft's text: those in layers of unknown types are not told.
 Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options);
 
 /// Throws the mistakes of a draft, if it has any: of its text and of build() in each phase that it has data for.

@@ -25,12 +25,13 @@ int64_t most_live(const std::vector<Lifetime>& lifetimes) {
 
 }  // namespace
 
-Placement place_memory(const std::vector<Lifetime>& lifetimes) {
-  Placement placement;
+CropBox place_memory(const std::vector<Lifetime>& lifetimes) {
+  CropBox placement;
   placement.offsets.assign(lifetimes.size(), 0);
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
   std::vector<size_t> placed;  // in order of offset
   for (const size_t k : order) {
     const Lifetime& life = lifetimes[k];
@@ -45,8 +46,9 @@ Placement place_memory(const std::vector<Lifetime>& lifetimes) {
     }
     placement.offsets[k] = at;
     placement.bytes = std::max(placement.bytes, at + bytes);
-    const auto after = std::upper_bound(placed.begin(), placed.end(), at,
-                                        [&](int64_t offset, size_t other) { return offset < placement.offsets[other]; });
+    const auto after = std::upper_bound(placed.begin(), placed.end(), at, [&](int64_t offset, size_t other) {
+      return offset < placement.offsets[other];
+    });
     placed.insert(after, k);
   }
   placement.live = most_live(lifetimes);

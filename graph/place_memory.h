@@ -13,13 +13,13 @@ struct Lifetime {
   int first = 0, last = 0;
 };
 
-struct Placement {
+struct CropBox {
   std::vector<int64_t> offsets;  ///< per lifetime, multiples of 64
   int64_t bytes = 0;             ///< of the arena
   int64_t live = 0;              ///< needed at once where most is: no placement takes less
 };
 
 /// Greedy by size: the largest first, each at the lowest place that is free during its whole life.
-Placement place_memory(const std::vector<Lifetime>& lifetimes);
+CropBox place_memory(const std::vector<Lifetime>& lifetimes);
 
 }  // namespace cortado::graph

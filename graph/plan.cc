@@ -1,4 +1,4 @@
-// From a graph whose layouts are chosen to a plan. Time is counted in steps (graph/rebuilds.h). A buffer is one piece
+// From a graph whose layouts are chosen to a plan. Time is counted in steps (graph/recompute.h). A buffer is one piece
 // of memory; values and gradients join a buffer where layers say that they may lie in the same place. A value that is
 // rebuilt has two buffers: one for its readers in forward, and one in backward, from where it is made again to its
 // last reader.
@@ -10,7 +10,7 @@
 
 #include "graph/place_memory.h"
 #include "graph/prepare_layers.h"
-#include "graph/rebuilds.h"
+#include "graph/recompute.h"
 
 namespace cortado::graph {
 
@@ -30,13 +30,13 @@ class Planner {
     of_dw_.assign(graph_().weights.size(), kNone);
     last_writer_.assign(graph_().weights.size(), kNone);
     rebuilt_.assign(graph_().values.size(), false);
-    rebuilds_.resize(graph_().nodes.size());
+    recomputes_.resize(graph_().nodes.size());
   }
 
   Plan run() {
     for (int n = 0; n < nodes_; ++n)
       if (plan_.needs[size_t(n)].last_saved_for_y && y_is_kept(n)) read_y(plan_.needs[size_t(n)]);
-    if (graph_().options.recompute) take_rebuilds();
+    if (graph_().options.recompute) take_recomputes();
     for (int n = 0; n < nodes_; ++n) place_forward(n);
     seed_losses();
     for (int n = nodes_ - 1; n >= 0; --n)
@@ -95,7 +95,8 @@ class Planner {
   }
 
   bool is_only_x_in(const Node& node, int buffer) {
-    return std::count_if(node.x.begin(), node.x.end(), [&](ValueId id) { return of_value_[size_t(id)] == buffer; }) == 1;
+    return std::count_if(node.x.begin(), node.x.end(), [&](ValueId id) { return of_value_[size_t(id)] == buffer; }) ==
+           1;
   }
 
   void place_forward(int n) {
@@ -151,23 +152,23 @@ class Planner {
 
   // Values that are made again in backward
 
-  void take_rebuilds() {
-    rebuilds_ = choose_rebuilds(plan_, time_);
+  void take_recomputes() {
+    recomputes_ = choose_recomputes(plan_, time_);
     for (int n = 0; n < nodes_; ++n)
-      if (rebuilds_[size_t(n)].target >= 0)
+      if (recomputes_[size_t(n)].target >= 0)
         for (const ValueId id : same_memory(plan_, node(n).y[0])) rebuilt_[size_t(id)] = true;
   }
 
-  void place_rebuild(int n) {
+  void place_recompute(int n) {
     const Node& node = this->node(n);
     const LayerNeeds& needs = plan_.needs[size_t(n)];
-    const int time = time_.rebuild(n, rebuilds_[size_t(n)].target);
+    const int time = time_.recompute(n, recomputes_[size_t(n)].target);
     StepBuffers step = steps_[size_t(n)];
     for (size_t i = 0; i < node.x.size(); ++i) step.x[i] = in_backward(node.x[i]);
-    step.y = {new_buffer(value(node.y[0]).spec().bytes(), time, rebuilds_[size_t(n)].last)};
-    step.scratch = needs.rebuild_scratch > 0 ? new_buffer(needs.rebuild_scratch, time, time) : kNone;
+    step.y = {new_buffer(value(node.y[0]).spec().bytes(), time, recomputes_[size_t(n)].last)};
+    step.scratch = needs.recompute_scratch > 0 ? new_buffer(needs.recompute_scratch, time, time) : kNone;
     for (const ValueId id : same_memory(plan_, node.y[0])) of_rebuilt_[size_t(id)] = step.y[0];
-    add_backward_step({.node = n, .call = Call::kRebuild}, step);
+    add_backward_step({.node = n, .call = Call::kRecompute}, step);
   }
 
   int in_backward(ValueId id) const { return rebuilt_[size_t(id)] ? of_rebuilt_[size_t(id)] : of_value_[size_t(id)]; }
@@ -193,7 +194,7 @@ class Planner {
     const LayerNeeds& needs = plan_.needs[size_t(n)];
     const int time = time_.backward(n);
     for (int m = 0; m <= n; ++m)
-      if (rebuilds_[size_t(m)].target == n) place_rebuild(m);
+      if (recomputes_[size_t(m)].target == n) place_recompute(m);
     StepBuffers step = steps_[size_t(n)];
     step.scratch = kNone;
     for (size_t i = 0; i < node.x.size(); ++i) step.x[i] = in_backward(node.x[i]);
@@ -238,8 +239,10 @@ class Planner {
     const int64_t bytes = x.spec().bytes();
     const int dy = step.dy.empty() ? kNone : step.dy[0];
     int shared = kNone;
-    if (needs.dx_is_dy) shared = dy;
-    else if (needs.dx_are_one && one != kNone) shared = one;
+    if (needs.dx_is_dy)
+      shared = dy;
+    else if (needs.dx_are_one && one != kNone)
+      shared = one;
     else if (i == overwriting(node, needs) && dy != kNone && free_after(dy, time, bytes))
       shared = dy;
     if (shared == kNone) return new_buffer(bytes, time, read);
@@ -260,14 +263,14 @@ class Planner {
   void assign_offsets() {
     std::vector<Lifetime> lifetimes;
     for (const Buffer& b : buffers_) lifetimes.push_back({b.bytes, b.first, b.last});
-    const Placement placement = place_memory(lifetimes);
+    const CropBox placement = place_memory(lifetimes);
     offsets_ = placement.offsets;
     plan_.arena_bytes = placement.bytes;
     plan_.live_bytes = placement.live;
     for (Step& step : plan_.forward) fill(step, steps_[size_t(step.node)]);
     for (size_t i = 0; i < plan_.backward.size(); ++i) fill(plan_.backward[i], backward_buffers_[i]);
     for (size_t id = 0; id < graph_().values.size(); ++id) plan_.values.push_back(slot(ValueId(id), of_value_[id]));
-    for (LossSeed& seed : plan_.seeds) seed.offset = offset(int(seed.offset));
+    for (LossGradient& seed : plan_.seeds) seed.offset = offset(int(seed.offset));
     for (const int buffer : of_dw_) plan_.dw_offsets.push_back(offset(buffer));
   }
 
@@ -294,15 +297,15 @@ class Planner {
   int nodes_;
   Timeline time_;
   std::vector<Buffer> buffers_;
-  std::vector<int> of_value_, of_gradient_;      // per value: its buffer
-  std::vector<int> of_rebuilt_;                  // per value: its buffer in backward, where it is made again
-  std::vector<bool> rebuilt_;                    // per value
-  std::vector<Rebuild> rebuilds_;                // per node
-  std::vector<int> of_dw_;                       // per weight: its gradient's buffer, if in the arena
-  std::vector<int> last_writer_;                 // per weight: the latest planned step that writes its gradient
-  std::vector<StepBuffers> steps_;               // per node, forward
-  std::vector<StepBuffers> backward_buffers_;    // per planned backward step
-  std::vector<int64_t> offsets_;                 // per buffer
+  std::vector<int> of_value_, of_gradient_;    // per value: its buffer
+  std::vector<int> of_rebuilt_;                // per value: its buffer in backward, where it is made again
+  std::vector<bool> rebuilt_;                  // per value
+  std::vector<Recompute> recomputes_;          // per node
+  std::vector<int> of_dw_;                     // per weight: its gradient's buffer, if in the arena
+  std::vector<int> last_writer_;               // per weight: the latest planned step that writes its gradient
+  std::vector<StepBuffers> steps_;             // per node, forward
+  std::vector<StepBuffers> backward_buffers_;  // per planned backward step
+  std::vector<int64_t> offsets_;               // per buffer
 };
 
 }  // namespace

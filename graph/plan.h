@@ -16,7 +16,7 @@ struct Slot {
   int64_t offset = -1;
 };
 
-enum class Call : uint8_t { kForward, kBackward, kRebuild };
+enum class Call : uint8_t { kForward, kBackward, kRecompute };
 
 /// One call of a layer: its operands' places, as Operands has them.
 struct Step {
@@ -25,14 +25,14 @@ struct Step {
   std::vector<Slot> x = {}, y = {}, dx = {}, dy = {};
   std::vector<int64_t> saved = {};
   int64_t scratch = -1;
-  std::vector<bool> add_dw = {};         ///< per w: an earlier step of the iteration has written it already
-  std::vector<WeightId> complete = {};   ///< weights whose gradient no later step adds to
-  int64_t copy_dy_from = -1;             ///< >= 0: dy[0] is copied from there first, because the step spoils it
+  std::vector<bool> add_dw = {};        ///< per w: an earlier step of the iteration has written it already
+  std::vector<WeightId> complete = {};  ///< weights whose gradient no later step adds to
+  int64_t copy_dy_from = -1;            ///< >= 0: dy[0] is copied from there first, because the step spoils it
   int64_t copy_dy_bytes = 0;
 };
 
 /// A gradient that starts at a loss: its elements are set to `value` before backward.
-struct LossSeed {
+struct LossGradient {
   ValueId value;
   int64_t offset;
   int64_t elements;
@@ -41,19 +41,19 @@ struct LossSeed {
 
 struct Plan {
   Graph graph;
-  std::vector<LayerNeeds> needs;                  ///< per node
-  std::vector<kernels::WeightFormat> w_formats;   ///< per weight
-  std::vector<Step> forward, backward;            ///< in order; rebuilds stand before their readers
-  std::vector<Slot> values;                       ///< per value, where it is after forward
-  std::vector<int64_t> dw_offsets;                ///< per weight: its gradient's place; -1: outside the arena
-  std::vector<LossSeed> seeds;
+  std::vector<LayerNeeds> needs;                 ///< per node
+  std::vector<kernels::WeightFormat> w_formats;  ///< per weight
+  std::vector<Step> forward, backward;           ///< in order; recomputes stand before their readers
+  std::vector<Slot> values;                      ///< per value, where it is after forward
+  std::vector<int64_t> dw_offsets;               ///< per weight: its gradient's place; -1: outside the arena
+  std::vector<LossGradient> seeds;
   int64_t arena_bytes = 0;
-  int64_t live_bytes = 0;                         ///< of the arena, what is needed at once where most is
+  int64_t live_bytes = 0;  ///< of the arena, what is needed at once where most is
 
-  int64_t weight_bytes() const;     ///< of all weights
-  int64_t learned_bytes() const;    ///< of those that learn, as much as one history takes
-  int64_t derived_bytes() const;    ///< of what layers make of weights for themselves
-  int64_t gradient_bytes() const;   ///< of the gradients outside the arena
+  int64_t weight_bytes() const;    ///< of all weights
+  int64_t learned_bytes() const;   ///< of those that learn, as much as one history takes
+  int64_t derived_bytes() const;   ///< of what layers make of weights for themselves
+  int64_t gradient_bytes() const;  ///< of the gradients outside the arena
 };
 
 /// Prepares every layer and places every tensor. `formats_from`: the plan of the net whose weights this one will use

@@ -8,12 +8,11 @@ namespace {
 
 void print_slot(std::ostream& out, const char* name, const std::vector<Slot>& slots) {
   for (size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].offset >= 0)
-      out << " " << name << i << "=" << slots[i].offset << "+" << slots[i].spec.bytes();
+    if (slots[i].offset >= 0) out << " " << name << i << "=" << slots[i].offset << "+" << slots[i].spec.bytes();
 }
 
 const char* call_name(Call call) {
-  return call == Call::kForward ? "forward  " : call == Call::kBackward ? "backward " : "rebuild  ";
+  return call == Call::kForward ? "forward  " : call == Call::kBackward ? "backward " : "recompute  ";
 }
 
 void print_step(std::ostream& out, const Plan& plan, const Step& step) {

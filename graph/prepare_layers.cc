@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 
 namespace cortado::graph {
 
@@ -44,7 +44,8 @@ class Preparation {
         throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
                                      "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
-                                     "layers of one name share their weights between the nets", {}});
+                                     "layers of one name share their weights between the nets",
+                                     {}});
       plan_.w_formats[id] = from_->w_formats[size_t(theirs[size_t(weight.index)])];
       given_[id] = true;
     }
@@ -55,10 +56,10 @@ class Preparation {
     std::vector<double> work;
     double all = 0;
     for (const Node& node : graph_.nodes) all += work.emplace_back(work_of(node));
-    auto& choices = context_.handle<kernels::Choices>();
+    auto& choices = context_.handle<kernels::KernelCache>();
     choices.begin_plan();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      choices.grant(all > 0 ? work[n] / all : 0);
+      choices.add_budget(all > 0 ? work[n] / all : 0);
       prepare(graph_.nodes[n]);
     }
   }
@@ -109,7 +110,9 @@ class Preparation {
       return node.layer->prepare(request, context_);
     } catch (const FieldError& e) {
       throw Error(ExitCode::kNet, {graph_.place(node, e.field()),
-                                   "layer '" + node.name + "' (" + node.type + "): " + e.message(), e.hint(), {}});
+                                   "layer '" + node.name + "' (" + node.type + "): " + e.message(),
+                                   e.hint(),
+                                   {}});
     }
   }
 

@@ -9,13 +9,13 @@ namespace cortado::hdf5 {
 
 namespace {
 
-constexpr size_t kMostLinks = 200'000, kDeepest = 32;
+constexpr size_t kMaxLinks = 200'000, kDeepest = 32;
 
 /// Called by C code, so it must not throw.
 herr_t note_link(hid_t, const char* name, const H5L_info_t* info, void* user) {
   auto& names = *static_cast<std::vector<std::string>*>(user);
   if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT) names.emplace_back(name);
-  return names.size() > kMostLinks ? 1 : 0;
+  return names.size() > kMaxLinks ? 1 : 0;
 }
 
 class Walk {
@@ -33,7 +33,7 @@ class Walk {
     checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, note_link, &names),
             "damaged: group '" + path + "' cannot be read");
     links_ += names.size();
-    if (links_ > kMostLinks) throw Failure("more than " + std::to_string(kMostLinks) + " links");
+    if (links_ > kMaxLinks) throw Failure("more than " + std::to_string(kMaxLinks) + " links");
     for (const std::string& name : names) visit(group, name, path);
     above_.pop_back();
   }
@@ -96,7 +96,7 @@ std::optional<NumberType> number_of(hid_t type) {
 
 constexpr size_t kLongestText = size_t(16) << 20;
 
-std::string text_of(hid_t dataset, hid_t type, const std::string& path) {
+std::string to_text(hid_t dataset, hid_t type, const std::string& path) {
   const std::string what = "damaged: the text '" + path + "' cannot be read";
   if (checked(H5Tis_variable_str(type), what) > 0) {
     const Handle memory(H5Tcopy(type), what);
@@ -146,7 +146,7 @@ std::optional<Found> describe_dataset(hid_t file, const std::string& path) {
   found.entry.shape = Shape(std::vector<int64_t>(found.extent.dims.begin(), found.extent.dims.end()));
   found.extent.unit_rows = unit_rows(dataset, found.extent, path);
   if (H5Tget_class(type) == H5T_STRING && found.entry.shape.axes() == 0) {
-    found.text = text_of(dataset, type, path);
+    found.text = to_text(dataset, type, path);
     found.entry.type = "STR";
     found.entry.shape = Shape{int64_t(found.text.size())};
     return found;

@@ -36,7 +36,7 @@ bool get_head(std::vector<TensorEntry>& entries) {
   get(eight.data(), 8);
   const uint64_t length = tensor_header_length(eight);
   if (length == 0) return false;
-  if (length > uint64_t(kMostTensorHeader)) throw Failure("the head of the input is too long");
+  if (length > uint64_t(kMaxTensorHeader)) throw Failure("the head of the input is too long");
   std::string json(length, '\0');
   get(json.data(), json.size());
   try {

@@ -69,7 +69,7 @@ class BatchNorm {
 std::unique_ptr<BatchNorm> plan_batch_norm(const BatchNormRequest& request, Context& context,
                                            std::string* refused = nullptr);
 
-std::unique_ptr<BatchNorm> make_batch_norm_own(const BatchNormRequest& request, Context& context, std::string& why);
-std::unique_ptr<BatchNorm> make_batch_norm_plain(const BatchNormRequest& request, Context& context, std::string& why);
+std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& request, Context& context, std::string& why);
+std::unique_ptr<BatchNorm> make_batch_norm_generic(const BatchNormRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

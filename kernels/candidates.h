@@ -2,8 +2,8 @@
 
 // How a face of this folder chooses its implementation: an ordered list of candidates, best first. Each makes a
 // prepared kernel or says why it cannot; the last one accepts everything. The choice depends on the device and the
-// request alone, never on timing, so it is the same in every run. There are two lists: one for 32-bit floats on the CPU,
-// and one for devices, whose last candidate (kernels/device/) takes every float type and runs anywhere.
+// request alone, never on timing, so it is the same in every run. There are two lists: one for 32-bit floats on the
+// CPU, and one for devices, whose last candidate (kernels/device/) takes every float type and runs anywhere.
 
 #include <memory>
 #include <string>

@@ -17,7 +17,7 @@
 
 namespace cortado::kernels {
 
-constexpr int kMostConvAxes = 8;  ///< spatial ones
+constexpr int kMaxConvAxes = 8;  ///< spatial ones
 
 /// One of the spatial axes.
 struct ConvAxis {
@@ -29,10 +29,10 @@ struct ConvAxis {
 };
 
 struct ConvShape {
-  int64_t n = 1, c = 1, k = 1;  ///< images, input channels, output channels
-  int64_t groups = 1;           ///< divides c and k
-  ConvAxis h = {}, w = {};      ///< every extent() is at most in + 2 pad
-  int spatial_axes = 2;         ///< 1: no h, which keeps its defaults. Tensors are plain unless it is 2
+  int64_t n = 1, c = 1, k = 1;       ///< images, input channels, output channels
+  int64_t groups = 1;                ///< divides c and k
+  ConvAxis h = {}, w = {};           ///< every extent() is at most in + 2 pad
+  int spatial_axes = 2;              ///< 1: no h, which keeps its defaults. Tensors are plain unless it is 2
   std::vector<ConvAxis> outer = {};  ///< the axes before h, outermost first: spatial_axes - 2 of them
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
   DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; sums are always 32-bit floats
@@ -133,20 +133,21 @@ struct ConvCandidate {
 const std::vector<ConvCandidate>& conv_candidates();
 const std::vector<ConvCandidate>& device_conv_candidates();
 
-/// Each direction by the candidate that was chosen for it, now or earlier (kernels/choices.h in the context). `refused`
-/// collects why candidates with a lower cost declined.
+/// Each direction by the candidate that was chosen for it, now or earlier (kernels/kernel_cache.h in the context).
+/// `refused` collects why candidates with a lower cost declined.
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused = nullptr);
 
 /// All directions by one candidate; null, with the reason in `why`, where it declines one of them.
 std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& request, Context& context,
                                 std::string& why);
 
-/// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images have).
+/// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images
+/// have).
 bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 
-/// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size of
-/// our own Winograd's tiles; AMX's tiles, where the program may use them; matrix products.
+/// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size
+/// of our own Winograd's tiles; AMX's tiles, where the program may use them; matrix products.
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
 std::vector<ConvCandidate> amx_conv_candidates();

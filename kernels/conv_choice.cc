@@ -8,11 +8,11 @@
 
 #include "core/error.h"
 #include "kernels/candidates.h"
-#include "kernels/choices.h"
 #include "kernels/conv.h"
-#include "kernels/conv_rehearsal.h"
+#include "kernels/conv_benchmark.h"
 #include "kernels/cuda_options.h"
 #include "kernels/devices.h"
+#include "kernels/kernel_cache.h"
 
 namespace cortado::kernels {
 
@@ -71,7 +71,7 @@ class Chooser {
       : request_(request),
         direction_(direction),
         context_(context),
-        choices_(context.handle<Choices>()),
+        cache_(context.handle<KernelCache>()),
         refused_(refused),
         candidates_(wants_cpu_candidates(context, request.shape.dtype) ? conv_candidates() : device_conv_candidates()),
         workers_(context.device.is_cpu() ? context.threads : 1),
@@ -89,9 +89,9 @@ class Chooser {
     if (auto kernel = as_before()) return kernel;
     std::unique_ptr<ConvKernel> kernel;
     const Ranked& best = first_that_accepts(kernel);
-    Choices::Choice choice{best.candidate->name, "model", 0};
+    KernelCache::Entry choice{best.candidate->name, "model", 0};
     if (worth_measuring(best)) measure(best, kernel, choice);
-    choices_.take(problem_, choice);
+    cache_.record(problem_, choice);
     return kernel;
   }
 
@@ -104,8 +104,7 @@ class Chooser {
 
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
     std::string why;
-    if (choices_.excludes(candidate.name) ||
-        (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
+    if (cache_.excludes(candidate.name) || (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
       why = "not wanted";
     else if (auto kernel = candidate.make(request_, direction_, context_, why))
       return kernel;
@@ -114,12 +113,12 @@ class Chooser {
   }
 
   std::unique_ptr<ConvKernel> as_before() {
-    const Choices::Choice* before = choices_.find(problem_);
+    const KernelCache::Entry* before = cache_.find(problem_);
     if (!before) return nullptr;
     for (const ConvCandidate& candidate : candidates_) {
       if (candidate.name != before->candidate) continue;
       auto kernel = make(candidate);
-      if (kernel) choices_.take(problem_, Choices::Choice(*before));
+      if (kernel) cache_.record(problem_, KernelCache::Entry(*before));
       return kernel;
     }
     return nullptr;
@@ -134,10 +133,10 @@ class Chooser {
   /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time. Where
   /// costs are guesses, choosing wrong may cost more than any measurement.
   bool worth_measuring(const Ranked& best) const {
-    if (choices_.granted() == Choices::kNoBound) return true;
+    if (cache_.budget() == KernelCache::kNoBound) return true;
     const double seconds = best.cost / workers_;
     const double small = context_.device.is_cpu() ? kSmall : kSmallOnDevice;
-    return choices_.measures() && (guesses() || (seconds > small && choices_.granted() > 4 * seconds));
+    return cache_.measures() && (guesses() || (seconds > small && cache_.budget() > 4 * seconds));
   }
   bool guesses() const {
     return std::any_of(order_.begin(), order_.end(), [](const Ranked& ranked) { return ranked.guessed; });
@@ -145,15 +144,15 @@ class Chooser {
 
   /// Whether a rival that comes after `first` may be faster and is worth what is left of `granted` seconds.
   bool worth_a_run(const Ranked& first, const Ranked& rival, double granted, double spent) const {
-    if (granted == Choices::kNoBound || first.guessed || rival.guessed) return true;
+    if (granted == KernelCache::kNoBound || first.guessed || rival.guessed) return true;
     return rival.cost <= kHopeless * first.cost && spent + 2 * rival.cost / workers_ <= granted;
   }
 
-  void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, Choices::Choice& choice) {
+  void measure(const Ranked& first, std::unique_ptr<ConvKernel>& kernel, KernelCache::Entry& choice) {
     const auto start = std::chrono::steady_clock::now();
-    const double granted = choices_.granted();
+    const double granted = cache_.budget();
     const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::optional<ConvRehearsal> rehearsal;  // taking memory takes time: only where there is a second candidate
+    std::optional<ConvBenchmark> rehearsal;  // taking memory takes time: only where there is a second candidate
     double best = 0;
     for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
       if (!worth_a_run(first, *rival, granted, spent())) continue;
@@ -171,13 +170,13 @@ class Chooser {
       choice = {rival->candidate->name, "measured", seconds, choice.rivals};
       kernel = std::move(other);
     }
-    choices_.spend(spent());
+    cache_.spend(spent());
   }
 
   const ConvRequest& request_;
   ConvDirection direction_;
   Context& context_;
-  Choices& choices_;
+  KernelCache& cache_;
   std::string* refused_;
   const std::vector<ConvCandidate>& candidates_;
   int workers_;  ///< that share a candidate's cost

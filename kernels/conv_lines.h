@@ -32,7 +32,7 @@ struct ConvPlaces {
 
 /// All axes but the innermost.
 struct ConvLines {
-  ConvPlaces axes[kMostConvAxes - 1];
+  ConvPlaces axes[kMaxConvAxes - 1];
   int count = 0;
   int64_t in = 1, out = 1, kernel = 1;  ///< products over the axes
 

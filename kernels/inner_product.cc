@@ -8,7 +8,7 @@ std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& requ
                                                  std::string* refused) {
   if (!wants_cpu_candidates(context, request.dtype))
     return first_that_accepts<InnerProduct, InnerProductRequest>(
-        {{"cublaslt", make_inner_product_cublaslt}, {"plain", make_inner_product_plain}}, request, context, refused);
+        {{"cublaslt", make_inner_product_cublaslt}, {"plain", make_inner_product_generic}}, request, context, refused);
   return first_that_accepts<InnerProduct, InnerProductRequest>(
       {{"onednn", make_inner_product_onednn}, {"gemm", make_inner_product_gemm}}, request, context, refused);
 }

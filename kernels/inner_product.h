@@ -67,7 +67,7 @@ std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest&
                                                       std::string& why);
 std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequest& request, Context& context,
                                                           std::string& why);
-std::unique_ptr<InnerProduct> make_inner_product_plain(const InnerProductRequest& request, Context& context,
-                                                       std::string& why);
+std::unique_ptr<InnerProduct> make_inner_product_generic(const InnerProductRequest& request, Context& context,
+                                                         std::string& why);
 
 }  // namespace cortado::kernels

@@ -38,7 +38,7 @@ class Lrn {
 /// plain storage. On devices, too: cuDNN's backward wants y, which nobody has to keep here.
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
 
-std::unique_ptr<Lrn> make_lrn_own(const LrnRequest& request, Context& context, std::string& why);
-std::unique_ptr<Lrn> make_lrn_plain(const LrnRequest& request, Context& context, std::string& why);
+std::unique_ptr<Lrn> make_lrn_native(const LrnRequest& request, Context& context, std::string& why);
+std::unique_ptr<Lrn> make_lrn_generic(const LrnRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

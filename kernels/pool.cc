@@ -6,8 +6,8 @@ namespace cortado::kernels {
 
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused) {
   if (!wants_cpu_candidates(context, request.x.dtype))
-    return first_that_accepts<Pool, PoolRequest>({{"plain", make_pool_plain}}, request, context, refused);
-  const Candidate<Pool, PoolRequest> onednn = {"onednn", make_pool_onednn}, own = {"own", make_pool_own};
+    return first_that_accepts<Pool, PoolRequest>({{"plain", make_pool_generic}}, request, context, refused);
+  const Candidate<Pool, PoolRequest> onednn = {"onednn", make_pool_onednn}, own = {"own", make_pool_native};
   const bool overlapping_average = request.average && request.stride_w == 1 && request.y.shape[3] > 1;
   if (request.x.layout == Layout::kBlocked16 && !overlapping_average)
     return first_that_accepts<Pool, PoolRequest>({own}, request, context, refused);

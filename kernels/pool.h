@@ -36,11 +36,12 @@ class Pool {
 
 /// The first candidate that accepts: our own in blocks (maxima 1.3 to 7 times as fast as oneDNN 2.6, averages up to 5
 /// times), elsewhere and for averages that move by one place oneDNN, where its windows mean the same. `refused`
-/// collects the reasons. On devices there is only our own: cuDNN's backward wants x and y, which nobody has to keep here.
+/// collects the reasons. On devices there is only our own: cuDNN's backward wants x and y, which nobody has to keep
+/// here.
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& request, Context& context, std::string& why);
-std::unique_ptr<Pool> make_pool_own(const PoolRequest& request, Context& context, std::string& why);
-std::unique_ptr<Pool> make_pool_plain(const PoolRequest& request, Context& context, std::string& why);
+std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& context, std::string& why);
+std::unique_ptr<Pool> make_pool_generic(const PoolRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

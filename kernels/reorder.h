@@ -26,7 +26,7 @@ class Reorder {
 std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why);
-std::unique_ptr<Reorder> make_reorder_own(const ReorderRequest& request, Context& context, std::string& why);
-std::unique_ptr<Reorder> make_reorder_plain(const ReorderRequest& request, Context& context, std::string& why);
+std::unique_ptr<Reorder> make_reorder_native(const ReorderRequest& request, Context& context, std::string& why);
+std::unique_ptr<Reorder> make_reorder_generic(const ReorderRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

@@ -6,9 +6,9 @@ namespace cortado::kernels {
 
 std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& context, std::string* refused) {
   if (!wants_cpu_candidates(context, request.dtype))
-    return first_that_accepts<Softmax, SoftmaxRequest>({{"cudnn", make_softmax_cudnn}, {"plain", make_softmax_plain}},
+    return first_that_accepts<Softmax, SoftmaxRequest>({{"cudnn", make_softmax_cudnn}, {"plain", make_softmax_generic}},
                                                        request, context, refused);
-  return first_that_accepts<Softmax, SoftmaxRequest>({{"onednn", make_softmax_onednn}, {"own", make_softmax_own}},
+  return first_that_accepts<Softmax, SoftmaxRequest>({{"onednn", make_softmax_onednn}, {"own", make_softmax_native}},
                                                      request, context, refused);
 }
 

@@ -33,8 +33,8 @@ class Softmax {
 std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& request, Context& context, std::string& why);
-std::unique_ptr<Softmax> make_softmax_own(const SoftmaxRequest& request, Context& context, std::string& why);
+std::unique_ptr<Softmax> make_softmax_native(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest& request, Context& context, std::string& why);
-std::unique_ptr<Softmax> make_softmax_plain(const SoftmaxRequest& request, Context& context, std::string& why);
+std::unique_ptr<Softmax> make_softmax_generic(const SoftmaxRequest& request, Context& context, std::string& why);
 
 }  // namespace cortado::kernels

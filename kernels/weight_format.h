@@ -1,8 +1,8 @@
 #pragma once
 
-// How a weight lies in memory while it is trained. A library's fastest kernels want weights in blocks of their own; solvers
-// work element by element, so they do not care, as long as w, dw and the history share one format. Files and people always
-// see Caffe's order: to_plain() and from_plain() translate.
+// How a weight lies in memory while it is trained. A library's fastest kernels want weights in blocks of their own;
+// solvers work element by element, so they do not care, as long as w, dw and the history share one format. Files and
+// people always see Caffe's order: to_plain() and from_plain() translate.
 
 #include <cstdint>
 #include <memory>
@@ -38,7 +38,7 @@ class WeightFormat {
   /// not reversible.
   static WeightFormat of_type(const Shape& shape, DType dtype, bool channels_last = false);
 
-  WeightFormat() = default;  ///< plain, empty
+  WeightFormat() = default;                                     ///< plain, empty
   explicit WeightFormat(const Shape& shape) : shape_(shape) {}  ///< plain 32-bit floats in row-major order
   WeightFormat(const Shape& shape, std::shared_ptr<const Opaque> opaque) : shape_(shape), opaque_(std::move(opaque)) {}
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Layers that only multiply and shift whole channels, y = scale[c] x + shift[c], and how several of them in a row become
-// one. BatchNorm by its running averages is one, Scale and Bias are others. Folded into the weights of the layer before
-// them they cost nothing: w' = scale w and b' = scale b + shift, for each output channel.
+// Layers that only multiply and shift whole channels, y = scale[c] x + shift[c], and how several of them in a row
+// become one. BatchNorm by its running averages is one, Scale and Bias are others. Folded into the weights of the layer
+// before them they cost nothing: w' = scale w and b' = scale b + shift, for each output channel.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,10 @@
 #pragma once
 
-// The contract of a layer. A layer knows its options and its operands; it knows nothing of its neighbours, its file, the
-// layout pass, loss weights, iteration counts or devices. Its life:
+// The contract of a layer. A layer knows its options and its operands; it knows nothing of its neighbours, its file,
+// the layout pass, loss weights, iteration counts or devices. Its life:
 //   1. infer()    shapes in, shapes and weights out; every mistake in the options is found here
-//   2. absorb(), absorb_sum(), fold()  may take over a follower's work (Convolution takes a ReLU); hand_relu_mask() gives some
+//   2. absorb(), absorb_sum(), fold()  may take over a follower's work (Convolution takes a ReLU); hand_relu_mask()
+//   gives some
 //      of it to the reader
 //   3. layouts(), types()  which storage it runs in
 //   4. prepare()  once everything is decided: makes its kernels, says what it must keep and how much scratch it wants
@@ -28,16 +29,16 @@ namespace cortado {
 struct LayerOptions {
   const caffe::LayerParameter& config;
   caffe::Phase phase = caffe::TRAIN;
-  int data_threads = 0;      ///< decoding threads, whatever data_param says; 0: what it says
-  uint64_t seed = 1;         ///< of data order and augmentation
-  bool open_data = true;     ///< false: datasets are not touched; shapes that only they know come out unknown
+  int data_threads = 0;   ///< decoding threads, whatever data_param says; 0: what it says
+  uint64_t seed = 1;      ///< of data order and augmentation
+  bool open_data = true;  ///< false: datasets are not touched; shapes that only they know come out unknown
 };
 
 /// A weight blob as the user sees it.
 struct WeightSpec {
-  Shape shape;                     ///< in Caffe's order (OIHW and so on)
-  caffe::FillerParameter filler;   ///< how it starts
-  bool learned = true;             ///< false: the layer keeps it by itself (BatchNorm's statistics), solvers leave it alone
+  Shape shape;                    ///< in Caffe's order (OIHW and so on)
+  caffe::FillerParameter filler;  ///< how it starts
+  bool learned = true;  ///< false: the layer keeps it by itself (BatchNorm's statistics), solvers leave it alone
 };
 
 /// What infer() finds out.
@@ -48,14 +49,14 @@ struct LayerShapes {
 
 /// Which layouts a layer's four-axis operands may have.
 enum class LayoutRule {
-  kPlain,    ///< x and y are plain
-  kFollow,   ///< whatever x[0] has; all other x and all y the same. Runs blocked only where padding lanes stay zero
-  kPreferred,  ///< what the device's libraries like best; blocks of 16 channels only if the layer suits_blocks(), and then
-               ///< x[0] may stay plain if it accepts_plain_x()
+  kPlain,      ///< x and y are plain
+  kFollow,     ///< whatever x[0] has; all other x and all y the same. Runs blocked only where padding lanes stay zero
+  kPreferred,  ///< what the device's libraries like best; blocks of 16 channels only if the layer suits_blocks(), and
+               ///< then x[0] may stay plain if it accepts_plain_x()
 };
 
-/// Which types of floating-point values (32-bit floats or 16-bit ones) a layer's operands may have. dx has the type of x,
-/// dy that of y. Weights, their gradients and statistics are 32-bit floats whatever this says.
+/// Which types of floating-point values (32-bit floats or 16-bit ones) a layer's operands may have. dx has the type of
+/// x, dy that of y. Weights, their gradients and statistics are 32-bit floats whatever this says.
 enum class TypeRule {
   kFloat,   ///< 32-bit floats alone
   kFollow,  ///< whatever x[0] has; all other x and all y the same
@@ -66,51 +67,51 @@ enum class TypeRule {
 
 /// What the planner has decided for one layer, told once.
 struct PrepareRequest {
-  std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
-  std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
-  std::vector<bool> wants_dw;       ///< per w
-  std::vector<bool> has_dy;         ///< per y: false where nobody's gradient arrives (dy is null then)
-  bool backward = false;            ///< whether backward() will be called at all
-  bool frozen = false;              ///< w never changes once it is set, so LayerNeeds::derived may be asked for
-  bool adds_dw = false;             ///< whether Operands::adds() may be true of a weight
-  bool fixed_weight_formats = false;         ///< w's storage is given: another net owns the memory
+  std::vector<TensorSpec> x, y, w;    ///< shapes and layouts; w in the user's shapes
+  std::vector<bool> wants_dx;         ///< per x; all false: backward is never called for x's sake
+  std::vector<bool> wants_dw;         ///< per w
+  std::vector<bool> has_dy;           ///< per y: false where nobody's gradient arrives (dy is null then)
+  bool backward = false;              ///< whether backward() will be called at all
+  bool frozen = false;                ///< w never changes once it is set, so LayerNeeds::derived may be asked for
+  bool adds_dw = false;               ///< whether Operands::adds() may be true of a weight
+  bool fixed_weight_formats = false;  ///< w's storage is given: another net owns the memory
   std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
-  uint64_t layer_seed = 0;          ///< unique for this layer in this net, the same in every run: keys its random draws
+  uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: keys its random draws
 };
 
 /// What a layer asks of the planner, told once. Sizes in bytes.
 struct LayerNeeds {
   std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
   std::vector<kernels::WeightFormat> derived;    ///< what derive() makes of w for forward(); frozen layers only
-  std::vector<bool> backward_reads_x;    ///< per x; empty: none
-  std::vector<bool> backward_reads_y;    ///< per y; empty: none
-  bool y_may_overwrite_x = false;        ///< forward works with y[0] in x[overwritten]'s memory
-  size_t overwritten = 0;                ///< not 0: that x alone has that memory then, and it is worth having
-  bool dx_may_overwrite_dy = false;      ///< backward works with the first wanted dx in dy[0]'s memory
-  bool last_dx_overwrites = false;       ///< ... with the last wanted one there instead
-  bool y_is_x = false;                   ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
-  bool y_persists = false;               ///< y keeps its content between calls: constants, inputs set from outside
-  bool dx_is_dy = false;                 ///< every dx is dy[0]'s memory; backward does nothing for x
-  bool dx_are_one = false;               ///< all dx hold the same values: they share one memory, written once
-  bool overwrites_dy = false;            ///< backward spoils dy[0]; the planner gives it a copy where others still read it
-  std::vector<int64_t> saved;            ///< memory kept from forward to backward (masks, indices, statistics)
-  bool last_saved_for_y = false;         ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
-                                         ///< for another's sake it is null, and backward reads y[0]
-  bool can_rebuild_y = false;            ///< rebuild() makes y[0], the only y, again; saves the memory more than the time
-  int64_t forward_scratch = 0, backward_scratch = 0, rebuild_scratch = 0;
-  std::string algorithm;                 ///< what was chosen, for people ("onednn jit:avx512_core")
+  std::vector<bool> backward_reads_x;            ///< per x; empty: none
+  std::vector<bool> backward_reads_y;            ///< per y; empty: none
+  bool y_may_overwrite_x = false;                ///< forward works with y[0] in x[overwritten]'s memory
+  size_t overwritten = 0;                        ///< not 0: that x alone has that memory then, and it is worth having
+  bool dx_may_overwrite_dy = false;              ///< backward works with the first wanted dx in dy[0]'s memory
+  bool last_dx_overwrites = false;               ///< ... with the last wanted one there instead
+  bool y_is_x = false;            ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool y_persists = false;        ///< y keeps its content between calls: constants, inputs set from outside
+  bool dx_is_dy = false;          ///< every dx is dy[0]'s memory; backward does nothing for x
+  bool dx_are_one = false;        ///< all dx hold the same values: they share one memory, written once
+  bool overwrites_dy = false;     ///< backward spoils dy[0]; the planner gives it a copy where others still read it
+  std::vector<int64_t> saved;     ///< memory kept from forward to backward (masks, indices, statistics)
+  bool last_saved_for_y = false;  ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
+                                  ///< for another's sake it is null, and backward reads y[0]
+  bool can_recompute_y = false;   ///< recompute() makes y[0], the only y, again; saves the memory more than the time
+  int64_t forward_scratch = 0, backward_scratch = 0, recompute_scratch = 0;
+  std::string algorithm;  ///< what was chosen, for people ("onednn jit:avx512_core")
 };
 
 /// The operands of one call, bound once before the first. Pointers do not change between calls.
 struct Operands {
-  std::vector<Tensor> x, y;        ///< y is written by forward; by backward only read, and only if it was asked for
-  std::vector<Tensor> dx, dy;      ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
-  std::vector<Tensor> w, dw;       ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
-  std::vector<void*> derived;      ///< one per LayerNeeds::derived, in those formats; forward only
-  std::vector<bool> add_dw;        ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
-  std::vector<void*> saved;        ///< one per LayerNeeds::saved; null where it has no bytes
+  std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
+  std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
+  std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
+  std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats; forward only
+  std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
+  std::vector<void*> saved;  ///< one per LayerNeeds::saved; null where it has no bytes
   void* scratch = nullptr;
-  bool accumulate = false;         ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
+  bool accumulate = false;  ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
   bool adds(size_t i) const { return accumulate || add_dw[i]; }
 };
 
@@ -121,8 +122,9 @@ class Layer {
   /// Shapes and weights from the shapes of x. Throws FieldError with the field's path below the layer's message.
   virtual LayerShapes infer(const std::vector<Shape>& x) = 0;
 
-  /// Takes over the work of `next`, the only reader of y[0]: from then on this layer writes what `next` would have written.
-  /// `next`'s weights follow this layer's own. Called after both inferred. Returns false (and changes nothing) if it cannot.
+  /// Takes over the work of `next`, the only reader of y[0]: from then on this layer writes what `next` would have
+  /// written. `next`'s weights follow this layer's own. Called after both inferred. Returns false (and changes nothing)
+  /// if it cannot.
   virtual bool absorb(const Layer& next) {
     (void)next;
     return false;
@@ -134,10 +136,12 @@ class Layer {
     (void)reader;
     return false;
   }
-  /// From then on dx[0] is 0 wherever x[0] is not positive, which backward finds out without reading x[0]. False: it cannot.
+  /// From then on dx[0] is 0 wherever x[0] is not positive, which backward finds out without reading x[0]. False: it
+  /// cannot.
   virtual bool take_relu_mask() { return false; }
 
-  /// Takes over `next`, two operands added (adds_two), of which y[0] is one: the other becomes the last x. Like absorb().
+  /// Takes over `next`, two operands added (adds_two), of which y[0] is one: the other becomes the last x. Like
+  /// absorb().
   virtual bool absorb_sum(const Layer& next) {
     (void)next;
     return false;
@@ -147,8 +151,8 @@ class Layer {
   /// Whether absorb_sum() is for every net; else it is for frozen ones, which have no backward.
   virtual bool sums_in_training() const { return false; }
 
-  /// Takes over `next`, which has channel_affine() of y[0]'s channels, by weights that derive() makes: for layers that are
-  /// linear in their weights, in nets whose weights never change. Like absorb().
+  /// Takes over `next`, which has channel_affine() of y[0]'s channels, by weights that derive() makes: for layers that
+  /// are linear in their weights, in nets whose weights never change. Like absorb().
   virtual bool fold(const Layer& next) {
     (void)next;
     return false;
@@ -176,16 +180,16 @@ class Layer {
     (void)io;
   }
 
-  /// On devices forward() does not look at values: what is no good, like a label that is no class, makes y NaN. Called then,
-  /// throws the Error that forward() throws on the CPU if `io` is to blame. May wait for the device.
+  /// On devices forward() does not look at values: what is no good, like a label that is no class, makes y NaN. Called
+  /// then, throws the Error that forward() throws on the CPU if `io` is to blame. May wait for the device.
   virtual void explain(Context& context, const Operands& io) {
     (void)context;
     (void)io;
   }
 
   /// Writes y[0] once more, the very bits of the latest forward(), from x, w and saved, and changes nothing else: no
-  /// statistics, no position. Called between forward and backward, where LayerNeeds::can_rebuild_y.
-  virtual void rebuild(Context& context, const Operands& io) { forward(context, io); }
+  /// statistics, no position. Called between forward and backward, where LayerNeeds::can_recompute_y.
+  virtual void recompute(Context& context, const Operands& io) { forward(context, io); }
 
   /// Loss layers: y[0] has loss weight 1 unless the user says otherwise.
   virtual bool is_loss() const { return false; }
@@ -196,7 +200,8 @@ class Layer {
   }
   virtual int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const;  ///< of one forward; 1 MAC = 2
 
-  /// Whether forward() waits for the host (data, files), so that it cannot be a part of work that a device is told once.
+  /// Whether forward() waits for the host (data, files), so that it cannot be a part of work that a device is told
+  /// once.
   virtual bool forward_needs_host() const { return position().has_value(); }
 
   /// Data layers: records consumed since training began; seek() continues there. Others have no position.

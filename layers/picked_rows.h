@@ -10,7 +10,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/for_each.h"
-#include "layers/words.h"
+#include "core/format.h"
 
 namespace cortado {
 
@@ -28,7 +28,7 @@ inline void check_picked(const Picked& picked, const std::string& rows_of) {
   for (int64_t i = 0; i < picked.picks; ++i)
     if (!picked.valid(i))
       throw Error(ExitCode::kData,
-                  "index " + text_of(picked.indices[i]) + " at place " + std::to_string(i) + " is not one of the " +
+                  "index " + to_text(picked.indices[i]) + " at place " + std::to_string(i) + " is not one of the " +
                       std::to_string(picked.rows) + " rows of " + rows_of,
                   "indices count from 0 to " + std::to_string(picked.rows - 1));
 }

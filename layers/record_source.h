@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 
 namespace cortado {
 

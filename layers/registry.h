@@ -12,11 +12,11 @@ namespace cortado {
 
 /// What is known of a type without making one.
 struct LayerType {
-  std::string name;                                            ///< as prototxt spells it
-  std::string help;                                            ///< one line
-  std::string options;                                         ///< the LayerParameter field it reads ("relu_param") or ""
-  int least_x, most_x;                                         ///< bottoms; -1: no limit
-  int least_y, most_y;                                         ///< tops
+  std::string name;              ///< as prototxt spells it
+  std::string help;              ///< one line
+  std::string options;           ///< the LayerParameter field it reads ("relu_param") or ""
+  int min_bottoms, max_bottoms;  ///< bottoms; -1: no limit
+  int min_tops, max_tops;        ///< tops
   std::unique_ptr<Layer> (*make)(const LayerOptions& options);  ///< throws FieldError
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/passes/passes.h"
-#include "layers/filler.h"
+#include "layers/common/filler.h"
 #include "net/derived_weights.h"
 #include "net/net.h"
 
@@ -18,7 +18,7 @@ struct Net::BoundStep {
   Operands io;
   const void* copy_from = nullptr;  ///< dy[0] is copied from here first
   size_t copy_bytes = 0;
-  std::vector<size_t> complete;     ///< params whose gradient is whole after this step
+  std::vector<size_t> complete;                    ///< params whose gradient is whole after this step
   std::shared_ptr<DerivedWeights::Entry> derived;  ///< null where the layer makes none
 };
 

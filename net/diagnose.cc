@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layers/class_labels.h"
+#include "layers/common/class_labels.h"
 #include "net/bound_step.h"
 #include "net/label_origin.h"
 #include "net/stored_values.h"

@@ -1,6 +1,6 @@
 #include "net/label_origin.h"
 
-#include "layers/view_layer.h"
+#include "layers/common/view_layer.h"
 
 namespace cortado {
 

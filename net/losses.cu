@@ -1,7 +1,6 @@
-#include "net/losses.h"
-
 #include "core/for_each.h"
 #include "core/half.h"
+#include "net/losses.h"
 
 namespace cortado {
 
@@ -34,8 +33,9 @@ Losses::Losses(const graph::Plan& plan, std::byte* arena, Context& context) {
     if (value.loss_weight == 0 || plan.values[id].offset < 0) continue;
     losses_.push_back({tensor_at(value.spec(), arena, plan.values[id].offset, context), value.loss_weight});
   }
-  for (const graph::LossSeed& seed : plan.seeds)
-    seeds_.push_back({tensor_at(plan.graph.values[size_t(seed.value)].spec(), arena, seed.offset, context), seed.weight});
+  for (const graph::LossGradient& seed : plan.seeds)
+    seeds_.push_back(
+        {tensor_at(plan.graph.values[size_t(seed.value)].spec(), arena, seed.offset, context), seed.weight});
   sums_ = DeviceMemory(context, (losses_.size() + 1) * sizeof(float));
 }
 

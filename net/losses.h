@@ -1,7 +1,7 @@
 #pragma once
 
-// The two ends of a pass over the losses of a net: their weighted sum after forward, and the gradients that backward starts
-// from. Both stay on the net's device.
+// The two ends of a pass over the losses of a net: their weighted sum after forward, and the gradients that backward
+// starts from. Both stay on the net's device.
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/rng.h"
-#include "layers/class_labels.h"
+#include "layers/common/class_labels.h"
 #include "net/bound_step.h"
 
 namespace cortado {
@@ -54,8 +54,9 @@ void Net::take_memory() {
     std::sort(largest.begin(), largest.end(), [&](auto a, auto b) { return bytes(a) > bytes(b); });
     for (size_t i = 0; i < std::min<size_t>(3, largest.size()); ++i) {
       const graph::Value& value = plan_.graph.values[size_t(largest[i])];
-      mistake.notes.push_back({{}, "blob '" + value.name + "' " + value.shape.str() + " takes " +
-                                       std::to_string(bytes(largest[i]) >> 20) + " MiB"});
+      mistake.notes.push_back({{},
+                               "blob '" + value.name + "' " + value.shape.str() + " takes " +
+                                   std::to_string(bytes(largest[i]) >> 20) + " MiB"});
     }
     throw Error(error.code(), mistake);
   }
@@ -75,8 +76,10 @@ void Net::place_weights(Net* weights_of) {
   for (size_t id = 0; id < weights.size(); ++id) {
     graph::WeightId theirs = 0;
     own[id] = !is_shared_with(weights_of, weights[id], theirs);
-    if (own[id]) w_bytes += aligned(plan_.w_formats[id].bytes());
-    else memory_->w[id] = weights_of->weight(theirs);
+    if (own[id])
+      w_bytes += aligned(plan_.w_formats[id].bytes());
+    else
+      memory_->w[id] = weights_of->weight(theirs);
     if (has_own_gradient(id)) dw_bytes += aligned(plan_.w_formats[id].bytes());
   }
   memory_->w_arena = DeviceMemory(context_, w_bytes);
@@ -93,8 +96,8 @@ void Net::place_weights(Net* weights_of) {
     const bool own_gradient = has_own_gradient(id);
     memory_->dw[id] = reinterpret_cast<float*>(own_gradient ? dw : arena_.data() + plan_.dw_offsets[id]);
     if (own_gradient) dw += aligned(format.bytes());
-    params_.push_back({graph::WeightId(id), weights[id].layer, weights[id].index, weights[id].spec.shape, memory_->w[id],
-                       memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
+    params_.push_back({graph::WeightId(id), weights[id].layer, weights[id].index, weights[id].spec.shape,
+                       memory_->w[id], memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
                        weights[id].decay_mult, format});
   }
   fill_weights(own);
@@ -118,10 +121,12 @@ void Net::fill_weights(const std::vector<bool>& own) {
 void Net::fill_weight(graph::WeightId id, float* plain) {
   const graph::Weight& weight = plan_.graph.weights[size_t(id)];
   try {
-    fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)), plain);
+    fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)),
+         plain);
   } catch (const FieldError& e) {
     const graph::Node& node = plan_.graph.nodes[size_t(node_of_weight(id))];
-    throw Error(ExitCode::kNet, {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
+    throw Error(ExitCode::kNet,
+                {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
   }
 }
 
@@ -202,7 +207,7 @@ void Net::run_backward_step(size_t i) {
   if (i == 0) losses_.seed(context_, loss_scale_);
   BoundStep& step = backward_[i];
   if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
-  if (step.call == graph::Call::kRebuild) return step.layer->rebuild(context_, step.io);
+  if (step.call == graph::Call::kRecompute) return step.layer->recompute(context_, step.io);
   step.layer->backward(context_, step.io);
   if (debug_info_) log_gradients(step);
 }

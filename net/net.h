@@ -111,8 +111,8 @@ class Net {
   /// After a forward() (and backward()) whose loss is not finite: what holds the first NaN or Inf, e.g.
   /// "layer 'conv2' (Convolution): top 'conv2'"; "" when all is finite.
   std::string first_not_finite() const;
-  /// From now on (or no more) every pass logs the lines of Caffe's debug_info (net/debug_info.cc). Merged layers have one
-  /// line: a net without BuildOptions::fuse has them all.
+  /// From now on (or no more) every pass logs the lines of Caffe's debug_info (net/debug_info.cc). Merged layers have
+  /// one line: a net without BuildOptions::fuse has them all.
   void set_debug_info(bool on) { debug_info_ = on; }
   /// Bytes that forward()/backward() need: arena, weights, their gradients.
   int64_t memory_bytes() const;

@@ -12,7 +12,7 @@ namespace {
 
 /// Nets waiting for requests, the weights' owner among them, and shapes that they are for: more are given up, the
 /// longest unused first.
-constexpr size_t kMostIdle = 16, kMostShapes = 8;
+constexpr size_t kMaxIdle = 16, kMaxShapes = 8;
 
 std::string listed(const std::map<std::string, Shape>& blobs) {
   std::string out;
@@ -229,7 +229,7 @@ std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
 void Predictor::give_back(std::shared_ptr<Worker> worker) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(worker));
-  while (idle_.size() > kMostIdle || idle_shapes() > kMostShapes)
+  while (idle_.size() > kMaxIdle || idle_shapes() > kMaxShapes)
     idle_.erase(idle_[0] == owner_ ? idle_.begin() + 1 : idle_.begin());
 }
 

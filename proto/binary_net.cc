@@ -13,8 +13,8 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t(16) << 20, kMostParts = 300'000;
-constexpr int kMostDepth = 64;
+constexpr size_t kMaxBytes = size_t(16) << 20, kMaxParts = 300'000;
+constexpr int kMaxDepth = 64;
 
 enum class Level { kNet, kLayer, kLayer2014, kLayer2013, kBatchNorm, kConvolution, kPooling, kLoss };
 
@@ -98,7 +98,7 @@ std::string translated(const WireFile& file, std::string_view message, Level lev
     if (dialect == Dialect::kIntel && level == Level::kLoss && field.is(kNormalization, WireField::kVarint))
       field.value = field.value == 3 ? uint64_t(caffe::LossParameter::PRE_FIXED) : field.value == 4 ? 3 : field.value;
     put_field(field, our_number(dialect, level, field.number), out);
-    if (out.size() > kMostBytes) file.fail("more than 16 MiB besides the blobs: that is no net");
+    if (out.size() > kMaxBytes) file.fail("more than 16 MiB besides the blobs: that is no net");
   }
   return out;
 }
@@ -116,11 +116,11 @@ Dialect dialect_of(const WireFile& file) {
 /// Counts strings and messages, as generated code would make them.
 void count_parts(const WireFile& file, std::string_view message, const google::protobuf::Descriptor& type, int depth,
                  size_t& parts) {
-  if (depth > kMostDepth) file.fail("messages within messages, more than " + std::to_string(kMostDepth) + " deep");
+  if (depth > kMaxDepth) file.fail("messages within messages, more than " + std::to_string(kMaxDepth) + " deep");
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) {
     if (field.type != WireField::kBytes) continue;
-    if (++parts > kMostParts) file.fail("more than " + std::to_string(kMostParts) + " parts: that is no net");
+    if (++parts > kMaxParts) file.fail("more than " + std::to_string(kMaxParts) + " parts: that is no net");
     const auto* known = type.FindFieldByNumber(int(field.number));
     if (known && known->message_type()) count_parts(file, field.bytes, *known->message_type(), depth + 1, parts);
   }

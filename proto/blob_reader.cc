@@ -82,8 +82,8 @@ void BlobReader::take(const WireField& field) {
 
 void BlobReader::add_dim(uint64_t dim) {
   if (int64_t(dim) < 0) fail("its shape has the extent " + std::to_string(int64_t(dim)));
-  if (dims_->size() == size_t(Shape::kMostAxes))
-    fail("its shape has more than " + std::to_string(Shape::kMostAxes) + " axes");
+  if (dims_->size() == size_t(Shape::kMaxAxes))
+    fail("its shape has more than " + std::to_string(Shape::kMaxAxes) + " axes");
   dims_->push_back(int64_t(dim));
 }
 

@@ -14,7 +14,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMostLayers = 100'000, kMostBlobs = 1'000'000;
+constexpr size_t kMaxLayers = 100'000, kMaxBlobs = 1'000'000;
 
 /// Where the three generations of layers keep what weights need.
 struct LayerFields {
@@ -48,7 +48,7 @@ class CaffemodelReader {
     read_names(message, fields, layer);  // first, so that errors in blobs can name the layer
     read_blobs(message, fields, layer);
     if (layer.blobs.empty()) return;
-    if (layers_.size() == kMostLayers) file_.fail("more than " + std::to_string(kMostLayers) + " layers");
+    if (layers_.size() == kMaxLayers) file_.fail("more than " + std::to_string(kMaxLayers) + " layers");
     if (layer.type == "BatchNorm") {
       origin_.batch_norm_blobs = std::max(origin_.batch_norm_blobs, int(layer.blobs.size()));
       straighten_batch_norm(layer);
@@ -75,7 +75,7 @@ class CaffemodelReader {
     for (WireField field; reader.next(field);) {
       if (fields.inner && field.is(fields.inner, WireField::kBytes)) read_blobs(field.bytes, k2013, layer);
       if (!field.is(fields.blobs, WireField::kBytes)) continue;
-      if (++blobs_ > kMostBlobs) file_.fail("more than " + std::to_string(kMostBlobs) + " blobs");
+      if (++blobs_ > kMaxBlobs) file_.fail("more than " + std::to_string(kMaxBlobs) + " blobs");
       const std::string what = "layer '" + layer.name.substr(0, 100) + "', blob " + std::to_string(layer.blobs.size());
       layer.blobs.push_back(read_blob(file_, field.bytes, what, &origin_));
     }

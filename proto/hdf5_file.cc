@@ -151,7 +151,7 @@ void Hdf5Reader::read_head() {
   std::string eight(8, '\0');
   take(eight.data(), 8);
   const uint64_t length = tensor_header_length(eight);
-  if (length > uint64_t(kMostTensorHeader)) fail("its list of datasets is too long");
+  if (length > uint64_t(kMaxTensorHeader)) fail("its list of datasets is too long");
   std::string json(length, '\0');
   take(json.data(), json.size());
   try {

@@ -59,7 +59,7 @@ std::vector<int64_t> parse_shape(std::string_view text, const std::string& name)
       fail(name, "its shape is damaged");
     }
   }
-  if (dims.size() > size_t(Shape::kMostAxes)) fail(name, "it has more than 32 axes");
+  if (dims.size() > size_t(Shape::kMaxAxes)) fail(name, "it has more than 32 axes");
   return dims;
 }
 

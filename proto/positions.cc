@@ -87,7 +87,7 @@ Positions::Node& Positions::make(const std::string& path) {
 }
 
 void Positions::add(const std::string& path, Position name, Position value) {
-  if (++size_ > kMost) return;
+  if (++size_ > kMax) return;
   Node& node = make(path);
   node.name = name;
   node.value = value;

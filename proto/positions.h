@@ -41,7 +41,7 @@ class Positions {
   Place at(Position position) const;
   bool known(std::string_view path) const;
 
-  /// Remembers where a field is. After kMost fields more are forgotten: their place is then that of what is around
+  /// Remembers where a field is. After kMax fields more are forgotten: their place is then that of what is around
   /// them.
   void add(const std::string& path, Position name, Position value);
 
@@ -57,7 +57,7 @@ class Positions {
   Positions below(const std::string& path) const;
 
  private:
-  static constexpr size_t kMost = size_t(1) << 18;
+  static constexpr size_t kMax = size_t(1) << 18;
 
   struct Source {
     std::string file, text;

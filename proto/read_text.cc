@@ -14,14 +14,14 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t(16) << 20;
+constexpr size_t kMaxBytes = size_t(16) << 20;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
   throw file_error(ExitCode::kNet, name, message, hint);
 }
 
 void check_size(size_t bytes, const std::string& name) {
-  if (bytes > kMostBytes) refuse(name, "larger than " + std::to_string(kMostBytes >> 20) + " MiB", "is it a prototxt?");
+  if (bytes > kMaxBytes) refuse(name, "larger than " + std::to_string(kMaxBytes >> 20) + " MiB", "is it a prototxt?");
 }
 
 std::string read_prototxt(const std::string& path) {
@@ -56,11 +56,11 @@ Positions read_message(std::string_view text, const std::string& name, google::p
 }
 
 std::vector<Mistake> first_of(const TextMistakes& mistakes) {
-  constexpr size_t kMost = 50;
+  constexpr size_t kMax = 50;
   std::vector<Mistake> list;
-  for (size_t i = 0; i < std::min(kMost, mistakes.size()); ++i) list.push_back(mistakes[i].mistake);
-  if (mistakes.size() > kMost)
-    list.push_back({list.back().place, "and " + std::to_string(mistakes.size() - kMost) + " mistakes more", {}, {}});
+  for (size_t i = 0; i < std::min(kMax, mistakes.size()); ++i) list.push_back(mistakes[i].mistake);
+  if (mistakes.size() > kMax)
+    list.push_back({list.back().place, "and " + std::to_string(mistakes.size() - kMax) + " mistakes more", {}, {}});
   return list;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMostTensors = 1'000'000;
+constexpr size_t kMaxTensors = 1'000'000;
 
 /// Takes {name: {"dtype": word, "shape": [numbers], "data_offsets": [2 numbers]}, "__metadata__": {word: word}} and
 /// nothing else. Each event returns false to stop, with what is wrong in `error`.
@@ -59,7 +59,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
     if (!list_ || value > uint64_t(INT64_MAX)) return stop("a number where none belongs");
     TensorPlace& tensor = header_.tensors.back();
     if (field_ == kShape) {
-      if (tensor.shape.axes() == Shape::kMostAxes) return stop("more than 32 axes");
+      if (tensor.shape.axes() == Shape::kMaxAxes) return stop("more than 32 axes");
       std::vector<int64_t> dims = tensor.shape.dims();
       dims.push_back(int64_t(value));
       tensor.shape = Shape(std::move(dims));
@@ -86,7 +86,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
   bool begin_tensor(const std::string& name) {
     metadata_ = name == "__metadata__";
     if (metadata_) return true;
-    if (header_.tensors.size() == kMostTensors) return stop("too many tensors");
+    if (header_.tensors.size() == kMaxTensors) return stop("too many tensors");
     header_.tensors.push_back({.name = name, .dtype = {}, .shape = {}});
     return true;
   }
@@ -140,9 +140,8 @@ SafetensorsHeader read_safetensors_header(const WireFile& file) {
   if (content.size() < 8) file.fail("truncated at byte " + std::to_string(content.size()) + " of 8");
   uint64_t length = 0;
   std::memcpy(&length, content.data(), sizeof length);
-  if (length > kMostHeaderBytes)
-    file.fail("a header of " + std::to_string(length) + " bytes; the format allows " +
-              std::to_string(kMostHeaderBytes));
+  if (length > kMaxHeaderBytes)
+    file.fail("a header of " + std::to_string(length) + " bytes; the format allows " + std::to_string(kMaxHeaderBytes));
   if (length > content.size() - 8)
     file.fail("truncated at byte " + std::to_string(content.size()) + " of " + std::to_string(length + 8));
   const std::string_view text = content.substr(8, length);

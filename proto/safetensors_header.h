@@ -23,7 +23,7 @@ struct SafetensorsHeader {
   std::string_view values;  ///< all bytes behind the header
 };
 
-constexpr uint64_t kMostHeaderBytes = 100'000'000;
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 /// Reads and checks the header; that types and shapes agree with numbers of bytes is the caller's business. Throws
 /// Error(file.code).

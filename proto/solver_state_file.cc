@@ -2,7 +2,6 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/unknown_field_set.h>
-
 #include <sys/stat.h>
 
 #include <fstream>
@@ -24,7 +23,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
 constexpr int kDeepest = 16;
-constexpr size_t kMostParts = 200'000;
+constexpr size_t kMaxParts = 200'000;
 
 /// Counts the messages and strings that a generated parser would build, since two bytes can claim one of a hundred.
 void check_parts(const WireFile& file, std::string_view message, const Descriptor* type, int depth, size_t& parts) {
@@ -35,7 +34,7 @@ void check_parts(const WireFile& file, std::string_view message, const Descripto
     if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: no field has such a number");
     const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
     if (known != nullptr && known->is_packable()) continue;
-    if (++parts > kMostParts) file.fail("more than " + std::to_string(kMostParts) + " parts");
+    if (++parts > kMaxParts) file.fail("more than " + std::to_string(kMaxParts) + " parts");
     if (known != nullptr && known->message_type())
       check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
   }

@@ -8,9 +8,9 @@
 
 namespace cortado {
 
-/// Reads a .solverstate, ours or Caffe's, binary or HDF5. A state of ours carries its own digest, which is checked. Throws
-/// Error(kSnapshot) where it is truncated, corrupt or a file of another kind, Error(kIo) where it cannot be read.
-/// Memory stays within a small multiple of the file's size.
+/// Reads a .solverstate, ours or Caffe's, binary or HDF5. A state of ours carries its own digest, which is checked.
+/// Throws Error(kSnapshot) where it is truncated, corrupt or a file of another kind, Error(kIo) where it cannot be
+/// read. Memory stays within a small multiple of the file's size.
 caffe::SolverState read_solver_state(const std::string& path);
 caffe::SolverState solver_state_from_bytes(std::string_view content, const std::string& path);
 
@@ -29,8 +29,8 @@ caffe::SolverState stamp_of(const caffe::TrainingState& training);
 /// Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kIo).
 class SolverStateWriter {
  public:
-  /// `head`: all but the history; where it has `training`, the file gets its own digest. `bytes`: about how large the file
-  /// will be; the space is reserved first.
+  /// `head`: all but the history; where it has `training`, the file gets its own digest. `bytes`: about how large the
+  /// file will be; the space is reserved first.
   SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes);
   void add_history(const caffe::BlobProto& blob);
   void commit();

@@ -1,9 +1,9 @@
 #pragma once
 
 // A solver's state in HDF5, as BVLC Caffe lays it out: /iter, /learned_net, /current_step, /history/I. What an exact
-// resume needs besides, the TrainingState, is the bytes /training, which Caffe passes over. A changed bit in that name would
-// make the file pass for one of Caffe's, so the bytes /cortado (the stamp of stamp_of()) say that it must be there, and
-// names that no solver state has are refused.
+// resume needs besides, the TrainingState, is the bytes /training, which Caffe passes over. A changed bit in that name
+// would make the file pass for one of Caffe's, so the bytes /cortado (the stamp of stamp_of()) say that it must be
+// there, and names that no solver state has are refused.
 
 #include <string>
 #include <vector>

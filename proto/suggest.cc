@@ -63,11 +63,11 @@ std::string nearest_field(std::string_view name, std::vector<std::string> known)
 }
 
 std::string joined(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::string list;
-  for (size_t i = 0; i < names.size() && i < kMost; ++i)
+  for (size_t i = 0; i < names.size() && i < kMax; ++i)
     list += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  return names.size() > kMost ? list + " or others" : list;
+  return names.size() > kMax ? list + " or others" : list;
 }
 
 }  // namespace

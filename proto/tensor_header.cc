@@ -46,7 +46,7 @@ std::pair<int64_t, TensorEntry> parse_entry(const std::string& name, const json&
   TensorEntry entry{name, value.at("dtype").get<std::string>(), Shape(value.at("shape").get<std::vector<int64_t>>())};
   const auto offsets = value.at("data_offsets").get<std::vector<int64_t>>();
   if (tensor_value_bytes(entry.type) == 0) refuse(name, "no type is called " + entry.type);
-  if (entry.shape.axes() > Shape::kMostAxes) refuse(name, "too many axes");
+  if (entry.shape.axes() > Shape::kMaxAxes) refuse(name, "too many axes");
   for (const int64_t dim : entry.shape.dims())
     if (dim < 0) refuse(name, "a negative extent");
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] - offsets[0] != entry.bytes())

@@ -21,7 +21,7 @@ struct TensorEntry {
   int64_t bytes() const;  ///< of its values. Throws FieldError past 2^62
 };
 
-constexpr int64_t kMostTensorHeader = int64_t(64) << 20;  ///< bytes of JSON
+constexpr int64_t kMaxTensorHeader = int64_t(64) << 20;  ///< bytes of JSON
 
 /// Bytes of one value, 0 for a type that there is none of: F64 F32 I64 U64 I32 U32 I16 U16 I8 U8 STR.
 int64_t tensor_value_bytes(std::string_view type);

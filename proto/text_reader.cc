@@ -15,8 +15,8 @@ namespace cortado {
 namespace {
 
 constexpr size_t kDeepest = 64;
-constexpr int kMostMessages = 100'000;
-constexpr size_t kMostMistakes = 50, kMostLeftOut = 5000;
+constexpr int kMaxMessages = 100'000;
+constexpr size_t kMaxMistakes = 50, kMaxLeftOut = 5000;
 constexpr size_t kAllOpen = std::numeric_limits<size_t>::max();
 
 std::string quoted(std::string_view text) {
@@ -33,7 +33,7 @@ TextReader::TextReader(std::string_view text, const std::string& file) : TextRea
 
 TextReader::TextReader(std::string_view text, Positions positions)
     : positions_(std::move(positions)),
-      most_mistakes_(kMostMistakes),
+      most_mistakes_(kMaxMistakes),
       lexer_(text, [this](Position position, std::string message) { report_torn(position, std::move(message)); }),
       keep_open_(kAllOpen) {}
 
@@ -46,15 +46,15 @@ Positions TextReader::read(Message& message, bool partial) {
 }
 
 Positions TextReader::read(Message& message, TextMistakes& left_out) {
-  most_mistakes_ = kMostLeftOut;
+  most_mistakes_ = kMaxLeftOut;
   read_all(message, false);
   if (!torn_) {
     left_out = std::move(mistakes_);
     return std::move(positions_);
   }
   std::vector<Mistake> list;
-  for (size_t i = 0; i < std::min(kMostMistakes, mistakes_.size()); ++i) list.push_back(mistakes_[i].mistake);
-  if (mistakes_.size() > kMostMistakes)
+  for (size_t i = 0; i < std::min(kMaxMistakes, mistakes_.size()); ++i) list.push_back(mistakes_[i].mistake);
+  if (mistakes_.size() > kMaxMistakes)
     list.push_back({list.back().place, "too many mistakes, these are the first", {}, {}});
   throw Error(ExitCode::kNet, std::move(list));
 }
@@ -79,7 +79,7 @@ void TextReader::report(Position position, std::string message, std::string hint
 /// Of a mistake after which what was read is not what was meant.
 void TextReader::report_torn(Position position, std::string message) {
   torn_ = true;
-  most_mistakes_ = kMostMistakes;
+  most_mistakes_ = kMaxMistakes;
   report(position, std::move(message));
 }
 
@@ -183,8 +183,8 @@ void TextReader::read_message(const Field* field, const Token& name) {
   }
   if (open_.size() > kDeepest)
     return stop(token_.position, "messages are nested deeper than " + std::to_string(kDeepest));
-  if (++messages_ > kMostMessages)
-    return stop(token_.position, "more than " + std::to_string(kMostMessages) + " messages");
+  if (++messages_ > kMaxMessages)
+    return stop(token_.position, "more than " + std::to_string(kMaxMessages) + " messages");
   Message& message = *innermost().message;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const std::string path = next_path(field);

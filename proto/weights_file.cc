@@ -28,9 +28,9 @@ void check_kind(const WireFile& file, FileKind wanted) {
 }
 
 void check_size(size_t bytes, const std::string& path) {
-  constexpr size_t kMost = size_t(std::numeric_limits<int32_t>::max());
-  if (bytes <= kMost) return;
-  WireFile{path, {}}.fail(std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMost),
+  constexpr size_t kMax = size_t(std::numeric_limits<int32_t>::max());
+  if (bytes <= kMax) return;
+  WireFile{path, {}}.fail(std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMax),
                           "snapshot_diff: false halves the size of weights");
 }
 

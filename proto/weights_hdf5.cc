@@ -17,7 +17,7 @@ namespace cortado {
 namespace {
 
 constexpr std::string_view kData = "data/";
-constexpr size_t kMostBlobs = 100'000;  // absent ones among them: a file has but to write a large number
+constexpr size_t kMaxBlobs = 100'000;  // absent ones among them: a file has but to write a large number
 
 /// The number that a name ends with: "0" or "12", but not "007".
 std::optional<size_t> number_of(std::string_view text) {
@@ -45,7 +45,7 @@ class Shelf {
     const auto [place, is_new] = places_.emplace(layer, layers.size());
     if (is_new) layers.push_back({layer, "", {}});
     std::vector<BlobFile>& blobs = layers[place->second].blobs;
-    if (index >= kMostBlobs || made_ > kMostBlobs) reader.fail("more than " + std::to_string(kMostBlobs) + " blobs");
+    if (index >= kMaxBlobs || made_ > kMaxBlobs) reader.fail("more than " + std::to_string(kMaxBlobs) + " blobs");
     for (; blobs.size() <= index; ++made_) blobs.push_back(absent_blob());
     return blobs[index];
   }

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-std::string text_of(const google::protobuf::Message& message) {
+std::string to_text(const google::protobuf::Message& message) {
   google::protobuf::TextFormat::Printer printer;
   printer.SetPrintMessageFieldsInIndexOrder(true);
   printer.SetUseUtf8StringEscaping(true);

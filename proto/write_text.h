@@ -8,6 +8,6 @@ namespace cortado {
 
 /// The message as a prototxt: fields in the order in which cortado.proto lists them, which is how people write them (a
 /// solver's net first, a layer's name, type, bottoms and tops, its options last). It reads back to the same message.
-std::string text_of(const google::protobuf::Message& message);
+std::string to_text(const google::protobuf::Message& message);
 
 }  // namespace cortado

@@ -13,7 +13,7 @@ namespace cortado {
 namespace {
 
 constexpr uint32_t kHead = 0x04034b50, kListed = 0x02014b50, kEnd = 0x06054b50;
-constexpr size_t kHeadBytes = 30, kListedBytes = 46, kEndBytes = 22, kMostComment = 65535;
+constexpr size_t kHeadBytes = 30, kListedBytes = 46, kEndBytes = 22, kMaxComment = 65535;
 constexpr uint16_t kVersion = 20, kUtf8 = 1 << 11, kStored = 0, kNoTime = 0, kFirstDay = 1 << 5 | 1;
 
 template <typename T>
@@ -31,7 +31,7 @@ void put(T value, std::string& out) {
 /// Where the record at the end begins: behind it is a comment that tells its own length.
 size_t find_end(const WireFile& file) {
   const std::string_view content = file.content;
-  for (size_t back = kEndBytes; back <= content.size() && back <= kEndBytes + kMostComment; ++back) {
+  for (size_t back = kEndBytes; back <= content.size() && back <= kEndBytes + kMaxComment; ++back) {
     const size_t at = content.size() - back;
     if (load<uint32_t>(content, at) == kEnd && load<uint16_t>(content, at + 20) == back - kEndBytes) return at;
   }

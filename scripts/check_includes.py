@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """The rules of the house that a compiler does not see; prints what breaks them and exits 1.
 
-1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above.
+1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above. So are
+   the folders within some of them (INNER_RANKS); files that lie directly in a folder are its contracts, of which headers
+   include nothing from the folders within.
 2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
 3. A library's headers appear only in the folders that wrap it.
 """
@@ -11,6 +13,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'hdf5': 2, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7}
+INNER_RANKS = {
+    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
+    'layers': {'common': 1, 'types': 2},
+    'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1},
+}
 CONDITIONAL = {'core', 'kernels'}
 WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'(oneapi/)?dnnl': ['kernels/cpu'],
@@ -28,6 +35,26 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
 }
 
 
+def inner_fault(file, included):
+    """What is wrong with file's including a file of the same top-level folder, or None."""
+    for folder, ranks in INNER_RANKS.items():
+        if not (str(file).startswith(folder + '/') and included.startswith(folder + '/')):
+            continue
+        depth = folder.count('/') + 1
+        inner = [parts[depth] if len(parts) > depth + 1 else None for parts in (file.parts, included.split('/'))]
+        unknown = [name for name in inner if name and name not in ranks]
+        if unknown:
+            return '%s/%s has no rank in scripts/check_includes.py' % (folder, unknown[0])
+        if inner[0] == inner[1] or not inner[1]:
+            continue
+        if not inner[0]:
+            if file.suffix == '.h':
+                return 'a header of %s/ may not include from %s/%s' % (folder, folder, inner[1])
+        elif ranks[inner[1]] >= ranks[inner[0]]:
+            return '%s/%s may not include from %s/%s' % (folder, inner[0], folder, inner[1])
+    return None
+
+
 def faults(path):
     file = path.relative_to(ROOT)
     folder = file.parts[0]
@@ -35,6 +62,10 @@ def faults(path):
         ours = re.match(r'\s*#\s*include\s+"([^"/]+)/', line)
         if ours and ours[1] != folder and ours[1] in RANKS and RANKS[ours[1]] >= RANKS[folder]:
             yield '%s:%d: %s/ may not include %s/' % (file, number, folder, ours[1])
+        included = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        inner = included and inner_fault(file, included[1])
+        if inner:
+            yield '%s:%d: %s' % (file, number, inner)
         if folder not in CONDITIONAL and re.match(r'\s*#\s*(if|ifdef|ifndef|elif)\b', line):
             yield '%s:%d: only core/ and kernels/ may compile one thing or another' % (file, number)
         theirs = re.match(r'\s*#\s*include\s+[<"]([^>"]+)', line)

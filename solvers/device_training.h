@@ -1,8 +1,8 @@
 #pragma once
 
-// One iteration of training on a device: data are brought there, then everything from forward to the update runs without
-// the host. Where an iteration has one pass it is recorded as one CUDA graph, else as several: of the first pass, of the
-// others, of the update. The host waits once, for the loss.
+// One iteration of training on a device: data are brought there, then everything from forward to the update runs
+// without the host. Where an iteration has one pass it is recorded as one CUDA graph, else as several: of the first
+// pass, of the others, of the update. The host waits once, for the loss.
 
 #include "core/captured_work.h"
 #include "net/net.h"

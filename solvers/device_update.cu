@@ -1,8 +1,7 @@
-#include "solvers/device_update.h"
-
 #include <cmath>
 
 #include "core/reduce_pieces.h"
+#include "solvers/device_update.h"
 
 namespace cortado {
 
@@ -66,7 +65,7 @@ struct Control {
       if (state->loss_scale > kLeastLossScale) state->loss_scale /= 2;
     } else if (++state->good_steps == kGoodSteps) {
       state->good_steps = 0;
-      if (state->loss_scale < kMostLossScale) state->loss_scale *= 2;
+      if (state->loss_scale < kMaxLossScale) state->loss_scale *= 2;
     }
   }
 };
@@ -143,11 +142,11 @@ const float* DeviceUpdate::sum_squares() {
 
 void DeviceUpdate::apply() {
   const Control control{.state = state(),
-                               .input = reinterpret_cast<const IterationStep*>(input_.data()),
-                               .squares = wants_norm_ ? sum_squares() : nullptr,
-                               .share = 1.0f / float(config_.iter_size()),
-                               .most = config_.clip_gradients(),
-                               .scales = scales_};
+                        .input = reinterpret_cast<const IterationStep*>(input_.data()),
+                        .squares = wants_norm_ ? sum_squares() : nullptr,
+                        .share = 1.0f / float(config_.iter_size()),
+                        .most = config_.clip_gradients(),
+                        .scales = scales_};
   for_each(context_, 1, control);
   rule_.update_all(context_, config_, table_, &state()->step);
 }

@@ -1,11 +1,12 @@
 #pragma once
 
-// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients (where they
-// are scaled or clipped), how much is clipped, how the loss is scaled next time, and one pass over all weights. What it
-// depends on lies in device memory, so that it can be recorded once and run often.
+// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients (where
+// they are scaled or clipped), how much is clipped, how the loss is scaled next time, and one pass over all weights.
+// What it depends on lies in device memory, so that it can be recorded once and run often.
 //
-// Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are divided by it
-// in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps updates it is doubled.
+// Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are
+// divided by it in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps
+// updates it is doubled.
 
 #include <vector>
 
@@ -16,7 +17,7 @@
 namespace cortado {
 
 constexpr int kGoodSteps = 2000;
-constexpr float kFirstLossScale = 65536, kLeastLossScale = 1.0f / 1024, kMostLossScale = 16777216;
+constexpr float kFirstLossScale = 65536, kLeastLossScale = 1.0f / 1024, kMaxLossScale = 16777216;
 
 /// What an iteration leaves behind, in the device's memory and, read(), on the host.
 struct StepState {
@@ -25,7 +26,7 @@ struct StepState {
   float loss_scale = 1;  ///< of the next iteration
   double norm = 0;       ///< of the accumulated gradients, where it was wanted
   int32_t good_steps = 0;
-  int64_t skipped = 0;   ///< updates left out so far because of the gradients
+  int64_t skipped = 0;  ///< updates left out so far because of the gradients
 };
 
 class DeviceUpdate {

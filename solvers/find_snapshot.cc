@@ -55,9 +55,10 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
   for (const State& state : newest_first(prefix)) {
     const std::string& run = state.stamp.run;
     if (!newest_run.empty() && !run.empty() && run != newest_run)
-      throw Error(ExitCode::kSnapshot,
-                  "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
-                  "--snapshot=" + state.path + " goes on with that one; without --snapshot, training starts anew");
+      throw Error(
+          ExitCode::kSnapshot,
+          "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
+          "--snapshot=" + state.path + " goes on with that one; without --snapshot, training starts anew");
     try {
       return read_snapshot(state.path);
     } catch (const Error& error) {

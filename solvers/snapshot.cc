@@ -73,8 +73,8 @@ SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter)
 
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head) {
-  const std::string digest = paths.hdf5 ? write_net_hdf5(paths.weights, net, with_diffs)
-                                        : write_net(paths.weights, net, with_diffs);
+  const std::string digest =
+      paths.hdf5 ? write_net_hdf5(paths.weights, net, with_diffs) : write_net(paths.weights, net, with_diffs);
   head.mutable_training()->set_weights_digest(digest);
   head.set_learned_net(paths.weights);
   if (paths.hdf5)

@@ -1,8 +1,8 @@
 #pragma once
 
 // Snapshots on disk: PREFIX_iter_N.caffemodel and PREFIX_iter_N.solverstate, which Caffe reads too, and with
-// ema_decay PREFIX_iter_N_ema.caffemodel, the average of the weights, ready to be used; with ".h5" behind the names where
-// they are HDF5 files.
+// ema_decay PREFIX_iter_N_ema.caffemodel, the average of the weights, ready to be used; with ".h5" behind the names
+// where they are HDF5 files.
 //
 // The weights are written first, then the state, each beside its name, synced and renamed. The state holds digests of
 // the weights and of itself, so the two count only together: a process killed at any moment leaves the last pair whole.
@@ -28,9 +28,9 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5 
 SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter);
 
 /// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
-/// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still whole,
-/// or without its weights (then auto passes over it). Throws Error(kSnapshot) past the 2 GiB of a binary file, Error(kDiverged) for a
-/// weight that is not finite, which must not replace a good one.
+/// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still
+/// whole, or without its weights (then auto passes over it). Throws Error(kSnapshot) past the 2 GiB of a binary file,
+/// Error(kDiverged) for a weight that is not finite, which must not replace a good one.
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head);
 
@@ -52,9 +52,9 @@ struct Snapshot {
 /// damage, Error(kUsage) for a file of weights, Error(kIo) where a file cannot be read.
 Snapshot read_snapshot(const std::string& state_path);
 
-/// What --snapshot=`request` means: a path, or "auto": of the run that wrote to `prefix` last, the last snapshot that is
-/// whole (a warning names each that is not), or nothing where there is none. Throws Error(kSnapshot) where none of that
-/// run's is whole and what is left is of another run.
+/// What --snapshot=`request` means: a path, or "auto": of the run that wrote to `prefix` last, the last snapshot that
+/// is whole (a warning names each that is not), or nothing where there is none. Throws Error(kSnapshot) where none of
+/// that run's is whole and what is left is of another run.
 std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix);
 
 /// Holds the right to write snapshots of one prefix, and knows that they can be written: makes the folder, proves that

@@ -138,7 +138,7 @@ class Solver {
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
   std::string resumed_from_;
-  std::string run_;  ///< identity of the training: that of the snapshot, or a new one
+  std::string run_;                                  ///< identity of the training: that of the snapshot, or a new one
   std::vector<std::string> started_from_;            ///< files of weights
   int64_t last_snapshot_ = -1;                       ///< iteration of the newest that is whole
   std::optional<Error> failed_snapshot_;             ///< why the newest attempt failed

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "graph/freeze.h"
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"
 #include "solvers/solver.h"
@@ -110,7 +110,7 @@ void Solver::save_training(caffe::TrainingState& training) {
   training.set_device(context_.device.str());
   for (const std::string& line : choices_of(*nets_.train)) training.add_choices(line);
   training.add_choices(frozen_line(*nets_.train));
-  for (const auto& [problem, choice] : context_.handle<kernels::Choices>().taken()) {
+  for (const auto& [problem, choice] : context_.handle<kernels::KernelCache>().recorded()) {
     caffe::KernelChoice& kernel = *training.add_kernel();
     kernel.set_problem(problem);
     kernel.set_candidate(choice.candidate);
@@ -199,10 +199,10 @@ void Solver::restore_training(const caffe::TrainingState& training, const std::s
 
 /// Kernels are those that the snapshot's run took, whatever a cache or a measurement says now.
 void Solver::remember_kernels(const caffe::TrainingState& training) {
-  std::map<std::string, kernels::Choices::Choice> choices;
+  std::map<std::string, kernels::KernelCache::Entry> choices;
   for (const caffe::KernelChoice& kernel : training.kernel())
     choices[kernel.problem()] = {kernel.candidate(), "snapshot", 0};
-  context_.handle<kernels::Choices>().remember(choices);
+  context_.handle<kernels::KernelCache>().load(choices);
 }
 
 /// What differs from the run that wrote the snapshot costs bits, not correctness: one warning, then on.
@@ -263,8 +263,8 @@ void Solver::try_snapshot() {
   }
 }
 
-/// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite one
-/// snapshot after the other, and a resume would find a mixture of two.
+/// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite
+/// one snapshot after the other, and a resume would find a mixture of two.
 void Solver::claim_prefix() {
   if (progress_.start_iter >= progress_.max_iter) return;
   const std::string& prefix = config().snapshot_prefix();

@@ -48,7 +48,7 @@ void Tester::take_scores() {
 }
 
 void Tester::say_once_what_differs() {
-  constexpr size_t kMost = 5;
+  constexpr size_t kMax = 5;
   std::vector<size_t> different;
   for (size_t i = 0; i < scores_.size(); ++i)
     if (differ(scores_[i].value, exact_[i].value)) different.push_back(i);
@@ -56,12 +56,12 @@ void Tester::say_once_what_differs() {
   said_what_differs_ = true;
   LogStream line = log_info();
   line << "These are means over batches, as Caffe has them. Of all samples together";
-  for (size_t n = 0; n < std::min(kMost, different.size()); ++n) {
+  for (size_t n = 0; n < std::min(kMax, different.size()); ++n) {
     const size_t i = different[n];
     line << (n > 0 ? ", " : " ") << one_word(score_name(scores_, i)) << " is " << Shown{exact_[i].value} << " (not "
          << Shown{scores_[i].value} << ")";
   }
-  if (different.size() > kMost) line << ", and " << different.size() - kMost << " more differ";
+  if (different.size() > kMax) line << ", and " << different.size() - kMax << " more differ";
   line << ". test_epoch: true and cortado test count samples.";
 }
 

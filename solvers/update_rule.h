@@ -15,13 +15,13 @@
 
 namespace cortado {
 
-constexpr int kMostHistories = 2, kMostSums = 4;
+constexpr int kMaxHistories = 2, kMaxSums = 4;
 
 /// What a rule wants to know of a whole weight, such as the sum of its squares.
 struct WeightSums {
-  double of[kMostSums];
+  double of[kMaxSums];
   CORTADO_HD WeightSums& operator+=(const WeightSums& more) {
-    for (int k = 0; k < kMostSums; ++k) of[k] += more.of[k];
+    for (int k = 0; k < kMaxSums; ++k) of[k] += more.of[k];
     return *this;
   }
 };
@@ -41,7 +41,7 @@ struct Correction {
 struct WeightStep {
   float* w = nullptr;
   const float* dw = nullptr;
-  float* history[kMostHistories] = {};
+  float* history[kMaxHistories] = {};
   float* memory = nullptr;  ///< one float of this weight's, for rules that remember a number; may be null
   int64_t count = 0;        ///< floats in w, dw and each history, stored alike
   int64_t iter = 0;         ///< updates made before this one
@@ -50,8 +50,9 @@ struct WeightStep {
   float momentum = 0;
   float weight_decay = 0;  ///< of the policy, without decay_mult
   Correction correction = {};
-  float gradient_scale = 1; ///< turns the accumulated dw into the gradient: 1 / iter_size, times what clipping asks for
-  float l2 = 0, l1 = 0;     ///< weight decay times decay_mult, as the one or the other
+  float gradient_scale =
+      1;                 ///< turns the accumulated dw into the gradient: 1 / iter_size, times what clipping asks for
+  float l2 = 0, l1 = 0;  ///< weight decay times decay_mult, as the one or the other
 
   /// The gradient that nearly every rule starts from.
   CORTADO_HD float gradient(int64_t i) const { return dw[i] * gradient_scale + l2 * w[i] + l1 * sign_of(w[i]); }
@@ -68,7 +69,7 @@ struct IterationStep {
   Correction correction = {};
   int64_t iter = 0;
   float gradient_scale = 1;
-  int32_t skip = 0;         ///< not 0: nothing is updated
+  int32_t skip = 0;  ///< not 0: nothing is updated
 
   /// The step of a table's entry, whose rate is lr_mult and whose l2 or l1 is decay_mult.
   CORTADO_HD WeightStep of(WeightStep entry) const {
@@ -107,7 +108,8 @@ struct UpdateRule {
   /// One weight on the CPU. `scratch`: sum_of_squares_scratch(on.count) of them.
   void (*update)(Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch);
   /// All weights of a table; `step` lies in the device's memory.
-  void (*update_all)(Context& context, const caffe::SolverParameter& config, const WeightTable& on, const IterationStep* step);
+  void (*update_all)(Context& context, const caffe::SolverParameter& config, const WeightTable& on,
+                     const IterationStep* step);
 };
 
 /// The rule, or null.

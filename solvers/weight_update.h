@@ -1,8 +1,8 @@
 #pragma once
 
-// The history of a net's weights, and on the CPU the way from gradients to new weights, in Caffe's order: clip the accumulated gradient by its global norm, divide by
-// iter_size, add weight decay, apply the rule. Only the norm takes a pass of its own; the rest is one loop inside the
-// rule.
+// The history of a net's weights, and on the CPU the way from gradients to new weights, in Caffe's order: clip the
+// accumulated gradient by its global norm, divide by iter_size, add weight decay, apply the rule. Only the norm takes a
+// pass of its own; the rest is one loop inside the rule.
 
 #include <vector>
 

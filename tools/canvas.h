@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "data/image.h"
+#include "data/image/image.h"
 #include "tools/stroke_font.h"
 
 namespace cortado::tools {

@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "data/convert.h"
-#include "data/labels.h"
+#include "data/convert/convert.h"
+#include "data/formats/labels.h"
 
 namespace cortado::tools {
 

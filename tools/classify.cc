@@ -6,7 +6,7 @@
 
 #include "core/file_error.h"
 #include "core/log.h"
-#include "data/prepare_image.h"
+#include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/class_names.h"
@@ -23,12 +23,12 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMostAtOnce = 32;
+constexpr int64_t kMaxAtOnce = 32;
 
 class Classifier {
  public:
   Classifier(const Arguments& arguments, size_t images)
-      : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMostAtOnce, images)) {
+      : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMaxAtOnce, images)) {
     const auto file = open_net(arguments.text("model"), overrides_of(arguments));
     predictor_ = make_predictor(arguments, file, int64_t(batch_));
     find_input();

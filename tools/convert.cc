@@ -1,6 +1,6 @@
 // `cortado convert`: datasets of other formats into LMDB. Takes convert_imageset's flags and operands as they are;
 // unlike it, a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
-#include "data/convert.h"
+#include "data/convert/convert.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
-#include "layers/words.h"
+#include "core/format.h"
 #include "tools/command.h"
 #include "tools/convert_weights.h"
 #include "tools/output_name.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/device_memory.h"
+#include "core/format.h"
 #include "core/tensor.h"
-#include "layers/words.h"
 #include "tools/data_command.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -92,10 +92,12 @@ int run_data_bench(const Arguments& arguments) {
     std::cout << json.dump(2) << "\n";
     return 0;
   }
-  std::cout << options.source << ": " << count_of(pipeline.records(), "record", "records") << ", batches of " << shape << "\n"
+  std::cout << options.source << ": " << count_of(pipeline.records(), "record", "records") << ", batches of " << shape
+            << "\n"
             << number_text("%.0f", pace.images_per_second()) << " img/s over " << number_text("%.1f", pace.seconds)
-            << " s with " << count_of(options.threads, "data thread", "data threads") << ", waiting " << number_text("%.1f", 100 * pace.wait_share)
-            << "% of the time; " << number_text("%.3f", pace.cpu_ms_per_image()) << " ms of CPU an image\n";
+            << " s with " << count_of(options.threads, "data thread", "data threads") << ", waiting "
+            << number_text("%.1f", 100 * pace.wait_share) << "% of the time; "
+            << number_text("%.3f", pace.cpu_ms_per_image()) << " ms of CPU an image\n";
   return 0;
 }
 

@@ -2,13 +2,14 @@
 
 // What the actions of `cortado data` share.
 
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "tools/flags.h"
 
 namespace cortado::tools {
 
 /// The options of the Data or ImageData layer that --phase, --level and --stage leave in the net (--layer names one of
-/// several), with --batch and --data-threads. The net is the second operand. Throws Error(kUsage) when there is no such layer.
+/// several), with --batch and --data-threads. The net is the second operand. Throws Error(kUsage) when there is no such
+/// layer.
 data::PipelineOptions pipeline_options_of(const Arguments& arguments);
 
 int run_data_bench(const Arguments& arguments);

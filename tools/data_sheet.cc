@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/tensor.h"
-#include "data/labels.h"
-#include "data/png.h"
+#include "data/formats/labels.h"
+#include "data/image/png.h"
 #include "tools/canvas.h"
 #include "tools/data_command.h"
 #include "tools/run_options.h"
@@ -21,7 +21,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kGap = 4, kLeastSide = 64, kMostSide = 16000, kLineHeight = 14;
+constexpr int kGap = 4, kLeastSide = 64, kMaxSide = 16000, kLineHeight = 14;
 constexpr double kLetters = 11;  // their size
 
 using Lines = std::vector<std::string>;
@@ -110,8 +110,8 @@ struct Grid {
     const double ideal = std::sqrt(double(count) * cell_height / cell_width * 1.5);
     columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
     rows = int((count + columns - 1) / columns);
-    if (columns * cell_width > kMostSide || rows * cell_height > kMostSide)
-      throw usage_error("the sheet would be larger than " + std::to_string(kMostSide) + " pixels",
+    if (columns * cell_width > kMaxSide || rows * cell_height > kMaxSide)
+      throw usage_error("the sheet would be larger than " + std::to_string(kMaxSide) + " pixels",
                         "a smaller --count, or another --columns");
   }
   int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;

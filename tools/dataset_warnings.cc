@@ -39,11 +39,10 @@ struct Stretches {
     return classes.size() > 1 && (rises || falls || apart);
   }
   std::string str() const {
-    constexpr size_t kMost = 4;
+    constexpr size_t kMax = 4;
     std::string text;
-    for (size_t i = 0; i < std::min(labels.size(), kMost); ++i)
-      text += (i ? ", then " : "") + std::to_string(labels[i]);
-    return text + (labels.size() > kMost ? ", and so on up to " + std::to_string(labels.back()) : "");
+    for (size_t i = 0; i < std::min(labels.size(), kMax); ++i) text += (i ? ", then " : "") + std::to_string(labels[i]);
+    return text + (labels.size() > kMax ? ", and so on up to " + std::to_string(labels.back()) : "");
   }
 };
 

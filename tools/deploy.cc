@@ -30,7 +30,7 @@ void read_shape(const std::string& text, std::map<std::string, Shape>& shapes) {
       throw usage_error("--shape=" + text + ": numbers are wanted, as in --shape=1,3,224,224");
     extents.push_back(extent);
   }
-  if (extents.size() > size_t(Shape::kMostAxes)) throw usage_error("--shape=" + text + ": too many extents");
+  if (extents.size() > size_t(Shape::kMaxAxes)) throw usage_error("--shape=" + text + ": too many extents");
   shapes[equals == std::string::npos ? "" : text.substr(0, equals)] = Shape(extents);
 }
 
@@ -63,7 +63,7 @@ int run_deploy(const Arguments& arguments) {
   for (const std::string& shape : arguments.each("shape")) read_shape(shape, options.shapes);
   const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
   const std::string text =
-      "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + text_of(deployed.net);
+      "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + to_text(deployed.net);
   const std::string summary = describe(text, output == "-" ? "the deploy net" : output, deployed);
   for (const std::string& note : deployed.notes) log_info() << note;
   if (output == "-") {

@@ -67,8 +67,8 @@ int run_devices(const Arguments& arguments) {
   std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
             << "\n        " << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)
-    std::cout << "gpu " << gpu.index << "   " << gpu.name << ", compute capability " << gpu.compute_capability << "\n        "
-              << gpu.multiprocessors << " multiprocessors, " << bytes_text(gpu.free_bytes) << " of "
+    std::cout << "gpu " << gpu.index << "   " << gpu.name << ", compute capability " << gpu.compute_capability
+              << "\n        " << gpu.multiprocessors << " multiprocessors, " << bytes_text(gpu.free_bytes) << " of "
               << bytes_text(gpu.memory_bytes) << " free\n";
   for (const std::string& library : kernels::cuda_libraries()) std::cout << "        " << library << "\n";
   if (gpus.empty()) std::cout << "gpu     none: " << why_no_gpu << "\n";

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/file.h"
-#include "data/dataset_builder.h"
-#include "data/lmdb_writer.h"
+#include "data/convert/dataset_builder.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "proto/cortado.pb.h"
 #include "proto/hdf5_file.h"
 #include "proto/npy.h"

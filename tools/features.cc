@@ -53,19 +53,19 @@ std::vector<Feature> named_features(const Arguments& arguments) {
 }
 
 /// The device that Caffe's operands "[CPU|GPU] [ID]" wish for.
-DeviceWishes wishes_of(const std::vector<std::string>& operands) {
-  DeviceWishes wishes;
-  if (operands.empty()) return wishes;
+DeviceDefaults wishes_of(const std::vector<std::string>& operands) {
+  DeviceDefaults defaults;
+  if (operands.empty()) return defaults;
   if (operands[0] != "CPU" && operands[0] != "GPU")
     throw usage_error("'" + operands[0] + "' where CPU or GPU is wanted");
-  wishes.gpu = operands[0] == "GPU";
-  wishes.said = "'GPU' is asked for";
-  if (operands.size() < 2) return wishes;
+  defaults.gpu = operands[0] == "GPU";
+  defaults.said = "'GPU' is asked for";
+  if (operands.size() < 2) return defaults;
   const std::string number = operands[1].substr(operands[1].starts_with("DEVICE_ID=") ? 10 : 0);
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), wishes.gpu_index);
-  if (error != std::errc() || end != number.data() + number.size() || wishes.gpu_index < 0)
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), defaults.gpu_index);
+  if (error != std::errc() || end != number.data() + number.size() || defaults.gpu_index < 0)
     throw usage_error("'" + operands[1] + "' where the number of a device is wanted");
-  return wishes;
+  return defaults;
 }
 
 std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vector<Feature>& features,

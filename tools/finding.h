@@ -47,8 +47,8 @@ struct Finding {
   std::set<std::string> warned_;
 };
 
-/// "2 nets, 10 layers, 431 080 params, 10.8 MiB train memory", and how many labels were looked at where not all were; a net
-/// for one phase is "1 net (phase TRAIN), ...".
+/// "2 nets, 10 layers, 431 080 params, 10.8 MiB train memory", and how many labels were looked at where not all were; a
+/// net for one phase is "1 net (phase TRAIN), ...".
 std::string summary_of(const Finding& finding);
 
 nlohmann::ordered_json to_json(const Finding& finding);

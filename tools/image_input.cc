@@ -7,8 +7,8 @@
 
 #include "core/file.h"
 #include "core/log.h"
-#include "data/mean_file.h"
-#include "data/pipeline.h"
+#include "data/formats/mean_file.h"
+#include "data/pipeline/pipeline.h"
 
 namespace cortado::tools {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/shape.h"
-#include "data/prepare_image.h"
+#include "data/sources/prepare_image.h"
 #include "tools/flags.h"
 #include "tools/like_net.h"
 

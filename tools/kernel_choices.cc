@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "core/log.h"
-#include "kernels/choices.h"
 #include "kernels/cuda_options.h"
+#include "kernels/kernel_cache.h"
 
 namespace cortado::tools {
 
@@ -19,14 +19,17 @@ std::string variable(const char* name) {
 }  // namespace
 
 std::vector<Flag> kernel_flags() {
-  return {{.name = "deterministic",
-           .help = "choose kernels by their estimated costs alone: nothing is measured, no cache is read"},
-          {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"},
-          {.name = "fast",
-           .help = "on a GPU: take kernels whose sums come in another order each time, too; resumes are not exact then"}};
+  return {
+      {.name = "deterministic",
+       .help = "choose kernels by their estimated costs alone: nothing is measured, no cache is read"},
+      {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"},
+      {.name = "fast",
+       .help = "on a GPU: take kernels whose sums come in another order each time, too; resumes are not exact then"}};
 }
 
-Flag tune_flag() { return {.name = "tune", .help = "measure every kernel that could run, however long it takes, and keep the choices"}; }
+Flag tune_flag() {
+  return {.name = "tune", .help = "measure every kernel that could run, however long it takes, and keep the choices"};
+}
 
 std::string choice_cache_path() {
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/cortado/choices.json";
@@ -36,34 +39,35 @@ std::string choice_cache_path() {
 
 void remember_choices(const Arguments& arguments, Context& context) {
   context.handle<kernels::CudaOptions>().fast = arguments.on("fast");
-  auto& choices = context.handle<kernels::Choices>();
+  auto& choices = context.handle<kernels::KernelCache>();
   if (arguments.on("no-winograd"))
     for (const char* prefix : {"winograd", "onednn-winograd"}) choices.exclude(prefix);
   const std::string path = choice_cache_path();
   if (arguments.on("deterministic") || path.empty()) return;
-  choices.remember(kernels::read_choice_cache(path, kernels::machine_name()));
+  choices.load(kernels::read_kernel_cache(path, kernels::machine_name()));
 }
 
 void allow_measuring(const Arguments& arguments, Context& context) {
-  if (!arguments.on("deterministic")) context.handle<kernels::Choices>().allow_measuring(kernels::Choices::kSecondsAtStart);
+  if (!arguments.on("deterministic"))
+    context.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::kDefaultBudget);
 }
 
 void measure_everything(Context& context) {
-  auto& choices = context.handle<kernels::Choices>();
+  auto& choices = context.handle<kernels::KernelCache>();
   choices.forget();
-  choices.allow_measuring(kernels::Choices::kNoBound);
+  choices.set_budget(kernels::KernelCache::kNoBound);
 }
 
 void save_choices(const Arguments& arguments, Context& context) {
   const std::string path = choice_cache_path();
   if (arguments.on("deterministic") || arguments.on("no-winograd") || path.empty()) return;
-  std::map<std::string, kernels::Choices::Choice> made;
-  for (const auto& [problem, choice] : context.handle<kernels::Choices>().taken())
+  std::map<std::string, kernels::KernelCache::Entry> made;
+  for (const auto& [problem, choice] : context.handle<kernels::KernelCache>().recorded())
     if (choice.origin == "measured" || choice.origin == "model") made[problem] = choice;
   if (made.empty()) return;
   std::error_code ignored;  // writing tells
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string why = kernels::write_choice_cache(path, kernels::machine_name(), made);
+  const std::string why = kernels::write_kernel_cache(path, kernels::machine_name(), made);
   if (!why.empty()) log_info() << "The choices of kernels were not kept: " << why;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How commands choose kernels: from the cache of earlier choices, by measuring where a command runs long enough to be worth
-// it, and as flags say.
+// How commands choose kernels: from the cache of earlier choices, by measuring where a command runs long enough to be
+// worth it, and as flags say.
 
 #include "core/context.h"
 #include "tools/flags.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "data/printable.h"
-#include "layers/class_labels.h"
-#include "layers/words.h"
+#include "core/format.h"
+#include "data/formats/printable.h"
+#include "layers/common/class_labels.h"
 #include "net/label_origin.h"
 #include "tools/terminal.h"
 
@@ -13,7 +13,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMostWhole = 100000, kLooks = 4096;
+constexpr int64_t kMaxWhole = 100000, kLooks = 4096;
 
 /// A layer that takes a set's labels for classes, and those labels that are none.
 struct Reader {
@@ -82,7 +82,7 @@ std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<Label
   for (auto& [node, readers] : readers_of(graph)) {
     const data::DataPipeline& pipeline = *dynamic_cast<const RecordSource&>(*node->layer).pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
-    pipeline.source().visit_labels(looked.records <= kMostWhole ? kMostWhole : kLooks,
+    pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLooks,
                                    [&](const data::Record& record, int32_t label) {
                                      ++looked.seen;
                                      for (Reader& reader : readers) reader.look(record, label);

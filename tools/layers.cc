@@ -31,8 +31,8 @@ ordered_json to_json(const LayerType& type) {
   ordered_json json = {{"type", type.name},
                        {"help", type.help},
                        {"options", type.options},
-                       {"bottoms", {type.least_x, limit(type.most_x)}},
-                       {"tops", {type.least_y, limit(type.most_y)}},
+                       {"bottoms", {type.min_bottoms, limit(type.max_bottoms)}},
+                       {"tops", {type.min_tops, limit(type.max_tops)}},
                        {"fields", ordered_json::array()}};
   if (const Descriptor* options = options_of(type)) json["fields"] = fields_json(*options);
   return json;
@@ -60,8 +60,8 @@ void show_messages_below(const Descriptor& message) {
 
 void show_type(const LayerType& type) {
   std::cout << type.name << ": " << wrapped(type.help, type.name.size() + 2) << "\n"
-            << "bottoms " << range_text(type.least_x, type.most_x) << ", tops " << range_text(type.least_y, type.most_y)
-            << "\n";
+            << "bottoms " << range_text(type.min_bottoms, type.max_bottoms) << ", tops "
+            << range_text(type.min_tops, type.max_tops) << "\n";
   const Descriptor* options = options_of(type);
   if (!options) {
     std::cout << "no options\n";
@@ -92,8 +92,8 @@ void show_all(bool as_json) {
   }
   Table table({"type", "bottoms", "tops", "what it does"});
   for (const LayerType* type : all_layer_types())
-    table.add(
-        {type->name, range_text(type->least_x, type->most_x), range_text(type->least_y, type->most_y), type->help});
+    table.add({type->name, range_text(type->min_bottoms, type->max_bottoms), range_text(type->min_tops, type->max_tops),
+               type->help});
   std::cout << table.str() << "'cortado layers TYPE' shows a type's options\n";
 }
 

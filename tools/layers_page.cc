@@ -62,7 +62,8 @@ std::string list_of_types() {
 
 std::string section_of(const LayerType& type) {
   std::string out = "## " + type.name + "\n\n" + escaped(type.help) + ".\n\nbottoms " +
-                    range_text(type.least_x, type.most_x) + ", tops " + range_text(type.least_y, type.most_y);
+                    range_text(type.min_bottoms, type.max_bottoms) + ", tops " +
+                    range_text(type.min_tops, type.max_tops);
   const Descriptor* options = options_of(type);
   if (!options) return out + ", no options\n\n";
   return out + ", options in `" + type.options + "`\n\n" + field_table(*options);

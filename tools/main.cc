@@ -108,9 +108,10 @@ int finish_output(int code) {
 
 }  // namespace cortado::tools
 
-/// OpenMP's threads spin while they wait, by default for so long that a busy machine stands still: with one other process on
-/// two cores LeNet trained at 13 instead of 205 iterations a second, and at 35 with this limit, which costs nothing on a quiet
-/// machine. The library reads its environment when it is loaded, so the program starts once more; a user's word counts.
+/// OpenMP's threads spin while they wait, by default for so long that a busy machine stands still: with one other
+/// process on two cores LeNet trained at 13 instead of 205 iterations a second, and at 35 with this limit, which costs
+/// nothing on a quiet machine. The library reads its environment when it is loaded, so the program starts once more; a
+/// user's word counts.
 static void limit_spinning(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   setenv("GOMP_SPINCOUNT", "20000", 1);

@@ -4,7 +4,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
-#include "data/mean_file.h"
+#include "data/convert/compute_mean.h"
 #include "proto/npy.h"
 #include "tools/command.h"
 #include "tools/output_name.h"

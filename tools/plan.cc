@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "graph/passes/passes.h"
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 #include "tools/command.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
@@ -24,11 +24,12 @@ void list_passes() {
 
 /// Which kernel was chosen for what, how, and its milliseconds where it was measured.
 void show_choices(Context& context) {
-  const auto& taken = context.handle<kernels::Choices>().taken();
+  const auto& taken = context.handle<kernels::KernelCache>().recorded();
   if (taken.empty()) return;
   Table table({"problem", "kernel", "by", "ms"});
   for (const auto& [problem, choice] : taken)
-    table.add({problem, choice.candidate, choice.origin, choice.seconds > 0 ? number_text("%.3f", 1e3 * choice.seconds) : ""});
+    table.add({problem, choice.candidate, choice.origin,
+               choice.seconds > 0 ? number_text("%.3f", 1e3 * choice.seconds) : ""});
   std::cout << "\n" << table.str();
 }
 

@@ -30,7 +30,8 @@ double weight_bytes(const graph::Plan& plan, const graph::Step& step) {
   const std::vector<kernels::WeightFormat>& derived = plan.needs[size_t(step.node)].derived;
   for (const kernels::WeightFormat& format : derived) sum += double(format.bytes());
   if (!derived.empty()) return sum;
-  for (const graph::WeightId id : plan.graph.nodes[size_t(step.node)].w) sum += double(plan.w_formats[size_t(id)].bytes());
+  for (const graph::WeightId id : plan.graph.nodes[size_t(step.node)].w)
+    sum += double(plan.w_formats[size_t(id)].bytes());
   return sum;
 }
 
@@ -43,7 +44,9 @@ Work forward_work(const graph::Plan& plan, const graph::Step& step) {
 Work backward_work(const graph::Plan& plan, const graph::Step& step) {
   const graph::Node& node = plan.graph.nodes[size_t(step.node)];
   const LayerNeeds& needs = plan.needs[size_t(step.node)];
-  const auto any = [](const std::vector<bool>& list) { return std::find(list.begin(), list.end(), true) != list.end(); };
+  const auto any = [](const std::vector<bool>& list) {
+    return std::find(list.begin(), list.end(), true) != list.end();
+  };
   const bool to_x = any(node.wants_dx), to_w = any(node.wants_dw);
   Work work;
   work.flops = double(flops_of(plan.graph, node)) * (int(to_x) + int(to_w));
@@ -69,9 +72,7 @@ Work work_of(const graph::Plan& plan, const graph::Step& step) {
 
 Roofline::Roofline(int threads) : gflops(fma_peak_gflops(threads)), gbytes(memory_gbytes_per_second(threads)) {}
 
-double Roofline::least_ms(const Work& work) const {
-  return std::max(work.flops / gflops, work.bytes / gbytes) / 1e6;
-}
+double Roofline::least_ms(const Work& work) const { return std::max(work.flops / gflops, work.bytes / gbytes) / 1e6; }
 
 bool Roofline::memory_bound(const Work& work) const { return work.bytes / gbytes > work.flops / gflops; }
 

@@ -13,7 +13,7 @@ namespace cortado::tools {
 namespace {
 
 /// The device `index`, or with a notice that begins with `wish` the CPU.
-Device wished_gpu(const std::string& wish, int index) {
+Device preferred_gpu(const std::string& wish, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
@@ -42,7 +42,7 @@ Device named_gpu(const std::string& text, bool wish) {
     throw usage_error(said + ": one device at a time", "give one number, as in --gpu=0");
   if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
     throw usage_error(said + ": the number of a device is wanted", "'cortado devices' lists them");
-  return wish ? wished_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
+  return wish ? preferred_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
 }
 
 Precision choose_precision(const Arguments& arguments, const std::string& wish, const Device& device) {
@@ -165,22 +165,22 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
   return out;
 }
 
-Device choose_device(const Arguments& arguments, const DeviceWishes& wishes) {
+Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults) {
   if (arguments.has("gpu")) {
     if (arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
     if (!arguments.text("gpu").empty()) return named_gpu(arguments.text("gpu"), false);
   }
   if (arguments.on("cpu")) return {};
   if (!arguments.text(kWishedGpu).empty()) return named_gpu(arguments.text(kWishedGpu), true);
-  return wishes.gpu ? wished_gpu(wishes.said, wishes.gpu_index) : Device{};
+  return defaults.gpu ? preferred_gpu(defaults.said, defaults.gpu_index) : Device{};
 }
 
-Context make_context(const Arguments& arguments, const DeviceWishes& wishes) {
-  const Device device = choose_device(arguments, wishes);
+Context make_context(const Arguments& arguments, const DeviceDefaults& defaults) {
+  const Device device = choose_device(arguments, defaults);
   const int threads = arguments.has("threads") ? int(arguments.integer("threads")) : default_threads();
   use_threads(threads);
   Context context(threads);
-  context.precision = choose_precision(arguments, wishes.precision, device);
+  context.precision = choose_precision(arguments, defaults.precision, device);
   context.captures = !arguments.on("eager");
   use_device(context, device);
   remember_choices(arguments, context);

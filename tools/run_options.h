@@ -27,21 +27,21 @@ Flag batch_flag();  ///< --batch, for with_batch()
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
 /// What a solver's file says of where and how to run, which flags overrule.
-struct DeviceWishes {
+struct DeviceDefaults {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
   std::string said = "solver_mode is GPU";  ///< that a GPU is wished for; empty: nobody said so, it is the default
   std::string precision = "fp32";
 };
 
-/// Where to run. Where a GPU that is wished for (`wishes`, or -gpu under a name of Caffe's) cannot be had, one notice
+/// Where to run. Where a GPU that is wished for (`defaults`, or -gpu under a name of Caffe's) cannot be had, one notice
 /// and the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices.
-Device choose_device(const Arguments& arguments, const DeviceWishes& wishes);
+Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
 
 /// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the
 /// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a
 /// wish become fp32 with a warning.
-Context make_context(const Arguments& arguments, const DeviceWishes& wishes = {});
+Context make_context(const Arguments& arguments, const DeviceDefaults& defaults = {});
 
 /// What --set gives. Throws Error(kUsage) for what is no path and value.
 Overrides overrides_of(const Arguments& arguments);

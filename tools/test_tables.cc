@@ -9,8 +9,8 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMostClasses = 40;  // of which all are shown
-constexpr size_t kWorstClasses = 20, kMostPairs = 20, kMostElements = 20;
+constexpr int64_t kMaxClasses = 40;  // of which all are shown
+constexpr size_t kWorstClasses = 20, kMaxPairs = 20, kMaxElements = 20;
 
 /// "3", or "3 sandal".
 std::string label_of(const std::vector<std::string>& names, int64_t c) {
@@ -30,7 +30,7 @@ std::string scores_table(TestReport& report, int64_t classes) {
   Table table(header);
   for (const Elements& output : outputs_of(exact)) {
     if (output.count > 1 && int64_t(output.count) == classes) continue;  // columns of the classes' table
-    const size_t shown = std::min(output.count, kMostElements);
+    const size_t shown = std::min(output.count, kMaxElements);
     for (size_t i = output.first; i < output.first + shown; ++i) {
       std::vector<std::string> row = {score_name(exact, i), score_text(exact[i].value)};
       if (differ(exact[i].value, means[i].value)) row.push_back(score_text(means[i].value));
@@ -45,7 +45,7 @@ std::string scores_table(TestReport& report, int64_t classes) {
 std::vector<int64_t> shown_classes(const Confusion& confusion) {
   std::vector<int64_t> classes(size_t(confusion.classes()));
   std::iota(classes.begin(), classes.end(), int64_t(0));
-  if (confusion.classes() <= kMostClasses) return classes;
+  if (confusion.classes() <= kMaxClasses) return classes;
   std::erase_if(classes, [&](int64_t c) { return confusion.samples_of(c) == 0; });
   std::stable_sort(classes.begin(), classes.end(), [&](int64_t a, int64_t b) {
     return double(confusion.right_of(a)) / double(confusion.samples_of(a)) <
@@ -107,7 +107,7 @@ std::string fitting_classes_table(const std::vector<Score>& scores, const Confus
     more.pop_back();
     text = classes_table(scores, more, confusion, names);
   }
-  if (confusion.classes() > kMostClasses)
+  if (confusion.classes() > kMaxClasses)
     text += "the least accurate of " + std::to_string(confusion.classes()) + " classes; --json has all\n";
   return text;
 }
@@ -135,15 +135,15 @@ std::string pairs_table(const Confusion& confusion, const std::vector<std::strin
   const std::vector<Confusion::Pair> pairs = confusion.mistaken();
   if (pairs.empty()) return "";
   Table table({"true", "taken for", "times", "of"});
-  for (size_t i = 0; i < std::min(kMostPairs, pairs.size()); ++i)
+  for (size_t i = 0; i < std::min(kMaxPairs, pairs.size()); ++i)
     table.add({label_of(names, pairs[i].truth), label_of(names, pairs[i].taken_for), std::to_string(pairs[i].count),
                std::to_string(confusion.samples_of(pairs[i].truth))});
-  const size_t more = pairs.size() - std::min(kMostPairs, pairs.size());
+  const size_t more = pairs.size() - std::min(kMaxPairs, pairs.size());
   return table.str({2, 3}) + (more > 0 ? "and " + std::to_string(more) + " more pairs; --json has all\n" : "");
 }
 
 std::string confusion_table(const Confusion& confusion, const std::vector<std::string>& names, size_t columns) {
-  const std::string matrix = confusion.classes() <= kMostClasses ? matrix_table(confusion, names) : "";
+  const std::string matrix = confusion.classes() <= kMaxClasses ? matrix_table(confusion, names) : "";
   return matrix.empty() || width_of(matrix) > columns ? pairs_table(confusion, names) : matrix;
 }
 

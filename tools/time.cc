@@ -1,6 +1,6 @@
 // `cortado time`: how long each layer takes, and how near that is to what the machine allows (tools/roofline.h). Every
-// iteration is timed whole and then step by step, so that the totals hold no clock calls. A fused layer is one row with the
-// names of all that it stands for. With --phase=TEST it is the net as infer and classify run it.
+// iteration is timed whole and then step by step, so that the totals hold no clock calls. A fused layer is one row with
+// the names of all that it stands for. With --phase=TEST it is the net as infer and classify run it.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -62,7 +62,7 @@ struct StepTiming {
 };
 
 struct Timing {
-  std::vector<StepTiming> forward_steps, backward_steps, rebuild_steps;  ///< per node
+  std::vector<StepTiming> forward_steps, backward_steps, recompute_steps;  ///< per node
   Samples forward, backward, both;
 };
 
@@ -72,9 +72,9 @@ Timing make_timing(const graph::Plan& plan) {
 }
 
 StepTiming& timing_of(Timing& timing, const graph::Step& step) {
-  return (step.call == graph::Call::kForward   ? timing.forward_steps
-          : step.call == graph::Call::kRebuild ? timing.rebuild_steps
-                                               : timing.backward_steps)[size_t(step.node)];
+  return (step.call == graph::Call::kForward     ? timing.forward_steps
+          : step.call == graph::Call::kRecompute ? timing.recompute_steps
+                                                 : timing.backward_steps)[size_t(step.node)];
 }
 
 /// Of work on the net's device, from its beginning to its end.
@@ -110,7 +110,7 @@ Work find_work(const graph::Plan& plan, Timing& timing) {
 /// The least time that all steps together could take, one after another.
 double least_ms(const Timing& timing, const Roofline& roof) {
   double sum = 0;
-  for (const auto* steps : {&timing.forward_steps, &timing.rebuild_steps, &timing.backward_steps})
+  for (const auto* steps : {&timing.forward_steps, &timing.recompute_steps, &timing.backward_steps})
     for (const StepTiming& step : *steps)
       if (!step.samples.empty()) sum += roof.least_ms(step.work);
   return sum;
@@ -156,16 +156,16 @@ std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) 
 void show_table(const Net& net, const Timing& timing, const Roofline& roof, const Work& work) {
   const graph::Graph& graph = net.plan().graph;
   Table table({"layer", "type", "forward ms", "p90", "% roof", "GFLOP/s", "MB", "backward ms", "p90", "% roof",
-               "rebuild ms", "algorithm"});
+               "recompute ms", "algorithm"});
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    const StepTiming &forward = timing.forward_steps[n], &rebuild = timing.rebuild_steps[n];
+    const StepTiming &forward = timing.forward_steps[n], &recompute = timing.recompute_steps[n];
     std::vector<std::string> row = {graph.nodes[n].name, graph.nodes[n].type};
     const auto add = [&](const std::vector<std::string>& cells) { row.insert(row.end(), cells.begin(), cells.end()); };
     add(cells_of(forward, roof));
     add({number_text("%.1f", per_second(forward.work.flops / 1e9, forward.samples.quantile(0.5))),
          number_text("%.2f", forward.work.bytes / 1e6)});
     add(cells_of(timing.backward_steps[n], roof));
-    add({rebuild.samples.empty() ? "" : ms_text(rebuild.samples.quantile(0.5)), net.plan().needs[n].algorithm});
+    add({recompute.samples.empty() ? "" : ms_text(recompute.samples.quantile(0.5)), net.plan().needs[n].algorithm});
     table.add(row);
   }
   std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}) << "\n";
@@ -202,7 +202,7 @@ ordered_json layer_json(const Net& net, const Timing& timing, const Roofline& ro
           {"flops", flops_of(graph, graph.nodes[n])},
           {"forward", step_json(timing.forward_steps[n], roof)},
           {"backward", step_json(timing.backward_steps[n], roof)},
-          {"rebuild", step_json(timing.rebuild_steps[n], roof)}};
+          {"recompute", step_json(timing.recompute_steps[n], roof)}};
 }
 
 void show_json(const Net& net, const Timing& timing, const Roofline& roof, const Work& work) {

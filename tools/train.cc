@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/log.h"
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"

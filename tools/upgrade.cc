@@ -35,13 +35,13 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
   const std::string old = read_file(path);
   Message message;
   Positions positions = read_message_from_text(old, path, message);
-  const std::string before = text_of(message);
+  const std::string before = to_text(message);
   if (message.ByteSizeLong() == 0)
     throw file_error(ExitCode::kNet, path, old.empty() ? "the file is empty" : "there is no net and no solver in it",
                      "nothing was written");
   upgrade(message, positions);
   if (old.find('#') != std::string::npos) log_warning() << path << ": comments are not kept";
-  Upgraded result{kind, text_of(message)};
+  Upgraded result{kind, to_text(message)};
   result.changed = result.content != before;
   return result;
 }

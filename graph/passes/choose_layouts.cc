@@ -1,7 +1,7 @@
-// How each value is stored: its layout, and its type where the plan has a 16-bit one. Layers that a device's libraries run
-// fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a GPU) make values of it,
-// layers that follow pass it on, and a Reorder stands only where a reader insists on something else. A layer that makes
-// values of any kind writes what its only reader wants.
+// How each value is stored: its layout, and its type where the plan has a 16-bit one. Layers that a device's libraries
+// run fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a GPU) make values of
+// it, layers that follow pass it on, and a Reorder stands only where a reader insists on something else. A layer that
+// makes values of any kind writes what its only reader wants.
 
 #include <map>
 

@@ -1,5 +1,5 @@
-// Where the caller said which blobs it wants and no others (BuildOptions::only_kept), what does not lead to one of them goes:
-// nodes and the layers they stand for. Features out of the middle of a net cost what lies before them.
+// Where the caller said which blobs it wants and no others (BuildOptions::only_kept), what does not lead to one of them
+// goes: nodes and the layers they stand for. Features out of the middle of a net cost what lies before them.
 
 #include "graph/passes/passes.h"
 
@@ -28,8 +28,10 @@ void drop_layers(Graph& graph) {
   std::vector<int> number;
   for (size_t i = 0; i < lives.size(); ++i) {
     number.push_back(int(left.size()));
-    if (lives[i]) left.push_back(std::move(graph.layers[i]));
-    else graph.dropped.push_back(graph.layers[i].config->name());
+    if (lives[i])
+      left.push_back(std::move(graph.layers[i]));
+    else
+      graph.dropped.push_back(graph.layers[i].config->name());
   }
   graph.layers = std::move(left);
   for (Node& node : graph.nodes)
@@ -38,7 +40,7 @@ void drop_layers(Graph& graph) {
 
 }  // namespace
 
-void drop_dead(Graph& graph) {
+void eliminate_dead_nodes(Graph& graph) {
   if (!graph.options.only_kept) return;
   const std::vector<bool> matters = nodes_that_matter(graph);
   std::vector<Node> nodes;

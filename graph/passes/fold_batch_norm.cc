@@ -1,6 +1,6 @@
 // In a frozen net a layer that is linear in its weights takes over what multiplies and shifts its channels behind it:
-// Convolution+BatchNorm+Scale becomes one convolution. The node lists all their weights as the file has them; those that it
-// computes with are derived once they are loaded (layers/linear_weights.h).
+// Convolution+BatchNorm+Scale becomes one convolution. The node lists all their weights as the file has them; those
+// that it computes with are derived once they are loaded (layers/common/linear_weights.h).
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"

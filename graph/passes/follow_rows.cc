@@ -1,18 +1,19 @@
-// Where a layer gives as many rows as its values tell (layers/live_rows.h), it and all layers behind it run on the rows
-// that there are: each is put into a LiveLayer, and their values' shapes of the latest pass are kept beside them.
+// Where a layer gives as many rows as its values tell (layers/dynamic_rows.h), it and all layers behind it run on the
+// rows that there are: each is put into a DynamicRowsLayer, and their values' shapes of the latest pass are kept beside
+// them.
 
 #include <algorithm>
 
-#include "graph/live_layer.h"
+#include "graph/dynamic_rows_layer.h"
 #include "graph/passes/passes.h"
-#include "layers/live_rows.h"
+#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 
 namespace cortado::graph {
 
 namespace {
 
-std::vector<std::shared_ptr<Shape>> live_shapes(const Graph& graph, const std::vector<ValueId>& ids) {
+std::vector<std::shared_ptr<Shape>> current_shapes(const Graph& graph, const std::vector<ValueId>& ids) {
   std::vector<std::shared_ptr<Shape>> shapes;
   for (const ValueId id : ids) shapes.push_back(graph.values[size_t(id)].live);
   return shapes;
@@ -32,18 +33,18 @@ std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node&
 
 }  // namespace
 
-void follow_rows(Graph& graph) {
+void propagate_dynamic_rows(Graph& graph) {
   for (Node& node : graph.nodes) {
-    std::vector<std::shared_ptr<Shape>> x = live_shapes(graph, node.x);
-    const bool starts = dynamic_cast<const LiveRows*>(node.layer.get()) != nullptr;
+    std::vector<std::shared_ptr<Shape>> x = current_shapes(graph, node.x);
+    const bool starts = dynamic_cast<const DynamicRows*>(node.layer.get()) != nullptr;
     if (!starts && std::none_of(x.begin(), x.end(), [](const auto& shape) { return shape != nullptr; })) continue;
     for (const ValueId id : node.y) {
       Value& value = graph.values[size_t(id)];
       value.live = std::make_shared<Shape>(value.shape);
     }
     auto make = maker_of(graph, node);
-    node.layer = std::make_unique<LiveLayer>(node.name, std::move(node.layer), std::move(make), std::move(x),
-                                             live_shapes(graph, node.y));
+    node.layer = std::make_unique<DynamicRowsLayer>(node.name, std::move(node.layer), std::move(make), std::move(x),
+                                                    current_shapes(graph, node.y));
   }
 }
 

@@ -24,11 +24,11 @@ std::vector<std::string> names_with_weights(const Graph& graph) {
 }
 
 [[noreturn]] void throw_unmatched(const std::string& pattern, const std::vector<std::string>& names) {
-  constexpr size_t kMostNames = 12;
+  constexpr size_t kMaxNames = 12;
   std::string bare = pattern, list;
   std::erase(bare, '*');
-  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) list += (i ? ", " : "") + names[i];
-  if (names.size() > kMostNames) list += ", ...";
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) list += (i ? ", " : "") + names[i];
+  if (names.size() > kMaxNames) list += ", ...";
   const std::string guess = did_you_mean(bare, names);
   throw Error(ExitCode::kUsage, "--freeze=" + pattern + ": no layer with weights is called so",
               (guess.empty() ? "" : guess + " ") + "layers with weights: " + list);

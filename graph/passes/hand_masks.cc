@@ -6,7 +6,7 @@
 
 namespace cortado::graph {
 
-void hand_masks(Graph& graph) {
+void move_relu_masks(Graph& graph) {
   for (Node& node : graph.nodes) {
     if (!node.runs_backward || node.y.size() != 1) continue;
     const Value& value = graph.values[size_t(node.y[0])];

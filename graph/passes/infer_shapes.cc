@@ -1,5 +1,5 @@
-// Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was not
-// opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
+// Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was
+// not opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
 
 #include "graph/named_file.h"
 #include "graph/passes/passes.h"
@@ -8,7 +8,7 @@ namespace cortado::graph {
 
 namespace {
 
-constexpr int64_t kMostElements = int64_t(1) << 40;
+constexpr int64_t kMaxElements = int64_t(1) << 40;
 
 std::string label(const Node& node) { return "layer '" + node.name + "' (" + node.type + ")"; }
 
@@ -29,12 +29,12 @@ bool inputs_known(const Graph& graph, const Node& node) {
 }
 
 void check_extents(const Shape& shape) {
-  if (shape.axes() > Shape::kMostAxes)
-    throw FieldError("", "its result has " + std::to_string(shape.axes()) + " axes, more than " +
-                             std::to_string(Shape::kMostAxes));
+  if (shape.axes() > Shape::kMaxAxes)
+    throw FieldError(
+        "", "its result has " + std::to_string(shape.axes()) + " axes, more than " + std::to_string(Shape::kMaxAxes));
   for (const int64_t dim : shape.dims())
     if (dim < 0) throw FieldError("", "its result has a negative extent: " + shape.str());
-  if (shape.count() > kMostElements) throw FieldError("", "its result " + shape.str() + " is too large");
+  if (shape.count() > kMaxElements) throw FieldError("", "its result " + shape.str() + " is too large");
 }
 
 void set_shapes(Graph& graph, Node& node, const LayerShapes& shapes) {
@@ -53,9 +53,9 @@ void add_weights(Graph& graph, NodeId n, std::vector<WeightSpec> specs) {
   SourceLayer& source = graph.layers[size_t(node.sources[0])];
   const caffe::LayerParameter& config = *source.config;
   if (config.param_size() > int(specs.size()))
-    throw FieldError("param[" + std::to_string(specs.size()) + "]",
-                     "it has " + std::to_string(config.param_size()) + " param entries but only " +
-                         std::to_string(specs.size()) + " weight blobs");
+    throw FieldError("param[" + std::to_string(specs.size()) + "]", "it has " + std::to_string(config.param_size()) +
+                                                                        " param entries but only " +
+                                                                        std::to_string(specs.size()) + " weight blobs");
   for (size_t k = 0; k < specs.size(); ++k) {
     check_extents(specs[k].shape);
     Weight weight;
@@ -95,7 +95,8 @@ void infer_shapes(Graph& graph) {
     try {
       infer_node(graph, NodeId(n));
     } catch (const FieldError& e) {
-      mistakes.add({graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
+      mistakes.add(
+          {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
     } catch (const Error& e) {  // a dataset's own mistake keeps its kind unless the net is wrong as well
       if (mistakes.empty()) code = e.code();
       for (Mistake& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {

@@ -1,5 +1,5 @@
-// What the backward run has to do: a gradient flows into a value only where a weight that learns lies before it (or the net
-// says force_backward) and a loss lies behind it.
+// What the backward run has to do: a gradient flows into a value only where a weight that learns lies before it (or the
+// net says force_backward) and a loss lies behind it.
 
 #include "graph/passes/passes.h"
 

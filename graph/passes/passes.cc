@@ -6,17 +6,18 @@ namespace cortado::graph {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"drop_dead", "what no wanted blob needs goes", drop_dead},
+      {"eliminate_dead_nodes", "what no wanted blob needs goes", eliminate_dead_nodes},
       {"infer_shapes", "shapes of values and weights", infer_shapes},
       {"share_weights", "weights of one name become one", share_weights},
       {"freeze", "layers that are to keep their weights do not learn", freeze},
       {"mark_backward", "which gradients are wanted", mark_backward},
-      {"sum_gradients", "values with several gradients are split", sum_gradients},
-      {"follow_rows", "what reads rows that were chosen runs on as many as there are", follow_rows},
+      {"insert_splits", "values with several gradients are split", insert_splits},
+      {"propagate_dynamic_rows", "what reads rows that were chosen runs on as many as there are",
+       propagate_dynamic_rows},
       {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
       {"fuse_sums", "a sum goes into the normalisation before it; frozen: into the convolution", fuse_sums, true},
       {"fuse", "layers take over their followers", fuse, true},
-      {"hand_masks", "max pooling does the mask of a ReLU before it", hand_masks, true},
+      {"move_relu_masks", "max pooling does the mask of a ReLU before it", move_relu_masks, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts},
   };
   return passes;

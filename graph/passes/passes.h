@@ -22,17 +22,17 @@ const std::vector<Pass>& all_passes();
 /// Runs them; stops after the one named `last` (all when empty). Throws Error(kUsage) for an unknown name.
 void run_passes(Graph& graph, const std::string& last = {});
 
-void drop_dead(Graph& graph);
+void eliminate_dead_nodes(Graph& graph);
 void infer_shapes(Graph& graph);
 void share_weights(Graph& graph);
 void freeze(Graph& graph);
 void mark_backward(Graph& graph);
-void sum_gradients(Graph& graph);
-void follow_rows(Graph& graph);
+void insert_splits(Graph& graph);
+void propagate_dynamic_rows(Graph& graph);
 void fold_batch_norm(Graph& graph);
 void fuse_sums(Graph& graph);
 void fuse(Graph& graph);
-void hand_masks(Graph& graph);
+void move_relu_masks(Graph& graph);
 void choose_layouts(Graph& graph);
 
 }  // namespace cortado::graph

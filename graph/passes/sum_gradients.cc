@@ -1,5 +1,6 @@
-// A value whose gradient comes from several places (several readers, or a loss weight and a reader) is split, so that each
-// copy has one: Split's backward is the sum. Forward it costs nothing; readers that send no gradient keep the value itself.
+// A value whose gradient comes from several places (several readers, or a loss weight and a reader) is split, so that
+// each copy has one: Split's backward is the sum. Forward it costs nothing; readers that send no gradient keep the
+// value itself.
 
 #include "graph/passes/passes.h"
 #include "layers/registry.h"
@@ -63,7 +64,7 @@ Node make_split(Graph& graph, const Split& split) {
 
 }  // namespace
 
-void sum_gradients(Graph& graph) {
+void insert_splits(Graph& graph) {
   std::vector<std::vector<Node>> after(graph.nodes.size());
   for (const Split& split : find_splits(graph)) {
     Node node = make_split(graph, split);

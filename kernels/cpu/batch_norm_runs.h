@@ -8,7 +8,7 @@
 
 #include "core/tensor.h"
 #include "core/threads.h"
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/vec16f.h"
 
 namespace cortado::kernels {
 
@@ -29,11 +29,11 @@ struct Runs {
   int64_t words(int64_t sample, int64_t group) const { return (sample * groups + group) * words_of_run(); }
   int64_t words_of_run() const { return (length + kLanes - 1) / kLanes; }
 
-  Lanes of_group(const float* per_channel, int64_t group, float otherwise = 0) const {
+  Vec16f of_group(const float* per_channel, int64_t group, float otherwise = 0) const {
     if (!per_channel) return spread(otherwise);
     return lanes_are_channels ? load_some(per_channel + group * kLanes, width(group)) : spread(per_channel[group]);
   }
-  void set_group(float* per_channel, int64_t group, const Lanes& value) const {
+  void set_group(float* per_channel, int64_t group, const Vec16f& value) const {
     if (lanes_are_channels)
       store_some(per_channel + group * kLanes, value, width(group));
     else
@@ -55,7 +55,7 @@ struct Sums {
   void add(const Sums& other) {
     for (int i = 0; i < kLanes; ++i) a[i] += other.a[i], b[i] += other.b[i];
   }
-  void add(const Lanes& more_a, const Lanes& more_b) {
+  void add(const Vec16f& more_a, const Vec16f& more_b) {
     for (int i = 0; i < kLanes; ++i) a[i] += double(more_a[i]), b[i] += double(more_b[i]);
   }
   /// One channel in all lanes: its sums are the sums over lanes.
@@ -70,20 +70,20 @@ struct Sums {
 
 /// How sixteen floats of a run, or what is left of it, are read and written.
 struct Whole {
-  Lanes load(const float* p) const { return kernels::load(p); }
-  void store(float* p, const Lanes& v) const { kernels::store(p, v); }
+  Vec16f load(const float* p) const { return kernels::load(p); }
+  void store(float* p, const Vec16f& v) const { kernels::store(p, v); }
 };
 struct Rest {
   int n;
-  Lanes load(const float* p) const { return load_some(p, n); }
-  void store(float* p, const Lanes& v) const { store_some(p, v, n); }
+  Vec16f load(const float* p) const { return load_some(p, n); }
+  void store(float* p, const Vec16f& v) const { store_some(p, v, n); }
 };
 
-/// Adds, over `length` floats, the two Lanes that term(i, at) gives for the floats from i on; `at.load(p)` reads floats
-/// of an operand there, or of sixteen coefficients, as zeros past the end.
+/// Adds, over `length` floats, the two Vec16f that term(i, at) gives for the floats from i on; `at.load(p)` reads
+/// floats of an operand there, or of sixteen coefficients, as zeros past the end.
 template <typename Term>
 void sum_run(int64_t length, const Term& term, Sums& sums) {
-  Lanes a[4] = {}, b[4] = {};
+  Vec16f a[4] = {}, b[4] = {};
   int64_t i = 0;
   for (; i + 4 * kLanes <= length; i += 4 * kLanes)
     for (int u = 0; u < 4; ++u) term(i + u * kLanes, Whole(), a[u], b[u]);
@@ -97,7 +97,7 @@ template <bool streaming, typename Value>
 void map_run(int64_t length, float* y, const Value& value) {
   int64_t i = 0;
   for (; i + kLanes <= length; i += kLanes) {
-    const Lanes v = value(i, Whole());
+    const Vec16f v = value(i, Whole());
     if constexpr (streaming)
       stream(y + i, v);
     else

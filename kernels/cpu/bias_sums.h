@@ -4,7 +4,7 @@
 
 #include "core/tensor.h"
 #include "core/threads.h"
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/vec16f.h"
 
 namespace cortado::kernels {
 
@@ -14,9 +14,9 @@ inline void sum_bias(Context& context, const TensorSpec& spec, const float* dy, 
   const int64_t blocks = (channels + kLanes - 1) / kLanes;
   parallel_ranges(context, blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      Lanes sum{};
+      Vec16f sum{};
       for (int64_t image = 0; image < images; ++image) {
-        Lanes of_image{};  // partial sums keep small terms
+        Vec16f of_image{};  // partial sums keep small terms
         const float* from = dy + (image * blocks + block) * places * kLanes;
         for (int64_t i = 0; i < places; ++i) of_image += load(from + i * kLanes);
         sum += of_image;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/vec16f.h"
 
 namespace cortado::kernels {
 

@@ -11,11 +11,11 @@
 #include <algorithm>
 
 #include "core/device_memory.h"
-#include "kernels/choices.h"
 #include "kernels/conv.h"
 #include "kernels/cuda/cudnn_graph.h"
 #include "kernels/device/filter_format.h"
 #include "kernels/device/filters.h"
+#include "kernels/kernel_cache.h"
 #include "kernels/scratch.h"
 
 namespace cortado::kernels {
@@ -60,7 +60,7 @@ class Cudnn : public ConvKernel {
     limits_ = {.tensor_cores_on_floats = context.precision == Precision::kTf32,
                .floats = s.dtype == DType::kF32,
                .nondeterministic = options.fast,
-               .winograd = request.winograd && !context.handle<Choices>().excludes("winograd"),
+               .winograd = request.winograd && !context.handle<KernelCache>().excludes("winograd"),
                .workspace = options.workspace};
   }
 

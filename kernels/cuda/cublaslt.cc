@@ -84,8 +84,8 @@ std::shared_ptr<void> preference(const CudaOptions& options, uint32_t alignment)
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
   std::shared_ptr<void> owner(made, [](cublasLtMatmulPreference_t own) { cublasLtMatmulPreferenceDestroy(own); });
-  constexpr uint64_t kMostWorkspace = 32 << 20;
-  set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::min<uint64_t>(kMostWorkspace, uint64_t(options.workspace)));
+  constexpr uint64_t kMaxWorkspace = 32 << 20;
+  set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::min<uint64_t>(kMaxWorkspace, uint64_t(options.workspace)));
   for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(made, name, alignment);

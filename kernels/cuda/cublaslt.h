@@ -61,7 +61,8 @@ class Product {
 
   std::shared_ptr<void> operation_, a_, b_, c_;  ///< the library's descriptors
   bool bias_ = false;
-  Algorithm aligned_, anywhere_;  ///< for operands that begin at multiples of 16 bytes; for the steps of a recurrent layer
+  Algorithm aligned_,
+      anywhere_;  ///< for operands that begin at multiples of 16 bytes; for the steps of a recurrent layer
 };
 
 }  // namespace cortado::kernels::cublaslt

@@ -1,5 +1,5 @@
-// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs; where
-// it does not, the plain one does, from then on.
+// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs;
+// where it does not, the plain one does, from then on.
 
 #include <climits>
 #include <memory>
@@ -14,7 +14,7 @@ using namespace cudnn;
 
 class Cudnn final : public Softmax {
  public:
-  Cudnn(const SoftmaxRequest& r, Context& context) : plain_(make_softmax_plain(r, context, why_)) {
+  Cudnn(const SoftmaxRequest& r, Context& context) : plain_(make_softmax_generic(r, context, why_)) {
     cudnnTensorDescriptor_t made = nullptr;
     check(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
     tensor_ = {made, [](cudnnTensorDescriptor_t tensor) { cudnnDestroyTensorDescriptor(tensor); }};
@@ -27,16 +27,16 @@ class Cudnn final : public Softmax {
 
   void forward(Context& context, const void* x, void* y, void* scratch) override {
     const bool done = takes([&] {
-      check(cudnnSoftmaxForward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
-                                tensor(), x, &kZero, tensor(), y),
+      check(cudnnSoftmaxForward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), x,
+                                &kZero, tensor(), y),
             "cudnnSoftmaxForward");
     });
     if (!done) plain_->forward(context, x, y, scratch);
   }
   void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) override {
     const bool done = takes([&] {
-      check(cudnnSoftmaxBackward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne,
-                                 tensor(), y, tensor(), dy, &kZero, tensor(), dx),
+      check(cudnnSoftmaxBackward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(),
+                                 y, tensor(), dy, &kZero, tensor(), dx),
             "cudnnSoftmaxBackward");
     });
     if (!done) plain_->backward(context, y, dy, dx, scratch);

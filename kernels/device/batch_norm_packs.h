@@ -1,6 +1,6 @@
 #pragma once
 
-// What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_plain.cu has
+// What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_generic.cu has
 // the formulas). Functors for the loops of core/for_each.h and terms for sum_packs(), for .cu files.
 
 #include <cmath>

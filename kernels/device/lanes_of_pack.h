@@ -19,7 +19,7 @@ CORTADO_HD inline Lanes<Value, kWide> lanes_at(const Value* from, int64_t i) {
   if constexpr (kWide == 1)
     lanes.v[0] = from[i];
   else
-    packs::move<kWide * int(sizeof(Value))>(lanes.v, from + i * kWide);
+    packs::move<kWide* int(sizeof(Value))>(lanes.v, from + i * kWide);
   return lanes;
 }
 
@@ -28,7 +28,7 @@ CORTADO_HD inline void put_lanes(Value* to, int64_t i, const Lanes<Value, kWide>
   if constexpr (kWide == 1)
     to[i] = lanes.v[0];
   else
-    packs::move<kWide * int(sizeof(Value))>(to + i * kWide, lanes.v);
+    packs::move<kWide* int(sizeof(Value))>(to + i * kWide, lanes.v);
 }
 
 /// Rounded to Value.

@@ -14,7 +14,8 @@ namespace {
 
 struct Adam {
   float beta1, beta2, delta;
-  explicit Adam(const caffe::SolverParameter& config) : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {}
+  explicit Adam(const caffe::SolverParameter& config)
+      : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {}
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     float *m = on.history[0], *v = on.history[1];
     const float g = on.gradient(i);

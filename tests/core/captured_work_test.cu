@@ -1,9 +1,8 @@
 // What the simulated device makes of recorded work: the same mistakes as a CUDA graph's.
 
-#include "core/captured_work.h"
-
 #include <gtest/gtest.h>
 
+#include "core/captured_work.h"
 #include "core/device_memory.h"
 #include "core/for_each.h"
 

@@ -19,7 +19,8 @@ float nearest(float value) {
     const float have = candidate;
     if (!std::isfinite(have) || std::signbit(have) != std::signbit(value)) continue;
     const double distance = std::fabs(double(have) - value), least = std::fabs(double(best) - value);
-    if (distance < least || (distance == least && bits % 2 == 0 && best_bits % 2 != 0)) best = have, best_bits = uint16_t(bits);
+    if (distance < least || (distance == least && bits % 2 == 0 && best_bits % 2 != 0))
+      best = have, best_bits = uint16_t(bits);
   }
   return best;
 }
@@ -41,8 +42,8 @@ TYPED_TEST(SixteenBits, EveryValueComesBack) {
 }
 
 TYPED_TEST(SixteenBits, RoundsToTheNearestAndTiesToEven) {
-  for (const float value : {1.0f / 3, 0.1f, -2.7182818f, 1000.37f, 1 + 0x1p-11f, 1 + 3 * 0x1p-11f, 1 + 0x1p-8f, 1 + 3 * 0x1p-8f,
-                            1e-5f, -3.1e-6f, 0x1.8p-24f, 65000.0f, 0x1p-25f + 0x1p-40f})
+  for (const float value : {1.0f / 3, 0.1f, -2.7182818f, 1000.37f, 1 + 0x1p-11f, 1 + 3 * 0x1p-11f, 1 + 0x1p-8f,
+                            1 + 3 * 0x1p-8f, 1e-5f, -3.1e-6f, 0x1.8p-24f, 65000.0f, 0x1p-25f + 0x1p-40f})
     EXPECT_EQ(float(TypeParam(value)), nearest<TypeParam>(value)) << value;
 }
 

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "augment_fixtures.h"
-#include "data/augment.h"
-#include "data/color_list.h"
+#include "data/augment/augment.h"
+#include "data/augment/color_list.h"
 
 namespace cortado::data::testing {
 
@@ -18,11 +18,11 @@ double gray(const Color& x) { return 0.114 * x.b + 0.587 * x.g + 0.299 * x.r; }
 
 /// One operation of a list on one colour.
 Color after(const Color& x, const std::function<void(ColorList&)>& add) {
-  SampleDraw draw;
-  ColorList list(draw);
+  AugmentParams params;
+  ColorList list(params);
   add(list);
   float b = float(x.b), g = float(x.g), r = float(x.r);
-  for (int i = 0; i < draw.color_ops; ++i) apply_color(draw.color[i], draw.table, b, g, r);
+  for (int i = 0; i < params.color_ops; ++i) apply_color(params.color[i], params.table, b, g, r);
   return {b, g, r};
 }
 
@@ -67,19 +67,19 @@ TEST(Colors, HueKeepsGreysAndLuminanceAndComesRound) {
 }
 
 TEST(Colors, NeighboursComposeIntoOne) {
-  SampleDraw draw;
-  ColorList list(draw);
+  AugmentParams params;
+  ColorList list(params);
   list.add(brightened(2));
   list.add(contrasted(0.25, 128));
-  EXPECT_EQ(draw.color_ops, 1);
+  EXPECT_EQ(params.color_ops, 1);
   float b = 200, g = 10, r = 128;
-  apply_color(draw.color[0], draw.table, b, g, r);
+  apply_color(params.color[0], params.table, b, g, r);
   EXPECT_NEAR(b, 128 + (400 - 128) * 0.25, 1e-3);
   EXPECT_NEAR(g, 128 + (20 - 128) * 0.25, 1e-3);
   EXPECT_NEAR(r, 128 + (256 - 128) * 0.25, 1e-3);
   list.posterize(4);
   list.add(inverted());
-  EXPECT_EQ(draw.color_ops, 3);
+  EXPECT_EQ(params.color_ops, 3);
 }
 
 TEST(Colors, JitterKeepsItsRanges) {
@@ -88,9 +88,9 @@ TEST(Colors, JitterKeepsItsRanges) {
   double least = 1, most = 1;
   int none = 0;
   for (uint64_t index = 0; index < 1000; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    if (draw.color_ops == 0) ++none;
-    const double factor = draw.color_ops > 0 ? draw.color[0].v[0] : 1;
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    if (params.color_ops == 0) ++none;
+    const double factor = params.color_ops > 0 ? params.color[0].v[0] : 1;
     least = std::min(least, factor);
     most = std::max(most, factor);
   }
@@ -133,9 +133,9 @@ TEST(Colors, EqualizedLevelsAreSpreadEvenly) {
 TEST(Colors, AutoContrastReachesBothEnds) {
   Picture picture(3, 32, 32);
   for (size_t i = 0; i < picture.bytes.size(); ++i) picture.bytes[i] = uint8_t(60 + i % 101);
-  SampleDraw draw = draw_of(TransformPlan(), picture.sample);
-  ColorList(draw).auto_contrast();
-  const std::vector<float> y = made(picture.sample, TransformPlan(), fit_draw(draw, picture.sample));
+  AugmentParams params = draw_of(TransformPlan(), picture.sample);
+  ColorList(params).auto_contrast();
+  const std::vector<float> y = made(picture.sample, TransformPlan(), resolve_params(params, picture.sample));
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], (picture.bytes[i] - 60) * 255.0 / 100, 1e-3);
 }
 
@@ -144,13 +144,13 @@ TEST(Colors, NoiseHasItsDeviation) {
   for (uint8_t& byte : picture.bytes) byte = 128;
   const TransformPlan plan = plan_of("augment { noise: 20 }");
   for (uint64_t index = 0; index < 5; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
+    const AugmentParams params = draw_of(plan, picture.sample, index);
     double sum = 0, squares = 0;
-    const std::vector<float> y = made(picture.sample, plan, draw);
+    const std::vector<float> y = made(picture.sample, plan, params);
     for (const float value : y) sum += value - 128, squares += (value - 128) * (value - 128);
-    EXPECT_NEAR(sum / double(y.size()), 0, 0.03 * draw.noise + 1e-6);
-    EXPECT_NEAR(std::sqrt(squares / double(y.size())), draw.noise, 0.02 * draw.noise);
-    EXPECT_LE(draw.noise, 20);
+    EXPECT_NEAR(sum / double(y.size()), 0, 0.03 * params.noise + 1e-6);
+    EXPECT_NEAR(std::sqrt(squares / double(y.size())), params.noise, 0.02 * params.noise);
+    EXPECT_LE(params.noise, 20);
   }
 }
 
@@ -174,15 +174,15 @@ TEST(Colors, ErasedRectanglesHaveTheAreaAskedFor) {
   const TransformPlan plan = plan_of("mean_value: 300 augment { erase { prob: 0.6 min_area: 0.1 max_area: 0.2 } }");
   int erased = 0;
   for (uint64_t index = 0; index < 300; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    if (draw.erased.height == 0) continue;
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    if (params.erased.height == 0) continue;
     ++erased;
-    const double area = draw.erased.height * draw.erased.width / 4800.0;
+    const double area = params.erased.height * params.erased.width / 4800.0;
     EXPECT_GT(area, 0.09);
     EXPECT_LT(area, 0.21);
-    const std::vector<float> y = made(picture.sample, plan, draw);  // everything else is below 0
-    EXPECT_EQ(std::count(y.begin(), y.end(), 0.0f), 3 * draw.erased.height * draw.erased.width);
-    EXPECT_EQ(y[size_t((draw.erased.top + 60) * 80 + draw.erased.left)], 0);
+    const std::vector<float> y = made(picture.sample, plan, params);  // everything else is below 0
+    EXPECT_EQ(std::count(y.begin(), y.end(), 0.0f), 3 * params.erased.height * params.erased.width);
+    EXPECT_EQ(y[size_t((params.erased.top + 60) * 80 + params.erased.left)], 0);
   }
   EXPECT_NEAR(erased, 180, 35);
 }
@@ -210,14 +210,14 @@ TEST(Policies, RandAugmentUsesAllItsOperations) {
   int moved = 0, colored = 0, sharp = 0, nothing = 0;
   std::set<int> kinds;
   for (uint64_t index = 0; index < 2800; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    const bool moves =
-        draw.map[0] != kOnePixel || draw.map[1] != 0 || draw.map[2] != 0 || draw.map[3] != 0 || draw.map[5] != 0;
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    const bool moves = params.map[0] != kOnePixel || params.map[1] != 0 || params.map[2] != 0 || params.map[3] != 0 ||
+                       params.map[5] != 0;
     moved += moves;
-    colored += draw.color_ops;
-    sharp += draw.sharpen != 0;
-    nothing += !moves && draw.color_ops == 0 && draw.sharpen == 0;
-    if (draw.color_ops > 0) kinds.insert(int(draw.color[0].kind));
+    colored += params.color_ops;
+    sharp += params.sharpen != 0;
+    nothing += !moves && params.color_ops == 0 && params.sharpen == 0;
+    if (params.color_ops > 0) kinds.insert(int(params.color[0].kind));
   }
   EXPECT_NEAR(moved, 1000, 120);    // 5 of 14
   EXPECT_NEAR(colored, 1400, 120);  // 7
@@ -231,11 +231,11 @@ TEST(Policies, StrengthsAreThoseOfTheMagnitude) {
   const Picture picture(3, 101, 101);
   std::set<int> shears, moves, levels;
   for (uint64_t index = 0; index < 1000; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    if (draw.map[0] == kOnePixel && draw.map[1] != 0)
-      shears.insert(int(std::lround(double(draw.map[1]) / double(kOnePixel) * 1000)));
-    if (draw.map[0] == kOnePixel && draw.map[1] == 0 && draw.map[2] != 0) moves.insert(int(draw.map[2] >> 32));
-    if (draw.color_ops > 0 && draw.color[0].kind == ColorKind::kPosterize) levels.insert(int(draw.color[0].v[0]));
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    if (params.map[0] == kOnePixel && params.map[1] != 0)
+      shears.insert(int(std::lround(double(params.map[1]) / double(kOnePixel) * 1000)));
+    if (params.map[0] == kOnePixel && params.map[1] == 0 && params.map[2] != 0) moves.insert(int(params.map[2] >> 32));
+    if (params.color_ops > 0 && params.color[0].kind == ColorKind::kPosterize) levels.insert(int(params.color[0].v[0]));
   }
   EXPECT_EQ(shears, (std::set<int>{-300, 300}));
   EXPECT_EQ(moves, (std::set<int>{-46, 46}));  // 101 * 150 / 331
@@ -248,8 +248,8 @@ TEST(Policies, AutoAugmentEqualizesAsOftenAsItsTableSays) {
   int equalized = 0;
   constexpr int kDraws = 5000;
   for (uint64_t index = 0; index < kDraws; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    for (int i = 0; i < draw.color_ops; ++i) equalized += draw.color[i].kind == ColorKind::kEqualize;
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    for (int i = 0; i < params.color_ops; ++i) equalized += params.color[i].kind == ColorKind::kEqualize;
   }
   // Of 25 rows: twice (0.8 or 0.6) = 0.92, 0.4 three times, 1 four times (ShearX's, Posterize's, two Invert's), 0.6
   // four times (Solarize's, the first of Posterize's, Rotate's, Color's), (0 or 0.8) once, and 0.4 for the row that

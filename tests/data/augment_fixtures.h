@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "data/transform.h"
+#include "data/augment/transform.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {
@@ -47,13 +47,13 @@ struct Picture {
   Sample sample;
 };
 
-inline SampleDraw draw_of(const TransformPlan& plan, const Sample& sample, uint64_t index = 0, uint64_t seed = 5) {
-  return draw_sample(plan, sample.channels, sample.height, sample.width, seed, 1, index);
+inline AugmentParams draw_of(const TransformPlan& plan, const Sample& sample, uint64_t index = 0, uint64_t seed = 5) {
+  return draw_params(plan, sample.channels, sample.height, sample.width, seed, 1, index);
 }
 
-inline std::vector<float> made(const Sample& sample, const TransformPlan& plan, const SampleDraw& draw) {
-  std::vector<float> out(size_t(sample.channels) * size_t(draw.out_height) * size_t(draw.out_width), -1e9f);
-  transform(sample, plan, draw, out.data());
+inline std::vector<float> made(const Sample& sample, const TransformPlan& plan, const AugmentParams& params) {
+  std::vector<float> out(size_t(sample.channels) * size_t(params.out_height) * size_t(params.out_width), -1e9f);
+  transform(sample, plan, params, out.data());
   return out;
 }
 

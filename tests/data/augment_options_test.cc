@@ -3,21 +3,21 @@
 #include <set>
 
 #include "augment_fixtures.h"
-#include "data/augment.h"
+#include "data/augment/augment.h"
 
 namespace cortado::data::testing {
 
 namespace {
 
-double step_x(const SampleDraw& draw) { return double(draw.map[0]) / double(kOnePixel); }
-double step_y(const SampleDraw& draw) { return double(draw.map[4]) / double(kOnePixel); }
+double step_x(const AugmentParams& params) { return double(params.map[0]) / double(kOnePixel); }
+double step_y(const AugmentParams& params) { return double(params.map[4]) / double(kOnePixel); }
 
 /// The least and greatest of something over many draws for a source of this size.
 template <typename Function>
 Range range_of(const TransformPlan& plan, int height, int width, const Function& function) {
   Range range{1e9f, -1e9f};
   for (uint64_t index = 0; index < 400; ++index) {
-    const float value = float(function(draw_sample(plan, 3, height, width, 1, 0, index)));
+    const float value = float(function(draw_params(plan, 3, height, width, 1, 0, index)));
     range = {std::min(range.low, value), std::max(range.high, value)};
   }
   return range;
@@ -31,8 +31,8 @@ void expect_range(const Range& got, double low, double high, double tolerance) {
 TEST(Nvidia, ShorterSideIsDrawnBetweenTheTwo) {
   const std::string text = "crop_size: 100 img_rand_resize_lower: 128 img_rand_resize_upper: 256 ";
   const TransformPlan plan = plan_of(text);
-  expect_range(range_of(plan, 512, 700, [](const SampleDraw& d) { return 512 / step_y(d); }), 128, 256, 3);
-  const SampleDraw tested = draw_sample(plan_of(text, caffe::TEST), 3, 512, 700, 1, 0, 0);
+  expect_range(range_of(plan, 512, 700, [](const AugmentParams& d) { return 512 / step_y(d); }), 128, 256, 3);
+  const AugmentParams tested = draw_params(plan_of(text, caffe::TEST), 3, 512, 700, 1, 0, 0);
   EXPECT_NEAR(512 / step_y(tested), 192, 1e-3);
 }
 
@@ -45,13 +45,13 @@ TEST(Nvidia, EnlargesOnlyWhereAllowed) {
 TEST(Nvidia, RatiosAndStretchesMultiply) {
   const std::string base = "crop_size: 20 allow_upscale: true ";
   expect_range(range_of(plan_of(base + "rand_resize_ratio_lower: 0.5 rand_resize_ratio_upper: 2"), 100, 100,
-                        [](const SampleDraw& d) { return 1 / step_x(d); }),
+                        [](const AugmentParams& d) { return 1 / step_x(d); }),
                0.5, 2, 0.03);
   const TransformPlan plan = plan_of(base + "horizontal_stretch_lower: 0.8 horizontal_stretch_upper: 1.6");
-  expect_range(range_of(plan, 100, 100, [](const SampleDraw& d) { return 1 / step_x(d); }), 0.8, 1.6, 0.03);
+  expect_range(range_of(plan, 100, 100, [](const AugmentParams& d) { return 1 / step_x(d); }), 0.8, 1.6, 0.03);
   expect_range(range_of(plan, 100, 100, step_y), 1, 1, 0);
   const TransformPlan other = plan_of(base + "vertical_stretch_lower: 0.8 vertical_stretch_upper: 1.6");
-  expect_range(range_of(other, 100, 100, [](const SampleDraw& d) { return 1 / step_y(d); }), 0.8, 1.6, 0.03);
+  expect_range(range_of(other, 100, 100, [](const AugmentParams& d) { return 1 / step_y(d); }), 0.8, 1.6, 0.03);
 }
 
 TEST(Nvidia, FiltersGoByDirection) {
@@ -60,15 +60,15 @@ TEST(Nvidia, FiltersGoByDirection) {
       "interpolation_algo_down: "
       "INTER_AREA interpolation_algo_up: INTER_LINEAR";
   const TransformPlan plan = plan_of(text);
-  EXPECT_EQ(draw_sample(plan, 3, 200, 200, 1, 0, 0).filter, Filter::kArea);
-  EXPECT_EQ(draw_sample(plan, 3, 60, 60, 1, 0, 0).filter, Filter::kLinear);
+  EXPECT_EQ(draw_params(plan, 3, 200, 200, 1, 0, 0).filter, Filter::kArea);
+  EXPECT_EQ(draw_params(plan, 3, 60, 60, 1, 0, 0).filter, Filter::kLinear);
   EXPECT_FALSE(plan.augment.smooth);
 }
 
 TEST(Nvidia, RandomSeedIsTheDraws) {
   const TransformPlan a = plan_of("crop_size: 5 random_seed: 3"), b = plan_of("crop_size: 5 random_seed: 4");
   const auto at = [](const TransformPlan& plan, uint64_t seed) {
-    return draw_sample(plan, 3, 400, 400, seed, 0, 0).map[2];
+    return draw_params(plan, 3, 400, 400, seed, 0, 0).map[2];
   };
   EXPECT_EQ(at(a, 1), at(a, 2));
   EXPECT_EQ(at(a, 1), at(plan_of("crop_size: 5"), 3));
@@ -82,21 +82,21 @@ TEST(Nvidia, WhereItRunsIsAccepted) {
 TEST(Intel, RandomSizeOfTheShorterSide) {
   const TransformPlan plan =
       plan_of("crop_size: 64 random_resize_param { min_size: 80 max_size: 120 resize_param { interp_mode: CUBIC } }");
-  expect_range(range_of(plan, 300, 200, [](const SampleDraw& d) { return 200 / step_x(d); }), 80, 120, 2);
-  EXPECT_EQ(draw_sample(plan, 3, 300, 200, 1, 0, 0).filter, Filter::kCubic);
+  expect_range(range_of(plan, 300, 200, [](const AugmentParams& d) { return 200 / step_x(d); }), 80, 120, 2);
+  EXPECT_EQ(draw_params(plan, 3, 300, 200, 1, 0, 0).filter, Filter::kCubic);
 }
 
 TEST(Intel, RandomPartIsBroughtToItsSize) {
   const TransformPlan plan = plan_of(
       "random_aspect_ratio_param { min_area_ratio: 0.25 max_area_ratio: 0.5 aspect_ratio_change: 1.5 max_attempt: 5 "
       "resize_param { height: 30 width: 40 } }");
-  const auto area = [](const SampleDraw& d) { return step_x(d) * 40 * step_y(d) * 30 / 40000; };
-  const auto aspect = [](const SampleDraw& d) { return step_x(d) * 40 / (step_y(d) * 30); };
+  const auto area = [](const AugmentParams& d) { return step_x(d) * 40 * step_y(d) * 30 / 40000; };
+  const auto aspect = [](const AugmentParams& d) { return step_x(d) * 40 / (step_y(d) * 30); };
   expect_range(range_of(plan, 200, 200, area), 0.25, 0.5, 0.02);
   expect_range(range_of(plan, 200, 200, aspect), 1 / 1.5, 1.5, 0.05);
-  EXPECT_EQ(draw_sample(plan, 3, 200, 200, 1, 0, 0).out_width, 40);
-  const SampleDraw tested =
-      draw_sample(plan_of("crop_size: 20 random_aspect_ratio_param {}", caffe::TEST), 3, 200, 200, 1, 0, 0);
+  EXPECT_EQ(draw_params(plan, 3, 200, 200, 1, 0, 0).out_width, 40);
+  const AugmentParams tested =
+      draw_params(plan_of("crop_size: 20 random_aspect_ratio_param {}", caffe::TEST), 3, 200, 200, 1, 0, 0);
   EXPECT_EQ(tested.map[0], kOnePixel);
 }
 
@@ -111,9 +111,9 @@ TEST(Intel, SwapsRedAndBlueAndPads) {
 TEST(Ssd, ResizesByWarpingCoveringOrPadding) {
   const auto sizes = [](const std::string& mode) {
     const TransformPlan plan = plan_of("resize_param { height: 60 width: 100 resize_mode: " + mode + " }");
-    return draw_sample(plan, 3, 120, 400, 1, 0, 0);
+    return draw_params(plan, 3, 120, 400, 1, 0, 0);
   };
-  const SampleDraw warp = sizes("WARP"), cover = sizes("FIT_SMALL_SIZE"), pad = sizes("FIT_LARGE_SIZE_AND_PAD");
+  const AugmentParams warp = sizes("WARP"), cover = sizes("FIT_SMALL_SIZE"), pad = sizes("FIT_LARGE_SIZE_AND_PAD");
   EXPECT_EQ(warp.out_height, 60);
   EXPECT_EQ(warp.out_width, 100);
   EXPECT_DOUBLE_EQ(step_x(warp), 4);
@@ -146,8 +146,8 @@ TEST(Ssd, ChoosesAmongInterpolations) {
   const TransformPlan plan = plan_of(text), tested = plan_of(text, caffe::TEST);
   std::set<Filter> filters, in_test;
   for (uint64_t index = 0; index < 200; ++index) {
-    filters.insert(draw_sample(plan, 3, 20, 20, 1, 0, index).filter);
-    in_test.insert(draw_sample(tested, 3, 20, 20, 1, 0, index).filter);
+    filters.insert(draw_params(plan, 3, 20, 20, 1, 0, index).filter);
+    in_test.insert(draw_params(tested, 3, 20, 20, 1, 0, index).filter);
   }
   EXPECT_EQ(filters.size(), 5u);
   EXPECT_EQ(in_test, std::set<Filter>{Filter::kLinear});
@@ -160,13 +160,13 @@ TEST(Ssd, ExpandsOntoALargerPicture) {
       "expand_param { prob: 0.5 max_expand_ratio: 4 }");
   int expanded = 0;
   for (uint64_t index = 0; index < 300; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    if (draw.map[0] == kOnePixel) continue;
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    if (params.map[0] == kOnePixel) continue;
     ++expanded;
-    EXPECT_LE(step_x(draw), 4.05);
-    const std::vector<float> y = made(picture.sample, plan, draw);
+    EXPECT_LE(step_x(params), 4.05);
+    const std::vector<float> y = made(picture.sample, plan, params);
     const double shown = double(std::count_if(y.begin(), y.end(), [](float v) { return v < 0; })) / 1800;
-    EXPECT_NEAR(shown, 1 / (step_x(draw) * step_y(draw)), 0.15);
+    EXPECT_NEAR(shown, 1 / (step_x(params) * step_y(params)), 0.15);
   }
   EXPECT_NEAR(expanded, 150, 35);
 }
@@ -177,9 +177,9 @@ TEST(Ssd, DistortsWithItsProbabilities) {
       "contrast_upper: 1.5 }");
   int added = 0, scaled = 0, none = 0;
   for (uint64_t index = 0; index < 2000; ++index) {
-    const SampleDraw draw = draw_sample(plan, 3, 5, 5, 1, 0, index);
-    if (draw.color_ops == 0 && ++none) continue;
-    const float* v = draw.color[0].v;
+    const AugmentParams params = draw_params(plan, 3, 5, 5, 1, 0, index);
+    if (params.color_ops == 0 && ++none) continue;
+    const float* v = params.color[0].v;
     added += v[3] != 0;
     scaled += v[0] != 1;
     EXPECT_LE(std::abs(v[3]), 32 * 1.5);
@@ -193,7 +193,7 @@ TEST(Ssd, DistortsWithItsProbabilities) {
   const TransformPlan order = plan_of("distort_param { random_order_prob: 1 }");
   std::set<std::vector<float>> orders;
   for (uint64_t index = 0; index < 200; ++index) {
-    const ColorOp op = draw_sample(order, 3, 5, 5, 1, 0, index).color[0];
+    const ColorOp op = draw_params(order, 3, 5, 5, 1, 0, index).color[0];
     orders.insert({op.v, op.v + 12});
   }
   EXPECT_EQ(orders.size(), 6u);
@@ -302,10 +302,10 @@ TEST(AugmentOptions, RefusalsNameTheField) {
 }
 
 TEST(AugmentOptions, SamplesThatDoNotFitSaySo) {
-  expect_sample_error("changes colours", [] { draw_sample(plan_of("augment { hue: 0.1 }"), 4, 8, 8, 1, 0, 0); });
+  expect_sample_error("changes colours", [] { draw_params(plan_of("augment { hue: 0.1 }"), 4, 8, 8, 1, 0, 0); });
   expect_sample_error("once resized",
-                      [] { draw_sample(plan_of("crop_size: 20 augment { short_side: 10 }"), 3, 30, 30, 1, 0, 0); });
-  expect_sample_error("would become", [] { draw_sample(plan_of("augment { short_side: 60000 }"), 3, 3, 3, 1, 0, 0); });
+                      [] { draw_params(plan_of("crop_size: 20 augment { short_side: 10 }"), 3, 30, 30, 1, 0, 0); });
+  expect_sample_error("would become", [] { draw_params(plan_of("augment { short_side: 60000 }"), 3, 3, 3, 1, 0, 0); });
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // Geometry against an independent reference in doubles: place by the draw's map, kernels by their formulas.
-#include "data/augment.h"
+#include "data/augment/augment.h"
 
 #include <cmath>
 #include <numbers>
 #include <set>
 
 #include "augment_fixtures.h"
-#include "data/transform_rows.h"
+#include "data/augment/transform_rows.h"
 
 namespace cortado::data::testing {
 
@@ -16,10 +16,10 @@ struct Place {
   double x, y;
 };
 
-Place place_of(const SampleDraw& draw, int x, int y) {
+Place place_of(const AugmentParams& params, int x, int y) {
   const double one = 4294967296.0;
   const auto along = [&](const int64_t* m) { return (double(m[0]) * x + double(m[1]) * y + double(m[2])) / one; };
-  return {along(draw.map), along(draw.map + 3)};
+  return {along(params.map), along(params.map + 3)};
 }
 
 double lanczos4(double t) {
@@ -36,33 +36,33 @@ double cubic_reference(double t) {
 }
 
 /// The weight at distance d for a step of the result; what the options mean, not how the code has it.
-double weight(const SampleDraw& draw, double step, double d) {
-  const double most = draw.map[1] != 0 || draw.map[3] != 0 ? 2 : 1;
-  const double stretch = draw.smooth && step > most ? step : 1.0;
+double weight(const AugmentParams& params, double step, double d) {
+  const double most = params.map[1] != 0 || params.map[3] != 0 ? 2 : 1;
+  const double stretch = params.smooth && step > most ? step : 1.0;
   const auto tent = [](double t) { return std::max(0.0, 1 - std::abs(t)); };
-  if (draw.blur > 0) {
-    const double variance = std::pow(draw.blur * step, 2) + stretch * stretch / 6;
+  if (params.blur > 0) {
+    const double variance = std::pow(params.blur * step, 2) + stretch * stretch / 6;
     return std::abs(d) < 3 * std::sqrt(variance) + 1 ? std::exp(-d * d / (2 * variance)) : 0;
   }
-  if (draw.filter == Filter::kCubic) return cubic_reference(d / stretch);
-  if (draw.filter == Filter::kLanczos) return lanczos4(d / stretch);
-  if (draw.filter == Filter::kArea && step > 1)
+  if (params.filter == Filter::kCubic) return cubic_reference(d / stretch);
+  if (params.filter == Filter::kLanczos) return lanczos4(d / stretch);
+  if (params.filter == Filter::kArea && step > 1)
     return std::max(0.0, std::min(d + 0.5, step / 2) - std::max(d - 0.5, -step / 2));
   return tent(d / stretch);
 }
 
-double reference(const Picture& picture, const SampleDraw& draw, int c, int x, int y) {
+double reference(const Picture& picture, const AugmentParams& params, int c, int x, int y) {
   const Sample& sample = picture.sample;
-  Place at = place_of(draw, x, y);
+  Place at = place_of(params, x, y);
   if (at.x < -0.5 || at.x >= sample.width - 0.5) at.x = at.x < 0 ? 0 : sample.width - 1;  // border: EDGE
   if (at.y < -0.5 || at.y >= sample.height - 0.5) at.y = at.y < 0 ? 0 : sample.height - 1;
   const double one = 4294967296.0;
-  const double step_x = std::hypot(double(draw.map[0]), double(draw.map[1])) / one;
-  const double step_y = std::hypot(double(draw.map[3]), double(draw.map[4])) / one;
+  const double step_x = std::hypot(double(params.map[0]), double(params.map[1])) / one;
+  const double step_y = std::hypot(double(params.map[3]), double(params.map[4])) / one;
   double sum = 0, total = 0;
   for (int row = int(std::floor(at.y)) - 14; row <= int(at.y) + 14; ++row)
     for (int column = int(std::floor(at.x)) - 14; column <= int(at.x) + 14; ++column) {
-      const double w = weight(draw, step_y, row - at.y) * weight(draw, step_x, column - at.x);
+      const double w = weight(params, step_y, row - at.y) * weight(params, step_x, column - at.x);
       if (w == 0) continue;
       total += w;
       sum += w * picture.at(c, std::clamp(row, 0, sample.height - 1), std::clamp(column, 0, sample.width - 1));
@@ -72,14 +72,14 @@ double reference(const Picture& picture, const SampleDraw& draw, int c, int x, i
 }
 
 void expect_reference(const Picture& picture, const TransformPlan& plan, double tolerance, uint64_t index = 0) {
-  const SampleDraw draw = draw_of(plan, picture.sample, index);
-  const std::vector<float> y = made(picture.sample, plan, draw);
+  const AugmentParams params = draw_of(plan, picture.sample, index);
+  const std::vector<float> y = made(picture.sample, plan, params);
   size_t i = 0;
   double worst = 0;
   for (int c = 0; c < picture.sample.channels; ++c)
-    for (int row = 0; row < draw.out_height; ++row)
-      for (int column = 0; column < draw.out_width; ++column)
-        worst = std::max(worst, std::abs(y[i++] - reference(picture, draw, c, column, row)));
+    for (int row = 0; row < params.out_height; ++row)
+      for (int column = 0; column < params.out_width; ++column)
+        worst = std::max(worst, std::abs(y[i++] - reference(picture, params, c, column, row)));
   EXPECT_LT(worst, tolerance);
 }
 
@@ -128,8 +128,8 @@ TEST(Augment, RotatesShearsAndZoomsAboutTheMiddle) {
 }
 
 /// A turn by so many degrees, found from the draw's map.
-double turn_of(const SampleDraw& draw) {
-  return std::atan2(double(draw.map[3]), double(draw.map[0])) * 180 / std::numbers::pi;
+double turn_of(const AugmentParams& params) {
+  return std::atan2(double(params.map[3]), double(params.map[0])) * 180 / std::numbers::pi;
 }
 
 TEST(Augment, RotationKeepsItsRangeAndTheMiddle) {
@@ -137,10 +137,10 @@ TEST(Augment, RotationKeepsItsRangeAndTheMiddle) {
   const TransformPlan plan = plan_of("augment { rotate: 15 }");
   double least = 0, most = 0;
   for (uint64_t index = 0; index < 300; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    least = std::min(least, turn_of(draw));
-    most = std::max(most, turn_of(draw));
-    const Place middle = place_of(draw, 10, 10);
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    least = std::min(least, turn_of(params));
+    most = std::max(most, turn_of(params));
+    const Place middle = place_of(params, 10, 10);
     EXPECT_NEAR(middle.x, 10, 1e-6);
     EXPECT_NEAR(middle.y, 10, 1e-6);
   }
@@ -152,13 +152,13 @@ TEST(Augment, RandomPartsHaveTheAreasAndAspectsAskedFor) {
   const TransformPlan plan = plan_of("crop_size: 32 augment { resized_crop { min_area: 0.2 max_area: 0.6 } }");
   std::set<int> lefts;
   for (uint64_t index = 0; index < 300; ++index) {
-    const SampleDraw draw = draw_sample(plan, 3, 200, 300, 1, 0, index);
-    const double width = double(draw.map[0]) * 32 / 4294967296.0, height = double(draw.map[4]) * 32 / 4294967296.0;
+    const AugmentParams params = draw_params(plan, 3, 200, 300, 1, 0, index);
+    const double width = double(params.map[0]) * 32 / 4294967296.0, height = double(params.map[4]) * 32 / 4294967296.0;
     EXPECT_GT(width * height / 60000, 0.19);
     EXPECT_LT(width * height / 60000, 0.61);
     EXPECT_GT(width / height, 0.74);
     EXPECT_LT(width / height, 1.35);
-    const SourceWindow window = source_window(draw);
+    const SourceWindow window = source_window(params);
     EXPECT_GE(window.left, 0);
     EXPECT_LE(window.left + window.width, 300);
     EXPECT_LE(window.top + window.height, 200);
@@ -171,21 +171,21 @@ TEST(Augment, RandomPartsHaveTheAreasAndAspectsAskedFor) {
 TEST(Augment, APartThatCannotBeIsTheLargestThatCan) {
   const TransformPlan plan =
       plan_of("crop_size: 8 augment { resized_crop { min_area: 0.9 min_aspect: 1 max_aspect: 1 } }");
-  const SampleDraw draw = draw_sample(plan, 1, 10, 100, 1, 0, 0);
-  EXPECT_NEAR(double(draw.map[0]) / 4294967296.0, 10.0 / 8, 1e-9);
-  EXPECT_NEAR(place_of(draw, 0, 0).x, 45 + 0.5 * 10 / 8 - 0.5, 1e-9);
+  const AugmentParams params = draw_params(plan, 1, 10, 100, 1, 0, 0);
+  EXPECT_NEAR(double(params.map[0]) / 4294967296.0, 10.0 / 8, 1e-9);
+  EXPECT_NEAR(place_of(params, 0, 0).x, 45 + 0.5 * 10 / 8 - 0.5, 1e-9);
 }
 
 TEST(Augment, TestingTakesTheCentreOfTheResizedImage) {
   const TransformPlan plan =
       plan_of("crop_size: 224 augment { short_side: 256 resized_crop {} rotate: 10 }", caffe::TEST);
-  const SampleDraw draw = draw_sample(plan, 3, 512, 1024, 1, 0, 0);
-  EXPECT_EQ(draw.map[0], int64_t(2) << 32);
-  EXPECT_EQ(draw.map[4], int64_t(2) << 32);
-  EXPECT_NEAR(place_of(draw, 0, 0).x, 2 * (144 + 0.5) - 0.5, 1e-9);
-  EXPECT_NEAR(place_of(draw, 0, 0).y, 2 * (16 + 0.5) - 0.5, 1e-9);
+  const AugmentParams params = draw_params(plan, 3, 512, 1024, 1, 0, 0);
+  EXPECT_EQ(params.map[0], int64_t(2) << 32);
+  EXPECT_EQ(params.map[4], int64_t(2) << 32);
+  EXPECT_NEAR(place_of(params, 0, 0).x, 2 * (144 + 0.5) - 0.5, 1e-9);
+  EXPECT_NEAR(place_of(params, 0, 0).y, 2 * (16 + 0.5) - 0.5, 1e-9);
   const TransformPlan alone = plan_of("crop_size: 224 augment { resized_crop {} }", caffe::TEST);
-  EXPECT_EQ(draw_sample(alone, 3, 512, 1024, 1, 0, 0).map[0], int64_t(2) << 32);
+  EXPECT_EQ(draw_params(alone, 3, 512, 1024, 1, 0, 0).map[0], int64_t(2) << 32);
 }
 
 TEST(Augment, PaddingIsFilledWithTheMeanOrAsAsked) {
@@ -209,11 +209,11 @@ TEST(Augment, FlipsAsOftenAsAsked) {
   const TransformPlan plan = plan_of("augment { flip_h: 0.25 flip_v: 0.75 }");
   int across = 0, down = 0;
   for (uint64_t index = 0; index < 2000; ++index) {
-    const SampleDraw draw = draw_of(plan, picture.sample, index);
-    across += draw.map[0] < 0;
-    down += draw.map[4] < 0;
-    const std::vector<float> y = made(picture.sample, plan, draw);
-    ASSERT_EQ(y[0], float(picture.at(0, draw.map[4] < 0 ? 4 : 0, draw.map[0] < 0 ? 6 : 0)));
+    const AugmentParams params = draw_of(plan, picture.sample, index);
+    across += params.map[0] < 0;
+    down += params.map[4] < 0;
+    const std::vector<float> y = made(picture.sample, plan, params);
+    ASSERT_EQ(y[0], float(picture.at(0, params.map[4] < 0 ? 4 : 0, params.map[0] < 0 ? 6 : 0)));
   }
   EXPECT_NEAR(across, 500, 80);
   EXPECT_NEAR(down, 1500, 80);
@@ -224,7 +224,7 @@ TEST(Augment, OptionsDrawApart) {
   const Picture picture(3, 20, 20);
   const TransformPlan plain = plan_of(base), more = plan_of(base + "augment { brightness: 0.4 erase {} noise: 3 }");
   for (uint64_t index = 0; index < 50; ++index) {
-    const SampleDraw a = draw_of(plain, picture.sample, index), b = draw_of(more, picture.sample, index);
+    const AugmentParams a = draw_of(plain, picture.sample, index), b = draw_of(more, picture.sample, index);
     for (int i = 0; i < 6; ++i) EXPECT_EQ(a.map[i], b.map[i]);
   }
 }
@@ -241,8 +241,8 @@ TEST(Augment, AReducedSampleGivesTheSamePicture) {
                     4);
   const TransformPlan plan = plan_of("crop_size: 20 mirror: true augment { resized_crop { min_area: 0.5 } }");
   for (uint64_t index = 0; index < 20; ++index) {
-    const SampleDraw draw = draw_of(plan, whole.sample, index);
-    const std::vector<float> a = made(whole.sample, plan, draw), b = made(half.sample, plan, draw);
+    const AugmentParams params = draw_of(plan, whole.sample, index);
+    const std::vector<float> a = made(whole.sample, plan, params), b = made(half.sample, plan, params);
     for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2.5);
   }
 }
@@ -253,15 +253,15 @@ TEST(Augment, APartOfTheSourceGivesTheSamePixels) {
                               "crop_size: 20 augment { resized_crop {} filter: CUBIC rotate: 30 }"}) {
     const TransformPlan plan = plan_of(options);
     for (uint64_t index = 0; index < 20; ++index) {
-      const SampleDraw draw = draw_of(plan, whole.sample, index);
-      const SourceWindow window = source_window(draw);
+      const AugmentParams params = draw_of(plan, whole.sample, index);
+      const SourceWindow window = source_window(params);
       std::vector<uint8_t> bytes;
       for (int y = 0; y < window.height; ++y)
         for (int x = 0; x < window.width * 3; ++x)
           bytes.push_back(whole.bytes[size_t(((window.top + y) * 70 + window.left) * 3 + x)]);
       const Sample part{3, window.height, window.width, bytes.data(), nullptr, true};
-      const SampleDraw fitted = fit_draw(draw, part, {window.top, window.left, window.height, window.width});
-      ASSERT_EQ(made(part, plan, fitted), made(whole.sample, plan, draw)) << options << " " << index;
+      const AugmentParams fitted = resolve_params(params, part, {window.top, window.left, window.height, window.width});
+      ASSERT_EQ(made(part, plan, fitted), made(whole.sample, plan, params)) << options << " " << index;
     }
   }
 }
@@ -269,9 +269,9 @@ TEST(Augment, APartOfTheSourceGivesTheSamePixels) {
 TEST(Augment, APlainCropReadsItsWindowOnly) {
   const TransformPlan plan = plan_of("crop_size: 20 mirror: true augment { flip_v: 0.5 }");
   for (uint64_t index = 0; index < 50; ++index) {
-    const SampleDraw draw = draw_sample(plan, 3, 60, 70, 1, 0, index);
-    const SourceWindow window = source_window(draw);
-    EXPECT_TRUE(is_cut_out(draw));
+    const AugmentParams params = draw_params(plan, 3, 60, 70, 1, 0, index);
+    const SourceWindow window = source_window(params);
+    EXPECT_TRUE(is_cut_out(params));
     EXPECT_EQ(window.height, 20);
     EXPECT_EQ(window.width, 20);
     EXPECT_EQ(window.out_height, 20);

@@ -1,11 +1,12 @@
-#include "data/convert.h"
+#include "data/convert/convert.h"
 
 #include <zlib.h>
 
 #include <set>
 
-#include "data/datum.h"
-#include "data/mean_file.h"
+#include "data/convert/compute_mean.h"
+#include "data/formats/datum.h"
+#include "data/formats/mean_file.h"
 #include "fixtures.h"
 #include "proto/cortado.pb.h"
 

@@ -1,4 +1,4 @@
-#include "data/datum.h"
+#include "data/formats/datum.h"
 
 #include "fixtures.h"
 #include "proto/cortado.pb.h"

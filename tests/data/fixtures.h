@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
-#include "data/image.h"
+#include "data/image/image.h"
 
 namespace cortado::data::testing {
 

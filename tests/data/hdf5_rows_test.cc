@@ -1,4 +1,4 @@
-#include "data/hdf5_rows.h"
+#include "data/formats/hdf5_rows.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

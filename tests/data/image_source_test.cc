@@ -1,9 +1,9 @@
 // ImageData: lists, sizes, orders and mistakes; what happens to images afterwards is the pipeline's, tested there.
-#include "data/image_source.h"
+#include "data/sources/image_source.h"
 
 #include <sys/stat.h>
 
-#include "data/image_list.h"
+#include "data/sources/image_list.h"
 #include "fixtures.h"
 #include "layer_batches.h"
 

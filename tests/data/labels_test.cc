@@ -1,4 +1,4 @@
-#include "data/labels.h"
+#include "data/formats/labels.h"
 
 #include "fixtures.h"
 

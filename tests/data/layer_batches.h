@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/device_memory.h"
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 
 namespace cortado::data::testing {
 

@@ -1,11 +1,11 @@
 // tests/data/leveldb was written by the LevelDB library 1.23: 60 Datums of 1 x 8 x 8, record i (key "%08d_x") with the
 // label i % 7 and pixels (3 i + row) % 256. It has two tables, packed by Snappy, and a log: every fifth record was
 // first written with another label, every ninth was removed at last.
-#include "data/leveldb.h"
+#include "data/convert/leveldb.h"
 
-#include "data/convert.h"
-#include "data/datum.h"
-#include "data/snappy.h"
+#include "data/convert/convert.h"
+#include "data/convert/snappy.h"
+#include "data/formats/datum.h"
 #include "fixtures.h"
 #include "tests/harness/places.h"
 

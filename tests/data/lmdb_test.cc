@@ -1,4 +1,4 @@
-#include "data/lmdb.h"
+#include "data/lmdb/lmdb.h"
 
 #include <sys/stat.h>
 

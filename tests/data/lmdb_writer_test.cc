@@ -1,6 +1,6 @@
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 
-#include "data/lmdb.h"
+#include "data/lmdb/lmdb.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {

@@ -1,4 +1,4 @@
-#include "data/mix.h"
+#include "data/augment/mix.h"
 
 #include <cmath>
 
@@ -28,24 +28,24 @@ std::vector<float> some_values(size_t n) {
 }
 
 /// What a pair's draw means, written plainly.
-std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::vector<MixDraw>& draws) {
+std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::vector<MixParams>& params) {
   std::vector<float> y = x;
   for (int i = 0; i < n; ++i) {
     const int other = n - 1 - i;
     if (other == i) continue;
-    const MixDraw& draw = draws[size_t(std::min(i, other))];
+    const MixParams& params = params[size_t(std::min(i, other))];
     for (int c = 0; c < kChannels; ++c)
       for (int row = 0; row < kHeight; ++row)
         for (int column = 0; column < kWidth; ++column) {
           const auto at = [&](int sample) {
             return size_t(((sample * kChannels + c) * kHeight + row) * kWidth + column);
           };
-          const bool inside =
-              row >= draw.top && row < draw.top + draw.height && column >= draw.left && column < draw.left + draw.width;
-          if (draw.height > 0)
+          const bool inside = row >= params.top && row < params.top + params.height && column >= params.left &&
+                              column < params.left + params.width;
+          if (params.height > 0)
             y[at(i)] = inside ? x[at(other)] : x[at(i)];
           else
-            y[at(i)] = draw.share * x[at(i)] + (1 - draw.share) * x[at(other)];
+            y[at(i)] = params.share * x[at(i)] + (1 - params.share) * x[at(other)];
         }
   }
   return y;
@@ -55,19 +55,19 @@ TEST(Mix, PairsExchangeTheirShares) {
   for (const int n : {1, 4, 5})
     for (const MixPlan& plan : {plan_of(0.4f, 0), plan_of(0, 1), plan_of(0.2f, 1)}) {
       const std::vector<float> x = some_values(size_t(n * kChannels * kHeight * kWidth));
-      std::vector<MixDraw> draws;
-      for (int i = 0; i < mix_pairs(n); ++i) draws.push_back(draw_mix(plan, kHeight, kWidth, 7, uint64_t(i)));
+      std::vector<MixParams> params;
+      for (int i = 0; i < mix_pairs(n); ++i) params.push_back(draw_mix(plan, kHeight, kWidth, 7, uint64_t(i)));
       std::vector<float> labels(size_t(n), 0), y = x, shares(size_t(n * kClasses));
       for (int i = 0; i < n; ++i) labels[size_t(i)] = float(i % 3);
       Context context(2);
-      mix_batch(context, draws.data(), plain_view({n, kChannels, kHeight, kWidth}, y.data()), labels.data(), kClasses,
+      mix_batch(context, params.data(), plain_view({n, kChannels, kHeight, kWidth}, y.data()), labels.data(), kClasses,
                 shares.data());
-      EXPECT_EQ(y, expected_mix(x, n, draws));
+      EXPECT_EQ(y, expected_mix(x, n, params));
       for (int i = 0; i < n; ++i) {
         double sum = 0;
         std::vector<float> expected(kClasses);
         const int other = n - 1 - i;
-        const float share = other == i ? 1 : draws[size_t(std::min(i, other))].share;
+        const float share = other == i ? 1 : params[size_t(std::min(i, other))].share;
         expected[size_t(i % 3)] += share;
         expected[size_t(other % 3)] += 1 - share;
         for (int k = 0; k < kClasses; ++k) {
@@ -81,10 +81,10 @@ TEST(Mix, PairsExchangeTheirShares) {
 
 TEST(Mix, IsTheSameOnADeviceInItsOwnLayoutAndType) {
   constexpr int n = 4;
-  const std::vector<MixDraw> draws = {draw_mix(plan_of(1, 0), kHeight, kWidth, 3, 0),
-                                      draw_mix(plan_of(0, 1), kHeight, kWidth, 3, 1)};
+  const std::vector<MixParams> params = {draw_mix(plan_of(1, 0), kHeight, kWidth, 3, 0),
+                                         draw_mix(plan_of(0, 1), kHeight, kWidth, 3, 1)};
   const std::vector<float> x = some_values(n * kChannels * kHeight * kWidth);
-  const std::vector<float> expected = expected_mix(x, n, draws), labels = {0, 1, 2, 3};
+  const std::vector<float> expected = expected_mix(x, n, params), labels = {0, 1, 2, 3};
   std::vector<Half> sent(x.size());
   const auto last = [](size_t i) {  // the place in channels-last storage
     const size_t area = kHeight * kWidth, sample = i / (kChannels * area), c = i / area % kChannels, pixel = i % area;
@@ -94,12 +94,12 @@ TEST(Mix, IsTheSameOnADeviceInItsOwnLayoutAndType) {
   Context context;
   use_device(context, {DeviceKind::kSimulated, 0});
   DeviceMemory there(context, sent.size() * 2), label(context, 16), share(context, n * kClasses * 4),
-      draw(context, sizeof(MixDraw) * 2);
+      draw(context, sizeof(MixParams) * 2);
   copy_to_device(context, there.data(), sent.data(), sent.size() * 2);
   copy_to_device(context, label.data(), labels.data(), 16);
-  copy_to_device(context, draw.data(), draws.data(), sizeof(MixDraw) * 2);
+  copy_to_device(context, params.data(), params.data(), sizeof(MixParams) * 2);
   Tensor tensor{{{n, kChannels, kHeight, kWidth}, DType::kF16, Layout::kChannelsLast}, context.device, there.data()};
-  mix_batch(context, reinterpret_cast<const MixDraw*>(draw.data()), tensor,
+  mix_batch(context, reinterpret_cast<const MixParams*>(params.data()), tensor,
             reinterpret_cast<const float*>(label.data()), kClasses, reinterpret_cast<float*>(share.data()));
   copy_to_host(context, sent.data(), there.data(), sent.size() * 2);
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(float(sent[last(i)]), expected[i], 0.15) << i;
@@ -110,11 +110,11 @@ TEST(Mix, SharesFollowTheBetaDistribution) {
     double sum = 0, squares = 0;
     constexpr int kDraws = 4000;
     for (int i = 0; i < kDraws; ++i) {
-      const MixDraw draw = draw_mix(plan_of(alpha, 0), 8, 8, 11, uint64_t(i));
-      ASSERT_GE(draw.share, 0);
-      ASSERT_LE(draw.share, 1);
-      sum += draw.share;
-      squares += draw.share * draw.share;
+      const MixParams params = draw_mix(plan_of(alpha, 0), 8, 8, 11, uint64_t(i));
+      ASSERT_GE(params.share, 0);
+      ASSERT_LE(params.share, 1);
+      sum += params.share;
+      squares += params.share * params.share;
     }
     const double mean = sum / kDraws, variance = squares / kDraws - mean * mean;
     EXPECT_NEAR(mean, 0.5, 0.02);
@@ -124,10 +124,10 @@ TEST(Mix, SharesFollowTheBetaDistribution) {
 
 TEST(Mix, ShareIsThatOfTheAreaThatStays) {
   for (uint64_t i = 0; i < 200; ++i) {
-    const MixDraw draw = draw_mix(plan_of(0, 1), 20, 30, 5, i);
-    EXPECT_NEAR(draw.share, 1 - draw.height * draw.width / 600.0, 1e-6);
-    EXPECT_LE(draw.top + draw.height, 20);
-    EXPECT_LE(draw.left + draw.width, 30);
+    const MixParams params = draw_mix(plan_of(0, 1), 20, 30, 5, i);
+    EXPECT_NEAR(params.share, 1 - params.height * params.width / 600.0, 1e-6);
+    EXPECT_LE(params.top + params.height, 20);
+    EXPECT_LE(params.left + params.width, 30);
   }
 }
 
@@ -137,8 +137,8 @@ TEST(Mix, HappensAsOftenAsAsked) {
   plan.cutmix_share = 0.25f;
   int none = 0, cut = 0, mixed = 0;
   for (uint64_t i = 0; i < 4000; ++i) {
-    const MixDraw draw = draw_mix(plan, 64, 64, 5, i);
-    ++(draw.height > 0 ? cut : draw.share < 1 ? mixed : none);
+    const MixParams params = draw_mix(plan, 64, 64, 5, i);
+    ++(params.height > 0 ? cut : params.share < 1 ? mixed : none);
   }
   EXPECT_NEAR(none, 2000, 150);
   EXPECT_NEAR(cut, 500, 90);

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "data/lmdb_source.h"
+#include "data/sources/lmdb_source.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {

@@ -5,8 +5,8 @@
 #include "augment_fixtures.h"
 #include "core/device_memory.h"
 #include "core/half.h"
-#include "data/datum.h"
-#include "data/pipeline.h"
+#include "data/formats/datum.h"
+#include "data/pipeline/pipeline.h"
 
 namespace cortado::data::testing {
 

@@ -1,10 +1,10 @@
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 
 #include <chrono>
 #include <thread>
 
-#include "data/datum.h"
-#include "data/lmdb_source.h"
+#include "data/formats/datum.h"
+#include "data/sources/lmdb_source.h"
 #include "fixtures.h"
 
 namespace cortado::data::testing {

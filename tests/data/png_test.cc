@@ -1,4 +1,4 @@
-#include "data/png.h"
+#include "data/image/png.h"
 
 #include <zlib.h>
 

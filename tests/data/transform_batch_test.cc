@@ -1,6 +1,6 @@
 // The device's kernel against the CPU's rows: geometry to the bit, colours to 1e-5 of their range (the build without
 // CUDA gives equal bits there, too).
-#include "data/transform_batch.h"
+#include "data/augment/transform_batch.h"
 
 #include "augment_fixtures.h"
 #include "core/device_memory.h"
@@ -20,18 +20,18 @@ struct Batch {
       const auto* from = of_floats ? reinterpret_cast<const uint8_t*>(sample.floats) : sample.bytes;
       bytes.insert(bytes.end(), from, from + sample.count() * (of_floats ? 4 : 1));
       while (bytes.size() % 4 != 0) bytes.push_back(0);
-      draws.push_back(fit_draw(draw_of(plan, sample, uint64_t(i)), sample));
-      const std::vector<float> one = made(sample, plan, draws.back());
+      params.push_back(resolve_params(draw_of(plan, sample, uint64_t(i)), sample));
+      const std::vector<float> one = made(sample, plan, params.back());
       expected.insert(expected.end(), one.begin(), one.end());
     }
-    shape = {6, channels, draws[0].out_height, draws[0].out_width};
+    shape = {6, channels, params[0].out_height, params[0].out_width};
   }
 
   TransformPlan plan;
   std::vector<Picture> pictures;
   std::vector<uint8_t> bytes;
   std::vector<RawSample> samples;
-  std::vector<SampleDraw> draws;
+  std::vector<AugmentParams> params;
   std::vector<float> expected;
   Shape shape;
 };
@@ -49,11 +49,11 @@ std::vector<float> on_device(const Batch& given, DeviceKind kind, DType dtype, L
   Context context(threads);
   use_device(context, {kind, 0});
   const DeviceMemory bytes = sent(context, given.bytes), samples = sent(context, given.samples),
-                     draws = sent(context, given.draws), mean = sent(context, mean_floats(given.plan));
+                     params = sent(context, given.params), mean = sent(context, mean_floats(given.plan));
   DeviceMemory y(context, size_t(given.shape.count()) * sizeof(T));
   const RawBatch batch{6, reinterpret_cast<const uint8_t*>(bytes.data()),
                        reinterpret_cast<const RawSample*>(samples.data()),
-                       reinterpret_cast<const SampleDraw*>(draws.data()),
+                       reinterpret_cast<const AugmentParams*>(params.data()),
                        mean_floats(given.plan).empty() ? nullptr : reinterpret_cast<const float*>(mean.data())};
   transform_batch(context, batch, given.plan, Tensor{{given.shape, dtype, layout}, context.device, y.data()});
   std::vector<T> got(size_t(given.shape.count()));
@@ -167,18 +167,18 @@ TEST(TransformBatch, AgreesWithTheCpuWhateverTheOptions) {
     const TransformPlan plan = plan_of(options);
     const int height = 31 + int(random.below(90)), width = 31 + int(random.below(90));
     const Picture picture(3, height, width, random.below(2) == 0);
-    const SampleDraw draw = fit_draw(draw_of(plan, picture.sample, uint64_t(i)), picture.sample);
-    const std::vector<float> expected = made(picture.sample, plan, draw);
+    const AugmentParams params = resolve_params(draw_of(plan, picture.sample, uint64_t(i)), picture.sample);
+    const std::vector<float> expected = made(picture.sample, plan, params);
     Context context;
     const RawSample raw{0, 3, height, width, picture.sample.interleaved, false};
-    const RawBatch batch{1, picture.bytes.data(), &raw, &draw, plan.mean_values.data()};
+    const RawBatch batch{1, picture.bytes.data(), &raw, &params, plan.mean_values.data()};
     std::vector<float> y(expected.size());
-    transform_batch(context, batch, plan, plain_view({1, 3, draw.out_height, draw.out_width}, y.data()));
+    transform_batch(context, batch, plan, plain_view({1, 3, params.out_height, params.out_width}, y.data()));
     for (size_t k = 0; k < y.size(); ++k) {
       ASSERT_TRUE(std::isfinite(y[k])) << options;
       ASSERT_NEAR(y[k], expected[k], 255 * 1e-5) << options;
     }
-    const SourceWindow window = source_window(draw);
+    const SourceWindow window = source_window(params);
     ASSERT_GE(window.top, 0);
     ASSERT_GE(window.left, 0);
     ASSERT_LE(window.top + window.height, height) << options;
@@ -204,21 +204,21 @@ TEST(TransformBatch, ReadsTheMeanImageAlongWithTheCrop) {
   plan.mean = mean;
   const Picture picture(3, 20, 31);
   for (uint64_t index = 0; index < 20; ++index) {
-    const SampleDraw draw = fit_draw(draw_of(plan, picture.sample, index), picture.sample);
+    const AugmentParams params = resolve_params(draw_of(plan, picture.sample, index), picture.sample);
     TransformPlan without = plan;
     without.mean = nullptr;
-    const std::vector<float> with = made(picture.sample, plan, draw), base = made(picture.sample, without, draw);
+    const std::vector<float> with = made(picture.sample, plan, params), base = made(picture.sample, without, params);
     for (int c = 0; c < 3; ++c)
       for (int y = 0; y < 8; ++y)
         for (int x = 0; x < 8; ++x) {
-          const int64_t row = (draw.map[5] >> 32) + y * (draw.map[4] >> 32);
-          const int64_t column = (draw.map[2] >> 32) + x * (draw.map[0] >> 32);
+          const int64_t row = (params.map[5] >> 32) + y * (params.map[4] >> 32);
+          const int64_t column = (params.map[2] >> 32) + x * (params.map[0] >> 32);
           const size_t i = size_t((c * 8 + y) * 8 + x);
           ASSERT_EQ(with[i], base[i] - mean->values[size_t((c * 20 + row) * 31 + column)]);
         }
     Context context;
     const RawSample raw{0, 3, 20, 31, false, false};
-    const RawBatch batch{1, picture.bytes.data(), &raw, &draw, mean->values.data()};
+    const RawBatch batch{1, picture.bytes.data(), &raw, &params, mean->values.data()};
     std::vector<float> y(with.size());
     transform_batch(context, batch, plan, plain_view({1, 3, 8, 8}, y.data()));
     ASSERT_EQ(y, with);

@@ -1,4 +1,4 @@
-#include "data/transform.h"
+#include "data/augment/transform.h"
 
 #include <set>
 
@@ -45,7 +45,7 @@ bool matches(const Sample& sample, const TransformPlan& plan, const Found& found
 Found find(const Sample& sample, const TransformPlan& plan, uint64_t index) {
   const auto [h, w] = output_size(plan, sample);
   std::vector<float> out(size_t(sample.channels * h * w), -1e9f);
-  transform(sample, plan, draw_sample(plan, sample.channels, sample.height, sample.width, 5, 2, index), out.data());
+  transform(sample, plan, draw_params(plan, sample.channels, sample.height, sample.width, 5, 2, index), out.data());
   for (int top = 0; top <= sample.height - h; ++top)
     for (int left = 0; left <= sample.width - w; ++left)
       for (const bool mirrored : {false, true})
@@ -129,7 +129,7 @@ TEST(Transform, IsAFunctionOfSeedEpochAndIndex) {
   plan.random_crop = plan.mirror = true;
   const auto run = [&](uint64_t seed, uint64_t epoch, uint64_t index) {
     std::vector<float> out(16);
-    transform(samples.planar, plan, draw_sample(plan, 1, 30, 30, seed, epoch, index), out.data());
+    transform(samples.planar, plan, draw_params(plan, 1, 30, 30, seed, epoch, index), out.data());
     return out;
   };
   EXPECT_EQ(run(1, 2, 3), run(1, 2, 3));

@@ -1,5 +1,5 @@
 // WindowData: the file, the draws, and the warp against a reference that works pixel by pixel in doubles.
-#include "data/window_source.h"
+#include "data/sources/window_source.h"
 
 #include <cmath>
 #include <set>

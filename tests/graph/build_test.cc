@@ -72,8 +72,9 @@ TEST(Build, a_cycle_is_called_a_cycle) {
 }
 
 TEST(Build, a_kernel_larger_than_its_input_shows_where_the_input_comes_from) {
-  const std::string text = mistakes_of(
-      kInput + "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' convolution_param { num_output: 2 kernel_size: 9 } }");
+  const std::string text = mistakes_of(kInput +
+                                       "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' "
+                                       "convolution_param { num_output: 2 kernel_size: 9 } }");
   EXPECT_NE(text.find("layer 'c' (Convolution)"), std::string::npos) << text;
   EXPECT_NE(text.find("note: 'data' has shape 1x3x8x8"), std::string::npos) << text;
 }

@@ -10,12 +10,16 @@ namespace cortado {
 namespace {
 
 const char* const kNet = R"(
-  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } shape { dim: 2 } } }
-  layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1" convolution_param { num_output: 4 kernel_size: 3 } }
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 2 dim: 3 dim: 8 dim: 8 } shape { dim: 2 } } }
+  layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+      convolution_param { num_output: 4 kernel_size: 3 } }
   layer { name: "bn1" type: "BatchNorm" bottom: "conv1" top: "bn1" }
   layer { name: "pool" type: "Pooling" bottom: "bn1" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
-  layer { name: "a/conv2" type: "Convolution" bottom: "pool" top: "conv2" param { name: "w" lr_mult: 1 } convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }
-  layer { name: "twin" type: "Convolution" bottom: "conv2" top: "twin" param { name: "w" lr_mult: 1 } convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }
+  layer { name: "a/conv2" type: "Convolution" bottom: "pool" top: "conv2"
+      param { name: "w" lr_mult: 1 } convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }
+  layer { name: "twin" type: "Convolution" bottom: "conv2" top: "twin"
+      param { name: "w" lr_mult: 1 } convolution_param { num_output: 4 kernel_size: 1 bias_term: false } }
   layer { name: "ip" type: "InnerProduct" bottom: "twin" top: "ip" inner_product_param { num_output: 3 } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 )";

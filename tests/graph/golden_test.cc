@@ -77,9 +77,8 @@ TEST_P(Golden, graph_is_as_written) {
   EXPECT_EQ(got, content.substr(net_end + 5));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()), [](const auto& info) {
-  return fs::path(info.param).stem().string();
-});
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(golden_files()),
+                         [](const auto& info) { return fs::path(info.param).stem().string(); });
 
 }  // namespace
 }  // namespace cortado

@@ -7,7 +7,7 @@
 namespace cortado::graph {
 namespace {
 
-void expect_apart(const std::vector<Lifetime>& lives, const Placement& placed) {
+void expect_apart(const std::vector<Lifetime>& lives, const CropBox& placed) {
   for (size_t a = 0; a < lives.size(); ++a) {
     EXPECT_EQ(placed.offsets[a] % 64, 0);
     EXPECT_LE(placed.offsets[a] + lives[a].bytes, placed.bytes);
@@ -21,7 +21,7 @@ void expect_apart(const std::vector<Lifetime>& lives, const Placement& placed) {
 }
 
 TEST(PlaceMemory, what_is_never_needed_together_shares_a_place) {
-  const Placement placed = place_memory({{100, 0, 1}, {100, 2, 3}, {100, 1, 2}});
+  const CropBox placed = place_memory({{100, 0, 1}, {100, 2, 3}, {100, 1, 2}});
   EXPECT_EQ(placed.offsets[0], placed.offsets[1]);
   EXPECT_NE(placed.offsets[0], placed.offsets[2]);
   EXPECT_EQ(placed.bytes, 256);
@@ -37,7 +37,7 @@ TEST(PlaceMemory, nothing_overlaps_in_random_programs) {
       lives.push_back({int64_t(random.below(5000)), first, first + int(random.below(20))});
       most += lives.back().bytes + 64;
     }
-    const Placement placed = place_memory(lives);
+    const CropBox placed = place_memory(lives);
     expect_apart(lives, placed);
     EXPECT_GE(placed.bytes, placed.live);
     EXPECT_LT(placed.bytes, most);

@@ -12,7 +12,7 @@ namespace cortado::harness {
 
 namespace {
 
-constexpr size_t kMostProbes = 400;  ///< elements of one operand whose gradient is measured
+constexpr size_t kMaxProbes = 400;  ///< elements of one operand whose gradient is measured
 
 struct Probe {
   size_t element;
@@ -42,7 +42,7 @@ double objective(const Arrays& y, const Arrays& dy) {
 Probes measure(Array& operand, const std::function<double()>& evaluate) {
   constexpr double kStep = 1e-5;
   Probes probes;
-  const size_t stride = std::max<size_t>(1, (operand.size() + kMostProbes - 1) / kMostProbes);
+  const size_t stride = std::max<size_t>(1, (operand.size() + kMaxProbes - 1) / kMaxProbes);
   for (size_t i = 0; i < operand.size(); i += stride) {
     const double value = operand[i];
     operand[i] = value + kStep;

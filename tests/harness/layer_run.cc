@@ -53,7 +53,7 @@ MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const
   const std::vector<Shape> own(x.begin(), x.end() - std::count_if(followers.begin(), followers.end(), adds));
   for (size_t i = size_t(config.bottom_size()); i < own.size(); ++i) config.add_bottom("x" + std::to_string(i));
   const LayerType* type = find_layer_type(config.type());
-  for (int i = config.top_size(); type && i < type->least_y; ++i) config.add_top("y" + std::to_string(i));
+  for (int i = config.top_size(); type && i < type->min_tops; ++i) config.add_top("y" + std::to_string(i));
   layer = make(config, phase);
   shapes = layer->infer(own);
   absorbed = std::all_of(followers.begin(), followers.end(),
@@ -212,9 +212,9 @@ void LayerRun::spoil_what_backward_may_not_read() {
 void LayerRun::backward(const Arrays& dy) {
   const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
   EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.overwritten]) << "y may overwrite x, which backward reads";
-  if (needs_.can_rebuild_y &&
+  if (needs_.can_recompute_y &&
       std::none_of(io_.x.begin(), io_.x.end(), [&](const Tensor& x) { return x.data == io_.y[0].data; }))
-    expect_rebuild();
+    expect_recompute();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)
     if (io_.dy[i]) store(context_, dy[i], io_.dy[i]);
@@ -236,16 +236,16 @@ void LayerRun::backward(const Arrays& dy) {
   check_guards();
 }
 
-void LayerRun::expect_rebuild() {
+void LayerRun::expect_recompute() {
   const Array y = load(context_, io_.y[0]);
   Arrays w;
   for (size_t i = 0; i < io_.w.size(); ++i) w.push_back(stored_w(i));
   spoil(context_, io_.y[0].data, io_.y[0].spec.bytes());
-  io_.scratch = memory(needs_.rebuild_scratch).data();
-  made_.layer->rebuild(context_, io_);
-  EXPECT_TRUE(same_bits(load(context_, io_.y[0]), y)) << "rebuild made another y";
-  EXPECT_TRUE(padding_is_zero(context_, io_.y[0])) << "rebuild left something in y's padding lanes";
-  for (size_t i = 0; i < w.size(); ++i) EXPECT_TRUE(same_bits(stored_w(i), w[i])) << "rebuild changed w[" << i << "]";
+  io_.scratch = memory(needs_.recompute_scratch).data();
+  made_.layer->recompute(context_, io_);
+  EXPECT_TRUE(same_bits(load(context_, io_.y[0]), y)) << "recompute made another y";
+  EXPECT_TRUE(padding_is_zero(context_, io_.y[0])) << "recompute left something in y's padding lanes";
+  for (size_t i = 0; i < w.size(); ++i) EXPECT_TRUE(same_bits(stored_w(i), w[i])) << "recompute changed w[" << i << "]";
 }
 
 /// What backward wrote is what its plain values look like in storage, zeros between them.

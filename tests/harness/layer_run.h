@@ -90,7 +90,7 @@ class LayerRun {
   void bind_weights(const Arrays& w);
   bool differentiable(size_t i) const;
   void spoil_what_backward_may_not_read();
-  void expect_rebuild();
+  void expect_recompute();
   void check_padding_of_dw();
   void check_guards();
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What references of losses with a softmax inside have in common: the probabilities of each row, one of outer x inner of
-// x, outer x classes x inner, and what the sum of the rows' losses is divided by. In plain double arithmetic.
+// What references of losses with a softmax inside have in common: the probabilities of each row, one of outer x inner
+// of x, outer x classes x inner, and what the sum of the rows' losses is divided by. In plain double arithmetic.
 
 #include <algorithm>
 #include <cmath>
@@ -32,11 +32,16 @@ class SoftmaxRowsOf {
 
   double divisor(By by, double counted) const {
     switch (by) {
-      case By::kAll: return double(rows());
-      case By::kCounted: return counted;
-      case By::kOuter: return double(outer_);
-      case By::kOne: return 1;
-      case By::kFive: return 5;
+      case By::kAll:
+        return double(rows());
+      case By::kCounted:
+        return counted;
+      case By::kOuter:
+        return double(outer_);
+      case By::kOne:
+        return 1;
+      case By::kFive:
+        return 5;
     }
     return 1;
   }

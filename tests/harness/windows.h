@@ -21,7 +21,8 @@ void each_meeting(const std::vector<WindowAxis>& axes, const Body& body, size_t 
   for (int64_t o = 0; o < a.out(); ++o)
     for (int64_t k = 0; k < a.kernel; ++k) {
       const int64_t at = o * a.stride - a.pad + k * a.dilation;
-      if (at >= 0 && at < a.in) each_meeting(axes, body, axis + 1, in * a.in + at, tap * a.kernel + k, out * a.out() + o);
+      if (at >= 0 && at < a.in)
+        each_meeting(axes, body, axis + 1, in * a.in + at, tap * a.kernel + k, out * a.out() + o);
     }
 }
 

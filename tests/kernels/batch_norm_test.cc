@@ -215,7 +215,7 @@ TEST(BatchNorm, PassesNanOn) {
   BatchNormRequest r;
   r.x.shape = {2, 1, 2, 2};
   r.relu = true;
-  for (const auto make : {make_batch_norm_own, make_batch_norm_plain}) {
+  for (const auto make : {make_batch_norm_native, make_batch_norm_generic}) {
     std::string why;
     const auto norm = make(r, context, why);
     const Values x = {1, 2, NAN, 4, 5, 6, 7, 8};

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/choices.h"
 #include "kernels/conv.h"
 #include "kernels/devices.h"
+#include "kernels/kernel_cache.h"
 
 namespace cortado::kernels {
 namespace {
@@ -28,16 +28,16 @@ int rivals(ConvRequest request, ConvDirection direction, Context& context) {
 }
 
 /// The choices for a request, where all but no time is left for measuring.
-std::map<std::string, Choices::Choice> chosen(const ConvRequest& request, const CpuLevels& levels,
-                                              double seconds = 1e-9) {
+std::map<std::string, KernelCache::Entry> chosen(const ConvRequest& request, const CpuLevels& levels,
+                                                 double seconds = 1e-9) {
   Context context(2);
   context.handle<CpuLevels>() = levels;
-  auto& choices = context.handle<Choices>();
-  choices.allow_measuring(seconds);
+  auto& choices = context.handle<KernelCache>();
+  choices.set_budget(seconds);
   choices.begin_plan();
-  choices.grant(1);
+  choices.add_budget(1);
   plan_conv(request, context);
-  return choices.taken();
+  return choices.recorded();
 }
 
 TEST(CpuLevel, OfOneDnnIsTheOneThatItReports) {

@@ -102,7 +102,7 @@ TEST(FrozenWeights, MultiplyToTheSameBits) {
         const auto forward = [&](bool frozen) {
           request.frozen = frozen;
           std::string why;
-          const auto product = make_inner_product_plain(request, context, why);
+          const auto product = make_inner_product_generic(request, context, why);
           const WeightFormat format = product->weight_format();
           EXPECT_EQ(format.dtype(), frozen ? dtype : DType::kF32);
           const Operand x(context, {{3, 21}, dtype}, random_values(63, 1)), y(context, {{3, 5}, dtype}),

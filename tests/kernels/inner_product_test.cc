@@ -102,7 +102,7 @@ TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
     for (InnerProductRequest request : requests())
       for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
         request.dtype = dtype;
-        EXPECT_TRUE(check(make_inner_product_plain, request, kind));
+        EXPECT_TRUE(check(make_inner_product_generic, request, kind));
         EXPECT_TRUE(check(make_inner_product_cublaslt, request, kind) || kind != DeviceKind::kCuda ||
                     dtype != DType::kF32);
       }
@@ -117,7 +117,7 @@ TEST(InnerProduct, WeightsMayBeTurnedBefore) {
     request.turns = true;
     EXPECT_TRUE(check(make_inner_product_onednn, request));
     EXPECT_TRUE(check(make_inner_product_gemm, request));
-    EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
+    EXPECT_TRUE(check(make_inner_product_generic, request, DeviceKind::kSimulated));
   }
 }
 
@@ -154,7 +154,7 @@ TEST(InnerProduct, EmptySumsAreZero) {
     InnerProductRequest request{rows, inputs, outputs, false, true, false, true, true};
     EXPECT_FALSE(check(make_inner_product_onednn, request));
     EXPECT_TRUE(check(make_inner_product_gemm, request));
-    EXPECT_TRUE(check(make_inner_product_plain, request, DeviceKind::kSimulated));
+    EXPECT_TRUE(check(make_inner_product_generic, request, DeviceKind::kSimulated));
   }
 }
 

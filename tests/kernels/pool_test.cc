@@ -1,10 +1,10 @@
 // Every candidate in every layout it takes, against the definition of pooling in double.
 
-#include "kernels/cpu_level.h"
 #include "kernels/pool.h"
 
 #include <cfloat>
 
+#include "kernels/cpu_level.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -122,7 +122,7 @@ std::vector<PoolRequest> requests() {
 
 TEST(Pool, OursDoesWhatTheDefinitionSays) {
   for (const PoolRequest& r : requests())
-    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_own, r, threads));
+    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_native, r, threads));
 }
 
 TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
@@ -131,7 +131,7 @@ TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
       if (r.x.layout == Layout::kBlocked16) r.x.layout = r.y.layout = Layout::kChannelsLast;
       for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
         r.x.dtype = r.y.dtype = dtype;
-        EXPECT_TRUE(check(make_pool_plain, r, 2, kind));
+        EXPECT_TRUE(check(make_pool_generic, r, 2, kind));
       }
     }
 }
@@ -156,7 +156,7 @@ TEST(Pool, TellsPlaces) {
   r.argmax = true;
   using Case = std::pair<Make, DeviceKind>;
   for (const auto& [make, kind] :
-       {Case{make_pool_own, DeviceKind::kCpu}, Case{make_pool_plain, DeviceKind::kSimulated}}) {
+       {Case{make_pool_native, DeviceKind::kCpu}, Case{make_pool_generic, DeviceKind::kSimulated}}) {
     Context context = context_on(kind);
     std::string why;
     const auto pool = make(r, context, why);

@@ -1,10 +1,10 @@
-#include "kernels/cpu/shares.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <thread>
+
+#include "kernels/cpu/work_stealing.h"
 
 namespace cortado::kernels {
 namespace {
@@ -12,14 +12,14 @@ namespace {
 using Items = std::vector<int64_t>;
 
 /// What `worker` gets until nothing is left.
-Items all_for(Shares& shares, int64_t worker) {
+Items all_for(WorkStealingRange& shares, int64_t worker) {
   Items items;
   for (int64_t item; (item = shares.next(worker)) >= 0;) items.push_back(item);
   return items;
 }
 
-TEST(Shares, BeginWithTheirOwnPartInOrderAndTakeOthersFromTheEnd) {
-  Shares shares(3);
+TEST(WorkStealingRange, BeginWithTheirOwnPartInOrderAndTakeOthersFromTheEnd) {
+  WorkStealingRange shares(3);
   shares.deal(7);  // 0 1 | 2 3 | 4 5 6
   EXPECT_EQ(shares.next(2), 4);
   EXPECT_EQ(all_for(shares, 1), (Items{2, 3, 6, 5, 1, 0}));
@@ -28,8 +28,8 @@ TEST(Shares, BeginWithTheirOwnPartInOrderAndTakeOthersFromTheEnd) {
   EXPECT_EQ(all_for(shares, 0), (Items{0, 1}));
 }
 
-TEST(Shares, EachItemIsTakenOnce) {
-  Shares shares(4);
+TEST(WorkStealingRange, EachItemIsTakenOnce) {
+  WorkStealingRange shares(4);
   for (const int64_t n : {0, 1, 3, 4, 1001}) {
     shares.deal(n);
     std::vector<Items> taken(size_t(shares.workers()));

@@ -1,8 +1,8 @@
 // Every candidate against the definition in double.
 
-#include "kernels/cpu_level.h"
 #include "kernels/softmax.h"
 
+#include "kernels/cpu_level.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -61,7 +61,7 @@ const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true},  {3, 1000, 1, t
 
 TEST(Softmax, OursFollowsTheDefinition) {
   for (const SoftmaxRequest& r : kRequests)
-    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_own, r, threads));
+    for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_native, r, threads));
 }
 
 TEST(Softmax, FollowsTheDefinitionInEveryTypeOnDevices) {
@@ -69,7 +69,7 @@ TEST(Softmax, FollowsTheDefinitionInEveryTypeOnDevices) {
     for (SoftmaxRequest r : kRequests)
       for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
         r.dtype = dtype;
-        EXPECT_TRUE(check(make_softmax_plain, r, 2, kind));
+        EXPECT_TRUE(check(make_softmax_generic, r, 2, kind));
         EXPECT_EQ(check(make_softmax_cudnn, r, 2, kind), kind == DeviceKind::kCuda);
       }
 }
@@ -84,7 +84,7 @@ TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
   std::string why;
   using Case = std::pair<Make, int64_t>;
   for (const auto& [make, inner] :
-       {Case{make_softmax_own, 1}, Case{make_softmax_own, 2}, Case{make_softmax_plain, 2}}) {
+       {Case{make_softmax_native, 1}, Case{make_softmax_native, 2}, Case{make_softmax_generic, 2}}) {
     const auto softmax = make({1, 3, inner}, context, why);
     Values y(size_t(3 * inner));
     const Values with_nan(y.size(), NAN);

@@ -146,8 +146,7 @@ LayerCase joined(const Shape& shape, const Norm& o, const std::string& options, 
 
 TEST(BatchNorm, TakesOverASum) {
   for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}, Shape{6, 37}, Shape{2, 3, 4, 5, 2}})
-    for (const bool average : {false, true})
-      check_layer(joined(shape, {.average = average}, "", "type: 'Eltwise'"));
+    for (const bool average : {false, true}) check_layer(joined(shape, {.average = average}, "", "type: 'Eltwise'"));
   check_layer(joined({2, 20, 3, 4}, {.scale = true, .bias = true}, "",
                      "type: 'Scale' scale_param { bias_term: true }\ntype: 'Eltwise'"));
 }

@@ -91,8 +91,8 @@ LayerCase on_axes(const std::string& options, const Shape& x, int axis, const st
 }
 
 TEST(Convolution, ThreeAndMoreSpatialAxes) {
-  check_layer(on_axes("num_output: 4 kernel_size: 3 pad: 1", {2, 3, 4, 5, 3}, 1,
-                      {{4, 3, 1, 1}, {5, 3, 1, 1}, {3, 3, 1, 1}}));
+  check_layer(
+      on_axes("num_output: 4 kernel_size: 3 pad: 1", {2, 3, 4, 5, 3}, 1, {{4, 3, 1, 1}, {5, 3, 1, 1}, {3, 3, 1, 1}}));
   const std::string each = "kernel_size: [2, 3, 1] stride: [1, 2, 1] dilation: [2, 1, 1] pad: [1, 0, 0]";
   check_layer(on_axes("num_output: 4 group: 2 " + each, {1, 4, 4, 5, 3}, 1, {{4, 2, 1, 1, 2}, {5, 3, 2}, {3, 1}}, 2));
   check_layer(on_axes("num_output: 2 kernel_size: 2", {1, 2, 2, 3, 2, 3}, 1, {{2, 2}, {3, 2}, {2, 2}, {3, 2}}));

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "data/datum.h"
-#include "data/lmdb_writer.h"
+#include "data/formats/datum.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 

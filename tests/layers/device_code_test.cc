@@ -10,9 +10,9 @@
 #include <set>
 
 #include "core/error.h"
-#include "data/datum.h"
-#include "data/lmdb_writer.h"
 #include "core/file.h"
+#include "data/formats/datum.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "layers/registry.h"
 #include "proto/hdf5_file.h"
 #include "tests/harness/layer_harness.h"
@@ -160,7 +160,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Upsample'", {kImage}},
       {"type: 'Upsample'", {random({1, 1, 1, 3}, 8), Array({1, 1, 1, 3}, {11, 0, 5})}},
       {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "
-       "source: '" + dataset.windows() + "' batch_size: 4 context_pad: 1 }"},
+       "source: '" +
+       dataset.windows() + "' batch_size: 4 context_pad: 1 }"},
   };
 }
 
@@ -221,7 +222,7 @@ TEST(DeviceCode, EveryLayerRunsOnADevice) {
     }
   for (const std::string& name : std::set(missing)) {
     const LayerType* type = find_layer_type(name);
-    if (type->least_x > 1 || type->most_x == 0 || type->least_y != 1) continue;
+    if (type->min_bottoms > 1 || type->max_bottoms == 0 || type->min_tops != 1) continue;
     for (const Device& device : tested_devices()) try {
         SCOPED_TRACE(device.str() + ": " + name);
         missing.erase(run({"type: '" + name + "'", {kOther}}, device));

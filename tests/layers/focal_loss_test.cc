@@ -54,8 +54,8 @@ TEST(FocalLoss, JudgesEveryPlaceOfAnImage) {
 TEST(FocalLoss, DividesAsToldTo) {
   const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
   const auto check = [&](const std::string& mode, By by) {
-    check_layer(focal("loss_param { ignore_label: 2 normalization: " + mode + " }", x, labels,
-                      {.ignored = 2, .by = by}));
+    check_layer(
+        focal("loss_param { ignore_label: 2 normalization: " + mode + " }", x, labels, {.ignored = 2, .by = by}));
   };
   check("VALID", By::kCounted);
   check("FULL", By::kAll);

@@ -1,5 +1,4 @@
 #include "layers/registry.h"
-#include "layers/unavailable_types.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "layers/unavailable_types.h"
 #include "tests/harness/layer_run.h"
 #include "tests/harness/places.h"
 
@@ -33,7 +33,7 @@ std::string squeezed(std::string name) {
 
 std::set<std::string> registering_files() {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(in_source("layers"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(in_source("layers/types"))) {
     const std::string extension = entry.path().extension();
     if (extension != ".cc" && extension != ".cu") continue;
     if (file_content(entry.path()).find("const RegisterLayer ") == std::string::npos) continue;
@@ -59,12 +59,12 @@ TEST(Registry, WhatIsNotHereIsNotHere) {
 /// Where gradients may flow through a layer, its test must measure them; check_layer() does.
 TEST(Registry, HasTheGradientOfEachTypeMeasured) {
   std::map<std::string, std::string> sources, tests;
-  for (const auto& [folder, contents] : {std::pair("layers", &sources), std::pair("tests/layers", &tests)})
+  for (const auto& [folder, contents] : {std::pair("layers/types", &sources), std::pair("tests/layers", &tests)})
     for (const auto& entry : std::filesystem::directory_iterator(in_source(folder)))
       (*contents)[squeezed(entry.path().stem())] += file_content(entry.path());
   std::string missing;
   for (const LayerType* type : all_layer_types()) {
-    if (type->name.starts_with(kTestPrefix) || type->most_x == 0 || type->most_y == 0) continue;
+    if (type->name.starts_with(kTestPrefix) || type->max_bottoms == 0 || type->max_tops == 0) continue;
     const std::string &source = sources[squeezed(type->name)], &test = tests[squeezed(type->name) + "test"];
     if (source.find("differentiable(int) const override { return false; }") != std::string::npos) continue;
     const bool measured =
@@ -84,8 +84,8 @@ TEST(Registry, FindsTypesByTheirExactName) {
 TEST(Registry, SaysOfEachTypeWhatPeopleAsk) {
   for (const LayerType* type : all_layer_types()) {
     EXPECT_FALSE(type->help.empty()) << type->name;
-    EXPECT_TRUE(type->most_x == -1 || type->most_x >= type->least_x) << type->name;
-    EXPECT_TRUE(type->most_y == -1 || type->most_y >= type->least_y) << type->name;
+    EXPECT_TRUE(type->max_bottoms == -1 || type->max_bottoms >= type->min_bottoms) << type->name;
+    EXPECT_TRUE(type->max_tops == -1 || type->max_tops >= type->min_tops) << type->name;
     if (type->options.empty()) continue;
     EXPECT_NE(caffe::LayerParameter::descriptor()->FindFieldByName(type->options), nullptr) << type->options;
   }

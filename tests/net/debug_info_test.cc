@@ -17,16 +17,22 @@ namespace {
 /// blocks of 16, most is padding.
 const char* const kNet = R"(
   name: "debugged"
-  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 2 dim: 8 dim: 6 } shape { dim: 3 } } }
-  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param { num_output: 5 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } bias_filler { type: "gaussian" std: 0.1 } } }
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 3 dim: 2 dim: 8 dim: 6 } shape { dim: 3 } } }
+  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+      convolution_param { num_output: 5 kernel_size: 3 pad: 1 weight_filler { type: "xavier" }
+      bias_filler { type: "gaussian" std: 0.1 } } }
   layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
   layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
-  layer { name: "one" type: "Convolution" bottom: "pool" top: "one" convolution_param { num_output: 5 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "one" type: "Convolution" bottom: "pool" top: "one"
+      convolution_param { num_output: 5 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn" type: "BatchNorm" bottom: "one" top: "one" }
-  layer { name: "scale" type: "Scale" bottom: "one" top: "one" scale_param { bias_term: true filler { type: "uniform" min: 0.5 max: 1.5 } bias_filler { type: "gaussian" std: 0.2 } } }
+  layer { name: "scale" type: "Scale" bottom: "one" top: "one" scale_param { bias_term: true
+      filler { type: "uniform" min: 0.5 max: 1.5 } bias_filler { type: "gaussian" std: 0.2 } } }
   layer { name: "sum" type: "Eltwise" bottom: "one" bottom: "pool" top: "sum" }
   layer { name: "relu2" type: "ReLU" bottom: "sum" top: "sum" }
-  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 4 weight_filler { type: "xavier" } bias_filler { type: "gaussian" std: 0.1 } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 4
+      weight_filler { type: "xavier" } bias_filler { type: "gaussian" std: 0.1 } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
 )";
 

@@ -15,25 +15,29 @@ constexpr int64_t kRows = 6, kWidth = 4;
 
 /// What is behind the filter; it reads `x` and `label`.
 const char* const kBehind = R"(
-  layer { name: "fc1" type: "InnerProduct" bottom: "x" top: "fc1" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "fc1" type: "InnerProduct" bottom: "x" top: "fc1" inner_product_param { num_output: 5
+      weight_filler { type: "xavier" } } }
   layer { name: "bn" type: "BatchNorm" bottom: "fc1" top: "fc1" }
   layer { name: "relu" type: "ReLU" bottom: "fc1" top: "fc1" }
   layer { name: "drop" type: "Dropout" bottom: "fc1" top: "fc1" }
-  layer { name: "fc2" type: "InnerProduct" bottom: "fc1" top: "fc2" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+  layer { name: "fc2" type: "InnerProduct" bottom: "fc1" top: "fc2"
+      inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc2" bottom: "label" top: "loss" }
-  layer { name: "size" type: "Reduction" bottom: "fc2" top: "size" reduction_param { operation: SUMSQ } loss_weight: 0.1 }
+  layer { name: "size" type: "Reduction" bottom: "fc2" top: "size"
+      reduction_param { operation: SUMSQ } loss_weight: 0.1 }
 )";
 
 std::string inputs(const std::string& names, int64_t rows, bool selector) {
   const std::string n = std::to_string(rows), last = selector ? " shape { dim: " + n + " }" : "";
-  return "layer { name: 'in' type: 'Input' " + names + " input_param { shape { dim: " + n + " dim: 4 } shape { dim: " +
-         n + " }" + last + " } }";
+  return "layer { name: 'in' type: 'Input' " + names + " input_param { shape { dim: " + n +
+         " dim: 4 } shape { dim: " + n + " }" + last + " } }";
 }
 
 std::string filtered() {
   return inputs("top: 'data' top: 'all' top: 'selector'", kRows, true) +
          "layer { name: 'before' type: 'Scale' bottom: 'data' top: 'before' }"
-         "layer { name: 'filter' type: 'Filter' bottom: 'before' bottom: 'all' bottom: 'selector' top: 'x' top: 'label' }" +
+         "layer { name: 'filter' type: 'Filter' bottom: 'before' bottom: 'all' bottom: 'selector' top: 'x' top: "
+         "'label' }" +
          kBehind;
 }
 
@@ -120,8 +124,8 @@ TEST(FilterNet, RunsOnTheRowsThatAreThere) {
   Context context(2);
   const auto net = make(filtered(), context);
   Batch batch(3);
-  for (const std::vector<float>& rows : {std::vector<float>{1, 0, 1, 1, 0, 1}, {0, 0, 1, 0, 1, 0}, {1, 1, 1, 1, 1, 1},
-                                         {1, 0, 1, 1, 0, 1}}) {
+  for (const std::vector<float>& rows :
+       {std::vector<float>{1, 0, 1, 1, 0, 1}, {0, 0, 1, 0, 1, 0}, {1, 1, 1, 1, 1, 1}, {1, 0, 1, 1, 0, 1}}) {
     batch.choose(rows);
     compare(*net, context, batch, std::count(rows.begin(), rows.end(), 1.0f));
     ++context.pass;
@@ -132,7 +136,8 @@ TEST(FilterNet, RunsWithoutRows) {
   Context context(1);
   const auto net = make(inputs("top: 'data' top: 'all' top: 'selector'", kRows, true) + R"(
     layer { name: "filter" type: "Filter" bottom: "data" bottom: "all" bottom: "selector" top: "x" top: "label" }
-    layer { name: "fc2" type: "InnerProduct" bottom: "x" top: "fc2" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+    layer { name: "fc2" type: "InnerProduct" bottom: "x" top: "fc2"
+        inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc2" bottom: "label" top: "loss" })",
                         context);
   Batch batch(4);

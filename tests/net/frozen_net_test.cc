@@ -106,7 +106,8 @@ TEST(FrozenNet, weights_come_out_as_they_went_in) {
   for (const LayerWeights& layer : weights)
     for (const caffe::LayerParameter& out : proto.layer())
       for (int k = 0; out.name() == layer.name && k < out.blobs_size(); ++k)
-        EXPECT_EQ(std::vector<float>(out.blobs(k).data().begin(), out.blobs(k).data().end()), layer.blobs[size_t(k)].data);
+        EXPECT_EQ(std::vector<float>(out.blobs(k).data().begin(), out.blobs(k).data().end()),
+                  layer.blobs[size_t(k)].data);
 }
 
 TEST(FrozenNet, what_no_wanted_blob_needs_is_dropped) {

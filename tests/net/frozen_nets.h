@@ -16,28 +16,36 @@ namespace cortado::frozen {
 inline const char* const kResidualNet = R"(
   name: "residual"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
-  layer { name: "side" type: "Convolution" bottom: "data" top: "side" convolution_param { num_output: 40 kernel_size: 1 bias_term: false weight_filler { type: "xavier" } } }
+  layer { name: "side" type: "Convolution" bottom: "data" top: "side"
+      convolution_param { num_output: 40 kernel_size: 1 bias_term: false weight_filler { type: "xavier" } } }
   layer { name: "bn_side" type: "BatchNorm" bottom: "side" top: "side" }
   layer { name: "scale_side" type: "Scale" bottom: "side" top: "side" scale_param { bias_term: true } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" batch_norm_param { eps: 0.1 } }
   layer { name: "sum0" type: "Eltwise" bottom: "side" bottom: "c0" top: "sum0" }
   layer { name: "relu0" type: "ReLU" bottom: "sum0" top: "sum0" }
-  layer { name: "c1a" type: "Convolution" bottom: "sum0" top: "c1a" convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "xavier" } } }
-  layer { name: "c1" type: "Convolution" bottom: "c1a" top: "c1" convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c1a" type: "Convolution" bottom: "sum0" top: "c1a"
+      convolution_param { num_output: 24 kernel_size: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c1" type: "Convolution" bottom: "c1a" top: "c1"
+      convolution_param { num_output: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn1" type: "BatchNorm" bottom: "c1" top: "c1" }
   layer { name: "bias1" type: "Bias" bottom: "c1" top: "c1" }
   layer { name: "bn1b" type: "BatchNorm" bottom: "c1" top: "c1" }
   layer { name: "sum1" type: "Eltwise" bottom: "c1" bottom: "sum0" top: "sum1" }
-  layer { name: "dw" type: "Convolution" bottom: "sum1" top: "dw" convolution_param { num_output: 40 group: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "dw" type: "Convolution" bottom: "sum1" top: "dw"
+      convolution_param { num_output: 40 group: 40 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "scale_dw" type: "Scale" bottom: "dw" top: "dw" }
   layer { name: "sum2" type: "Eltwise" bottom: "dw" bottom: "sum1" top: "sum2" }
-  layer { name: "c3" type: "Convolution" bottom: "sum2" top: "c3" convolution_param { num_output: 40 group: 2 kernel_size: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c3" type: "Convolution" bottom: "sum2" top: "c3"
+      convolution_param { num_output: 40 group: 2 kernel_size: 1 weight_filler { type: "xavier" } } }
   layer { name: "sum3" type: "Eltwise" bottom: "c3" bottom: "sum2" top: "sum3" }
-  layer { name: "fc" type: "InnerProduct" bottom: "sum3" top: "fc" inner_product_param { num_output: 19 weight_filler { type: "xavier" } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "sum3" top: "fc"
+      inner_product_param { num_output: 19 weight_filler { type: "xavier" } } }
   layer { name: "bn_fc" type: "BatchNorm" bottom: "fc" top: "fc" }
   layer { name: "relu_fc" type: "ReLU" bottom: "fc" top: "fc" }
-  layer { name: "out" type: "InnerProduct" bottom: "fc" top: "out" inner_product_param { num_output: 5 transpose: true bias_term: false weight_filler { type: "xavier" } } }
+  layer { name: "out" type: "InnerProduct" bottom: "fc" top: "out"
+      inner_product_param { num_output: 5 transpose: true bias_term: false weight_filler { type: "xavier" } } }
   layer { name: "scale_out" type: "Scale" bottom: "out" top: "out" scale_param { bias_term: true } }
 )";
 
@@ -119,13 +127,16 @@ inline void expect_folds_anew(Net& net, Net& other, const std::vector<LayerWeigh
 inline const char* const kMobileNet = R"(
   name: "mobile"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
-  layer { name: "dw1" type: "DepthwiseConvolution" bottom: "data" top: "dw1" convolution_param { kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "dw1" type: "DepthwiseConvolution" bottom: "data" top: "dw1"
+      convolution_param { kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "gaussian" std: 2 } } }
   layer { name: "bn1" type: "BatchNorm" bottom: "dw1" top: "dw1" }
   layer { name: "scale1" type: "Scale" bottom: "dw1" top: "dw1" scale_param { bias_term: true } }
   layer { name: "relu1" type: "ReLU6" bottom: "dw1" top: "dw1" }
-  layer { name: "pw" type: "Convolution" bottom: "dw1" top: "pw" convolution_param { num_output: 32 kernel_size: 1 weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "pw" type: "Convolution" bottom: "dw1" top: "pw"
+      convolution_param { num_output: 32 kernel_size: 1 weight_filler { type: "gaussian" std: 2 } } }
   layer { name: "relu_pw" type: "ReLU6" bottom: "pw" top: "pw" }
-  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "pw" top: "dw2" convolution_param { kernel_size: 3 stride: 2 weight_filler { type: "gaussian" std: 2 } } }
+  layer { name: "dw2" type: "ConvolutionDepthwise" bottom: "pw" top: "dw2"
+      convolution_param { kernel_size: 3 stride: 2 weight_filler { type: "gaussian" std: 2 } } }
   layer { name: "scale2" type: "Scale" bottom: "dw2" top: "dw2" }
   layer { name: "relu2" type: "ReLU6" bottom: "dw2" top: "dw2" }
 )";
@@ -134,12 +145,15 @@ inline const char* const kMobileNet = R"(
 inline const char* const kEnlargingNet = R"(
   name: "enlarging"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 16 dim: 5 dim: 6 } } }
-  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param { num_output: 32 kernel_size: 3 weight_filler { type: "xavier" } } }
+  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+      convolution_param { num_output: 32 kernel_size: 3 weight_filler { type: "xavier" } } }
   layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
-  layer { name: "up" type: "Deconvolution" bottom: "conv" top: "up" convolution_param { num_output: 16 kernel_size: 4 stride: 2 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "up" type: "Deconvolution" bottom: "conv" top: "up"
+      convolution_param { num_output: 16 kernel_size: 4 stride: 2 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn_up" type: "BatchNorm" bottom: "up" top: "up" }
   layer { name: "relu" type: "ReLU" bottom: "up" top: "up" }
-  layer { name: "groups" type: "Deconvolution" bottom: "up" top: "groups" convolution_param { num_output: 8 group: 4 kernel_size: 3 bias_term: false weight_filler { type: "xavier" } } }
+  layer { name: "groups" type: "Deconvolution" bottom: "up" top: "groups"
+      convolution_param { num_output: 8 group: 4 kernel_size: 3 bias_term: false weight_filler { type: "xavier" } } }
 )";
 
 }  // namespace cortado::frozen

@@ -17,32 +17,40 @@ namespace {
 /// is saved.
 const char* const kNet = R"(
   name: "joins"
-  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 9 dim: 10 } shape { dim: 3 } } }
-  layer { name: "side" type: "Convolution" bottom: "data" top: "side" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 3 dim: 4 dim: 9 dim: 10 } shape { dim: 3 } } }
+  layer { name: "side" type: "Convolution" bottom: "data" top: "side"
+      convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn_side" type: "BatchNorm" bottom: "side" top: "side" }
   layer { name: "scale_side" type: "Scale" bottom: "side" top: "side" scale_param { bias_term: true } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { engine: CAFFE num_output: 24 kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { engine: CAFFE num_output: 24 kernel_size: 3 pad: 1 bias_term: false
+      weight_filler { type: "msra" } } }
   layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
   layer { name: "scale0" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
   layer { name: "sum0" type: "Eltwise" bottom: "side" bottom: "c0" top: "sum0" }
   layer { name: "relu0" type: "ReLU" bottom: "sum0" top: "sum0" }
-  layer { name: "c1" type: "Convolution" bottom: "sum0" top: "c1" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c1" type: "Convolution" bottom: "sum0" top: "c1"
+      convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn1" type: "BatchNorm" bottom: "c1" top: "c1" }
   layer { name: "scale1" type: "Scale" bottom: "c1" top: "c1" scale_param { bias_term: true } }
   layer { name: "sum1" type: "Eltwise" bottom: "c1" bottom: "sum0" top: "sum1" }
   layer { name: "relu1" type: "ReLU" bottom: "sum1" top: "sum1" }
-  layer { name: "c2" type: "Convolution" bottom: "sum1" top: "c2" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c2" type: "Convolution" bottom: "sum1" top: "c2"
+      convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn2" type: "BatchNorm" bottom: "c2" top: "c2" }
   layer { name: "sum2" type: "Eltwise" bottom: "sum1" bottom: "c2" top: "sum2" }
   layer { name: "bn3" type: "BatchNorm" bottom: "sum2" top: "bn3" }
   layer { name: "sum3" type: "Eltwise" bottom: "sum2" bottom: "bn3" top: "sum3" }
   layer { name: "relu3" type: "ReLU6" bottom: "sum3" top: "sum3" }
-  layer { name: "c4" type: "Convolution" bottom: "sum3" top: "c4" convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c4" type: "Convolution" bottom: "sum3" top: "c4"
+      convolution_param { num_output: 24 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn4" type: "BatchNorm" bottom: "c4" top: "c4" }
   layer { name: "sum4" type: "Eltwise" bottom: "c4" bottom: "sum3" top: "sum4" }
   layer { name: "relu4" type: "ReLU" bottom: "sum4" top: "sum4" }
   layer { name: "pool" type: "Pooling" bottom: "sum4" top: "pool" pooling_param { pool: AVE global_pooling: true } }
-  layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param { num_output: 5
+      weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
 )";
 

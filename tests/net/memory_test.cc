@@ -1,12 +1,12 @@
-// What saves memory changes no bit: gradients that last only until their reader took them, values made again in backward,
-// ReLU masks left to the pooling behind. Each against the net that keeps everything.
+// What saves memory changes no bit: gradients that last only until their reader took them, values made again in
+// backward, ReLU masks left to the pooling behind. Each against the net that keeps everything.
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "core/rng.h"
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 #include "net/net.h"
 #include "tests/net/trained_pass.h"
 
@@ -18,26 +18,35 @@ namespace {
 /// Winograd and AMX, whose scratch would hide what is saved.
 const char* const kNet = R"(
   name: "memory"
-  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 21 dim: 18 } shape { dim: 3 } } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { engine: CAFFE num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 3 dim: 4 dim: 21 dim: 18 } shape { dim: 3 } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { engine: CAFFE num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
   layer { name: "p0" type: "Pooling" bottom: "c0" top: "p0" pooling_param { pool: MAX kernel_size: 3 stride: 2 } }
-  layer { name: "c1" type: "Convolution" bottom: "p0" top: "c1" convolution_param { engine: CAFFE num_output: 32 kernel_size: 3 pad: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c1" type: "Convolution" bottom: "p0" top: "c1"
+      convolution_param { engine: CAFFE num_output: 32 kernel_size: 3 pad: 1 bias_term: false
+      weight_filler { type: "msra" } } }
   layer { name: "bn1" type: "BatchNorm" bottom: "c1" top: "c1" }
   layer { name: "sc1" type: "Scale" bottom: "c1" top: "c1" scale_param { bias_term: true } }
   layer { name: "r1" type: "ReLU" bottom: "c1" top: "c1" }
-  layer { name: "c2" type: "Convolution" bottom: "c1" top: "c2" param { name: "shared" } convolution_param { num_output: 32 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
+  layer { name: "c2" type: "Convolution" bottom: "c1" top: "c2" param { name: "shared" }
+      convolution_param { num_output: 32 kernel_size: 1 bias_term: false weight_filler { type: "msra" } } }
   layer { name: "bn2" type: "BatchNorm" bottom: "c2" top: "c2" }
   layer { name: "bn3" type: "BatchNorm" bottom: "c2" top: "bn3" }
-  layer { name: "c3" type: "Convolution" bottom: "bn3" top: "c3" param { name: "shared" } convolution_param { num_output: 32 kernel_size: 1 bias_term: false } }
+  layer { name: "c3" type: "Convolution" bottom: "bn3" top: "c3" param { name: "shared" }
+      convolution_param { num_output: 32 kernel_size: 1 bias_term: false } }
   layer { name: "bn4" type: "BatchNorm" bottom: "c3" top: "c3" }
   layer { name: "sum" type: "Eltwise" bottom: "c3" bottom: "c1" top: "sum" }
   layer { name: "r3" type: "ReLU" bottom: "sum" top: "sum" }
-  layer { name: "c4" type: "Convolution" bottom: "sum" top: "c4" convolution_param { engine: CAFFE num_output: 20 kernel_size: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c4" type: "Convolution" bottom: "sum" top: "c4"
+      convolution_param { engine: CAFFE num_output: 20 kernel_size: 1 weight_filler { type: "xavier" } } }
   layer { name: "r4" type: "ReLU" bottom: "c4" top: "c4" }
   layer { name: "p4" type: "Pooling" bottom: "c4" top: "p4" pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
-  layer { name: "fc" type: "InnerProduct" bottom: "p4" top: "fc" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
-  layer { name: "side" type: "InnerProduct" bottom: "p4" top: "side" inner_product_param { num_output: 7 weight_filler { type: "xavier" } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "p4" top: "fc" inner_product_param { num_output: 5
+      weight_filler { type: "xavier" } } }
+  layer { name: "side" type: "InnerProduct" bottom: "p4" top: "side"
+      inner_product_param { num_output: 7 weight_filler { type: "xavier" } } }
   layer { name: "quiet" type: "Silence" bottom: "side" }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
 )";
@@ -64,7 +73,7 @@ struct Pass : TrainedPass {
 
 Pass run(const graph::BuildOptions& options) {
   Context context(2);
-  context.handle<kernels::Choices>().exclude("amx");
+  context.handle<kernels::KernelCache>().exclude("amx");
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
   RandomStream random(5);
   std::vector<float> data(size_t(net->blob_shape("data").count()));
@@ -89,7 +98,7 @@ Pass run(const graph::BuildOptions& options) {
 graph::BuildOptions plain() {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
-  options.switch_off = {"hand_masks"};
+  options.switch_off = {"move_relu_masks"};
   return options;
 }
 

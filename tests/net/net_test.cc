@@ -14,19 +14,24 @@ namespace {
 
 const char* const kBlock = R"(
   name: "block" force_backward: true
-  layer { name: "in" type: "Input" top: "data" top: "label" input_param { shape { dim: 3 dim: 4 dim: 9 dim: 7 } shape { dim: 3 } } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 3 dim: 4 dim: 9 dim: 7 } shape { dim: 3 } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn" type: "BatchNorm" bottom: "c0" top: "c0" }
   layer { name: "sc" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
   layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
-  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1"
+      convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "r1" type: "ReLU" bottom: "c1" top: "c1" }
   layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
   layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
   layer { name: "pool" type: "Pooling" bottom: "sum" top: "pool" pooling_param { pool: MAX kernel_size: 3 stride: 2 } }
   layer { name: "cat" type: "Concat" bottom: "pool" bottom: "pool" top: "cat" }
-  layer { name: "fc" type: "InnerProduct" bottom: "cat" top: "fc" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
-  layer { name: "side" type: "InnerProduct" bottom: "sum" top: "side" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "cat" top: "fc" inner_product_param { num_output: 5
+      weight_filler { type: "xavier" } } }
+  layer { name: "side" type: "InnerProduct" bottom: "sum" top: "side"
+      inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
   layer { name: "loss2" type: "SoftmaxWithLoss" bottom: "side" bottom: "label" top: "loss2" loss_weight: 0.5 }
 )";

@@ -19,12 +19,16 @@ namespace {
 
 const char* const kNet = R"(
   name: "small"
-  layer { name: "in" type: "Input" top: "data" top: "other" input_param { shape { dim: 1 dim: 16 dim: 6 dim: 6 } shape { dim: 1 dim: 3 } } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "in" type: "Input" top: "data" top: "other" input_param {
+      shape { dim: 1 dim: 16 dim: 6 dim: 6 } shape { dim: 1 dim: 3 } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
-  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c1" type: "Convolution" bottom: "c0" top: "c1"
+      convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
-  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 3
+      weight_filler { type: "xavier" } } }
   layer { name: "both" type: "Eltwise" bottom: "fc" bottom: "other" top: "both" }
   layer { name: "prob" type: "Softmax" bottom: "both" top: "prob" }
 )";
@@ -116,15 +120,19 @@ std::shared_ptr<const NetFile> net_for(int64_t batch, int64_t height, int64_t wi
   return std::make_shared<NetFile>(read_net_from_text(
       "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: " + std::to_string(batch) +
           " dim: 3 dim: " + std::to_string(height) + " dim: " + std::to_string(width) + R"( } } }
-  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+      convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "bn0" type: "BatchNorm" bottom: "c0" top: "c0" }
   layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
   layer { name: "pool" type: "Pooling" bottom: "c0" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
-  layer { name: "c1" type: "Convolution" bottom: "pool" top: "c1" convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c1" type: "Convolution" bottom: "pool" top: "c1"
+      convolution_param { num_output: 32 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
   layer { name: "sum" type: "Eltwise" bottom: "pool" bottom: "c1" top: "sum" }
-  layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up" convolution_param { num_output: 16 kernel_size: 4 stride: 2 weight_filler { type: "xavier" } } }
+  layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up"
+      convolution_param { num_output: 16 kernel_size: 4 stride: 2 weight_filler { type: "xavier" } } }
   layer { name: "crop" type: "Crop" bottom: "up" bottom: "data" top: "crop" crop_param { axis: 2 offset: 1 } }
-  layer { name: "c2" type: "Convolution" bottom: "crop" top: "c2" convolution_param { num_output: 5 kernel_size: 1 weight_filler { type: "xavier" } } }
+  layer { name: "c2" type: "Convolution" bottom: "crop" top: "c2"
+      convolution_param { num_output: 5 kernel_size: 1 weight_filler { type: "xavier" } } }
   layer { name: "prob" type: "Softmax" bottom: "c2" top: "prob" } )",
       "net.prototxt"));
 }
@@ -208,11 +216,12 @@ TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
 
 TEST(PredictorWithMemoryData, IsFedLikeOneWithInputs) {
   const auto net_of = [](const std::string& first) {
-    return std::make_shared<NetFile>(read_net_from_text(
-        first +
-            R"( layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc" inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+    return std::make_shared<NetFile>(
+        read_net_from_text(first +
+                               R"( layer { name: "fc" type: "InnerProduct" bottom: "data" top: "fc"
+                inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
                     layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" } )",
-        "net.prototxt"));
+                           "net.prototxt"));
   };
   const auto memory = net_of(
       "layer { name: 'data' type: 'MemoryData' top: 'data' top: 'label' memory_data_param { batch_size: 4 channels: 2 "

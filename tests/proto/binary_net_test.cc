@@ -100,11 +100,11 @@ TEST(WriteText, ReadsBackToTheSameMessage) {
     caffe::SolverParameter solver, solver_again;
     if (entry.path().string().find("solver") != std::string::npos) {
       read_message_from_text(text, entry.path(), solver);
-      read_message_from_text(text_of(solver), "written", solver_again);
+      read_message_from_text(to_text(solver), "written", solver_again);
       EXPECT_EQ(solver_again.SerializeAsString(), solver.SerializeAsString());
     } else {
       net = read_net_from_text(text, entry.path()).net;
-      read_message_from_text(text_of(net), "written", again);
+      read_message_from_text(to_text(net), "written", again);
       EXPECT_EQ(again.SerializeAsString(), net.SerializeAsString());
     }
   }
@@ -117,7 +117,7 @@ TEST(WriteText, ValuesKeepTheirBits) {
   for (const float value : {0.1f, 1e-45f, 3.4028235e38f, 16777217.0f, 0.3333333433f, -0.0f})
     layer.add_loss_weight(value);
   layer.mutable_batch_norm_param()->set_eps(2e-5f);
-  read_message_from_text(text_of(net), "written", again);
+  read_message_from_text(to_text(net), "written", again);
   EXPECT_EQ(again.SerializeAsString(), net.SerializeAsString());
 }
 
@@ -125,7 +125,7 @@ TEST(WriteText, FieldsComeAsPeopleWriteThem) {
   caffe::SolverParameter solver;
   solver.set_base_lr(0.1f);
   solver.set_net("n.prototxt");
-  EXPECT_EQ(text_of(solver), "net: \"n.prototxt\"\nbase_lr: 0.1\n");
+  EXPECT_EQ(to_text(solver), "net: \"n.prototxt\"\nbase_lr: 0.1\n");
 }
 
 }  // namespace

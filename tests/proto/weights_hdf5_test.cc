@@ -188,7 +188,8 @@ TEST_F(WeightsHdf5, AStateWithoutItsTrainingIsNotCaffes) {
   write_with("cortado");
   EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("its 'training' is missing"), std::string::npos);
   write_with("trainine");
-  EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("'trainine', which no solver state has"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_solver_state(path_); }).find("'trainine', which no solver state has"),
+            std::string::npos);
 }
 
 TEST_F(WeightsHdf5, AStampIsReadAlone) {

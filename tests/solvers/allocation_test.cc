@@ -1,5 +1,5 @@
-// Once training runs, an iteration allocates nothing and decides nothing: no operator new of this program, no tensor memory,
-// none of oneDNN's primitives. What oneDNN allocates while it works is counted apart and printed.
+// Once training runs, an iteration allocates nothing and decides nothing: no operator new of this program, no tensor
+// memory, none of oneDNN's primitives. What oneDNN allocates while it works is counted apart and printed.
 
 #include <dlfcn.h>
 
@@ -81,7 +81,8 @@ TEST(Allocation, NoneInAnIterationOfAnyKernel) {
   for (const char* options : {"momentum: 0.9 weight_decay: 0.1", "momentum: 0.9 iter_size: 2 clip_gradients: 10"}) {
     Folder folder;
     Context context(2);
-    Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {}, context);
+    Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {},
+                  context);
     solver.step(3);
     const uint64_t taken = Arena::taken_bytes();
     const int64_t primitives = kernels::onednn_primitives_made();
@@ -89,9 +90,10 @@ TEST(Allocation, NoneInAnIterationOfAnyKernel) {
     EXPECT_EQ(allocations_in([&] { solver.step(10); }), 0) << options;
     EXPECT_EQ(Arena::taken_bytes(), taken) << options;
     EXPECT_EQ(kernels::onednn_primitives_made(), primitives) << options;
-    std::printf("per step: %.1f allocations of ours, %.1f bytes of tensors, %.1f primitives; oneDNN allocates %.1f times\n",
-                double(allocations) / 10, double(Arena::taken_bytes() - taken) / 10,
-                double(kernels::onednn_primitives_made() - primitives) / 10, double(of_library) / 10);
+    std::printf(
+        "per step: %.1f allocations of ours, %.1f bytes of tensors, %.1f primitives; oneDNN allocates %.1f times\n",
+        double(allocations) / 10, double(Arena::taken_bytes() - taken) / 10,
+        double(kernels::onednn_primitives_made() - primitives) / 10, double(of_library) / 10);
   }
 }
 

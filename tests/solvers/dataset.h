@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/rng.h"
-#include "data/lmdb_writer.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {

@@ -1,5 +1,5 @@
-// Training on a device: the same weights as on the CPU, exact resumes, and what happens where numbers run out of range. On the
-// simulated device, and on a GPU where CORTADO_TEST_GPU names one.
+// Training on a device: the same weights as on the CPU, exact resumes, and what happens where numbers run out of range.
+// On the simulated device, and on a GPU where CORTADO_TEST_GPU names one.
 
 #include "solvers/device_training.h"
 
@@ -93,7 +93,8 @@ TEST(DeviceTraining, ResumesExactly) {
     for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
       SCOPED_TRACE(device.str() + " " + name_of(precision));
       Folder whole, halves;
-      const std::string options = "type: \"Adam\" momentum: 0.9 iter_size: 2 test_iter: 2 test_interval: 3 average_loss: 4";
+      const std::string options =
+          "type: \"Adam\" momentum: 0.9 iter_size: 2 test_iter: 2 test_interval: 3 average_loss: 4";
       EXPECT_EQ(train_on(device, precision, tiny_solver(whole, options)), Outcome::kFinished);
       EXPECT_EQ(train_on(device, precision, tiny_solver(halves, options), "", 5), Outcome::kStopped);
       EXPECT_EQ(train_on(device, precision, tiny_solver(halves, options), "auto"), Outcome::kFinished);
@@ -129,7 +130,8 @@ std::string with_loss_weight(const std::string& weight) {
 TEST(DeviceTraining, LeavesOutUpdatesWhoseScaledGradientsOverflow) {
   for (const Device& device : devices()) {
     Folder folder;
-    train_on(device, Precision::kFp16, tiny_solver(folder, "snapshot: 1 max_iter: 3 base_lr: 1e-9", with_loss_weight("1e5")));
+    train_on(device, Precision::kFp16,
+             tiny_solver(folder, "snapshot: 1 max_iter: 3 base_lr: 1e-9", with_loss_weight("1e5")));
     EXPECT_TRUE(read_file(folder / "tiny_iter_1.caffemodel") == read_file(folder / "tiny_iter_3.caffemodel"));
     const caffe::TrainingState training = read_state(folder / "tiny_iter_3.solverstate").training();
     EXPECT_EQ(training.skipped_steps(), 3);
@@ -171,7 +173,9 @@ TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
     const SolverFile file = tiny_solver(folder);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
-    const auto net = make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}), options, context);
+    const auto net =
+        make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}),
+                 options, context);
     WeightUpdate histories(file.solver, *net);
     DeviceTraining training(file.solver, histories.rule(), *net, histories.entries());
     StepState state = training.state();

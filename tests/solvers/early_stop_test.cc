@@ -61,7 +61,8 @@ TEST(EarlyStop, CountsTestsWithoutAGain) {
 /// Everything constant: no test is better than the first.
 const char* const kStill = R"(
   layer { name: "data" type: "DummyData" top: "data" top: "target"
-          dummy_data_param { shape { dim: 4 dim: 6 } shape { dim: 4 dim: 3 } data_filler { value: 1 } data_filler { value: 2 } } }
+          dummy_data_param { shape { dim: 4 dim: 6 } shape { dim: 4 dim: 3 } data_filler { value: 1 }
+              data_filler { value: 2 } } }
   layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
           inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
   layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" top: "loss" }

@@ -1,15 +1,15 @@
-// Which kernels run is part of a snapshot: a resume takes those, whatever a cache of another run's measurements says. And
-// which kernels run changes last digits only.
+// Which kernels run is part of a snapshot: a resume takes those, whatever a cache of another run's measurements says.
+// And which kernels run changes last digits only.
 
 #include <cmath>
 
-#include "kernels/choices.h"
+#include "kernels/kernel_cache.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
 namespace {
 
-using kernels::Choices;
+using kernels::KernelCache;
 
 /// Convolutions that Winograd's algorithm suits, of `channels` channels.
 std::string conv_net(int channels) {
@@ -18,11 +18,14 @@ std::string conv_net(int channels) {
   return "name: \"convs\" layer { name: \"data\" type: \"DummyData\" top: \"data\" top: \"target\" dummy_data_param {"
          " shape { dim: 4 dim: 3 dim: 14 dim: 14 } shape { dim: 4 dim: 10 }"
          " data_filler { type: \"gaussian\" } data_filler { type: \"gaussian\" } } }\n"
-         "layer { name: \"c1\" type: \"Convolution\" bottom: \"data\" top: \"c1\" convolution_param { " + conv +
+         "layer { name: \"c1\" type: \"Convolution\" bottom: \"data\" top: \"c1\" convolution_param { " +
+         conv +
          "layer { name: \"r1\" type: \"ReLU\" bottom: \"c1\" top: \"c1\" }\n"
-         "layer { name: \"c2\" type: \"Convolution\" bottom: \"c1\" top: \"c2\" convolution_param { " + conv +
+         "layer { name: \"c2\" type: \"Convolution\" bottom: \"c1\" top: \"c2\" convolution_param { " +
+         conv +
          "layer { name: \"r2\" type: \"ReLU\" bottom: \"c2\" top: \"c2\" }\n"
-         "layer { name: \"c3\" type: \"Convolution\" bottom: \"c2\" top: \"c3\" convolution_param { " + conv +
+         "layer { name: \"c3\" type: \"Convolution\" bottom: \"c2\" top: \"c3\" convolution_param { " +
+         conv +
          "layer { name: \"ip\" type: \"InnerProduct\" bottom: \"c3\" top: \"ip\" inner_product_param { num_output: 10"
          " weight_filler { type: \"xavier\" } } }\n"
          "layer { name: \"loss\" type: \"EuclideanLoss\" bottom: \"ip\" bottom: \"target\" top: \"loss\" }";
@@ -31,23 +34,24 @@ std::string conv_net(int channels) {
 constexpr const char* kOptions = "momentum: 0.9 base_lr: 0.0005 snapshot: 6 ";
 
 /// Trains in `folder` to the end with a context that remembers `choices`; returns what it took.
-std::map<std::string, Choices::Choice> train_with(const Folder& folder, const std::map<std::string, Choices::Choice>& choices,
-                                                  const std::string& resume = {}) {
+std::map<std::string, KernelCache::Entry> train_with(const Folder& folder,
+                                                     const std::map<std::string, KernelCache::Entry>& choices,
+                                                     const std::string& resume = {}) {
   Context context(2);
-  context.handle<Choices>().remember(choices);
+  context.handle<KernelCache>().load(choices);
   SolverOptions options;
   options.snapshot = resume;
   Solver solver(tiny_solver(folder, kOptions, conv_net(64)), options, context);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);
-  return context.handle<Choices>().taken();
+  return context.handle<KernelCache>().recorded();
 }
 
 TEST(KernelChoices, AreTakenFromTheSnapshotAndNotFromACache) {
   Folder folder, other_folder;
   const auto taken = train_with(folder, {});
   const std::string weights = read_file(folder / "tiny_iter_12.caffemodel");
-  std::map<std::string, Choices::Choice> stranger;
+  std::map<std::string, KernelCache::Entry> stranger;
   int winograd = 0;
   for (const auto& [problem, choice] : taken) {
     winograd += choice.candidate.rfind("winograd", 0) == 0;
@@ -69,7 +73,7 @@ std::vector<double> losses(bool winograd, int* taken) {
   Folder folder;
   Context context(2);
   if (!winograd)
-    for (const char* prefix : {"winograd", "onednn-winograd"}) context.handle<Choices>().exclude(prefix);
+    for (const char* prefix : {"winograd", "onednn-winograd"}) context.handle<KernelCache>().exclude(prefix);
   Solver solver(tiny_solver(folder, kOptions, conv_net(64)), {}, context);
   std::vector<double> values;
   for (int i = 0; i < 20; ++i) {
@@ -77,7 +81,7 @@ std::vector<double> losses(bool winograd, int* taken) {
     values.push_back(solver.loss());
   }
   *taken = 0;
-  for (const auto& [problem, choice] : context.handle<Choices>().taken())
+  for (const auto& [problem, choice] : context.handle<KernelCache>().recorded())
     *taken += choice.candidate.find("winograd") != std::string::npos;
   return values;
 }

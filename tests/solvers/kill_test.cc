@@ -22,8 +22,9 @@ constexpr const char* kFormatVariable = "CORTADO_TEST_FORMAT";
 
 /// Snapshots go to the default prefix, `prefix`. HDF5 starts a program for each file, so there are fewer.
 SolverFile long_solver(const std::string& prefix, const std::string& format) {
-  return solver_at(prefix + ".prototxt", "snapshot: 1 momentum: 0.9 test_iter: 2 test_interval: 7 average_loss: 5 max_iter: " +
-                                             std::string(format == "HDF5" ? "100" : "400") + " snapshot_format: " + format);
+  return solver_at(prefix + ".prototxt",
+                   "snapshot: 1 momentum: 0.9 test_iter: 2 test_interval: 7 average_loss: 5 max_iter: " +
+                       std::string(format == "HDF5" ? "100" : "400") + " snapshot_format: " + format);
 }
 
 TEST(Kill, DISABLED_Victim) {

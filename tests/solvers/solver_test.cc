@@ -57,20 +57,25 @@ TEST(Solver, LogsWhatParsersOfCaffeLogsRead) {
     }
 }
 
-/// Fused, masked by the pooling, in place, updated within backward: none of it may show in the numbers or in the weights.
+/// Fused, masked by the pooling, in place, updated within backward: none of it may show in the numbers or in the
+/// weights.
 TEST(Solver, DebugInfoChangesNoBitAndSeesNoNan) {
   const std::string net = R"(
     name: "debugged"
     layer { name: "data" type: "DummyData" top: "data" top: "target" dummy_data_param {
-            shape { dim: 4 dim: 3 dim: 12 dim: 12 } shape { dim: 4 dim: 2 } data_filler { type: "gaussian" } data_filler { type: "gaussian" } } }
-    layer { name: "c1" type: "Convolution" bottom: "data" top: "c1" convolution_param { num_output: 20 kernel_size: 3 weight_filler { type: "xavier" } } }
+            shape { dim: 4 dim: 3 dim: 12 dim: 12 } shape { dim: 4 dim: 2 }
+                data_filler { type: "gaussian" } data_filler { type: "gaussian" } } }
+    layer { name: "c1" type: "Convolution" bottom: "data" top: "c1"
+        convolution_param { num_output: 20 kernel_size: 3 weight_filler { type: "xavier" } } }
     layer { name: "r1" type: "ReLU" bottom: "c1" top: "c1" }
     layer { name: "p1" type: "Pooling" bottom: "c1" top: "p1" pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
-    layer { name: "c2" type: "Convolution" bottom: "p1" top: "c2" convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+    layer { name: "c2" type: "Convolution" bottom: "p1" top: "c2"
+        convolution_param { num_output: 20 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
     layer { name: "bn" type: "BatchNorm" bottom: "c2" top: "c2" }
     layer { name: "sum" type: "Eltwise" bottom: "c2" bottom: "p1" top: "sum" }
     layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
-    layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+    layer { name: "fc" type: "InnerProduct" bottom: "sum" top: "fc"
+        inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
     layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "target" top: "loss" })";
   for (const int threads : {1, 2})
     for (const std::string more : {"", "iter_size: 2 ", "clip_gradients: 0.5 "}) {
@@ -78,16 +83,16 @@ TEST(Solver, DebugInfoChangesNoBitAndSeesNoNan) {
       const std::string options = more + "momentum: 0.9 weight_decay: 0.001 base_lr: 0.0001 display: 2";
       Folder plain, debugged;
       train(tiny_solver(plain, options, net), "", -1, threads);
-      const auto lines = logged([&] { train(tiny_solver(debugged, options + " debug_info: true", net), "", -1, threads); });
+      const auto lines =
+          logged([&] { train(tiny_solver(debugged, options + " debug_info: true", net), "", -1, threads); });
       EXPECT_TRUE(read_file(plain / "tiny_iter_12.caffemodel") == read_file(debugged / "tiny_iter_12.caffemodel"));
       for (const std::string& line : lines) EXPECT_EQ(line.find("nan"), std::string::npos) << line;
-      EXPECT_TRUE(in_order(lines, {"    \\[Forward\\] Layer data, top blob data data: .*",
-                                   "    \\[Forward\\] Layer c1, top blob c1 data: .*",
-                                   "    \\[Forward\\] Layer r1, top blob c1 data: .*",
-                                   "    \\[Backward\\] Layer loss, bottom blob fc diff: .*",
-                                   "    \\[Backward\\] Layer p1, bottom blob c1 diff: .*",
-                                   "    \\[Backward\\] Layer c1, param blob 1 diff: .*",
-                                   "    \\[Backward\\] All net params \\(data, diff\\): L1 norm = .*", "Iteration 0 .*"}));
+      EXPECT_TRUE(in_order(
+          lines,
+          {"    \\[Forward\\] Layer data, top blob data data: .*", "    \\[Forward\\] Layer c1, top blob c1 data: .*",
+           "    \\[Forward\\] Layer r1, top blob c1 data: .*", "    \\[Backward\\] Layer loss, bottom blob fc diff: .*",
+           "    \\[Backward\\] Layer p1, bottom blob c1 diff: .*", "    \\[Backward\\] Layer c1, param blob 1 diff: .*",
+           "    \\[Backward\\] All net params \\(data, diff\\): L1 norm = .*", "Iteration 0 .*"}));
       const auto is_norm = [](const std::string& line) { return line.find("All net params") != std::string::npos; };
       EXPECT_EQ(std::count_if(lines.begin(), lines.end(), is_norm), more == "iter_size: 2 " ? 12 : 6);
     }
@@ -167,8 +172,9 @@ TEST(Solver, ClipsTheNormOfAllGradients) {
 
 /// snapshot_diff keeps the gradients apart, so the update comes after backward.
 TEST(Solver, UpdatesWithinBackwardAsItDoesAfterIt) {
-  for (const char* rule : {"momentum: 0.9 weight_decay: 0.1", "type: \"Adam\" momentum: 0.9 lr_policy: \"multistep\" "
-                                                              "gamma: 0.5 stepvalue: 3 stepvalue: 7"}) {
+  for (const char* rule : {"momentum: 0.9 weight_decay: 0.1",
+                           "type: \"Adam\" momentum: 0.9 lr_policy: \"multistep\" "
+                           "gamma: 0.5 stepvalue: 3 stepvalue: 7"}) {
     std::vector<std::string> weights;
     for (const char* order : {" ", " snapshot_diff: true"}) {
       Folder folder;
@@ -198,7 +204,7 @@ TEST(Solver, RecomputingLearnsTheSame) {
     Solver solver(tiny_solver(folder, "momentum: 0.9", net), options, context);
     const auto& backward = solver.net().plan().backward;
     EXPECT_EQ(std::count_if(backward.begin(), backward.end(),
-                            [](const graph::Step& step) { return step.call == graph::Call::kRebuild; }),
+                            [](const graph::Step& step) { return step.call == graph::Call::kRecompute; }),
               recompute ? 1 : 0);
     solver.step(12);
     weights.push_back(solver.net().to_proto().SerializeAsString());

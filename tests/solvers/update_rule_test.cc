@@ -86,8 +86,8 @@ caffe::SolverParameter config_of(const std::string& type) {
   return config;
 }
 
-WeightStep step_of(const UpdateRule& rule, const caffe::SolverParameter& config, int64_t iter, float rate, std::vector<float>& w,
-                   const std::vector<float>& dw, float* const (&history)[2]) {
+WeightStep step_of(const UpdateRule& rule, const caffe::SolverParameter& config, int64_t iter, float rate,
+                   std::vector<float>& w, const std::vector<float>& dw, float* const (&history)[2]) {
   IterationStep iteration{
       .rates = fixed_rates(config, rate), .correction = rule.correction(config, iter), .iter = iter};
   return iteration.of(

@@ -1,5 +1,5 @@
 // The picture as PNG, on a light page: the shapes of the SVG at twice its size, with letters of our own.
-#include "data/png.h"
+#include "data/image/png.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ namespace cortado::tools {
 namespace {
 
 constexpr double kScale = 2;  // a picture that would be too large has the largest that is not
-constexpr double kMostPixels = 1.2e8, kMostSide = 32000, kLeastScale = 0.5;
+constexpr double kMaxPixels = 1.2e8, kMaxSide = 32000, kLeastScale = 0.5;
 constexpr double kMarker = 7 * kEdgeLine;  // of an arrow's head; an SVG's marker counts in widths of its line
 
 uint8_t hexadecimal(const char* digits) { return uint8_t(std::stoi(std::string(digits, 2), nullptr, 16)); }
@@ -24,7 +24,7 @@ Color color_of(const char* text) { return {hexadecimal(text + 1), hexadecimal(te
 
 double scale_for(const Scene& scene) {
   const double scale = std::min(
-      {kScale, std::sqrt(kMostPixels / (scene.width * scene.height)), kMostSide / std::max(scene.width, scene.height)});
+      {kScale, std::sqrt(kMaxPixels / (scene.width * scene.height)), kMaxSide / std::max(scene.width, scene.height)});
   if (scale < kLeastScale)
     throw Error(ExitCode::kUsage, "the picture is too large to be read as a PNG", "an SVG has no such bound");
   return scale;

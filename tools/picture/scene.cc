@@ -65,8 +65,8 @@ class SceneMaker {
   }
 
   Scene make() {
-    constexpr double kTitle = 20, kMostTitle = 700;
-    scene_.title = picture_.name.empty() ? "net" : fitted(picture_.name, kMostTitle, kTitle, true);
+    constexpr double kTitle = 20, kMaxTitle = 700;
+    scene_.title = picture_.name.empty() ? "net" : fitted(picture_.name, kMaxTitle, kTitle, true);
     const double drawn = across_ ? drawing_.size.along : drawing_.size.across;
     const double inner = std::max({drawn, kLeastWidth, text_room(scene_.title, kTitle, true)});
     add_legend(inner);

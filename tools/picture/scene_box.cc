@@ -10,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kPad = 11, kChipGap = 4, kMostText = 290;
+constexpr double kPad = 11, kChipGap = 4, kMaxText = 290;
 
 /// Rows of chips, centred, no wider than `room`; returns their height.
 double place_chips(std::vector<Chip>& chips, double top, double room, double width) {
@@ -39,17 +39,17 @@ Box make_box(const Block& block) {
   Box box;
   const caffe::LayerParameter& first = *block.layers[0];
   box.kind = kind_of(first.type());
-  box.name = fitted(first.name(), kMostText, kName, true);
-  box.caption = fitted(caption_of(first), kMostText, kBody);
-  box.facts = fitted(facts_of(block), kMostText + 60, kFacts);
+  box.name = fitted(first.name(), kMaxText, kName, true);
+  box.caption = fitted(caption_of(first), kMaxText, kBody);
+  box.facts = fitted(facts_of(block), kMaxText + 60, kFacts);
   double widest =
       std::max({text_room(box.name, kName, true), text_room(box.caption, kBody), text_room(box.facts, kFacts), 50.0});
   double row = 0;
   for (size_t i = 1; i < block.layers.size(); ++i) {
-    const std::string text = fitted(block.layers[i]->type(), kMostText - 12, kChip);
+    const std::string text = fitted(block.layers[i]->type(), kMaxText - 12, kChip);
     box.chips.push_back({text, kind_of(block.layers[i]->type()), 0, 0, text_room(text, kChip) + 12});
     row += (i > 1 ? kChipGap : 0) + box.chips.back().width;
-    widest = std::max(widest, std::min(row, kMostText));
+    widest = std::max(widest, std::min(row, kMaxText));
   }
   box.width = widest + 2 * kPad;
   double y = 8;

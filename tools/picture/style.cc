@@ -43,13 +43,13 @@ std::string with_crosses(const std::string& shape) {
 std::string facts_of(const Block& block) {
   std::string text;
   const bool several = block.tops.size() > 1;
-  constexpr size_t kMost = 3;
-  for (size_t i = 0; i < block.tops.size() && i < kMost; ++i) {
+  constexpr size_t kMax = 3;
+  for (size_t i = 0; i < block.tops.size() && i < kMax; ++i) {
     const PictureBlob& top = block.tops[i];
     const std::string one = (several ? top.name + (top.shape.empty() ? "" : " ") : "") + with_crosses(top.shape);
     if (!one.empty()) text += (text.empty() ? "" : " · ") + one;
   }
-  if (block.tops.size() > kMost) text += " · " + std::to_string(block.tops.size() - kMost) + " more";
+  if (block.tops.size() > kMax) text += " · " + std::to_string(block.tops.size() - kMax) + " more";
   if (block.params > 0) text += (text.empty() ? "" : " · ") + count_text(block.params) + " params";
   return text;
 }

@@ -63,7 +63,7 @@ std::string style() {
          "}.head{fill:" + kEdgeInk.dark + "}\n" + colours(true) + "}\n</style>\n";
 }
 
-std::string text_of(const SceneText& text) {
+std::string to_text(const SceneText& text) {
   return std::string("<text class=\"") + style_of(text.kind).id + "\" x=\"" + number(text.x) + "\" y=\"" +
          number(text.y) + "\" textLength=\"" + number(text.width) + "\" lengthAdjust=\"spacingAndGlyphs\">" +
          escaped(text.text) + "</text>\n";
@@ -78,7 +78,7 @@ std::string box_of(const SceneBox& box) {
 std::string contents_of(const SceneGroup& group) {
   std::string out;
   for (const SceneBox& box : group.boxes) out += box_of(box);
-  for (const SceneText& text : group.texts) out += text_of(text);
+  for (const SceneText& text : group.texts) out += to_text(text);
   return out;
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <algorithm>
+
+#include "core/stream_copy.h"
+#include "data/augment/transform.h"
+
+namespace cortado::data {
+
+/// transform() for every kind of draw, row by row, with the numbers of data/augment/augment.h. The draw is fitted to
+/// the sample.
+void transform_rows(const Sample& sample, const TransformPlan& plan, const AugmentParams& params, float* out);
+
+float mean_value(const TransformPlan& plan, int channel);  ///< 0 where there are none
+const float* mean_at(const MeanImage& mean, int channel, int64_t row, int64_t column);
+
+/// Rows on their way to a sample's memory: large samples are written past the caches, for a batch of them fits none.
+class RowWriter {
+ public:
+  explicit RowWriter(int64_t floats) : streams_(floats * 4 >= kLarge) {}
+  ~RowWriter() {
+    if (streams_) stream_end();
+  }
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+  void write(const float* row, int n, float* out) const {
+    if (streams_)
+      stream_copy(row, out, n);
+    else
+      std::copy(row, row + n, out);
+  }
+
+ private:
+  static constexpr int64_t kLarge = 256 << 10;
+  bool streams_;
+};
+
+}  // namespace cortado::data

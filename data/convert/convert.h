@@ -1,0 +1,110 @@
+#pragma once
+
+// Datasets in other formats, made into LMDB. Each function builds the database aside and puts it in place only when it
+// is whole. Keys and values are Caffe's, so that either program reads the other's databases. Samples that cannot be
+// used are collected in the report; unless skip_bad, one is enough for the database not to be kept (report.kept is
+// false).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/progress.h"
+
+namespace cortado::data {
+
+/// A sample that was left out. `file` is the image's, or, with a line, the list's that names it.
+struct Rejected {
+  std::string file;
+  int64_t line = 0;
+  std::string reason;
+};
+
+struct ConvertReport {
+  int64_t written = 0;
+  int64_t rejected = 0;                   ///< how many
+  std::vector<Rejected> rejects;          ///< the first 20 of each kind
+  std::map<std::string, int64_t> untold;  ///< how many more there are of a kind, which its first reason stands for
+  int64_t skipped = 0;  ///< hidden files and folders, and what systems leave beside images: no samples, and not bad
+  bool kept = false;    ///< the database is in place
+  int channels = 0, height = 0, width = 0;  ///< of the first sample (0: encoded, not known)
+  bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
+  std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
+  std::vector<std::string> classes;  ///< `folder`: class names by label
+
+  /// With test_share: of the test set, and all that is said above is of the training set.
+  struct {
+    int64_t written = 0;
+    std::vector<int64_t> per_label;
+  } test;
+};
+
+struct ConvertOptions {
+  std::string output;  ///< the LMDB folder to make
+  bool force = false;  ///< replace an existing one
+  bool skip_bad = false;
+  Progress progress = {};
+};
+
+/// MNIST's format: an images file (idx3, or idx4 with channels: N x C x H x W) and a labels file (idx1), each plain or
+/// .gz. Keys "%08d". Throws Error(kIo/kData).
+struct IdxOptions : ConvertOptions {
+  std::string images, labels;
+};
+ConvertReport convert_idx(const IdxOptions& options);
+
+/// CIFAR-10's binary batches: a label byte (or `label_bytes`, of which the last counts: CIFAR-100) and 3 x 32 x 32
+/// bytes. Keys "%05d", counted over all files. The file's colour order (red, green, blue) is kept, as Caffe's tool
+/// does.
+struct CifarOptions : ConvertOptions {
+  std::vector<std::string> files;
+  int label_bytes = 1;
+};
+ConvertReport convert_cifar(const CifarOptions& options);
+
+/// Caffe's other kind of database, of Datums. Keys and values stay as they are.
+struct LeveldbOptions : ConvertOptions {
+  std::string folder;
+};
+ConvertReport convert_leveldb(const LeveldbOptions& options);
+
+/// What convert_imageset and `folder` do to images.
+struct ImageOptions : ConvertOptions {
+  bool gray = false;
+  bool shuffle = false;  ///< with `seed`
+  uint64_t seed = 1;
+  int resize_height = 0, resize_width = 0;  ///< both or none
+  bool check_size = false;                  ///< a sample of another size than the first is rejected
+  bool encoded = false;                     ///< keep image files; as they are where nothing has to be changed
+  std::string encode_type;                  ///< "jpg", "png", ...; empty: by the file's extension
+  double test_share = 0;                    ///< below 1; not 0: convert into two sets, see below
+};
+
+/// What a conversion with test_share makes in the folder `output`, all of it or nothing: the databases train_lmdb and
+/// test_lmdb, and the classes' names in labels.txt (numbers where there are no names, no file where labels are negative
+/// or pass 100000). Of each class that share of its images, rounded, is for testing: at least one where there are two,
+/// never all. Which ones is a function of (seed, label, order of the images). Throws Error(kData) where no class has
+/// two.
+inline constexpr const char *kTrainPart = "train_lmdb", *kTestPart = "test_lmdb", *kLabelsPart = "labels.txt";
+
+/// convert_imageset: `list` has lines "path label" (the label is what follows the last space); `root` is put before
+/// each path as it is. Keys "%08d_path", counted by line.
+struct ImagesetOptions : ImageOptions {
+  std::string root, list;
+};
+ConvertReport convert_imageset(const ImagesetOptions& options);
+
+/// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
+/// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden files and folders,
+/// Thumbs.db and the like are passed over. Writes the class names to labels_file_of(output).
+struct FolderOptions : ImageOptions {
+  std::string folder;
+  bool keep_order = false;
+};
+ConvertReport convert_folder(const FolderOptions& options);
+
+/// OUTPUT.labels.txt, beside the database.
+std::string labels_file_of(const std::string& output);
+
+}  // namespace cortado::data

@@ -1,0 +1,112 @@
+// IDX, the format of MNIST: 00 00 08 and the number of axes, then each extent as a big-endian 32-bit number, then
+// bytes.
+#include <zlib.h>
+
+#include <array>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/descriptor.h"
+#include "core/file_error.h"
+#include "data/convert/convert.h"
+#include "data/convert/dataset_builder.h"
+#include "data/formats/datum.h"
+
+namespace cortado::data {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
+  throw file_error(ExitCode::kData, path, what, hint);
+}
+
+/// An IDX file, plain or gzip, read from front to back.
+class IdxFile {
+ public:
+  IdxFile(const std::string& path, const std::string& content) : path_(path), file_(nullptr, ::gzclose) {
+    std::string why;
+    Descriptor file = open_regular_file(path, why);
+    if (!file.ok()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
+    file_.reset(::gzdopen(file.fd(), "rb"));
+    if (file_ == nullptr) throw std::bad_alloc();
+    file.release();  // gzclose closes it
+    ::gzbuffer(file_.get(), 1 << 17);
+    std::array<uint8_t, 4> magic{};
+    read(magic.data(), magic.size());
+    if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] < 1 || magic[3] > 4)
+      fail(path, "this is not an IDX file of bytes with " + content);
+    for (int axis = 0; axis < magic[3]; ++axis) {
+      std::array<uint8_t, 4> extent{};
+      read(extent.data(), extent.size());
+      dims.push_back(int64_t(extent[0]) << 24 | extent[1] << 16 | extent[2] << 8 | extent[3]);
+    }
+  }
+
+  void read(void* to, size_t bytes) {
+    const int got = ::gzread(file_.get(), to, static_cast<unsigned>(bytes));
+    if (got >= 0 && size_t(got) == bytes) return;
+    check_unpacking();
+    fail(path_, "the file is cut off");
+  }
+  void expect_end() {  // only at its end does gzip know whether all was well
+    char extra;
+    if (::gzread(file_.get(), &extra, 1) > 0) fail(path_, "the file holds more than its header says");
+    check_unpacking();
+  }
+
+  std::vector<int64_t> dims;
+
+ private:
+  void check_unpacking() {
+    int code = Z_OK;
+    const char* reason = ::gzerror(file_.get(), &code);
+    if (code != Z_OK && code != Z_STREAM_END) fail(path_, std::string("cannot be unpacked: ") + reason);
+  }
+
+  std::string path_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+/// Channels, height and width of the images file.
+Sample shape_of(const IdxFile& file, const std::string& path) {
+  const size_t axes = file.dims.size();
+  if (axes < 3)
+    fail(path,
+         "this IDX file has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") +
+             "; images have 3 (number, height, width) or 4",
+         "the images file comes first, then the labels file");
+  constexpr int64_t kMax = 1 << 14;
+  const int64_t c = axes == 4 ? file.dims[1] : 1, h = file.dims[axes - 2], w = file.dims[axes - 1];
+  if (c < 1 || h < 1 || w < 1 || c > kMax || h > kMax || w > kMax || c * h * w > int64_t(1) << 28)
+    fail(path, "its images are " + std::to_string(c) + "x" + std::to_string(h) + "x" + std::to_string(w));
+  return {int(c), int(h), int(w), nullptr, nullptr, false};
+}
+
+}  // namespace
+
+ConvertReport convert_idx(const IdxOptions& options) {
+  IdxFile images(options.images, "images"), labels(options.labels, "labels");
+  const Sample shape = shape_of(images, options.images);
+  if (labels.dims.size() != 1)
+    fail(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
+         "the images file comes first, then the labels file");
+  const int64_t n = images.dims[0];
+  if (labels.dims[0] != n)
+    fail(options.labels,
+         "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
+  DatasetBuilder builder(options, n);
+  std::string pixels(size_t(shape.count()), '\0');
+  for (int64_t i = 0; i < n; ++i) {
+    uint8_t label = 0;
+    images.read(pixels.data(), pixels.size());
+    labels.read(&label, 1);
+    builder.add(number_key(i, 8), make_datum(shape.channels, shape.height, shape.width, pixels, label), label, shape);
+  }
+  images.expect_end();
+  labels.expect_end();
+  return builder.finish();
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,184 @@
+#include "data/convert/convert_images.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+#include "data/formats/datum.h"
+#include "data/image/image.h"
+
+namespace cortado::data {
+
+namespace {
+
+std::string extension_of(const std::string& path) {
+  const std::string name = file_name_of(path);
+  const size_t dot = name.rfind('.');
+  std::string extension = dot == std::string::npos ? "" : name.substr(dot + 1);
+  for (char& c : extension) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return extension;
+}
+
+bool same_type(const std::string& a, const std::string& b) {
+  const auto is_jpeg = [](const std::string& type) { return type == "jpg" || type == "jpeg"; };
+  return a == b || (is_jpeg(a) && is_jpeg(b));
+}
+
+/// Makes one record's value. Keeps its buffers.
+class ImageToDatum {
+ public:
+  explicit ImageToDatum(const ImageOptions& options) : options_(options) {}
+
+  /// Throws SampleError or Error(kIo). Afterwards shape() is the sample's.
+  std::string make(const ImageEntry& entry) {
+    const std::string content = read_file(entry.file, int64_t(1) << 30);
+    return options_.encoded ? encoded(entry, content) : raw(entry, content);
+  }
+  const Sample& shape() const { return shape_; }
+
+ private:
+  const Image& resized() {
+    if (options_.resize_height == 0) return image_;
+    resize_bilinear(image_, options_.resize_height, options_.resize_width, resized_);
+    return resized_;
+  }
+
+  std::string raw(const ImageEntry& entry, const std::string& content) {
+    decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kColor, image_);
+    const Image& image = resized();
+    shape_ = image.sample();
+    const size_t channels = size_t(image.channels), plane = image.pixels.size() / channels;
+    planar_.resize(image.pixels.size());
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t i = 0; i < plane; ++i) planar_[c * plane + i] = char(image.pixels[i * channels + c]);
+    return make_datum(image.channels, image.height, image.width, planar_, entry.label);
+  }
+
+  /// The file as it is where nothing has to change; it is decoded all the same, to know that it can be.
+  std::string encoded(const ImageEntry& entry, const std::string& content) {
+    const std::string extension = extension_of(entry.file);
+    const std::string type = options_.encode_type.empty() ? extension : options_.encode_type;
+    if (type.empty())
+      throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
+    decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kAsStored, image_);
+    const bool keep = options_.resize_height == 0 && !options_.gray && same_type(type, extension);
+    const Image& image = resized();
+    shape_ = image.sample();
+    return make_encoded_datum(keep ? content : encode_image(image, type), entry.label);
+  }
+
+  const ImageOptions& options_;
+  ImageDecoder decoder_;
+  Image image_, resized_;
+  std::string planar_;
+  Sample shape_;
+};
+
+/// Makes records, and says of each image that becomes none what is wrong with it.
+class Judge {
+ public:
+  explicit Judge(const ImageOptions& options) : options_(options), maker_(options) {}
+
+  /// What is wrong with the image, or "": then datum() and shape() are its record's.
+  std::string try_to_make(const ImageEntry& entry, const std::string& key) {
+    try {
+      datum_ = maker_.make(entry);
+    } catch (const SampleError& error) {
+      return error.what();
+    } catch (const Error& error) {
+      return error.mistakes()[0].message;
+    }
+    const Sample& shape = maker_.shape();
+    if (options_.check_size && any_ && shape.shape_str() != first_.shape_str())
+      return "it is " + shape.shape_str() + ", and the first image has another size";
+    if (key.size() > LmdbWriter::kMaxKeyBytes) return "its name is too long for a key";
+    if (!any_) first_ = shape;
+    any_ = true;
+    return "";
+  }
+  const std::string& datum() const { return datum_; }
+  const Sample& shape() const { return maker_.shape(); }
+
+ private:
+  const ImageOptions& options_;
+  ImageToDatum maker_;
+  std::string datum_;
+  Sample first_;
+  bool any_ = false;
+};
+
+std::string key_of(size_t place, const ImageEntry& entry) { return number_key(int64_t(place), 8) + "_" + entry.name; }
+
+void reject(DatasetBuilder& builder, const FoundImages& found, const ImageEntry& entry, const std::string& wrong) {
+  if (entry.line == 0) return builder.reject(entry.file, 0, wrong);
+  builder.reject(found.list, entry.line, wrong, entry.file);
+}
+
+void shuffle(std::vector<ImageEntry>& entries, uint64_t seed) {
+  RandomStream random(seed);
+  for (size_t i = entries.size(); i > 1; --i) std::swap(entries[i - 1], entries[random.below(i)]);
+}
+
+}  // namespace
+
+void check_image_options(const ImageOptions& options) {
+  const bool both = (options.resize_height > 0) == (options.resize_width > 0);
+  constexpr int kMaxSide = 1 << 15;
+  if (!both || options.resize_height < 0 || options.resize_height > kMaxSide || options.resize_width > kMaxSide)
+    throw Error(ExitCode::kUsage, "resize_height and resize_width go together, from 1 to 32768");
+  if (!(options.test_share >= 0 && options.test_share < 1))
+    throw Error(ExitCode::kUsage, "the share of the test set lies between 0 and 1", "0.2 is a fifth of each class");
+}
+
+bool is_no_sample(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return lower.starts_with('.') || lower == "thumbs.db" || lower == "desktop.ini" || lower == "__macosx";
+}
+
+void leave_out_bad(FoundImages& found, const ImageOptions& options, DatasetBuilder& builder) {
+  Judge judge(options);
+  std::vector<ImageEntry> good;
+  for (size_t i = 0; i < found.entries.size(); ++i) {
+    ImageEntry& entry = found.entries[i];
+    if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(found.entries.size()));
+    const std::string wrong = judge.try_to_make(entry, key_of(i, entry));
+    if (wrong.empty())
+      good.push_back(std::move(entry));
+    else
+      reject(builder, found, entry, wrong);
+  }
+  found.entries = std::move(good);
+}
+
+void add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder, DatasetBuilder* tests) {
+  for (const Rejected& line : found.bad_lines) builder.reject(line.file, line.line, line.reason);
+  if (options.shuffle) shuffle(found.entries, options.seed);
+  Judge judge(options);
+  for (size_t i = 0; i < found.entries.size(); ++i) {
+    const ImageEntry& entry = found.entries[i];
+    const std::string key = key_of(i, entry), wrong = judge.try_to_make(entry, key);
+    DatasetBuilder& its = entry.tests ? *tests : builder;
+    if (wrong.empty())
+      its.add(key, judge.datum(), entry.label, judge.shape());
+    else
+      reject(builder, found, entry, wrong);
+  }
+}
+
+ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
+  if (options.test_share > 0) return convert_in_two(std::move(found), options);
+  const std::vector<std::string> classes = found.classes;
+  const int64_t skipped = found.skipped;
+  DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()));
+  add_images(std::move(found), options, builder);
+  ConvertReport report = builder.finish();
+  report.classes = classes;
+  report.skipped = skipped;
+  return report;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,85 @@
+// A training and a test set out of one heap of images: two databases that are built in a folder of their own, which
+// is put in place when both are whole.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/file_error.h"
+#include "core/rng.h"
+#include "data/convert/convert_images.h"
+#include "data/convert/two_sets_folder.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr uint64_t kSplitKey = 0x73706C69745F7E21ull;  // keeps these draws apart from those of the order
+
+/// Marks the images that go to the test set; returns how many.
+int64_t choose_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed) {
+  std::map<int32_t, std::vector<size_t>> of_label;
+  for (size_t i = 0; i < entries.size(); ++i) of_label[entries[i].label].push_back(i);
+  int64_t chosen = 0;
+  for (auto& [label, places] : of_label) {
+    const size_t n = places.size();
+    if (n < 2) continue;
+    const size_t wanted = std::clamp(size_t(std::llround(double(n) * share)), size_t(1), n - 1);
+    RandomStream random(mix_key(mix_key(seed, kSplitKey), uint64_t(uint32_t(label))));
+    for (size_t k = 0; k < wanted; ++k) {
+      std::swap(places[k], places[k + random.below(n - k)]);
+      entries[places[k]].tests = true;
+    }
+    chosen += int64_t(wanted);
+  }
+  return chosen;
+}
+
+void add_report(ConvertReport& train, const ConvertReport& tests) {
+  train.mixed_sizes = train.mixed_sizes || tests.mixed_sizes || train.channels != tests.channels ||
+                      train.height != tests.height || train.width != tests.width;
+  train.test = {tests.written, tests.per_label};
+}
+
+/// A line for each label up to the highest; "" where labels cannot be lines of a file.
+std::string labels_text(const ConvertReport& report) {
+  if (report.per_label.empty()) return "";
+  std::string text;
+  for (size_t label = 0; label < std::max(report.per_label.size(), report.classes.size()); ++label)
+    text += (label < report.classes.size() ? report.classes[label] : std::to_string(label)) + "\n";
+  return text;
+}
+
+}  // namespace
+
+ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
+  TwoSetsFolder folder(options.output, options.force);
+  const std::vector<std::string> classes = found.classes;
+  const int64_t skipped = found.skipped, total = int64_t(found.entries.size() + found.bad_lines.size());
+  int64_t train_done = 0, tests_done = 0;
+  const auto options_of = [&](const std::string& part, int64_t& done) {
+    ImageOptions own = options;
+    own.output = folder.part(part);
+    own.progress = [&](int64_t now, int64_t) {
+      done = now;
+      if (options.progress) options.progress(train_done + tests_done, total);
+    };
+    return own;
+  };
+  const ImageOptions train = options_of(kTrainPart, train_done), tests = options_of(kTestPart, tests_done);
+  DatasetBuilder train_builder(train, total), tests_builder(tests, total);
+  // Shares are of what can be used, and that takes a look at all of it first.
+  if (options.skip_bad) leave_out_bad(found, options, train_builder);
+  if (choose_tests(found.entries, options.test_share, options.seed) == 0)
+    throw file_error(ExitCode::kData, options.output, "no class has two images, one to train and one to test with",
+                     "convert them without --split");
+  add_images(std::move(found), options, train_builder, &tests_builder);
+  ConvertReport report = train_builder.finish();
+  report.classes = classes;
+  report.skipped = skipped;
+  if (!report.kept) return report;
+  add_report(report, tests_builder.finish());
+  folder.commit(labels_text(report));
+  return report;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,88 @@
+#include "data/convert/dataset_builder.h"
+
+#include "core/file_error.h"
+
+namespace cortado::data {
+
+namespace {
+constexpr int64_t kMaxOfAKind = 20;
+constexpr size_t kMaxKinds = 50;
+constexpr int32_t kMaxLabels = 100000;
+constexpr int64_t kTickEvery = 256;
+
+/// Reasons that differ in numbers and quoted words alone are of one kind.
+std::string kind_of(const std::string& reason) {
+  std::string kind;
+  bool quoted = false;
+  for (const char c : reason) {
+    const bool digit = c >= '0' && c <= '9';
+    if (c == '\'') quoted = !quoted;
+    if (!quoted && (!digit || kind.empty() || kind.back() != '#')) kind += digit ? '#' : c;
+  }
+  return kind;
+}
+}  // namespace
+
+std::string number_key(int64_t number, int digits) {
+  const std::string text = std::to_string(number);
+  return std::string(size_t(std::max<int64_t>(0, digits - int64_t(text.size()))), '0') + text;
+}
+
+DatasetBuilder::DatasetBuilder(const ConvertOptions& options, int64_t total)
+    : options_(options), writer_(options.output, options.force), total_(total) {}
+
+void DatasetBuilder::tick() {
+  ++done_;
+  if (options_.progress && done_ % kTickEvery == 0) options_.progress(done_, total_);
+}
+
+bool DatasetBuilder::differs_from_first(const Sample& shape) const {
+  return report_.written > 0 &&
+         (shape.channels != report_.channels || shape.height != report_.height || shape.width != report_.width);
+}
+
+void DatasetBuilder::count(int32_t label, const Sample& shape) {
+  if (report_.written == 0) {
+    report_.channels = shape.channels;
+    report_.height = shape.height;
+    report_.width = shape.width;
+  }
+  report_.mixed_sizes = report_.mixed_sizes || differs_from_first(shape);
+  ++report_.written;
+  if (label < 0 || label >= kMaxLabels) labels_countable_ = false;
+  if (!labels_countable_) return report_.per_label.clear();
+  if (size_t(label) >= report_.per_label.size()) report_.per_label.resize(size_t(label) + 1);
+  ++report_.per_label[size_t(label)];
+}
+
+void DatasetBuilder::add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape) {
+  writer_.put(key, datum);
+  count(label, shape);
+  tick();
+}
+
+void DatasetBuilder::reject(const std::string& file, int64_t line, const std::string& reason,
+                            const std::string& image) {
+  ++report_.rejected;
+  const std::string name = kind_of(reason);
+  Kind& kind = kinds_[kinds_.size() < kMaxKinds || kinds_.contains(name) ? name : ""];
+  if (kind.count++ == 0) kind.first_reason = reason;
+  if (kind.count <= kMaxOfAKind)
+    report_.rejects.push_back({file, line, image.empty() ? reason : image + ": " + reason});
+  else
+    ++report_.untold[kind.first_reason];
+  tick();
+}
+
+ConvertReport DatasetBuilder::finish() {
+  if (options_.progress) options_.progress(done_, total_);
+  if (report_.written == 0 && report_.rejected == 0)
+    throw file_error(ExitCode::kData, options_.output, "there are no samples to convert");
+  if (report_.written > 0 && (report_.rejected == 0 || options_.skip_bad)) {
+    writer_.commit();
+    report_.kept = true;
+  }
+  return std::move(report_);
+}
+
+}  // namespace cortado::data

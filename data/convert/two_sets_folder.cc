@@ -1,0 +1,92 @@
+#include "data/convert/two_sets_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/convert/convert.h"
+#include "data/lmdb/folder_exchange.h"
+
+namespace cortado::data {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
+  throw file_error(ExitCode::kIo, path, what, hint);
+}
+
+bool holds_only(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (std::find(names.begin(), names.end(), entry.path().filename()) == names.end()) return false;
+  return !error;
+}
+
+/// Surely two sets, or nothing: only these are ever removed.
+bool is_two_sets(const std::string& path) {
+  bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart});
+  for (const char* part : {kTrainPart, kTestPart}) {
+    const std::string set = join_path(path, part);
+    if (file_exists(set)) ours = ours && holds_only(set, {"data.mdb", "lock.mdb"});
+  }
+  return ours;
+}
+
+void check_target(const std::string& path, bool replace) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
+  if (!replace) fail(path, "exists already", "choose another name, or say --force to replace it");
+  if (!is_two_sets(path))
+    fail(path, std::string("holds other files than ") + kTrainPart + ", " + kTestPart + " and " + kLabelsPart +
+                   ", so it is not replaced");
+}
+
+void remove_sets(const std::string& path) {
+  std::error_code ignored;
+  if (is_two_sets(path)) std::filesystem::remove_all(path, ignored);
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
+    : path_(without_trailing_slashes(path)),
+      temporary_(path_ + ".tmp." + std::to_string(::getpid())),
+      replace_(replace) {
+  if (path_.empty()) fail(path_, "a dataset needs a name");
+  recover_folder(path_);
+  if (file_exists(path_)) remove_sets(replaced_folder(path_));
+  check_target(path_, replace_);
+  std::error_code ignored;
+  std::filesystem::remove_all(temporary_, ignored);
+  if (::mkdir(temporary_.c_str(), 0777) == 0) return;
+  fail(path_, "cannot make the folder: " +
+                  (errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno)));
+}
+
+TwoSetsFolder::~TwoSetsFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+std::string TwoSetsFolder::part(const std::string& name) const { return join_path(temporary_, name); }
+
+void TwoSetsFolder::commit(const std::string& labels) {
+  if (!labels.empty()) write_file_atomically(part(kLabelsPart), labels);
+  check_target(path_, replace_);  // again: much time may have passed
+  put_folder_in_place(temporary_, path_);
+  if (replace_) remove_sets(replaced_folder(path_));  // or the old ones are in temporary_ now
+}
+
+}  // namespace cortado::data

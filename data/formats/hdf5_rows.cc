@@ -1,0 +1,176 @@
+#include "data/formats/hdf5_rows.h"
+
+#include <cstring>
+#include <numeric>
+#include <sstream>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/rng.h"
+#include "proto/hdf5_file.h"
+
+namespace cortado::data {
+
+namespace {
+
+// Each keeps its draws apart from others made with the same seed.
+constexpr uint64_t kFileKey = 0x4835464C45ull, kRowKey = 0x4835524F57ull;
+constexpr double kMaxPacked = 1100;  // deflate cannot make less of its input than a 1032nd
+
+std::vector<uint32_t> permutation(uint64_t n, uint64_t key) {
+  std::vector<uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0u);
+  RandomStream random(key);
+  for (size_t i = n; i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
+  return order;
+}
+
+Hdf5Request request_for(const std::string& path, const std::vector<std::string>& names, bool values) {
+  return {.path = path, .names = names, .values = values, .most_growth = kMaxPacked, .code = ExitCode::kData};
+}
+
+/// Where each of `names` stands in what the reader gives; throws where rows do not fit together.
+std::vector<Shape> shapes_by_name(const Hdf5Reader& reader, const std::vector<std::string>& names) {
+  std::vector<Shape> shapes(names.size());
+  for (size_t i = 0; i < names.size(); ++i)
+    for (const TensorEntry& entry : reader.entries())
+      if (entry.name == names[i]) shapes[i] = entry.shape;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (shapes[i].axes() == 0) reader.fail("dataset '" + names[i] + "' has no axes, so it has no rows");
+    if (shapes[i][0] != shapes[0][0])
+      reader.fail("dataset '" + names[i] + "' has " + std::to_string(shapes[i][0]) + " rows, '" + names[0] + "' has " +
+                      std::to_string(shapes[0][0]),
+                  "every dataset that is a top has one row for each sample");
+  }
+  if (shapes[0][0] > int64_t(UINT32_MAX)) reader.fail("more than 4294967295 rows", "write several files");
+  return shapes;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r\f\v"), end = text.find_last_not_of(" \t\r\f\v");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> read_path_list(const std::string& path) {
+  const std::string content = read_file(path, 64 << 20);
+  const std::string hint = "it is a text file with one path on each line";
+  if (content.find('\0') != std::string::npos)
+    throw file_error(ExitCode::kData, path, "this is not a list of files", hint);
+  std::vector<std::string> paths;
+  std::istringstream lines(content);
+  for (std::string line; std::getline(lines, line);) {
+    line = trimmed(line);
+    if (file_exists(line)) {
+      paths.push_back(line);
+      continue;
+    }
+    std::istringstream parts(line);
+    for (std::string part; parts >> part;) paths.push_back(part);
+  }
+  if (paths.empty()) throw file_error(ExitCode::kData, path, "no file is listed in it", hint);
+  return paths;
+}
+
+Hdf5Rows::Hdf5Rows(Hdf5RowsOptions options)
+    : options_(std::move(options)), files_(read_path_list(options_.source)), rows_(files_.size(), -1) {
+  seek(0);
+  begin_file();
+}
+
+size_t Hdf5Rows::file_at(uint64_t place) const { return file_order_.empty() ? place : file_order_[place]; }
+
+void Hdf5Rows::take_shapes(const std::vector<Shape>& shapes, const std::string& path) {
+  std::vector<Shape> rows;
+  for (const Shape& shape : shapes)
+    rows.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+  if (row_shapes_.empty()) row_shapes_ = rows;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i] != row_shapes_[i])
+      throw file_error(ExitCode::kData, path,
+                       "a row of dataset '" + options_.names[i] + "' is " + rows[i].str() + ", where it is " +
+                           row_shapes_[i].str() + " in the file before");
+}
+
+uint64_t Hdf5Rows::rows_of(size_t file) {
+  if (rows_[file] < 0) {
+    const Hdf5Reader reader(request_for(files_[file], options_.names, false));
+    rows_[file] = shapes_by_name(reader, options_.names)[0][0];
+  }
+  return uint64_t(rows_[file]);
+}
+
+void Hdf5Rows::load(size_t file) {
+  loaded_ = -1;
+  values_.clear();
+  Hdf5Reader reader(request_for(files_[file], options_.names, true));
+  const std::vector<Shape> shapes = shapes_by_name(reader, options_.names);
+  take_shapes(shapes, files_[file]);
+  values_.resize(shapes.size());
+  for (const TensorEntry& entry : reader.entries())
+    for (size_t i = 0; i < shapes.size(); ++i)
+      if (entry.name == options_.names[i]) {
+        values_[i].resize(size_t(entry.shape.count()));
+        reader.read(values_[i].data());
+      }
+  reader.finish();
+  rows_[file] = shapes[0][0];
+  loaded_ = int64_t(file);
+}
+
+/// Makes row row_ of the file at place_ be at hand, passing over files without rows.
+void Hdf5Rows::begin_file() {
+  for (size_t empty = 0; !begun_; ++empty) {
+    const size_t file = file_at(place_);
+    if (loaded_ < 0 || files_[size_t(loaded_)] != files_[file]) load(file);
+    rows_[file] = rows_[size_t(loaded_)];  // a list may name a file twice
+    const uint64_t rows = uint64_t(rows_[file]);
+    if (row_ < rows) {
+      row_order_.clear();
+      if (options_.shuffle)
+        row_order_ = permutation(rows, mix_key(mix_key(mix_key(options_.seed, kRowKey), epoch_), file));
+      begun_ = true;
+    } else if (empty > files_.size()) {
+      throw file_error(ExitCode::kData, options_.source, "none of its files has a row");
+    } else {
+      step_over_file();
+    }
+  }
+}
+
+void Hdf5Rows::step_over_file() {
+  row_ = 0;
+  begun_ = false;
+  if (++place_ < files_.size()) return;
+  place_ = 0;
+  ++epoch_;
+  if (options_.shuffle) file_order_ = permutation(files_.size(), mix_key(mix_key(options_.seed, kFileKey), epoch_));
+}
+
+void Hdf5Rows::next(const std::vector<float*>& rows) {
+  begin_file();
+  const size_t row = row_order_.empty() ? row_ : row_order_[row_];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t width = size_t(row_shapes_[i].count());
+    std::memcpy(rows[i], values_[i].data() + row * width, width * sizeof(float));
+  }
+  ++position_;
+  if (++row_ == uint64_t(rows_[file_at(place_)])) step_over_file();
+}
+
+void Hdf5Rows::seek(uint64_t position) {
+  position_ = position;
+  begun_ = false;
+  epoch_ = place_ = row_ = 0;
+  if (position > 0) {
+    uint64_t total = 0;
+    for (size_t file = 0; file < files_.size(); ++file) total += rows_of(file);
+    epoch_ = position / total;
+    row_ = position % total;
+  }
+  if (options_.shuffle) file_order_ = permutation(files_.size(), mix_key(mix_key(options_.seed, kFileKey), epoch_));
+  for (; row_ > 0 && row_ >= rows_of(file_at(place_)); ++place_) row_ -= rows_of(file_at(place_));
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,26 @@
+#include "data/formats/labels.h"
+
+#include "core/file.h"
+#include "core/file_error.h"
+
+namespace cortado::data {
+
+std::vector<std::string> read_labels(const std::string& path) {
+  const std::string content = read_file_or_pipe(path, 64 << 20);
+  const auto fail = [&](const std::string& what) {
+    throw file_error(ExitCode::kData, path, what, "a label file has the name of one class on each line");
+  };
+  if (content.find('\0') != std::string::npos) fail("this is not a text file");
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin < content.size();) {
+    const size_t end = std::min(content.find('\n', begin), content.size());
+    const bool windows = end > begin && content[end - 1] == '\r';
+    names.push_back(content.substr(begin, end - begin - (windows ? 1 : 0)));
+    begin = end + 1;
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  if (names.empty()) fail("there are no labels in it");
+  return names;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,65 @@
+#include "data/formats/mean_file.h"
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/shape.h"
+#include "proto/cortado.pb.h"
+#include "proto/file_kind.h"
+#include "proto/npy.h"
+
+namespace cortado::data {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint) {
+  throw file_error(ExitCode::kData, path, what, hint);
+}
+
+std::vector<int64_t> dims_of(const caffe::BlobProto& blob) {
+  if (blob.has_shape()) return {blob.shape().dim().begin(), blob.shape().dim().end()};
+  return {blob.num(), blob.channels(), blob.height(), blob.width()};
+}
+
+constexpr const char* kHint =
+    "a mean file is channels x height x width, as `cortado mean` writes it: a .binaryproto or a .npy";
+
+struct Elements {
+  std::vector<int64_t> dims;
+  std::vector<float> values;
+};
+
+Elements from_npy(const std::string& content, const std::string& path) {
+  NpyArray array = parse_npy(content, path);
+  return {array.shape.dims(), std::move(array.values)};
+}
+
+Elements from_blob(const std::string& content, const std::string& path) {
+  caffe::BlobProto blob;
+  if (content.empty() || !blob.ParseFromString(content)) fail(path, "this is not a mean file", kHint);
+  Elements found{dims_of(blob), {blob.data().begin(), blob.data().end()}};
+  if (blob.data_size() == 0) found.values.assign(blob.double_data().begin(), blob.double_data().end());
+  return found;
+}
+
+}  // namespace
+
+std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
+  const std::string content = read_file(path, int64_t(1) << 30);
+  Elements found = kind_of_content(content) == FileKind::kNpy ? from_npy(content, path) : from_blob(content, path);
+  std::vector<int64_t>& dims = found.dims;
+  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
+  const int64_t there = int64_t(found.values.size());
+  bool sane = dims.size() == 3 && there > 0;
+  for (const int64_t dim : dims) sane = sane && dim > 0 && dim <= there;
+  if (!sane || checked_mul(checked_mul(dims[0], dims[1]), dims[2]) != there)
+    fail(path, "its shape is " + Shape(dims).str() + ", and it holds " + std::to_string(there) + " elements", kHint);
+  auto mean = std::make_shared<MeanImage>();
+  mean->path = path;
+  mean->channels = int(dims[0]);
+  mean->height = int(dims[1]);
+  mean->width = int(dims[2]);
+  mean->values = std::move(found.values);
+  return mean;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cortado::data {
+
+/// The mean of a dataset for every element: channels x height x width, planar, blue-green-red.
+struct MeanImage {
+  std::string path;
+  int channels = 0, height = 0, width = 0;
+  std::vector<float> values;
+};
+
+/// Reads a mean: a .binaryproto (BlobProto with shape or the four old fields; float or double data) or a .npy array of
+/// three extents, channels first, or four, the first of which is 1. Throws Error(kIo) or Error(kData) naming the file.
+std::shared_ptr<const MeanImage> read_mean_file(const std::string& path);
+
+}  // namespace cortado::data

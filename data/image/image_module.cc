@@ -1,0 +1,89 @@
+#include "data/image/image_module.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/file.h"
+#include "data/image/opencv/module.h"
+
+namespace cortado::data {
+
+namespace {
+
+struct Module {
+  decltype(&cortado_opencv_decode) decode = nullptr;
+  decltype(&cortado_opencv_encode) encode = nullptr;
+  std::string why_not;
+};
+
+/// The folder of the program itself, whatever link it was called by.
+std::string program_folder() {
+  char path[4096];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? folder_of(std::string(path, size_t(n))) : "";
+}
+
+Module load_module() {
+  // OpenCV reads its limit on the size of images when it is loaded; it is 2^30 pixels otherwise.
+  ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), 0);
+  Module module;
+  void* library = nullptr;
+  for (const char* folder : {"", "../lib"}) {
+    const std::string path = join_path(join_path(program_folder(), folder), "libcortado_opencv.so");
+    if (!file_exists(path)) continue;
+    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) module.why_not = ::dlerror();
+    break;
+  }
+  if (library == nullptr) {
+    if (module.why_not.empty()) module.why_not = "libcortado_opencv.so is not beside the program";
+    return module;
+  }
+  module.decode = reinterpret_cast<decltype(module.decode)>(::dlsym(library, "cortado_opencv_decode"));
+  module.encode = reinterpret_cast<decltype(module.encode)>(::dlsym(library, "cortado_opencv_encode"));
+  if (module.decode == nullptr || module.encode == nullptr)
+    module.why_not = "libcortado_opencv.so is of another version";
+  return module;
+}
+
+const Module& loaded_module() {
+  static const Module module = load_module();
+  if (!module.why_not.empty())
+    throw SampleError(
+        "neither JPEG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
+        "install libopencv-dev and build again, or turn the images into JPEG");
+  return module;
+}
+
+uint8_t* give_memory(void* user, int channels, int height, int width) {
+  if (int64_t(height) * width > kMaxPixels || channels > 4) return nullptr;
+  auto& image = *static_cast<Image*>(user);
+  image.resize(channels, height, width);
+  return image.pixels.data();
+}
+
+}  // namespace
+
+void decode_with_module(std::string_view file, ColorMode mode, Image& out) {
+  static_assert(int(ColorMode::kColor) == kCortadoColor && int(ColorMode::kGray) == kCortadoGray);
+  char message[kCortadoMessageBytes] = {};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(file.data());
+  if (loaded_module().decode(bytes, file.size(), int(mode), give_memory, &out, message) != 0)
+    throw SampleError(std::string("the image cannot be decoded: ") + message);
+}
+
+std::string encode_with_module(const Image& image, const std::string& type) {
+  char message[kCortadoMessageBytes] = {};
+  std::string file;
+  const auto take = [](void* user, const uint8_t* bytes, size_t size) {
+    static_cast<std::string*>(user)->assign(reinterpret_cast<const char*>(bytes), size);
+  };
+  if (loaded_module().encode(image.pixels.data(), image.channels, image.height, image.width, ("." + type).c_str(), take,
+                             &file, message) != 0)
+    throw SampleError("the image cannot be encoded as " + type + ": " + message);
+  return file;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,85 @@
+#include "data/lmdb/folder_exchange.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/replace_file.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// False where the file system cannot.
+bool exchange(const std::string& a, const std::string& b) {
+  return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+bool rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw file_error(ExitCode::kIo, path, std::string("cannot put the dataset in place: ") + std::strerror(error));
+}
+
+/// Returns where the replaced folder is; "": there was none.
+std::string swap_in(const std::string& made, const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+    if (rename(made, path)) return {};
+    fail(path, errno);
+  }
+  if (exchange(made, path)) return made;
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail(path, errno);
+  const std::string old = replaced_folder(path);
+  if (!rename(path, old)) fail(path, errno);
+  if (rename(made, path)) return old;
+  const int error = errno;
+  rename(old, path);
+  fail(path, error);
+}
+
+void swap_out(const std::string& made, const std::string& path, const std::string& old) {
+  if (old == made) {
+    exchange(made, path);
+    return;
+  }
+  rename(path, made);
+  if (!old.empty()) rename(old, path);
+}
+
+/// A dataset's, and never more than that: the folder stays where something else is in it.
+void remove_folder(const std::string& folder) {
+  for (const char* file : {"/data.mdb", "/lock.mdb", ""}) ::remove((folder + file).c_str());
+}
+
+}  // namespace
+
+std::string replaced_folder(const std::string& path) { return path + ".tmp.old"; }
+
+void put_folder_in_place(const std::string& made, const std::string& path) {
+  sync_folder(made);
+  const std::string old = swap_in(made, path);
+  try {
+    sync_folder(folder_of(path));
+  } catch (const Error&) {
+    swap_out(made, path, old);
+    throw;
+  }
+  if (!old.empty()) remove_folder(old);
+}
+
+void recover_folder(const std::string& path) {
+  const std::string old = replaced_folder(path);
+  if (!file_exists(old)) return;
+  if (file_exists(path))
+    remove_folder(old);
+  else
+    rename(old, path);
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,160 @@
+// Opening: which meta page counts, and every check that can be made before a record is read. The walk is in
+// lmdb_cursor.cc.
+#include "data/lmdb/lmdb.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/lmdb/folder_exchange.h"
+#include "data/lmdb/lmdb_page.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
+constexpr int64_t kMetaBytes = 136;
+constexpr int64_t kLeastRecordBytes = 11;  // a pointer of 2, a node header of 8 and a key of 1
+constexpr uint64_t kNoPage = ~uint64_t(0);
+
+// Offsets inside a meta page. Two table descriptions of 48 bytes follow the head: free pages, and the main table.
+enum MetaField : int {
+  kMetaMagic = 16,
+  kMetaVersion = 20,
+  kMetaPageSize = 40,
+  kMetaMainTable = 88,
+  kMetaLastPage = 136,
+  kMetaTransaction = 144
+};
+enum TableField : int { kTableFlags = 4, kTableDepth = 6, kTableRecords = 32, kTableRoot = 40 };
+
+[[noreturn]] void fail_to_open(ExitCode code, const std::string& path, const std::string& what,
+                               const std::string& hint) {
+  throw file_error(code, path, what, hint);
+}
+
+/// The data file of a dataset given as a folder or as the file itself.
+std::string data_file_of(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    fail_to_open(ExitCode::kIo, path, std::string("cannot open the dataset: ") + std::strerror(errno),
+                 file_exists(replaced_folder(path))
+                     ? "a conversion that was to replace it has died: `mv " + replaced_folder(path) + " " + path +
+                           "` brings it back"
+                     : "paths are taken from the folder the program runs in; `cortado convert` makes datasets");
+  if (!S_ISDIR(info.st_mode)) return path;
+  const std::string file = join_path(path, "data.mdb");
+  if (file_exists(file)) return file;
+  if (file_exists(join_path(path, "CURRENT")))
+    fail_to_open(ExitCode::kData, path, "this is a LevelDB, and only LMDB is read",
+                 "`cortado convert leveldb " + path + " LMDB` makes an LMDB of it");
+  fail_to_open(ExitCode::kData, path, "not a dataset: there is no data.mdb in this folder",
+               "`cortado convert` makes datasets");
+}
+
+}  // namespace
+
+std::shared_ptr<const Lmdb> Lmdb::open(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<const Lmdb>> registry;
+
+  const std::string file = data_file_of(path);
+  struct stat info;
+  if (::stat(file.c_str(), &info) != 0)
+    fail_to_open(ExitCode::kIo, file, std::string("cannot read: ") + std::strerror(errno), {});
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const Lmdb>& slot = registry[{info.st_dev, info.st_ino}];
+  std::shared_ptr<const Lmdb> database = slot.lock();
+  if (!database) slot = database = std::make_shared<const Lmdb>(path, file);
+  return database;
+}
+
+Lmdb::Lmdb(const std::string& path, const std::string& file) : file_(file), path_(path) {
+  choose_meta();
+  if (records_ == 0)
+    fail_to_open(ExitCode::kData, path_, "0 records in " + path_,
+                 "the dataset is empty: make it again with `cortado convert`");
+  // A database may be shorter than its header says when its last pages are free. Then only a walk tells.
+  const bool shorter = last_page_ >= uint64_t(file_.size() / page_size_);
+  const bool too_many = records_ < 0 || records_ > file_.size() / kLeastRecordBytes;
+  if (shorter && too_many) fail_cut_off();
+  if (too_many || root_ == kNoPage || depth_ < 1 || depth_ > LmdbCursor::kMaxLevels) fail("its header is damaged");
+  if (shorter) verify();
+}
+
+uint64_t Lmdb::transaction(int meta) const {
+  const volatile uint8_t* at = file_.data() + meta * page_size_ + kMetaTransaction;
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i) value = value << 8 | at[i];
+  return value;
+}
+
+void Lmdb::choose_meta() {
+  const uint8_t* head = file_.data();
+  if (file_.size() < 16 + kMetaBytes || load<uint32_t>(head + kMetaMagic) != kMagic)
+    fail_to_open(ExitCode::kData, path_, "not an LMDB database", "`cortado convert` makes datasets");
+  page_size_ = load<uint32_t>(head + kMetaPageSize);
+  if (page_size_ < 512 || page_size_ > 32768 || (page_size_ & (page_size_ - 1)) != 0) fail("its header is damaged");
+  if (file_.size() < 2 * page_size_) fail("the file is cut off");
+  for (int meta = 0; meta < 2; ++meta) {
+    const uint8_t* page = head + meta * page_size_;
+    if (load<uint32_t>(page + kMetaMagic) != kMagic) fail("its header is damaged");
+    if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("it has a format other than version 1");
+  }
+  const int meta = transaction(1) > transaction(0) ? 1 : 0;
+  const uint8_t* page = head + meta * page_size_;
+  const uint8_t* table = page + kMetaMainTable;
+  transaction_ = transaction(meta);
+  last_page_ = load<uint64_t>(page + kMetaLastPage);
+  if (load<uint16_t>(table + kTableFlags) != 0) fail("it has duplicate or integer keys, which datasets do not");
+  depth_ = load<uint16_t>(table + kTableDepth);
+  records_ = load<int64_t>(table + kTableRecords);
+  root_ = load<uint64_t>(table + kTableRoot);
+}
+
+void Lmdb::verify() const {
+  LmdbCursor cursor(std::shared_ptr<const Lmdb>(std::shared_ptr<const Lmdb>(), this));  // not owned: we are being made
+  for (int64_t i = 0; i < records_; ++i) cursor.next();
+}
+
+void Lmdb::check_unchanged() const {
+  if (file_.damaged()) fail("damaged");
+  if (std::max(transaction(0), transaction(1)) == transaction_) return;
+  throw file_error(ExitCode::kData, path_, "the database was changed by another process while it was being read",
+                   "write to a copy, or wait until training has ended");
+}
+
+void Lmdb::expect_random_reads() const {
+  file_.expect_random_reads();
+  random_.store(true, std::memory_order_relaxed);
+}
+
+void Lmdb::bring_in(const Record& record) const {
+  if (random_.load(std::memory_order_relaxed)) file_.will_need(record.value);
+  constexpr size_t kStep = 4096;
+  const volatile char* bytes = record.value.data();
+  for (size_t at = 0; at < record.value.size(); at += kStep) (void)bytes[at];
+}
+
+void Lmdb::fail_cut_off() const {
+  fail("the file is cut off: it has " + std::to_string(file_.size()) + " bytes of " +
+       std::to_string((last_page_ + 1) * uint64_t(page_size_)));
+}
+
+void Lmdb::fail(const std::string& what) const {
+  if (file_.damaged())
+    throw file_error(ExitCode::kData, path_, "the file was cut off, or its disk failed, while it was being read",
+                     "restore the dataset and resume from the last snapshot");
+  throw file_error(ExitCode::kData, path_, "damaged LMDB database: " + what,
+                   "copy the dataset again, or make it again with `cortado convert`");
+}
+
+}  // namespace cortado::data

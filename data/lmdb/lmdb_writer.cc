@@ -1,0 +1,140 @@
+// Entries are gathered and written some megabytes a transaction. When the map is full the transaction is dropped, the
+// map doubled and the same entries written again: a loop, for as long as the disk has room.
+#include "data/lmdb/lmdb_writer.h"
+
+#include <lmdb.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/lmdb/folder_exchange.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr int64_t kBytesPerTransaction = 16 << 20;
+
+[[noreturn]] void fail(ExitCode code, const std::string& path, const std::string& what, const std::string& hint = {}) {
+  throw file_error(code, path, what, hint);
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+/// Only what is surely a database (or nothing) is ever replaced.
+void check_target(const std::string& path, bool replace) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
+  if (!replace) fail(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename();
+    if (name != "data.mdb" && name != "lock.mdb")
+      fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
+  }
+  if (error) fail(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
+}
+
+}  // namespace
+
+LmdbWriter::LmdbWriter(const std::string& path, bool replace)
+    : path_(without_trailing_slashes(path)),
+      temporary_(path_ + ".tmp." + std::to_string(::getpid())),
+      replace_(replace) {
+  if (path_.empty()) fail(ExitCode::kIo, path_, "a dataset needs a name");
+  recover_folder(path_);
+  check_target(path_, replace_);
+  std::error_code ignored;
+  std::filesystem::remove_all(temporary_, ignored);
+  if (::mkdir(temporary_.c_str(), 0777) != 0) {
+    const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
+    fail(ExitCode::kIo, path_, "cannot make the dataset: " + why);
+  }
+  // Nobody else knows of the folder yet: no lock file, and one sync at the end.
+  int status = ::mdb_env_create(&env_);
+  if (status == 0) status = ::mdb_env_set_mapsize(env_, map_size_);
+  if (status == 0) status = ::mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666);
+  if (status == 0) return;
+  close();
+  fail(ExitCode::kIo, path_, std::string("cannot make the dataset: ") + ::mdb_strerror(status));
+}
+
+LmdbWriter::~LmdbWriter() { close(); }
+
+void LmdbWriter::close() {
+  if (env_ != nullptr) ::mdb_env_close(std::exchange(env_, nullptr));
+  if (temporary_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(temporary_, ignored);
+  temporary_.clear();
+}
+
+void LmdbWriter::put(std::string_view key, std::string_view value) {
+  if (key.empty() || key.size() > kMaxKeyBytes)
+    fail(ExitCode::kData, path_,
+         "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
+             " bytes; LMDB takes 1 to " + std::to_string(kMaxKeyBytes));
+  pending_.push_back({std::string(key), std::string(value)});
+  pending_bytes_ += int64_t(key.size() + value.size());
+  ++records_;
+  if (pending_bytes_ >= kBytesPerTransaction) flush();
+}
+
+int LmdbWriter::write_pending() {
+  MDB_txn* transaction = nullptr;
+  int status = ::mdb_txn_begin(env_, nullptr, 0, &transaction);
+  if (status != 0) return status;
+  std::string last = last_key_;
+  status = ::mdb_dbi_open(transaction, nullptr, 0, &table_);
+  for (size_t i = 0; i < pending_.size() && status == 0; ++i) {
+    const Entry& entry = pending_[i];
+    MDB_val key{entry.key.size(), const_cast<char*>(entry.key.data())};
+    MDB_val value{entry.value.size(), const_cast<char*>(entry.value.data())};
+    const bool rising = entry.key > last;  // then pages are filled to the brim
+    status = ::mdb_put(transaction, table_, &key, &value, rising ? MDB_APPEND : MDB_NOOVERWRITE);
+    if (status == MDB_KEYEXIST) {
+      ::mdb_txn_abort(transaction);
+      fail(ExitCode::kData, path_, "the key '" + entry.key + "' occurs twice");
+    }
+    if (rising) last = entry.key;
+  }
+  if (status != 0) {
+    ::mdb_txn_abort(transaction);
+    return status;
+  }
+  status = ::mdb_txn_commit(transaction);
+  if (status == 0) last_key_ = last;
+  return status;
+}
+
+void LmdbWriter::flush() {
+  int status = write_pending();
+  while (status == MDB_MAP_FULL) {
+    map_size_ *= 2;
+    status = ::mdb_env_set_mapsize(env_, map_size_);
+    if (status == 0) status = write_pending();
+  }
+  if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
+  pending_.clear();
+  pending_bytes_ = 0;
+}
+
+void LmdbWriter::commit() {
+  flush();
+  const int status = ::mdb_env_sync(env_, 1);
+  if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
+  ::mdb_env_close(std::exchange(env_, nullptr));
+  check_target(path_, replace_);  // again: much time may have passed
+  put_folder_in_place(temporary_, path_);
+  temporary_.clear();
+}
+
+}  // namespace cortado::data

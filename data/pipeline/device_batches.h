@@ -1,0 +1,51 @@
+#pragma once
+
+// The way of batches to a device. Two places on the device take turns: while the net works on one batch the next is
+// copied, by a stream of its own, and transformed when its turn comes.
+
+#include <array>
+
+#include "core/device_event.h"
+#include "core/device_memory.h"
+#include "core/tensor.h"
+#include "data/augment/transform.h"
+#include "data/pipeline/batch_slab.h"
+#include "data/pipeline/sample_cache.h"
+
+namespace cortado::data {
+
+class DeviceBatches {
+ public:
+  /// `dataset` (or null) is copied to the device as a whole, and batches consist of its samples; it stays where it is.
+  /// Throws Error(kDevice) when it does not fit.
+  DeviceBatches(Context& context, const TransformPlan& plan, const SampleCache* dataset);
+  bool holds_dataset() const { return dataset_ != nullptr; }
+
+  /// Packs the slab and starts to copy it; batches are counted up by one. The slab stays as it is until wait_sent().
+  void send(int64_t batch, BatchSlab& slab);
+  bool sent(int64_t batch) const { return place_of(batch).batch == batch; }
+  void wait_sent(int64_t batch) { place_of(batch).arrived.wait(); }
+  /// Forgets what was sent.
+  void reset();
+
+  /// Puts into the context's work: y = the transformed batch that was sent, and its labels (without memory: not
+  /// wanted), or the shares of classes where samples are mixed.
+  void transform(Context& context, int64_t batch, const BatchSlab& slab, const Tensor& y, const Tensor& labels);
+
+ private:
+  struct Place {
+    DeviceMemory memory;
+    int64_t batch = -1;
+    DeviceEvent arrived, read;
+  };
+  Place& place_of(int64_t batch) { return places_[size_t(batch % 2)]; }
+  const Place& place_of(int64_t batch) const { return places_[size_t(batch % 2)]; }
+
+  Context copying_;  ///< the same device, its own stream
+  const TransformPlan& plan_;
+  const SampleCache* dataset_;
+  DeviceMemory mean_, dataset_memory_;
+  std::array<Place, 2> places_;
+};
+
+}  // namespace cortado::data

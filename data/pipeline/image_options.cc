@@ -1,0 +1,70 @@
+// image_data_param to a pipeline's options. NVIDIA's threads, cache and short_side and Intel's least sizes are options
+// of every net here; Caffe takes prefetch from data_param, and so do seed and cache_on.
+#include "core/error.h"
+#include "data/pipeline/pipeline_options.h"
+#include "data/sources/image_source.h"
+
+namespace cortado::data {
+
+namespace {
+
+const std::string kOwn = "image_data_param";
+constexpr uint32_t kMaxSide = 1 << 16;
+
+int checked_side(const std::string& name, uint32_t side) {
+  if (side > kMaxSide) throw FieldError(kOwn + "." + name, "at most " + std::to_string(kMaxSide));
+  return int(side);
+}
+
+}  // namespace
+
+ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
+  ImageSizes sizes;
+  sizes.height = checked_side("new_height", param.new_height());
+  sizes.width = checked_side("new_width", param.new_width());
+  sizes.short_side = checked_side("short_side", param.short_side());
+  sizes.min_height = checked_side("min_height", param.min_height());
+  sizes.min_width = checked_side("min_width", param.min_width());
+  if ((sizes.height > 0) != (sizes.width > 0))
+    throw FieldError(kOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
+                     "new_height and new_width go together: give both or none");
+  if (sizes.height > 0 && sizes.short_side > 0)
+    throw FieldError(kOwn + ".short_side", "new_height and new_width give a size already", "keep one of them");
+  return sizes;
+}
+
+namespace {
+
+void set_color(const caffe::ImageDataParameter& param, TransformPlan& plan) {
+  const ColorMode asked = param.is_color() ? ColorMode::kColor : ColorMode::kGray;
+  if (param.has_is_color() && plan.color != ColorMode::kAsStored && plan.color != asked)
+    throw FieldError(kOwn + ".is_color", "transform_param says otherwise by force_color or force_gray",
+                     "keep one of them");
+  if (plan.color == ColorMode::kAsStored) plan.color = asked;
+}
+
+}  // namespace
+
+PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+  const caffe::ImageDataParameter& param = layer.image_data_param();
+  if (param.source().empty())
+    throw FieldError(kOwn + ".source", "the list of images is not named", "give a file with lines 'PATH LABEL'");
+  if (!(param.dataset_share_per_node() <= 1))
+    throw FieldError(kOwn + ".dataset_share_per_node", "a part of the list for each node is not supported",
+                     "leave it out, and give each node a list of its own");
+  ImageSourceOptions images;
+  images.list = param.source();
+  images.root = param.root_folder();
+  images.sizes = image_sizes_of(param);
+  PipelineOptions made = common_options(layer, kOwn, param.batch_size(), param.threads(), options);
+  made.source = param.source();
+  made.open = [images] { return image_source(images); };
+  made.shuffle = param.shuffle() ? Shuffle::kExact : Shuffle::kNone;
+  if (param.cache() && !layer.data_param().has_cache_on()) made.cache = CacheOn::kHost;
+  made.rand_skip = param.rand_skip();
+  made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
+  set_color(param, made.transform);
+  return made;
+}
+
+}  // namespace cortado::data

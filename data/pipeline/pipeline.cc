@@ -1,0 +1,152 @@
+#include "data/pipeline/pipeline.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/log.h"
+#include "core/rng.h"
+#include "core/start_thread.h"
+#include "data/pipeline/pipeline_state.h"
+#include "data/sources/lmdb_source.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from others made with the same seed
+
+std::atomic<bool> restart_logged{false}, every_restart{false};
+
+constexpr int kMarginColumns = 24;  // that decoding a window takes along
+
+/// Threads are started inside: they leave the signals that people and schedulers send to the main thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+DataPipeline::State::State(PipelineOptions given_options)
+    : options(std::move(given_options)),
+      source(options.open ? options.open() : lmdb_source(Lmdb::open(options.source))),
+      order(source, {options.shuffle, options.seed, options.rank, options.ranks}) {
+  const Record record = source->finder(false)->find(0);
+  try {
+    int32_t label;
+    const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
+    first = reader->open(record, label);
+    encoded = reader->decodes();
+    size = output_size(options.transform, first);
+    const SourceWindow window =
+        source_window(draw_params(options.transform, first.channels, first.height, first.width, options.seed, 0, 0));
+    window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width) *
+                   (reader->holds_floats() ? int64_t(sizeof(float)) : 1);
+  } catch (const SampleError& error) {
+    source->check_unchanged();
+    source->fail(record, error);
+  }
+  if (!encoded) at_once = kMaxSamplesAtOnce;
+  at_once = std::min(at_once, (options.batch_size + options.threads - 1) / options.threads);
+  if (options.rand_skip > 0) seek(Philox(mix_key(options.seed, kSkipKey))(0, 0).v[0] % options.rand_skip);
+}
+
+void DataPipeline::State::start(Context& context, const Tensor& y) {
+  if (slabs.empty()) {
+    here = context.device.is_cpu() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
+    std::vector<Slab> made(static_cast<size_t>(options.prefetch));
+    if (options.cache != CacheOn::kNowhere)
+      cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads);
+    if (!here) device.emplace(context, options.transform, options.cache == CacheOn::kDevice ? cache.get() : nullptr);
+    const bool nothing_copied = (here && (cache || !encoded)) || (device && device->holds_dataset());
+    for (Slab& slab : made) slab.content.prepare(context, options.batch_size, nothing_copied ? 0 : window_bytes, !here);
+    slabs = std::move(made);
+  }
+  const SignalsBlocked blocked;
+  for (int i = 0; i < options.threads; ++i) threads.push_back(start_thread([this] { work(); }));
+}
+
+void DataPipeline::State::stop() {
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  work_appeared.notify_all();
+  threads.clear();  // joins them
+  stopping = false;
+}
+
+void DataPipeline::State::seek(uint64_t position) {
+  stop();
+  if (device) device->reset();
+  for (Slab& slab : slabs) slab.begin(-1, 0);
+  order.seek(position);
+  begin_position = position;
+  given = released = handed_out = 0;
+  order_failed = false;
+}
+
+void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
+  const uint64_t records = uint64_t(source->records());
+  if (from / records == to / records || (restart_logged.exchange(true) && !every_restart)) return;
+  log_info() << "Restarting data prefetching from start.";
+}
+
+void log_every_restart() { every_restart = true; }
+
+DataPipeline::DataPipeline(PipelineOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+DataPipeline::~DataPipeline() = default;
+
+Shape DataPipeline::data_shape() const {
+  return {state_->options.batch_size, state_->first.channels, state_->size.height, state_->size.width};
+}
+
+Shape DataPipeline::label_shape() const {
+  const PipelineOptions& options = state_->options;
+  const MixPlan& mix = options.transform.augment.mix;
+  return mix.on() ? Shape{options.batch_size, mix.classes} : Shape{options.batch_size};
+}
+
+int64_t DataPipeline::records() const { return state_->source->records(); }
+const DataSource& DataPipeline::source() const { return *state_->source; }
+bool DataPipeline::shuffles() const { return state_->options.shuffle != Shuffle::kNone; }
+
+Record DataPipeline::record(uint64_t position) const {
+  const PipelineOptions& options = state_->options;
+  RecordOrder order(state_->source, {options.shuffle, options.seed, options.rank, options.ranks});
+  order.seek(position);
+  return order.next();
+}
+
+void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
+  State& state = *state_;
+  if (state.threads.empty()) state.start(context, y);
+  const uint64_t from = position();
+  if (state.here)
+    state.read_here(context, y, labels);
+  else
+    state.read_on_device(context, y, labels);
+  ++state.given;
+  state.log_restart(from, position());
+}
+
+uint64_t DataPipeline::position() const {
+  return state_->begin_position + uint64_t(state_->given) * uint64_t(state_->options.batch_size);
+}
+
+void DataPipeline::seek(uint64_t position) { state_->seek(position); }
+
+double DataPipeline::wait_seconds() const { return state_->waited; }
+
+}  // namespace cortado::data

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "data/pipeline/pipeline.h"
+
+namespace cortado::data {
+
+/// What every data layer has: the batch and the threads that its own options (`own`: "image_data_param") give, and of
+/// data_param prefetch, cache_on and seed. Throws FieldError.
+PipelineOptions common_options(const caffe::LayerParameter& layer, const std::string& own, uint32_t batch_size,
+                               uint32_t threads, const DataOptions& options);
+
+// make_pipeline_options() of one type of layer each.
+PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+
+}  // namespace cortado::data

@@ -1,0 +1,98 @@
+// What each worker does: take a few samples under the lock, make them outside of it, count them under the lock.
+#include <algorithm>
+
+#include "data/pipeline/pipeline_state.h"
+
+namespace cortado::data {
+
+bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
+  const int64_t batch_size = options.batch_size;
+  work_appeared.wait(
+      lock, [&] { return stopping || (!order_failed && handed_out / batch_size < released + options.prefetch); });
+  if (stopping) return false;
+  const int64_t batch = handed_out / batch_size;
+  task.slab = &slab_of(batch);
+  task.first = int(handed_out % batch_size);
+  if (task.first == 0) task.slab->begin(batch, options.batch_size);
+  task.position = begin_position + uint64_t(handed_out);
+  const int wanted = std::min(at_once, options.batch_size - task.first);
+  task.n = 0;
+  task.done = wanted;
+  try {
+    for (; task.n < wanted; ++task.n) task.records[task.n] = order.next();
+  } catch (...) {  // the dataset is broken: nothing after this can be read
+    task.slab->note_error(task.first + task.n, std::current_exception());
+    task.done = options.batch_size - task.first;
+    order_failed = true;
+  }
+  handed_out += wanted;
+  return true;
+}
+
+SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task& task, int i,
+                                         SampleReader& reader) const {
+  BatchSlab& content = task.slab->content;
+  const int at = task.first + i;
+  const PixelPlace place = [&content, at](size_t bytes) { return content.take(at, bytes); };
+  if (!cache) return reader.read_part(window, here, place);
+  const Sample& whole = cache->sample(task.records[i].number);
+  if (here || device->holds_dataset()) return {whole, {0, 0, whole.height, whole.width}};
+  const size_t element = whole.floats != nullptr ? sizeof(float) : 1;
+  return copy_part(whole, {window.top, window.left, window.height, window.width},
+                   place(size_t(whole.channels) * size_t(window.height) * size_t(window.width) * element));
+}
+
+void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader) const {
+  try {
+    int32_t label = cache ? cache->label(task.records[i].number) : 0;
+    const Sample whole = cache ? cache->sample(task.records[i].number) : reader.open(task.records[i], label);
+    const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(source->records());
+    const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
+                                             place / records, place % records);
+    if (whole.channels != first.channels || params.out_height != size.height || params.out_width != size.width)
+      throw SampleError(
+          "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+          "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
+          "new_width)");
+    const SamplePart got = part_for(source_window(params), task, i, reader);
+    task.slab->content.samples[size_t(task.first + i)] = {got.sample, resolve_params(params, got.sample, got.part),
+                                                          float(label)};
+  } catch (const SampleError& error) {
+    source->fail(task.records[i], error);
+  }
+}
+
+void DataPipeline::State::make(const Task& task, SampleReader& reader) {
+  int i = 0;
+  std::exception_ptr error;
+  try {
+    for (int k = 0; k < task.n && !cache; ++k) source->bring_in(task.records[k]);
+    for (; i < task.n; ++i) make_one(task, i, reader);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  try {
+    source->check_unchanged();  // explains whatever else went wrong
+  } catch (...) {
+    error = std::current_exception();
+    i = 0;
+  }
+  if (!error) return;
+  const std::lock_guard lock(mutex);
+  task.slab->note_error(task.first + i, error);
+}
+
+void DataPipeline::State::work() {
+  const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
+  Task task;
+  std::unique_lock lock(mutex);
+  while (take(task, lock)) {
+    lock.unlock();
+    make(task, *reader);
+    lock.lock();
+    task.slab->left -= task.done;
+    if (task.slab->left == 0) batch_ready.notify_one();
+  }
+}
+
+}  // namespace cortado::data

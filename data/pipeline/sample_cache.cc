@@ -1,0 +1,96 @@
+// Two passes: the first reads headers alone and adds up, so that what does not fit is known at once; the second
+// decodes.
+#include "data/pipeline/sample_cache.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/start_thread.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+/// What the system can give without swapping; files that it holds in memory count as free.
+int64_t available_bytes() {
+  const std::string info = read_file("/proc/meminfo", 1 << 20);
+  const size_t at = info.find("MemAvailable:");
+  if (at == std::string::npos) return int64_t(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  return std::strtoll(info.c_str() + at + std::strlen("MemAvailable:"), nullptr, 10) * 1024;
+}
+
+std::string mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
+
+}  // namespace
+
+SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads)
+    : source_(std::move(source)) {
+  const int64_t bytes = measure(mode), available = available_bytes();
+  if (bytes > available)
+    throw file_error(ExitCode::kDevice, source_->path(),
+                     "the decoded dataset takes " + mebibytes(bytes) + ", and " + mebibytes(available) + " are free",
+                     "leave out data_param.cache and cache_on: records are decoded anew each epoch then");
+  block_ = Arena(size_t(bytes));
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::vector<std::jthread> workers;
+  for (int worker = 0; worker < threads; ++worker)
+    workers.push_back(start_thread([&, worker] {
+      try {
+        decode(size_t(worker), size_t(threads), mode);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    }));
+  workers.clear();  // joins them
+  source_->check_unchanged();
+  if (error) std::rethrow_exception(error);
+  records_ = {};
+}
+
+int64_t SampleCache::measure(ColorMode mode) {
+  const std::unique_ptr<RecordFinder> finder = source_->finder(false);
+  const std::unique_ptr<SampleReader> reader = source_->reader(mode);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < source_->records(); ++i) {
+    records_.push_back(finder->find(uint64_t(i)));
+    records_.back().number = uint64_t(i);
+    try {
+      int32_t label;
+      const Sample sample = reader->open(records_.back(), label);
+      samples_.push_back(sample);
+      labels_.push_back(label);
+      offsets_.push_back(bytes);
+      bytes += (sample.count() * (reader->holds_floats() ? 4 : 1) + kAlign - 1) / kAlign * kAlign;
+    } catch (const SampleError& error) {
+      source_->check_unchanged();
+      source_->fail(records_.back(), error);
+    }
+  }
+  return bytes;
+}
+
+void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
+  const std::unique_ptr<SampleReader> reader = source_->reader(mode);
+  for (size_t i = first; i < records_.size(); i += step) {
+    try {
+      int32_t label;
+      const Sample whole = reader->open(records_[i], label);
+      const SourceWindow window{0, 0, whole.height, whole.width, whole.height, whole.width};
+      uint8_t* to = reinterpret_cast<uint8_t*>(block_.data() + offsets_[i]);
+      samples_[i] = reader->read_part(window, false, [to](size_t) { return to; }).sample;
+    } catch (const SampleError& error) {
+      source_->fail(records_[i], error);
+    }
+  }
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/image/image.h"
+#include "data/lmdb/lmdb.h"
+#include "data/source.h"
+
+namespace cortado::data {
+
+/// Turns serialized Datums into samples; decodes the image in one, if it holds a file.
+class DatumReader : public SampleReader {
+ public:
+  explicit DatumReader(ColorMode mode = ColorMode::kAsStored) : mode_(mode) {}
+
+  /// The whole sample. It lies in the record or in this reader, until the next call. Throws SampleError.
+  Sample read(const Record& record, int32_t& label);
+
+  Sample open(const Record& record, int32_t& label) override;
+  bool holds_floats() const override { return raw_.floats != nullptr; }
+  bool decodes() const override { return raw_.floats == nullptr && raw_.bytes == nullptr; }
+  SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) override;
+
+ private:
+  const ColorMode mode_;
+  ImageDecoder decoder_;
+  Image image_;
+  std::vector<float> floats_;
+  Sample raw_;  ///< what open() opened; without elements where it is an image file
+};
+
+/// The Error(kData) that names the dataset and the record.
+[[noreturn]] void throw_bad_record(const Lmdb& database, std::string_view key, const SampleError& error);
+
+}  // namespace cortado::data

@@ -1,0 +1,110 @@
+// Records in key order are found by walking; for any order the place of each is looked up once: eight bytes a record.
+#include "data/sources/lmdb_source.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "data/formats/datum.h"
+#include "data/sources/datum_reader.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr int64_t kMaxBytesAhead = int64_t(32) << 20;
+
+class Walk : public RecordFinder {
+ public:
+  explicit Walk(std::shared_ptr<const Lmdb> database) : cursor_(std::move(database)) {}
+
+  Record find(uint64_t number) override {
+    constexpr uint64_t kMaxSkipped = 64;
+    if (number < at_ || number - at_ > kMaxSkipped) {
+      cursor_.seek(int64_t(number));
+      at_ = number;
+    }
+    for (; at_ < number; ++at_) {
+      cursor_.position();
+      cursor_.skip();
+    }
+    ++at_;
+    return cursor_.next();
+  }
+
+ private:
+  LmdbCursor cursor_;
+  uint64_t at_ = 0;  ///< what the cursor's next() gives
+};
+
+class Jumps : public RecordFinder {
+ public:
+  explicit Jumps(std::shared_ptr<const Lmdb> database) : database_(std::move(database)) {
+    const uint64_t n = uint64_t(database_->records());
+    places_.reserve(n);
+    LmdbCursor cursor(database_);
+    for (uint64_t i = 0; i < n; ++i, cursor.skip()) places_.push_back(cursor.position());
+    database_->expect_random_reads();
+  }
+
+  Record find(uint64_t number) override { return database_->record_at(places_[number]); }
+
+  /// Records lie in the file in one piece, or nearly, where they were written in key order; else each is read when its
+  /// turn comes.
+  void read_ahead(uint64_t first, uint64_t count) override {
+    const Record from = find(first), to = find(first + count - 1);
+    const char *begin = from.value.data(), *end = to.value.data() + to.value.size();
+    if (begin < end && end - begin <= kMaxBytesAhead) database_->read_ahead({begin, size_t(end - begin)});
+  }
+
+ private:
+  std::shared_ptr<const Lmdb> database_;
+  std::vector<uint64_t> places_;  ///< in the file
+};
+
+class LmdbSource : public DataSource {
+ public:
+  explicit LmdbSource(std::shared_ptr<const Lmdb> database) : database_(std::move(database)) {}
+
+  const std::string& path() const override { return database_->path(); }
+  int64_t records() const override { return database_->records(); }
+  int64_t bytes() const override { return database_->bytes(); }
+  std::unique_ptr<RecordFinder> finder(bool anywhere) const override {
+    if (anywhere) return std::make_unique<Jumps>(database_);
+    return std::make_unique<Walk>(database_);
+  }
+  std::unique_ptr<SampleReader> reader(ColorMode mode) const override { return std::make_unique<DatumReader>(mode); }
+  void visit_labels(int64_t most, const LabelVisit& visit) const override;
+  void bring_in(const Record& record) const override { database_->bring_in(record); }
+  void check_unchanged() const override { database_->check_unchanged(); }
+  void fail(const Record& record, const SampleError& error) const override {
+    throw_bad_record(*database_, record.key, error);
+  }
+
+ private:
+  std::shared_ptr<const Lmdb> database_;
+};
+
+void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
+  std::vector<float> floats;
+  const auto look = [&](const Record& record) {
+    try {
+      visit(record, parse_datum(record.value, floats).label);
+    } catch (const SampleError& error) {
+      check_unchanged();
+      fail(record, error);
+    }
+  };
+  LmdbCursor cursor(database_);
+  const int64_t n = records();
+  for (int64_t i = 0; i < std::min(n, most); ++i)
+    look(n <= most ? cursor.next() : database_->record_near((double(i) + 0.5) / double(most)));
+  check_unchanged();
+}
+
+}  // namespace
+
+std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database) {
+  return std::make_shared<LmdbSource>(std::move(database));
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,63 @@
+#pragma once
+
+// A layer behind one whose number of rows only the values tell (layers/dynamic_rows.h). The plan has it run on as many
+// rows as there can be: so much memory it gets. Each pass runs a layer of the same options that was made for the shapes
+// that there are, in the first part of that memory; the rest of y is 0. Layers so made are kept, as the same shapes
+// come again. Such a layer is in plain layout, nothing is fused with it, and on a device it is launched by the host.
+
+#include <functional>
+#include <list>
+
+#include "core/device_memory.h"
+#include "graph/graph.h"
+#include "layers/scoring.h"
+
+namespace cortado::graph {
+
+class DynamicRowsLayer final : public Layer, public Scoring {
+ public:
+  /// `most`: the layer made and inferred for the most rows; `make` gives another of its options. `x`, `y`: where the
+  /// shapes of this pass are read and written; null: the value always has the shape it was planned with.
+  DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make,
+                   std::vector<std::shared_ptr<Shape>> x, std::vector<std::shared_ptr<Shape>> y);
+
+  LayerShapes infer(const std::vector<Shape>& x) override { return most_->infer(x); }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+  void explain(Context& context, const Operands& io) override;
+
+  bool is_loss() const override { return most_->is_loss(); }
+  bool differentiable(int i) const override { return most_->differentiable(i); }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
+  bool forward_needs_host() const override { return true; }
+
+  Quotient quotient(size_t k) const override;
+  int64_t note_classes(Context& context) override;
+  JudgedClasses judged_classes() const override;
+
+ private:
+  /// The layer for one set of shapes.
+  struct Instance {
+    std::vector<Shape> x, y;
+    std::unique_ptr<Layer> layer;
+    DeviceMemory scratch;  ///< where it wants more than the plan gave
+  };
+
+  Instance& instance_for(Context& context, const Operands& io);
+  Instance make_instance(Context& context, std::vector<Shape> x);
+  const Scoring* scoring() const;  ///< of the latest pass; null: none
+  Operands operands_of(const Instance& instance, const Operands& io) const;
+
+  std::string name_;
+  std::unique_ptr<Layer> most_;
+  std::function<std::unique_ptr<Layer>()> make_;
+  std::vector<std::shared_ptr<Shape>> x_shapes_, y_shapes_;
+  PrepareRequest request_;
+  LayerNeeds needs_;
+  bool notes_classes_ = false;
+  std::list<Instance> instances_;  ///< the latest used first
+};
+
+}  // namespace cortado::graph

@@ -1,0 +1,98 @@
+// A result can be made again where its layer offers it and everything it is made from is there in backward: because the
+// layer's own backward reads it too, or because it can be made again itself. So a normalisation comes from the
+// convolution before it, a residual sum from the normalisation and the sum before it, back to where the chain began.
+//
+// A recompute happens before the first step of backward that wants it; what it needs for that is wanted then as well.
+
+#include "graph/recompute.h"
+
+#include <algorithm>
+
+namespace cortado::graph {
+
+namespace {
+
+bool says(const std::vector<bool>& list, int i) { return size_t(i) < list.size() && list[size_t(i)]; }
+
+class Chooser {
+ public:
+  Chooser(const Plan& plan, const Timeline& time)
+      : plan_(plan), time_(time), possible_(plan.graph.nodes.size(), false), chosen_(plan.graph.nodes.size()) {}
+
+  std::vector<Recompute> run() {
+    const int nodes = int(plan_.graph.nodes.size());
+    for (int n = 0; n < nodes; ++n) possible_[size_t(n)] = is_possible(n);
+    for (int n = nodes - 1; n >= 0; --n)
+      if (possible_[size_t(n)]) choose(n);
+    return std::move(chosen_);
+  }
+
+ private:
+  const Node& node(int n) const { return plan_.graph.nodes[size_t(n)]; }
+  const Value& value(ValueId id) const { return plan_.graph.values[size_t(id)]; }
+  const LayerNeeds& needs(int n) const { return plan_.needs[size_t(n)]; }
+
+  bool is_possible(int n) const {
+    if (!needs(n).can_recompute_y || !node(n).runs_backward || node(n).y.size() != 1) return false;
+    for (const ValueId id : same_memory(plan_, node(n).y[0]))
+      if (value(id).kept) return false;
+    for (size_t i = 0; i < node(n).x.size(); ++i)
+      if (!reads_in_backward(plan_, {n, int(i)}) && !possible_[size_t(maker_of(node(n).x[i]))]) return false;
+    return true;
+  }
+
+  /// The node that wrote the value's memory.
+  int maker_of(ValueId id) const {
+    while (needs(value(id).producer).y_is_x) id = node(value(id).producer).x[0];
+    return value(id).producer;
+  }
+
+  void choose(int n) {
+    Recompute& recompute = chosen_[size_t(n)];
+    const auto add = [&](int target, int time) {
+      recompute.target = std::max(recompute.target, target);  // backward comes to the later node first
+      recompute.last = std::max(recompute.last, time);
+    };
+    for (const ValueId id : same_memory(plan_, node(n).y[0])) {
+      for (const Reader& reader : value(id).readers) {
+        const int target = chosen_[size_t(reader.node)].target;
+        if (target >= 0) add(target, time_.recompute(reader.node, target));
+        if (reads_in_backward(plan_, reader)) add(reader.node, time_.backward(reader.node));
+      }
+      const int maker = value(id).producer;
+      if (maker_reads_in_backward(plan_, value(id))) add(maker, time_.backward(maker));
+    }
+  }
+
+  const Plan& plan_;
+  Timeline time_;
+  std::vector<bool> possible_;
+  std::vector<Recompute> chosen_;
+};
+
+}  // namespace
+
+std::vector<Recompute> choose_recomputes(const Plan& plan, const Timeline& time) { return Chooser(plan, time).run(); }
+
+std::vector<ValueId> same_memory(const Plan& plan, ValueId id) {
+  std::vector<ValueId> names = {id};
+  for (size_t i = 0; i < names.size(); ++i)
+    for (const Reader& reader : plan.graph.values[size_t(names[i])].readers) {
+      if (!plan.needs[size_t(reader.node)].y_is_x || reader.input != 0) continue;
+      const std::vector<ValueId>& y = plan.graph.nodes[size_t(reader.node)].y;
+      names.insert(names.end(), y.begin(), y.end());
+    }
+  return names;
+}
+
+bool reads_in_backward(const Plan& plan, const Reader& reader) {
+  return plan.graph.nodes[size_t(reader.node)].runs_backward &&
+         says(plan.needs[size_t(reader.node)].backward_reads_x, reader.input);
+}
+
+bool maker_reads_in_backward(const Plan& plan, const Value& value) {
+  return plan.graph.nodes[size_t(value.producer)].runs_backward &&
+         says(plan.needs[size_t(value.producer)].backward_reads_y, value.producer_output);
+}
+
+}  // namespace cortado::graph

@@ -1,0 +1,287 @@
+// Batch normalisation of our own. Statistics and result of a group (batch_norm_runs.h) follow each other while it is
+// still in the cache, so memory is read once and written once, and threads meet once.
+//
+//   forward   mean and variance from sums of x - shift and its square, where shift, the channel's first value, keeps
+//             the sums small
+//   backward  with g = dy where the ReLU let it pass:  dbeta = sum g,  dgamma = sum g (x - mean) / std,
+//             dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m)       (m values per channel)
+//             daddend = g, written where the sums are made; dx is then made from it
+//
+// Its one surprise: without an addend the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit,
+// and looks at the sign. Sums of one sample are 32-bit, the sum of samples is double and in order: the number of
+// threads does not change a bit.
+
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/batch_norm.h"
+#include "kernels/cpu/batch_norm_runs.h"
+#include "kernels/cpu/floats.h"
+
+namespace cortado::kernels {
+namespace {
+
+/// What says where the ReLU let dy pass: there is none, the sign that x gives, forward's bits, or y.
+enum class Gate : uint8_t { kOpen, kOfX, kOfBits, kOfY };
+
+template <typename Use>
+void with_bool(bool value, const Use& use) {
+  value ? use(std::true_type()) : use(std::false_type());
+}
+
+class Own final : public BatchNorm {
+ public:
+  Own(const BatchNormRequest& request, int threads)
+      : request_(request),
+        runs_(runs_of(request.x)),
+        passes_(runs_, threads),
+        count_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))),
+        // Results past the second-level caches are written around them: no read of what is overwritten.
+        streaming_(request.x.bytes() > (int64_t(4) << 20) && runs_.length % kLanes == 0 && runs_.length > kLanes) {}
+
+  std::string name() const override { return "own"; }
+  int64_t forward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
+  int64_t backward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
+  int64_t mask_bytes() const override {
+    return request_.adds && request_.relu ? runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t)) : 0;
+  }
+
+  void forward(Context& context, const BatchNormOperands& io) override {
+    if (runs_.samples * runs_.length == 0) return set_empty(io);
+    with_bool(request_.adds, [&](auto adds) {
+      with_bool(request_.relu, [&](auto relu) {
+        with_bool(streams(io.y, {io.x, io.addend}),
+                  [&](auto streaming) { forward_as<adds, relu, streaming>(context, io); });
+      });
+    });
+  }
+
+  void backward(Context& context, const BatchNormOperands& io) override {
+    with_bool(streams(io.dx, {io.x, io.dy, io.daddend}), [&](auto streaming) {
+      switch (gate(io)) {
+        case Gate::kOpen:
+          return backward_as<Gate::kOpen, streaming>(context, io);
+        case Gate::kOfX:
+          return backward_as<Gate::kOfX, streaming>(context, io);
+        case Gate::kOfBits:
+          return backward_as<Gate::kOfBits, streaming>(context, io);
+        case Gate::kOfY:
+          return backward_as<Gate::kOfY, streaming>(context, io);
+      }
+    });
+  }
+
+ private:
+  Gate gate(const BatchNormOperands& io) const {
+    if (!request_.relu) return Gate::kOpen;
+    return !request_.adds ? Gate::kOfX : io.mask ? Gate::kOfBits : Gate::kOfY;
+  }
+  int64_t group_bytes() const { return runs_.groups * int64_t(sizeof(Vec16f)); }
+  int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
+
+  /// Whether a result may be written around the caches: never over what was just read.
+  bool streams(const void* to, std::initializer_list<const void*> from) const {
+    return streaming_ && std::find(from.begin(), from.end(), to) == from.end() &&
+           reinterpret_cast<uintptr_t>(to) % sizeof(Vec16f) == 0;
+  }
+
+  void set_empty(const BatchNormOperands& io) const {
+    if (request_.given_statistics) return;
+    std::fill_n(io.mean, runs_.channels, 0.0f);
+    std::fill_n(io.variance, runs_.channels, 0.0f);
+  }
+
+  /// gamma / std of a group; 0 in padding lanes, so that what they hold stays 0.
+  Vec16f slope(const BatchNormOperands& io, int64_t g) const {
+    float a[kLanes], gamma[kLanes];
+    store(a, runs_.of_group(io.variance, g));
+    store(gamma, runs_.of_group(io.gamma, g, 1));
+    const int width = runs_.lanes_are_channels ? runs_.width(g) : kLanes;
+    for (int i = 0; i < kLanes; ++i) a[i] = i < width ? gamma[i] / std::sqrt(a[i] + request_.eps) : 0;
+    return load(a);
+  }
+
+  /// The mean and variance of a group from sums of (x - shift) and its square.
+  void set_statistics(const BatchNormOperands& io, int64_t g, Sums sums) const {
+    if (!runs_.lanes_are_channels) sums.join_lanes();
+    const Vec16f shift = shift_of(io, g);
+    float mean[kLanes], variance[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      const double d = sums.a[i] / count_;
+      mean[i] = float(double(shift[i]) + d);
+      variance[i] = float(std::max(0.0, sums.b[i] / count_ - d * d));
+      if (sums.b[i] != sums.b[i]) variance[i] = float(sums.b[i]);  // NaN must not hide behind max()
+    }
+    runs_.set_group(io.mean, g, load(mean));
+    runs_.set_group(io.variance, g, load(variance));
+  }
+
+  Vec16f shift_of(const BatchNormOperands& io, int64_t g) const {
+    const float* first = floats(io.x) + runs_.offset(0, g);
+    return runs_.lanes_are_channels ? load_some(first, runs_.width(g)) : spread(first[0]);
+  }
+
+  void sum_squares(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
+    const float* x = floats(io.x) + runs_.offset(n, g);
+    alignas(64) float shift[kLanes];
+    store(shift, shift_of(io, g));
+    sum_run(
+        runs_.run(g),
+        [&](int64_t i, const auto& at, Vec16f& a, Vec16f& b) {
+          const Vec16f d = at.load(x + i) - at.load(shift);
+          a += d;
+          b += d * d;
+        },
+        sums);
+  }
+
+  uint16_t* bits_of(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    return static_cast<uint16_t*>(io.mask) + (io.mask ? runs_.words(n, g) : 0);
+  }
+
+  template <bool adds, bool relu, bool streaming>
+  void write_y(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    const Vec16f mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
+    const Vec16f ceiling = spread(request_.ceiling);
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *addend = floats(io.addend) + (adds ? begin : 0);
+    uint16_t* bits = bits_of(io, g, n);
+    map_run<streaming>(runs_.run(g), floats(io.y) + begin, [&](int64_t i, const auto& at) {
+      Vec16f v = (at.load(x + i) - mean) * a + beta;
+      if constexpr (adds) v += at.load(addend + i);
+      if constexpr (!relu) return v;
+      if (adds && bits) bits[i / kLanes] = bits_between(v, Vec16f{}, ceiling);
+      return smaller(v < 0 ? Vec16f{} : v, ceiling);
+    });
+  }
+
+  template <bool adds, bool relu, bool streaming>
+  void forward_as(Context& context, const BatchNormOperands& io) {
+    const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
+      if (!request_.given_statistics) sum_squares(io, g, n, sums);
+    };
+    const auto finish = [&](int64_t g, const Sums& sums) {
+      if (!request_.given_statistics) set_statistics(io, g, sums);
+    };
+    const auto map = [&](int64_t g, int64_t n) { write_y<adds, relu, streaming>(io, g, n); };
+    passes_.run(context, io.scratch, sum, finish, map);
+  }
+
+  /// What a run's gate looks at.
+  struct Gated {
+    Vec16f a, beta, ceiling;
+    const uint16_t* bits;
+    const float* y;
+  };
+  Gated gated(const BatchNormOperands& io, int64_t g, int64_t n) const {
+    return {slope(io, g), runs_.of_group(io.beta, g), spread(request_.ceiling), bits_of(io, g, n),
+            floats(io.y) + (io.y ? runs_.offset(n, g) : 0)};
+  }
+
+  /// dy, from place i of a run on, or 0 where the ReLU stopped it.
+  template <Gate gate, typename At>
+  static Vec16f passed(const Vec16f& dy, const Vec16f& centred, const Gated& k, int64_t i, const At& at) {
+    if constexpr (gate == Gate::kOpen) return dy;
+    if constexpr (gate == Gate::kOfBits) return where(k.bits[i / kLanes], dy);
+    const Vec16f v = gate == Gate::kOfY ? at.load(k.y + i) : centred * k.a + k.beta;
+    return (v > 0) & (v < k.ceiling) ? dy : Vec16f{};
+  }
+
+  /// The sums of g and g (x - mean) over a run; writes g to daddend where that is wanted and not there yet.
+  template <Gate gate>
+  void insert_splits(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *dy = floats(io.dy) + begin;
+    float* daddend = writes_daddend(io) ? floats(io.daddend) + begin : nullptr;
+    alignas(64) float mean[kLanes];
+    store(mean, runs_.of_group(io.mean, g));
+    const Gated k = gated(io, g, n);
+    sum_run(
+        runs_.run(g),
+        [&](int64_t i, const auto& at, Vec16f& sum_g, Vec16f& sum_gx) {
+          const Vec16f centred = at.load(x + i) - at.load(mean);
+          const Vec16f passing = passed<gate>(at.load(dy + i), centred, k, i, at);
+          if (daddend) at.store(daddend + i, passing);
+          sum_g += passing;
+          sum_gx += passing * centred;
+        },
+        sums);
+  }
+
+  bool writes_daddend(const BatchNormOperands& io) const {
+    return io.daddend && (request_.relu || io.daddend != io.dy);
+  }
+
+  void add_to(float* result, bool add, int64_t g, Vec16f value) const {
+    if (!result) return;
+    if (add) value += runs_.of_group(result, g);
+    runs_.set_group(result, g, value);
+  }
+
+  /// Of a group: dgamma, dbeta, and the factors of dx = a g + by_x (x - mean) + rest.
+  void finish_gradients(const BatchNormOperands& io, int64_t g, Sums sums, Vec16f& by_x, Vec16f& rest) const {
+    if (!runs_.lanes_are_channels) sums.join_lanes();
+    const Vec16f a = slope(io, g), variance = runs_.of_group(io.variance, g);
+    Vec16f dgamma{}, dbeta{};
+    for (int i = 0; i < kLanes; ++i) {
+      const double inverse = 1 / std::sqrt(double(variance[i]) + double(request_.eps));
+      dgamma[i] = float(sums.b[i] * inverse);
+      dbeta[i] = float(sums.a[i]);
+      by_x[i] = request_.given_statistics ? 0 : float(-double(a[i]) * inverse * inverse * sums.b[i] / count_);
+      rest[i] = request_.given_statistics ? 0 : float(-double(a[i]) * sums.a[i] / count_);
+    }
+    add_to(io.dgamma, io.add_dgamma, g, dgamma);
+    add_to(io.dbeta, io.add_dbeta, g, dbeta);
+  }
+
+  template <Gate gate, bool streaming>
+  void write_dx(const BatchNormOperands& io, const void* from, int64_t g, int64_t n, const Vec16f& by_x,
+                const Vec16f& rest) const {
+    const int64_t begin = runs_.offset(n, g);
+    const float *x = floats(io.x) + begin, *dy = floats(from) + begin;
+    const Vec16f mean = runs_.of_group(io.mean, g);
+    const Gated k = gated(io, g, n);
+    map_run<streaming>(runs_.run(g), floats(io.dx) + begin, [&](int64_t i, const auto& at) {
+      const Vec16f centred = at.load(x + i) - mean;
+      return k.a * passed<gate>(at.load(dy + i), centred, k, i, at) + by_x * centred + rest;
+    });
+  }
+
+  template <Gate gate, bool streaming>
+  void backward_as(Context& context, const BatchNormOperands& io) {
+    const bool sums_wanted = io.dgamma || io.dbeta || !request_.given_statistics || writes_daddend(io);
+    Vec16f* by_x = static_cast<Vec16f*>(scratch_at(io.scratch, 0));
+    Vec16f* rest = static_cast<Vec16f*>(scratch_at(io.scratch, 1));
+    const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
+      if (sums_wanted) insert_splits<gate>(io, g, n, sums);
+    };
+    const auto finish = [&](int64_t g, const Sums& sums) { finish_gradients(io, g, sums, by_x[g], rest[g]); };
+    const auto map = [&](int64_t g, int64_t n) {
+      if (!io.dx) return;
+      if (io.daddend)
+        write_dx<Gate::kOpen, streaming>(io, io.daddend, g, n, by_x[g], rest[g]);
+      else
+        write_dx<gate, streaming>(io, io.dy, g, n, by_x[g], rest[g]);
+    };
+    passes_.run(context, io.scratch, sum, finish, map);
+  }
+
+  void* scratch_at(void* scratch, int64_t part) const {
+    return static_cast<std::byte*>(scratch) + scratch_sums() + part * group_bytes();
+  }
+
+  BatchNormRequest request_;
+  Runs runs_;
+  TwoPasses passes_;
+  double count_;
+  bool streaming_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& request, Context& context, std::string& why) {
+  if (!takes(request.x.dtype, why)) return nullptr;
+  return std::make_unique<Own>(request, context.threads);
+}
+
+}  // namespace cortado::kernels

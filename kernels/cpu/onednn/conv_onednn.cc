@@ -1,0 +1,357 @@
+// Convolution by oneDNN's code generators. Its fast kernels exist for some storages of x, y and w only, and which ones
+// differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the
+// operands' own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live
+// as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
+
+#include "kernels/conv.h"
+#include "kernels/cpu/floats.h"
+#include "kernels/cpu/onednn/onednn.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace onednn;
+using Dims = dnnl::memory::dims;
+using Tag = dnnl::memory::format_tag;
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+/// What one core of a CPU does in a second: multiply at best, in each direction, and reorder.
+struct Rates {
+  double flops[3], bytes;
+};
+constexpr Rates kAvx2{{6e10, 6.5e10, 4.7e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
+
+/// Which storages of x and y the primitive runs in.
+enum class Variant { kOwn, kBlocked, kLast, kWinograd };
+
+struct Storages {
+  Desc x, y;
+};
+
+/// A convolution in oneDNN's terms.
+struct Problem {
+  Problem(const ConvShape& s, Variant variant)
+      : shape(s),
+        algorithm(variant == Variant::kWinograd ? dnnl::algorithm::convolution_winograd
+                                                : dnnl::algorithm::convolution_direct),
+        x{s.n, s.c, s.h.in, s.w.in},
+        y{s.n, s.k, s.h.out(), s.w.out()},
+        strides{s.h.stride, s.w.stride},
+        dilates{s.h.dilation - 1, s.w.dilation - 1},
+        pad{s.h.pad, s.w.pad},
+        bias({s.k}, kF32, Tag::x) {
+    const int64_t c = s.c / s.groups, k = s.k / s.groups;
+    w_any =
+        s.groups == 1 ? any_desc({k, c, s.h.kernel, s.w.kernel}) : any_desc({s.groups, k, c, s.h.kernel, s.w.kernel});
+    w_plain = plain_desc(Shape(std::vector<int64_t>(w_any.dims())));
+    own = {describe({Shape(std::vector<int64_t>(x)), DType::kF32, s.x_layout}),
+           describe({Shape(std::vector<int64_t>(y)), DType::kF32, s.y_layout})};
+    const Tag tag = variant == Variant::kLast ? Tag::nhwc : Tag::nChw16c;
+    run = variant == Variant::kOwn ? own : Storages{Desc(x, kF32, tag), Desc(y, kF32, tag)};
+  }
+
+  ConvShape shape;
+  dnnl::algorithm algorithm;
+  Dims x, y, strides, dilates, pad;
+  Desc bias, w_any, w_plain;
+  Storages own, run;  ///< the owner's, and the primitive's
+};
+
+/// oneDNN's own im2col counts as slow: ours is another candidate.
+bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find("gemm:jit") == std::string::npos; }
+
+dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
+  dnnl::primitive_attr attributes = user_scratchpad();
+  dnnl::post_ops after;
+  if (request.sum) after.append_sum(1.0f);
+  if (request.relu && request.ceiling < INFINITY)
+    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, request.ceiling);
+  else if (request.relu)
+    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
+int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
+
+/// In both phases the kind for training, so that nets which share weights agree. Without a bias for the others' hints.
+Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
+                                         bool bias, const dnnl::primitive_attr& attributes) {
+  constexpr auto kKind = dnnl::prop_kind::forward_training;
+  const auto desc = bias ? Forward::desc(kKind, p.algorithm, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
+                         : Forward::desc(kKind, p.algorithm, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
+  return Forward::primitive_desc(desc, attributes, lib.engine);
+}
+
+/// What backward's descriptors want to see of forward: that there is one.
+Forward::primitive_desc hint(const Library& lib, const Problem& p) {
+  const Storages any{any_desc(Shape(std::vector<int64_t>(p.x))), any_desc(Shape(std::vector<int64_t>(p.y)))};
+  return describe_forward(lib, p, any, p.w_any, false, {});
+}
+
+class OneDnn : public ConvKernel {
+ public:
+  OneDnn(const ConvRequest& request, const Problem& problem) : request_(request), problem_(problem) {}
+
+  std::string name() const override { return name_; }
+  WeightFormat weight_format() const override {
+    return kernels::onednn::weight_format(problem_.shape.weight(), problem_.w_plain, stored_);
+  }
+  int64_t scratch() const override { return scratch_.bytes(); }
+
+ protected:
+  /// The first descriptor of make(weights) that is fast, the owner's storage of the weights before any other.
+  template <typename PrimitiveDesc, typename Make>
+  std::optional<PrimitiveDesc> first_fast(std::string& why, const Make& make) {
+    std::vector<Desc> weights = {problem_.w_any};
+    if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
+    for (const Desc& w : weights) {
+      auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
+      if (pd && is_fast(impl_of(*pd))) return pd;
+      if (pd) why = "only " + impl_of(*pd);
+    }
+    return {};
+  }
+
+  void stage(const Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
+             Staged::Way w_way) {
+    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : w;
+    x_ = Staged(lib, problem_.own.x, x, x_way, scratch_);
+    y_ = Staged(lib, problem_.own.y, y, y_way, scratch_);
+    w_ = Staged(lib, stored_, w, w_way, scratch_);
+  }
+
+  /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
+  template <typename PrimitiveDesc>
+  void finish(const Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
+              std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
+    pad_ = scratch_.add(size_of(pd.scratchpad_desc()));
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
+    if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
+    primitive_ = Primitive(lib, std::move(primitive), arguments);
+    name_ = "onednn " + impl_of(pd) + (x_.copies() || y_.copies() ? " behind reorders" : "");
+  }
+
+  ConvRequest request_;
+  Problem problem_;
+  Desc stored_;  ///< of w and dw
+  Primitive primitive_;
+  Staged x_, y_, w_;
+  ScratchLayout scratch_;
+  int64_t pad_ = 0;  ///< where the primitive's own scratchpad lies
+  std::string name_;
+};
+
+class OneDnnForward final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    if (request_.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
+    const auto pd = first_fast<Forward::primitive_desc>(why, [&](const Desc& w) {
+      return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
+    });
+    if (!pd) return false;
+    const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
+    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kOut, w, Staged::Way::kIn);
+    finish(lib, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
+    return true;
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    Library& lib = library(context);
+    const void* x = x_.load(lib, io.x, scratch);
+    const void* w = w_.load(lib, io.w, scratch);
+    void *pad = scratch_part(scratch, pad_), *y = y_.target(io.y, scratch);
+    if (request_.bias)
+      primitive_.run(lib, {x, w, y, pad, io.bias});
+    else
+      primitive_.run(lib, {x, w, y, pad});
+    y_.store(lib, io.y, scratch);
+  }
+};
+
+class OneDnnBackwardData final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    const auto pd = first_fast<BackwardData::primitive_desc>(why, [&](const Desc& w) {
+      const BackwardData::desc desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
+      return BackwardData::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
+    });
+    if (!pd) return false;
+    const Desc x = pd->diff_src_desc(), y = pd->diff_dst_desc(), w = pd->weights_desc();
+    stage(lib, x, Staged::Way::kOut, y, Staged::Way::kIn, w, Staged::Way::kIn);
+    finish(lib, *pd, BackwardData(*pd), {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x}}, 0);
+    return true;
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    Library& lib = library(context);
+    const void* dy = y_.load(lib, io.dy, scratch);
+    const void* w = w_.load(lib, io.w, scratch);
+    primitive_.run(lib, {dy, w, x_.target(io.dx, scratch), scratch_part(scratch, pad_)});
+    x_.store(lib, io.dx, scratch);
+  }
+};
+
+class OneDnnBackwardWeights final : public OneDnn {
+ public:
+  using OneDnn::OneDnn;
+
+  bool prepare(const Library& lib, std::string& why) {
+    const Problem& p = problem_;
+    if (overruns()) return why = "would write past its workspace", false;
+    const auto pd = first_fast<BackwardWeights::primitive_desc>(why, [&](const Desc& w) {
+      const auto desc =
+          request_.bias
+              ? BackwardWeights::desc(p.algorithm, p.run.x, w, p.bias, p.run.y, p.strides, p.dilates, p.pad, p.pad)
+              : BackwardWeights::desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
+      return BackwardWeights::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
+    });
+    if (!pd) return false;
+    const Desc x = pd->src_desc(), y = pd->diff_dst_desc(), w = pd->diff_weights_desc();
+    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kIn, w, Staged::Way::kOut);
+    if (request_.adds) {
+      own_dw_ = scratch_.add(size_of(stored_));
+      own_dbias_ = scratch_.add(p.shape.k * int64_t(sizeof(float)));
+    }
+    finish(lib, *pd, BackwardWeights(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, w}},
+           DNNL_ARG_DIFF_BIAS);
+    return true;
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    Library& lib = library(context);
+    const ConvGradients& g = io.d;
+    const void* x = x_.load(lib, io.x, scratch);
+    const void* dy = y_.load(lib, io.dy, scratch);
+    float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
+    float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
+    float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN only overwrites
+    float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
+    void *dw_in = w_.target(dw, scratch), *pad = scratch_part(scratch, pad_);
+    if (request_.bias)
+      primitive_.run(lib, {x, dy, dw_in, pad, dbias});
+    else
+      primitive_.run(lib, {x, dy, dw_in, pad});
+    if (g.w) w_.store(lib, dw, scratch);
+    if (g.w && g.add_w) add_to(context, g.w, sum, size_of(stored_) / int64_t(sizeof(float)));
+    if (g.bias && g.add_bias) add_to(context, g.bias, bias_sum, problem_.shape.k);
+  }
+
+ private:
+  /// oneDNN's strided 1x1 kernel in channels-last copies x into a workspace that is too small for few channels
+  /// (github.com/oneapi-src/oneDNN issue 6035).
+  bool overruns() const {
+    const ConvShape& g = problem_.shape;
+    const bool pointwise = g.h.kernel == 1 && g.w.kernel == 1 && (g.h.stride > 1 || g.w.stride > 1);
+    return pointwise && g.c / g.groups < 16 && problem_.run.x == Desc(problem_.x, kF32, Tag::nhwc);
+  }
+
+  int64_t own_dw_ = 0, own_dbias_ = 0;
+};
+
+/// oneDNN counts extents, and bytes within one image, in 32 bits.
+bool too_large(const ConvShape& s) {
+  constexpr int64_t kMax = INT32_MAX / 64;
+  for (int64_t extent :
+       {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
+    if (extent > kMax) return true;
+  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 ||
+         s.weight().count() > INT32_MAX / 4;
+}
+
+/// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
+bool applies(const Problem& p, Variant variant, std::string& why) {
+  const ConvShape& s = p.shape;
+  if (!takes(s.dtype, why)) return false;
+  if (s.x().shape.count() == 0) return why = "no elements", false;
+  if (too_large(s)) return why = "too large", false;
+  if (variant == Variant::kOwn) return true;
+  if (s.spatial_axes != 2) return why = "not two spatial axes", false;
+  const bool same = p.run.x == p.own.x && p.run.y == p.own.y;
+  if (variant == Variant::kWinograd) return same || (why = "x and y are not in blocks", false);
+  if (same) return why = "the operands' own storage", false;
+  if (variant == Variant::kBlocked && !conv_suits_blocks(s.c, s.k, s.groups))
+    return why = "groups do not fill blocks", false;
+  return true;
+}
+
+template <typename Kernel>
+std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, const Library& lib,
+                                        std::string& why) {
+  auto kernel = std::make_unique<Kernel>(request, problem);
+  if (!kernel->prepare(lib, why)) return nullptr;
+  return kernel;
+}
+
+template <Variant kVariant>
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
+  return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
+    if (too_large(request.shape)) return why = "too large", nullptr;
+    const Problem problem(request.shape, kVariant);
+    if (!applies(problem, kVariant, why)) return nullptr;
+    const Library& lib = library(context);
+    switch (direction) {
+      case ConvDirection::kForward:
+        return make_kernel<OneDnnForward>(request, problem, lib, why);
+      case ConvDirection::kBackwardData:
+        return make_kernel<OneDnnBackwardData>(request, problem, lib, why);
+      case ConvDirection::kBackwardWeights:
+        return make_kernel<OneDnnBackwardWeights>(request, problem, lib, why);
+    }
+    return nullptr;
+  });
+}
+
+double filled(int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); }
+
+/// Of F(4, 3), which takes AVX-512: products for each of 36 frequencies, transforms of tiles and, on every run, of the
+/// weights. Measured from 64 to 512 channels and from 56 x 56 to 7 x 7 places.
+double winograd_cost(const ConvShape& s, ConvDirection direction) {
+  const bool to_x = direction == ConvDirection::kBackwardData;
+  const int64_t h = to_x ? s.h.in : s.h.out(), w = to_x ? s.w.in : s.w.out();
+  const double tiles = double(s.n * ((h + 3) / 4) * ((w + 3) / 4)), c = double(s.c), k = double(s.k);
+  return 36 * 1.15 * (tiles * (2 * c * k / kAvx512.flops[0] + (c + k) * 2e-10) + c * k * 4e-10);
+}
+
+/// In blocks, 20 channels cost as much as 32; channels-last costs what there is (with AVX-512 backward_data pads c all
+/// the same). With AVX2 only that one has fast kernels, whose blocks are of 8.
+template <Variant kVariant>
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
+  const ConvShape& s = request.shape;
+  if (kVariant == Variant::kWinograd) return winograd_cost(s, direction);
+  const double flops = 2 * double(s.macs());
+  const bool own = kVariant == Variant::kOwn;
+  const Layout run = kVariant == Variant::kLast ? Layout::kChannelsLast : own ? s.y_layout : Layout::kBlocked16;
+  double padding = 1;
+  if (s.groups == 1 && run == Layout::kBlocked16)
+    padding = filled(s.k) * (conv_suits_plain_x(s.c, s.groups) ? 1 : filled(s.c));
+  if (run == Layout::kChannelsLast && level == CpuLevel::kAvx512)
+    padding = direction == ConvDirection::kBackwardData ? filled(s.c) * 1.2 : 1.2;
+  if (run == Layout::kPlain) padding = 4;
+  double moved = 0;
+  if (!own && s.x_layout != run) moved += 8.0 * double(s.x().shape.count());
+  if (!own && s.y_layout != run) moved += 8.0 * double(s.y().shape.count());
+  const Rates& rates = level == CpuLevel::kAvx512 ? kAvx512 : kAvx2;
+  return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
+}
+
+}  // namespace
+
+std::vector<ConvCandidate> onednn_conv_candidates() {
+  return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
+          {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
+          {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn},
+          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn}};
+}
+
+}  // namespace cortado::kernels

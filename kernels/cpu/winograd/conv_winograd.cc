@@ -1,0 +1,393 @@
+// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd/winograd.h): tiles of m x
+// m outputs are brought to m + r - 1 squared frequencies, where the sum over channels is a matrix product for each
+// frequency. F(4, 3) does a quarter of the multiplications of a 3x3 filter, F(2, 5) and F(4, 5) a third and a sixth of
+// a 5x5 filter's.
+//
+// Forward goes over the tiles in chunks. Where the weights' spectrum is small, each thread has its own chunks, whose
+// spectra stay in its core's cache; else all threads work on one large chunk and share the frequencies between them, so
+// that each weight is read once. backward_data is forward from dy to dx with the filters turned round. backward_weights
+// sums products of spectra over tiles: where the sums are small each thread has its own, else threads share the
+// frequencies, too.
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/conv.h"
+#include "kernels/cpu/bias_sums.h"
+#include "kernels/cpu/floats.h"
+#include "kernels/cpu/thread_groups.h"
+#include "kernels/cpu/winograd/winograd.h"
+#include "kernels/cpu/winograd/winograd_filters.h"
+#include "kernels/cpu/winograd/winograd_tiles.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+constexpr int64_t kCacheBytes = 1 << 20;     ///< of one core, for what a chunk works on
+constexpr int64_t kSharedBytes = 32 << 20;   ///< for spectra that all threads work on
+constexpr int64_t kLargeWeights = 12 << 20;  ///< spectra of more bytes are read once
+
+/// One side of the convolution: a blocked tensor's channels of each group.
+struct Side {
+  int64_t channels;  ///< of one group
+  int64_t all_blocks, height, width;
+
+  int64_t blocks() const { return blocks_of(channels); }
+  template <typename Float>
+  Plane<Float> plane(Float* data, int64_t image, int64_t block) const {
+    return {data + (image * all_blocks + block) * height * width * kLanes, height, width};
+  }
+};
+
+/// The squares of kOutputs x kOutputs places that cover all images.
+template <int kOutputs>
+struct Grid {
+  int64_t down, across, tiles;
+
+  Grid(int64_t images, int64_t height, int64_t width)
+      : down((height + kOutputs - 1) / kOutputs),
+        across((width + kOutputs - 1) / kOutputs),
+        tiles(images * down * across) {}
+  int64_t image(int64_t tile) const { return tile / (down * across); }
+  int64_t h(int64_t tile) const { return tile / across % down * kOutputs; }
+  int64_t w(int64_t tile) const { return tile % across * kOutputs; }
+};
+
+/// body(first tile, end) for pieces of [begin, end) of at most `most` and nearly equal size.
+template <typename Body>
+void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
+  const int64_t chunks = (end - begin + most - 1) / most;
+  for (int64_t i = 0; i < chunks; ++i)
+    body(begin + (end - begin) * i / chunks, begin + (end - begin) * (i + 1) / chunks);
+}
+
+/// What forward and the gradients have in common.
+template <int kOutputs, int kTaps>
+class WinogradConv : public ConvKernel {
+ public:
+  using Transform = Winograd<kOutputs, kTaps>;
+  static constexpr int kSize = Transform::kSize, kFrequencies = kSize * kSize, kPlaces = kTaps * kTaps;
+  using Spectra = Spectrum<kSize>;
+
+  explicit WinogradConv(const ConvRequest& request)
+      : shape_(request.shape),
+        x_{shape_.c / shape_.groups, blocks_of(shape_.c), shape_.h.in, shape_.w.in},
+        y_{shape_.k / shape_.groups, blocks_of(shape_.k), shape_.h.out(), shape_.w.out()} {}
+
+  std::string name() const override {
+    return "winograd F(" + std::to_string(kOutputs) + "," + std::to_string(kTaps) + ")";
+  }
+  WeightFormat weight_format() const override { return WeightFormat::blocked16(shape_.weight(), shape_.groups); }
+  int64_t scratch() const override { return layout_.bytes(); }
+
+ protected:
+  /// The block of 16 c x 16 k of each tap: where it begins among the weights.
+  int64_t weight_block(int64_t group, int64_t k_block, int64_t c_block) const {
+    return ((group * y_.blocks() + k_block) * x_.blocks() + c_block) * kPlaces * kLanes * kLanes;
+  }
+  static float* part(void* scratch, int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); }
+
+  /// Rows [from, to) of a block of `spectrum`, whose row 0 is tile `begin`: what the outputs of these tiles are
+  /// computed from.
+  static void transform_tiles(const Side& side, const float* data, int64_t group, int64_t block,
+                              const Grid<kOutputs>& grid, int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from,
+                              int64_t to, const Spectra& spectrum) {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Vec16f x[kSize][kSize], frequencies[kSize][kSize];
+      load_tile(side.plane(data, grid.image(tile), group * side.blocks() + block), grid.h(tile) - pad_h,
+                grid.w(tile) - pad_w, x);
+      Transform::transform_input(x, frequencies);
+      spectrum.store_at(row, block, frequencies);
+    }
+  }
+
+  ConvShape shape_;
+  Side x_, y_;
+  ScratchLayout layout_;
+};
+
+/// Tiles of `from` through the weights to tiles of `to`: forward, and backward_data with the sides exchanged.
+template <int kOutputs, int kTaps>
+class WinogradForward : public WinogradConv<kOutputs, kTaps> {
+  using Base = WinogradConv<kOutputs, kTaps>;
+  using Base::kFrequencies, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
+  using typename Base::Spectra;
+  using typename Base::Transform;
+
+ public:
+  /// `stored`: the weights are in spectrum_format().
+  WinogradForward(const ConvRequest& request, bool to_x, bool stored, int threads)
+      : Base(request),
+        stored_(stored),
+        to_x_(to_x),
+        relu_(request.relu && !to_x),
+        sum_(request.sum && !to_x),
+        ceiling_(request.ceiling),
+        from_(to_x ? y_ : x_),
+        to_(to_x ? x_ : y_),
+        pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
+        pad_w_(to_x ? kTaps - 1 - shape_.w.pad : shape_.w.pad),
+        grid_(shape_.n, to_.height, to_.width),
+        filters_(shape_.groups, from_.blocks(), to_.blocks(), to_x) {
+    const int64_t row = kFrequencies * (from_.blocks() + to_.blocks()) * kLanes * int64_t(sizeof(float));
+    const int64_t weights = filters_.group_bytes();
+    const bool shared = weights > kLargeWeights && threads > 1;
+    thread_groups_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
+    // Weights that do not stay in the cache beside the chunk are read again for each one: few chunks then.
+    const int64_t rows =
+        shared ? kSharedBytes / row
+               : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
+    chunk_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, (grid_.tiles + thread_groups_ - 1) / thread_groups_));
+    if (!stored_) weights_ = layout_.add(filters_.bytes());
+    for (int64_t i = 0; i < thread_groups_; ++i)
+      spectra_.push_back(
+          {layout_.add(Spectra::bytes(chunk_, from_.blocks())), layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
+  }
+
+  WeightFormat weight_format() const override {
+    if (!stored_) return Base::weight_format();
+    return spectrum_format<kOutputs, kTaps>(shape_);
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    if (!stored_) filters_.run(context, floats(io.w), part(scratch, weights_));
+    in_thread_groups(context, thread_groups_, grid_.tiles,
+                     [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
+                       run_tiles(all, begin, end, io, spectra_[thread_group], scratch);
+                     });
+  }
+
+ private:
+  struct Pair {
+    int64_t from, to;
+  };
+
+  void run_tiles(Context* context, int64_t first, int64_t last, const ConvOperands& io, const Pair& spectra,
+                 void* scratch) {
+    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
+      const Spectra in{part(scratch, spectra.from), end - begin, from_.blocks()};
+      const Spectra out{part(scratch, spectra.to), end - begin, to_.blocks()};
+      for (int64_t group = 0; group < shape_.groups; ++group) {
+        const Spectra w =
+            filters_.spectrum(stored_ ? const_cast<float*>(floats(io.w)) : part(scratch, weights_), group);
+        over(context, end - begin, [&](int64_t from, int64_t to) {
+          for (int64_t block = 0; block < from_.blocks(); ++block)
+            Base::transform_tiles(from_, floats(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from,
+                                  to, in);
+        });
+        over(context, kFrequencies, [&](int64_t from, int64_t to) {
+          for (int f = int(from); f < to; ++f)
+            multiply(in.operand(f), w.operand(f), out.matrix(f), from_.channels, to_.channels);
+        });
+        over(context, end - begin, [&](int64_t from, int64_t to) {
+          for (int64_t block = 0; block < to_.blocks(); ++block) write_block(group, block, begin, from, to, out, io);
+        });
+      }
+    });
+  }
+
+  void write_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& out,
+                   const ConvOperands& io) const {
+    const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
+    const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
+    const Vec16f bias = io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Vec16f{};
+    const Vec16f ceiling = spread(ceiling_);
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Vec16f frequencies[kSize][kSize], y[kOutputs][kOutputs];
+      out.load_at(row, block, frequencies);
+      Transform::contract_output(frequencies, y);
+      const Plane<float> plane = to_.plane(floats(to_x_ ? io.dx : io.y), grid_.image(tile), at);
+      if (sum_) add_tile(plane, grid_.h(tile), grid_.w(tile), y);
+#pragma GCC unroll 8
+      for (auto& line : y)
+#pragma GCC unroll 8
+        for (Vec16f& value : line) {
+          value += bias;
+          if (relu_) value = smaller(larger(value, Vec16f{}), ceiling);
+        }
+      store_tile(plane, grid_.h(tile), grid_.w(tile), y);
+    }
+  }
+
+  bool stored_, to_x_, relu_, sum_;
+  float ceiling_;
+  Side from_, to_;
+  int64_t pad_h_, pad_w_;
+  Grid<kOutputs> grid_;
+  int64_t thread_groups_ = 1;  ///< of threads with their own tiles; one: all work together
+  int64_t chunk_ = 0;          ///< tiles at a time
+  FilterTransform<kOutputs, kTaps> filters_;
+  int64_t weights_ = 0;        ///< their spectrum in scratch, like these:
+  std::vector<Pair> spectra_;  ///< one for each thread_group
+};
+
+template <int kOutputs, int kTaps>
+class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
+  using Base = WinogradConv<kOutputs, kTaps>;
+  using Base::kFrequencies, Base::kPlaces, Base::kSize, Base::layout_, Base::part, Base::shape_, Base::x_, Base::y_;
+  using typename Base::Spectra;
+  using typename Base::Transform;
+
+ public:
+  WinogradBackwardWeights(const ConvRequest& request, int threads)
+      : Base(request), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
+    const int64_t sum = Spectra::bytes(rows_, y_.blocks());
+    const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
+    const bool private_sums = sum <= kCacheBytes && threads > 1;
+    thread_groups_ = private_sums ? std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / 16)) : 1;
+    const int64_t most = private_sums || threads == 1 ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
+    chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + thread_groups_ - 1) / thread_groups_);
+    for (int64_t i = 0; i < thread_groups_; ++i)
+      parts_.push_back({layout_.add(sum), layout_.add(Spectra::bytes(chunk_, x_.blocks())),
+                        layout_.add(Spectra::bytes(chunk_, y_.blocks()))});
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
+    if (!io.d.w) return;
+    for (int64_t group = 0; group < shape_.groups; ++group) {
+      in_thread_groups(context, thread_groups_, grid_.tiles,
+                       [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
+                         sum_tiles(all, group, begin, end, io, parts_[thread_group], scratch);
+                       });
+      write_gradient(context, group, io.d, scratch);
+    }
+  }
+
+ private:
+  struct Parts {
+    int64_t sum, x, y;  ///< offsets in scratch of spectra
+  };
+
+  Spectra sum(const Parts& parts, void* scratch) const { return {part(scratch, parts.sum), rows_, y_.blocks()}; }
+
+  void sum_tiles(Context* context, int64_t group, int64_t first, int64_t last, const ConvOperands& io,
+                 const Parts& parts, void* scratch) {
+    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
+      const Spectra x{part(scratch, parts.x), end - begin, x_.blocks()},
+          dy{part(scratch, parts.y), end - begin, y_.blocks()};
+      over(context, end - begin, [&](int64_t from, int64_t to) {
+        for (int64_t block = 0; block < x_.blocks(); ++block)
+          Base::transform_tiles(x_, floats(io.x), group, block, grid_, shape_.h.pad, shape_.w.pad, begin, from, to, x);
+        for (int64_t block = 0; block < y_.blocks(); ++block)
+          transform_dy(group, block, begin, from, to, floats(io.dy), dy);
+      });
+      over(context, kFrequencies, [&](int64_t from, int64_t to) {
+        for (int f = int(from); f < to; ++f)
+          multiply_transposed(x.operand(f), dy.operand(f), sum(parts, scratch).matrix(f), end - begin, y_.channels,
+                              begin != first);
+      });
+    });
+  }
+
+  void transform_dy(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
+                    const Spectra& spectrum) const {
+    for (int64_t row = from; row < to; ++row) {
+      const int64_t tile = begin + row;
+      Vec16f dy[kOutputs][kOutputs], frequencies[kSize][kSize];
+      load_tile(y_.plane(data, grid_.image(tile), group * y_.blocks() + block), grid_.h(tile), grid_.w(tile), dy);
+      Transform::expand_output(dy, frequencies);
+      spectrum.store_at(row, block, frequencies);
+    }
+  }
+
+  void write_gradient(Context& context, int64_t group, const ConvGradients& d, void* scratch) {
+    const int64_t blocks = x_.blocks() * y_.blocks();
+    parallel_ranges(context, blocks * kLanes, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
+        Vec16f total[kSize][kSize], dw[kTaps][kTaps];
+        sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, total);
+        for (size_t thread_group = 1; thread_group < parts_.size(); ++thread_group) {
+          Vec16f more[kSize][kSize];
+          sum(parts_[thread_group], scratch).load_at(c_block * kLanes + c, k_block, more);
+          for (int f = 0; f < kFrequencies; ++f) total[f / kSize][f % kSize] += more[f / kSize][f % kSize];
+        }
+        Transform::contract_weights(total, dw);
+        float* to = d.w + this->weight_block(group, k_block, c_block) + c * kLanes;
+        for (int tap = 0; tap < kPlaces; ++tap, to += kLanes * kLanes)
+          store(to, d.add_w ? load(to) + dw[tap / kTaps][tap % kTaps] : dw[tap / kTaps][tap % kTaps]);
+      }
+    });
+  }
+
+  Grid<kOutputs> grid_;
+  int64_t rows_;               ///< channels of x, rounded up
+  int64_t thread_groups_ = 1;  ///< of threads that sum for themselves
+  int64_t chunk_ = 0;
+  std::vector<Parts> parts_;  ///< one for each thread_group
+};
+
+bool suits(const ConvAxis& axis, int taps) {
+  return axis.kernel == taps && axis.stride == 1 && axis.dilation == 1 && axis.pad < taps;
+}
+
+template <int kOutputs, int kTaps>
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
+  const ConvShape& s = request.shape;
+  if (!takes(s.dtype, why)) return nullptr;
+  if (s.spatial_axes != 2 || !suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
+  if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
+  if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
+    return why = "groups do not fill blocks", nullptr;
+  if (s.x().shape.count() == 0) return why = "no elements", nullptr;
+  const WeightFormat spectrum = spectrum_format<kOutputs, kTaps>(s);
+  const bool stored = request.frozen && (!request.w_format || *request.w_format == spectrum);
+  if (request.w_format && !stored && !request.w_format->is_blocked16())
+    return why = "the weights lie otherwise", nullptr;
+  switch (direction) {
+    case ConvDirection::kForward:
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, false, stored, context.threads);
+    case ConvDirection::kBackwardData:
+      return std::make_unique<WinogradForward<kOutputs, kTaps>>(request, true, false, context.threads);
+    case ConvDirection::kBackwardWeights:
+      return std::make_unique<WinogradBackwardWeights<kOutputs, kTaps>>(request, context.threads);
+  }
+  return nullptr;
+}
+
+/// What a core of a CPU takes, in seconds: to multiply and add, and to bring one element of a tensor, or of the
+/// weights, through a transform.
+struct Rates {
+  double product, transform, weights;
+};
+
+/// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more where the weights' spectrum leaves the
+/// cache no room; with AVX2 they do always, since 64 tiles of 16 lanes fit into no registers.
+Rates rates_of(CpuLevel level, ConvDirection direction, int size, double spectrum_bytes) {
+  const bool to_w = direction == ConvDirection::kBackwardWeights;
+  if (level != CpuLevel::kAvx512) return {2 / (to_w ? 4.2e10 : 5.8e10), size == 6 ? 6e-10 : 1.1e-9, 7e-10};
+  const bool small = size == 6 || spectrum_bytes < double(kCacheBytes);
+  return {2 / 1.8e11, small ? 2e-10 : to_w ? 3.5e-10 : 4.5e-10, 2e-10};
+}
+
+template <int kOutputs, int kTaps>
+double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
+  const ConvShape& s = request.shape;
+  const bool to_x = direction == ConvDirection::kBackwardData;
+  const Grid<kOutputs> grid(s.n, to_x ? s.h.in : s.h.out(), to_x ? s.w.in : s.w.out());
+  constexpr int kSize = kOutputs + kTaps - 1;
+  const double frequencies = kSize * kSize;
+  const double c = double(blocks_of(s.c)) * kLanes, k = double(blocks_of(s.k)) * kLanes, groups = double(s.groups);
+  const Rates rates = rates_of(level, direction, kSize, frequencies * c * k / groups / groups * sizeof(float));
+  return frequencies * (double(grid.tiles) * (c * k / groups * rates.product + (c + k) * rates.transform) +
+                        c * k / groups * rates.weights);
+}
+
+template <int kOutputs, int kTaps>
+ConvCandidate candidate() {
+  return {"winograd" + std::to_string(kOutputs) + "x" + std::to_string(kTaps), make<kOutputs, kTaps>,
+          cost<kOutputs, kTaps>, &CpuLevels::own};
+}
+
+}  // namespace
+
+std::vector<ConvCandidate> winograd_conv_candidates() {
+  return {candidate<4, 3>(), candidate<6, 3>(), candidate<2, 5>(), candidate<4, 5>()};
+}
+
+}  // namespace cortado::kernels

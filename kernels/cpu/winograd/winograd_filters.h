@@ -1,0 +1,107 @@
+#pragma once
+
+// Filters on their way to Winograd's algorithm: transformed on each run while they learn, once where they never change.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/threads.h"
+#include "kernels/conv.h"
+#include "kernels/cpu/winograd/winograd.h"
+#include "kernels/cpu/winograd/winograd_tiles.h"
+#include "kernels/weight_format.h"
+
+namespace cortado::kernels {
+
+/// The filters of one direction, from blocked weights (WeightFormat::blocked16) to a spectrum for each group, whose
+/// rows are channels of `from` and whose columns are those of `to`.
+template <int kOutputs, int kTaps>
+class FilterTransform {
+ public:
+  using Transform = Winograd<kOutputs, kTaps>;
+  static constexpr int kSize = Transform::kSize, kPlaces = kTaps * kTaps;
+  using Spectra = Spectrum<kSize>;
+
+  /// `turned`: from y's channels to x's, with taps in reverse.
+  FilterTransform(int64_t groups, int64_t from_blocks, int64_t to_blocks, bool turned)
+      : groups_(groups), from_(from_blocks), to_(to_blocks), turned_(turned) {}
+
+  int64_t group_bytes() const { return Spectra::bytes(from_ * kLanes, to_); }
+  int64_t bytes() const { return groups_ * group_bytes(); }
+  Spectra spectrum(float* data, int64_t group) const {
+    return {data + group * group_bytes() / int64_t(sizeof(float)), from_ * kLanes, to_};
+  }
+
+  void run(Context& context, const float* w, void* to) const {
+    float* data = static_cast<float*>(to);
+    const int64_t pairs = from_ * to_;
+    parallel_ranges(context, groups_ * pairs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t group = i / pairs, to = i % pairs / from_, from = i % from_;
+        const int64_t k_block = turned_ ? from : to, c_block = turned_ ? to : from, c_blocks = turned_ ? to_ : from_;
+        const float* block =
+            w + ((group * (pairs / c_blocks) + k_block) * c_blocks + c_block) * kPlaces * kLanes * kLanes;
+        if (turned_)
+          transform_turned(block, spectrum(data, group), from, to);
+        else
+          transform_block(block, spectrum(data, group), from, to);
+      }
+    });
+  }
+
+ private:
+  static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
+    for (int64_t c = 0; c < kLanes; ++c) {
+      Vec16f filter[kTaps][kTaps], tile[kSize][kSize];
+      for (int tap = 0; tap < kPlaces; ++tap) filter[tap / kTaps][tap % kTaps] = load(w + (tap * kLanes + c) * kLanes);
+      Transform::expand_weights(filter, tile);
+      spectrum.store_at(from * kLanes + c, to, tile);
+    }
+  }
+
+  /// The same with taps in reverse, and channels of y as rows.
+  static void transform_turned(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
+    alignas(64) float turned[kPlaces][kLanes][kLanes];
+    for (int tap = 0; tap < kPlaces; ++tap)
+      for (int c = 0; c < kLanes; ++c)
+        for (int k = 0; k < kLanes; ++k) turned[kPlaces - 1 - tap][k][c] = w[(tap * kLanes + c) * kLanes + k];
+    transform_block(&turned[0][0][0], spectrum, from, to);
+  }
+
+  int64_t groups_, from_, to_;
+  bool turned_;
+};
+
+/// Weights that are stored as forward's spectrum, once and for all.
+template <int kOutputs, int kTaps>
+struct SpectrumStorage final : WeightFormat::Opaque {
+  explicit SpectrumStorage(const ConvShape& s)
+      : blocked(WeightFormat::blocked16(s.weight(), s.groups)),
+        filters(s.groups, blocks_of(s.c / s.groups), blocks_of(s.k / s.groups), false) {}
+
+  int64_t bytes() const override { return filters.bytes(); }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const SpectrumStorage*>(&other);
+    return same && same->blocked == blocked;
+  }
+  std::string name() const override { return "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps); }
+  bool reversible() const override { return false; }
+  void to_plain(Context&, const void*, float*) const override { throw_internal("weights that cannot be read back"); }
+  void from_plain(Context& context, const float* plain, void* stored) const override {
+    std::vector<float> w(size_t(blocked.bytes()) / sizeof(float));
+    blocked.from_plain(context, plain, w.data());
+    filters.run(context, w.data(), stored);
+  }
+
+  WeightFormat blocked;
+  FilterTransform<kOutputs, kTaps> filters;
+};
+
+template <int kOutputs, int kTaps>
+WeightFormat spectrum_format(const ConvShape& s) {
+  return {s.weight(), std::make_shared<SpectrumStorage<kOutputs, kTaps>>(s)};
+}
+
+}  // namespace cortado::kernels

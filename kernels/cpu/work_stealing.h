@@ -1,0 +1,53 @@
+#pragma once
+
+// Work shared between threads that the system may hold up at any time.
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace cortado::kernels {
+
+/// Items 0 to n - 1. Each worker begins with an equal part, takes its items in order, and then those at the ends of the
+/// others' parts, so that none waits long for another. Whoever runs an item must do the same to the last bit.
+class WorkStealingRange {
+ public:
+  explicit WorkStealingRange(int64_t workers) : parts_(size_t(workers)) {}
+
+  int64_t workers() const { return int64_t(parts_.size()); }
+
+  /// `items` are to be done; before any worker begins.
+  void deal(int64_t items) {
+    for (int64_t worker = 0; worker < workers(); ++worker) {
+      Part& part = parts_[size_t(worker)];
+      part.begin = items * worker / workers();
+      part.end = items * (worker + 1) / workers();
+      part.taken.store(0, std::memory_order_relaxed);
+    }
+  }
+
+  /// The next item for `worker`; -1 when all are taken.
+  int64_t next(int64_t worker) {
+    int64_t item = parts_[size_t(worker)].take(true);
+    for (int64_t i = 1; item < 0 && i < workers(); ++i) item = parts_[size_t((worker + i) % workers())].take(false);
+    return item;
+  }
+
+ private:
+  struct alignas(64) Part {
+    std::atomic<uint64_t> taken = 0;  ///< from the front, and above those 32 bits from the back
+    int64_t begin = 0, end = 0;
+
+    int64_t take(bool front) {
+      uint64_t before = taken.load(std::memory_order_relaxed);
+      while (int64_t(before & 0xffffffff) + int64_t(before >> 32) < end - begin)
+        if (taken.compare_exchange_weak(before, before + (front ? 1 : uint64_t(1) << 32), std::memory_order_relaxed))
+          return front ? begin + int64_t(before & 0xffffffff) : end - 1 - int64_t(before >> 32);
+      return -1;
+    }
+  };
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace cortado::kernels

@@ -1,0 +1,139 @@
+// Batch normalisation from the loops of core/for_each.h alone: one pass over x for its statistics, one for the result;
+// back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift,
+// the channel's first value, keeps the sums small. Backward, with g = dy where the ReLU let it pass,
+//     dbeta = sum g,  dgamma = sum g (x - mean) / std,
+//     dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m),  daddend = g.
+// As in kernels/cpu/batch_norm_native.cc the ReLU needs no mask where nothing is added: backward repeats forward's
+// arithmetic on x and looks at the sign. With an addend it looks at y, or forward keeps a byte for each pack, one bit
+// for each value; the pass that makes the sums turns dy into g, in its place where that is wanted, and the pass for dx
+// reads g.
+//
+// All of it is bound by memory, so values move in packs of sixteen bytes (channel_packs.h), and a thread that makes
+// results does four packs to one read of its channels' coefficients. Memory is busy when enough bytes are on their way:
+// on an H100 about 17 KiB for each of its 132 multiprocessors (3.3 TB/s times 0.7 us). nvcc 13 gives sm_90's kernels of
+// eight 16-bit values 64 (forward) to 113 registers (sums of gradients) and spills none, so at least 512 threads run on
+// a multiprocessor, each with one or two packs on its way: 8 KiB or 16 KiB and more with what the compiler loads ahead.
+// The passes that make sums use 2^16 threads for large tensors, which is 496 for each multiprocessor; more would only
+// write more partial sums: 8 bytes for each channel and part, 4 MiB at 2^16 threads of eight channels. These figures
+// are reasoned and nvcc's; none was measured on a GPU.
+
+#include "core/half.h"
+#include "kernels/batch_norm.h"
+#include "kernels/device/batch_norm_packs.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace batch_norm;
+
+class Plain final : public BatchNorm {
+ public:
+  explicit Plain(const BatchNormRequest& request)
+      : r_(request),
+        parts_(pack_parts(request.x)),
+        runs_{parts_.p, parts_.width},
+        values_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))) {
+    for (int64_t& part : single_) part = scratch_.add(r_.channels() * int64_t(sizeof(float)));
+    totals_ = scratch_.add(2 * r_.channels() * int64_t(sizeof(float)));
+    sums_ = scratch_.add(parts_.bytes());
+  }
+
+  std::string name() const override { return "plain"; }
+  int64_t forward_scratch() const override { return scratch_.bytes(); }
+  int64_t backward_scratch() const override { return scratch_.bytes(); }
+  int64_t mask_bytes() const override { return r_.adds && r_.relu ? parts_.p.packs() : 0; }
+
+  void forward(Context& context, const BatchNormOperands& io) override {
+    with_packs([&](auto type, auto width) { forward_as<decltype(type), width>(context, io); });
+  }
+  void backward(Context& context, const BatchNormOperands& io) override {
+    with_packs([&](auto type, auto width) { backward_as<decltype(type), width>(context, io); });
+  }
+
+ private:
+  /// use(T(), width) with both as constants.
+  template <typename Use>
+  void with_packs(const Use& use) const {
+    with_float_type(r_.x.dtype, [&](auto type) {
+      if (parts_.width == 1)
+        use(type, std::integral_constant<int, 1>());
+      else
+        use(type, std::integral_constant<int, Pack<decltype(type)>::kWidth>());
+    });
+  }
+
+  Coefficients coefficients(void* scratch) const {
+    const auto array = [&](int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); };
+    return {array(single_[0]), array(single_[1]), array(single_[2]),
+            array(single_[3]), array(totals_),    array(totals_) + r_.channels()};
+  }
+
+  Slope slope(const BatchNormOperands& io, const Coefficients& k) const {
+    return {io.variance, io.gamma, io.beta, r_.eps, k};
+  }
+
+  template <typename T, int kWidth>
+  Normal<T, kWidth> normal(const BatchNormOperands& io, const Coefficients& k) const {
+    return {parts_.p, static_cast<const T*>(io.x), io.mean, k.slope, k.beta};
+  }
+
+  template <typename T, int kWidth>
+  void set_statistics(Context& context, const BatchNormOperands& io, const Coefficients& k) const {
+    const PackedChannels& p = parts_.p;
+    if (p.packs() == 0) return for_each(context, r_.channels(), Zero{io.mean, io.variance});
+    const T* x = static_cast<const T*>(io.x);
+    sum_packs<kWidth>(context, parts_, StatisticsTerm<T, kWidth>{p, x}, k.a, scratch_part(io.scratch, sums_));
+    const int64_t stride = p.last ? 1 : p.inner * kWidth;
+    for_each(context, r_.channels(), Statistics<T>{x, stride, values_, io.mean, io.variance, slope(io, k)});
+  }
+
+  template <typename T, int kWidth>
+  void forward_as(Context& context, const BatchNormOperands& io) {
+    const Coefficients k = coefficients(io.scratch);
+    if (r_.given_statistics)
+      for_each(context, r_.channels(), slope(io, k));
+    else
+      set_statistics<T, kWidth>(context, io, k);
+    const T* addend = r_.adds ? static_cast<const T*>(io.addend) : nullptr;
+    uint8_t* mask = mask_bytes() > 0 ? static_cast<uint8_t*>(io.mask) : nullptr;
+    for_each(
+        context, runs_.calls(),
+        Forward<T, kWidth>{runs_, normal<T, kWidth>(io, k), addend, static_cast<T*>(io.y), mask, r_.relu, r_.ceiling});
+  }
+
+  template <typename T, int kWidth>
+  void backward_as(Context& context, const BatchNormOperands& io) {
+    const Coefficients k = coefficients(io.scratch);
+    for_each(context, r_.channels(), slope(io, k));
+    const auto* mask = r_.adds ? static_cast<const uint8_t*>(io.mask) : nullptr;
+    const T* y = r_.adds && r_.relu ? static_cast<const T*>(io.y) : nullptr;
+    Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), mask, y, r_.relu, r_.ceiling};
+    T* daddend = r_.relu || io.daddend != io.dy ? static_cast<T*>(io.daddend) : nullptr;
+    if (io.dgamma || io.dbeta || daddend || !r_.given_statistics)
+      sum_packs<kWidth>(context, parts_, GradientTerm<T, kWidth>{passed, daddend}, k.a,
+                        scratch_part(io.scratch, sums_));
+    for_each(
+        context, r_.channels(),
+        Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
+    if (!io.dx) return;
+    if (io.daddend) passed.dy = static_cast<const T*>(io.daddend), passed.relu = false;
+    for_each(context, runs_.calls(), Backward<T, kWidth>{runs_, passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
+  }
+
+  BatchNormRequest r_;
+  PackParts parts_;
+  PackRuns runs_;
+  double values_;  ///< of a channel
+  ScratchLayout scratch_;
+  int64_t single_[4] = {}, totals_ = 0, sums_ = 0;  ///< in scratch
+};
+
+}  // namespace
+
+std::unique_ptr<BatchNorm> make_batch_norm_generic(const BatchNormRequest& request, Context&, std::string& why) {
+  if (request.x.layout == Layout::kBlocked16) return why = "blocks are for the CPU", nullptr;
+  return std::make_unique<Plain>(request);
+}
+
+}  // namespace cortado::kernels

@@ -1,0 +1,47 @@
+#include "layers/common/class_labels.h"
+
+#include <vector>
+
+#include "core/device_memory.h"
+#include "core/format.h"
+
+namespace cortado {
+
+void require_labels(const Shape& x, const Shape& labels, int64_t rows) {
+  if (labels.count() == rows) return;
+  throw FieldError("bottom[1]",
+                   "there are " + std::to_string(labels.count()) + " labels (" + labels.str() + ") for " +
+                       std::to_string(rows) + " predictions (" + x.str() + ")",
+                   "each prediction has one label");
+}
+
+namespace {
+
+/// With `of_item` put in: "label 9 of item 3, place 7 is not one of the 4 classes".
+std::string verdict_on(float label, const std::string& of_item, int64_t row, int64_t inner, int64_t classes) {
+  const std::string place = inner == 1 ? "" : ", place " + std::to_string(row % inner);
+  return "label " + to_text(label) + of_item + place + " is not one of the " + std::to_string(classes) + " classes";
+}
+
+}  // namespace
+
+BadLabel::BadLabel(float label, int64_t row, int64_t inner, int64_t classes, const std::string& advice)
+    : Error(
+          ExitCode::kData, verdict_on(label, " of item " + std::to_string(row / inner), row, inner, classes),
+          "labels are whole numbers from 0 to " + std::to_string(classes - 1) + (advice.empty() ? "" : "; " + advice)),
+      row_(row),
+      verdict_(verdict_on(label, "", row, inner, classes)) {}
+
+void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const char* advice) {
+  for (int64_t r = 0; r < rows; ++r)
+    if (labels.counts(r) && !labels.valid(r)) throw BadLabel(labels.values[r], r, inner, labels.classes, advice);
+}
+
+void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner, const char* advice) {
+  std::vector<float> copy(size_t(values.count()));
+  copy_to_host(context, copy.data(), values.data, copy.size() * sizeof(float));
+  labels.values = copy.data();
+  check_labels(labels, values.count(), inner, advice);
+}
+
+}  // namespace cortado

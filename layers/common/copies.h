@@ -1,0 +1,35 @@
+#pragma once
+
+// Copies and zeros of tensors, on all threads of whatever computes. For .cu files, as core/for_each.h is.
+
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct CopyValue {
+  const T* from;
+  T* to;
+  using Arrays = ByPacks<In<&CopyValue::from>, Out<&CopyValue::to>>;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
+};
+
+template <typename T>
+struct ClearValue {
+  T* to;
+  using Arrays = ByPacks<Out<&ClearValue::to>>;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = 0; }
+};
+
+}  // namespace
+
+/// Both of one type and layout.
+inline void copy_values(Context& context, const Tensor& from, const Tensor& to) {
+  for_each_typed<CopyValue>(context, from, to);
+}
+
+inline void clear_values(Context& context, const Tensor& to) { for_each_typed<ClearValue>(context, to); }
+
+}  // namespace cortado

@@ -1,0 +1,47 @@
+#include "layers/common/data_layer.h"
+
+#include "core/error.h"
+
+namespace cortado {
+
+namespace {
+
+data::PipelineOptions pipeline_options(const LayerOptions& options) {
+  data::DataOptions data;
+  data.phase = options.phase;
+  data.forced_threads = options.data_threads;
+  data.seed = options.seed;
+  return data::make_pipeline_options(options.config, data, options.open_data);
+}
+
+}  // namespace
+
+PipelineLayer::PipelineLayer(const LayerOptions& options)
+    : open_data_(options.open_data), labelled_(options.config.top_size() > 1), options_(pipeline_options(options)) {
+  if (options_.transform.augment.mix.on() && !labelled_)
+    throw FieldError("transform_param.augment.mix", "mixing makes shares of classes, and there is no top for them",
+                     "give the layer a second top");
+}
+
+LayerShapes PipelineLayer::infer(const std::vector<Shape>&) {
+  if (open_data_ && !pipeline_) pipeline_ = std::make_unique<data::DataPipeline>(options_);
+  LayerShapes shapes;
+  shapes.y.push_back(pipeline_ ? pipeline_->data_shape() : shape_without_data());
+  if (labelled_) shapes.y.push_back(label_shape());
+  return shapes;
+}
+
+void PipelineLayer::forward(Context& context, const Operands& io) {
+  pipeline_->read(context, io.y[0], labelled_ ? io.y[1] : Tensor());
+}
+
+void PipelineLayer::seek(uint64_t position) {
+  if (pipeline_) pipeline_->seek(position);
+}
+
+Shape PipelineLayer::label_shape() const {
+  const data::MixPlan& mix = options_.transform.augment.mix;
+  return mix.on() ? Shape{options_.batch_size, mix.classes} : Shape{options_.batch_size};
+}
+
+}  // namespace cortado

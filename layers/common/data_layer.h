@@ -1,0 +1,48 @@
+#pragma once
+
+// What Data, ImageData and WindowData share: batches that data/pipeline/pipeline.h makes ahead of need, and a position
+// in them.
+//
+// The shapes come from the dataset's first record, so infer() opens it. Where datasets are not to be touched
+// (LayerOptions::open_data is false) the type says what it knows of the images' shape; the one-axis shape {-1} means
+// "unknown", which shape inference lets pass without asking the readers.
+
+#include <memory>
+
+#include "data/pipeline/pipeline.h"
+#include "layers/layer.h"
+#include "layers/record_source.h"
+
+namespace cortado {
+
+class PipelineLayer : public Layer, public RecordSource {
+ public:
+  /// Throws FieldError as data::make_pipeline_options() does, and where samples are mixed and there is no second top.
+  explicit PipelineLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  TypeRule types() const override { return TypeRule::kMakes; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+  void forward(Context& context, const Operands& io) override;
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+  std::optional<uint64_t> position() const override { return pipeline_ ? pipeline_->position() : 0; }
+  void seek(uint64_t position) override;
+  int64_t records() const override { return pipeline_ ? pipeline_->records() : 0; }
+  const data::DataPipeline* pipeline() const override { return pipeline_.get(); }
+  double wait_seconds() const override { return pipeline_ ? pipeline_->wait_seconds() : 0; }
+
+ protected:
+  const data::PipelineOptions& options() const { return options_; }
+  /// What is known of y[0]'s shape before the dataset is opened.
+  virtual Shape shape_without_data() const = 0;
+
+ private:
+  Shape label_shape() const;
+
+  bool open_data_, labelled_;
+  data::PipelineOptions options_;
+  std::unique_ptr<data::DataPipeline> pipeline_;  ///< null where datasets are not to be touched
+};
+
+}  // namespace cortado

@@ -1,0 +1,62 @@
+#pragma once
+
+// What layers have in common that make each element of y from the same element of x alone: shapes, storage, memory and
+// the registration. The file of such a layer holds its options, its function and its slope, and says of them what
+// backward reads and what becomes of 0.
+
+#include <string>
+
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+enum class BackwardReads { kX, kY, kNeither };
+
+class ElementwiseLayer : public Layer {
+ public:
+  /// What backward looks at beside dy. Where that is x, forward does not write over it.
+  virtual BackwardReads backward_reads() const = 0;
+
+  /// Whether f(0) = 0, with a finite slope there: the padding lanes of blocks stay zero then. Other functions run in
+  /// blocks only where those have no padding.
+  virtual bool keeps_zero() const = 0;
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    fills_blocks_ = fills_blocks(x[0]);
+    return {.y = {x[0]}, .w = {}};
+  }
+
+  LayoutRule layouts() const override {
+    return keeps_zero() || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
+  }
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x = {backward_reads() == BackwardReads::kX};
+    needs.backward_reads_y = {backward_reads() == BackwardReads::kY};
+    needs.y_may_overwrite_x = backward_reads() != BackwardReads::kX || !request.backward;
+    needs.dx_may_overwrite_dy = true;
+    needs.can_recompute_y = backward_reads() == BackwardReads::kX;  // then x is there in backward anyway
+    return needs;
+  }
+
+ private:
+  bool fills_blocks_ = false;
+};
+
+/// What is registered of such a layer: one bottom, one top.
+template <typename L>
+LayerType elementwise_type(const std::string& name, const std::string& help, const std::string& options = "") {
+  return {.name = name,
+          .help = help,
+          .options = options,
+          .min_bottoms = 1,
+          .max_bottoms = 1,
+          .min_tops = 1,
+          .max_tops = 1,
+          .make = make_layer<L>};
+}
+
+}  // namespace cortado

@@ -1,0 +1,84 @@
+#pragma once
+
+// Concat and Slice move strips: `rows` pieces of `width` elements each, which lie together in the part and a `pitch`
+// apart in the whole. For .cu files, as core/for_each.h is.
+
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct CopyStrips {
+  const T* from;
+  T* to;
+  int64_t start_from, start_to;  ///< of the first strip
+  int64_t gap_from, gap_to;      ///< elements between the end of a strip and the start of the next
+  CORTADO_HD void operator()(int64_t i, int64_t row) const {
+    to[start_to + i + row * gap_to] = from[start_from + i + row * gap_from];
+  }
+};
+
+template <typename T>
+struct ClearStrips {
+  T* to;
+  int64_t start, gap;
+  CORTADO_HD void operator()(int64_t i, int64_t row) const { to[start + i + row * gap] = 0; }
+};
+
+}  // namespace
+
+/// How a tensor splits into strips along an axis: `rows` of `width`. Blocks of 16 channels split along the channels
+/// only, between blocks.
+struct Strips {
+  int64_t rows, width;
+};
+
+inline Strips strips_of(const TensorSpec& spec, int axis) {
+  if (spec.layout == Layout::kChannelsLast) return {spec.shape[0] * spec.shape.count(2), spec.shape[1]};
+  return {spec.shape.count(0, axis), spec.shape.count(axis)};
+}
+
+/// Where strips lie in a tensor: the first from `start` on, the others `pitch` apart, in elements.
+struct StripsIn {
+  const Tensor& tensor;  ///< outlives this: a copy would allocate
+  int64_t start, pitch;
+};
+
+/// How many elements make sixteen bytes, where strips that lie so are made of such words; else 0.
+inline int64_t elements_of_word(const Strips& part, const StripsIn& from, const StripsIn& to) {
+  const int64_t n = 16 / size_of(from.tensor.spec.dtype);
+  for (const int64_t number : {part.width, from.start, from.pitch, to.start, to.pitch})
+    if (number % n != 0) return 0;
+  return starts_pack(from.tensor.data) && starts_pack(to.tensor.data) ? n : 0;
+}
+
+/// A CPU's compiler makes words of single values by itself.
+inline void copy_strips(Context& context, const Strips& part, const StripsIn& from, const StripsIn& to) {
+  const int64_t n = context.device.is_cpu() ? 0 : elements_of_word(part, from, to);
+  if (n > 0) {
+    using Word = packs::Word<16>;
+    const CopyStrips<Word> words{
+        from.tensor.as<const Word>(),  to.tensor.as<Word>(),       from.start / n, to.start / n,
+        (from.pitch - part.width) / n, (to.pitch - part.width) / n};
+    return for_each_channel(context, ChannelView{1, part.rows, part.width / n, Layout::kPlain}, words);
+  }
+  for_each_channel_typed<CopyStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, from.tensor,
+                                     to.tensor, from.start, to.start, from.pitch - part.width, to.pitch - part.width);
+}
+
+inline void clear_strips(Context& context, const Strips& part, const StripsIn& to) {
+  for_each_channel_typed<ClearStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, to.tensor,
+                                      to.start, to.pitch - part.width);
+}
+
+/// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole
+/// blocks.
+inline bool whole_blocks(const std::vector<Shape>& parts, int axis) {
+  for (const Shape& part : parts)
+    if (part.axes() != 4 || axis != 1 || part[1] % 16 != 0) return false;
+  return true;
+}
+
+}  // namespace cortado

@@ -1,0 +1,69 @@
+// Clip: y = x, but not below `min` nor above `max`. The gradient passes where min <= x <= max, the bounds included,
+// which y cannot tell: backward reads x. It runs in padded blocks where 0 stays 0: min <= 0 <= max.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/elementwise.h"
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  float min, max;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i];
+    y[i] = v < min ? min : v > max ? max : v;
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T* x;
+  const T* dy;
+  T* dx;
+  float min, max;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i], d = dy[i];
+    dx[i] = v >= min && v <= max ? d : 0;
+  }
+};
+
+class ClipLayer : public ElementwiseLayer {
+ public:
+  explicit ClipLayer(const LayerOptions& options)
+      : min_(options.config.clip_param().min()), max_(options.config.clip_param().max()) {
+    const caffe::ClipParameter& param = options.config.clip_param();
+    if (!param.has_min() || !param.has_max())
+      throw FieldError("clip_param", std::string(param.has_min() ? "max" : "min") + " is missing",
+                       "both bounds must be given");
+    if (!(min_ <= max_))
+      throw FieldError("clip_param.min", "min is " + to_text(min_) + ", not below max, " + to_text(max_));
+  }
+
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return min_ <= 0 && max_ >= 0; }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each_typed<Forward>(context, io.x[0], io.y[0], min_, max_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], min_, max_);
+  }
+
+ private:
+  float min_, max_;
+};
+
+const RegisterLayer registered(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param"));
+
+}  // namespace
+
+}  // namespace cortado

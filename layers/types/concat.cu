@@ -1,0 +1,118 @@
+// Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are
+// equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
+//
+// It takes over a ShuffleChannel that deals out the channels of equal parts, as ShuffleNet's units end with: each part
+// then goes to every so manyth channel in the same pass.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/strips.h"
+#include "layers/registry.h"
+#include "layers/types/shuffle_channel.h"
+
+namespace cortado {
+
+namespace {
+
+class ConcatLayer : public Layer {
+ public:
+  explicit ConcatLayer(const LayerOptions& options) : param_(options.config.concat_param()) {
+    if (param_.has_axis() && param_.has_concat_dim())
+      throw FieldError("concat_param.concat_dim", "axis and concat_dim are both set",
+                       "concat_dim is the old name: keep axis");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+
+  bool absorb(const Layer& next) override {
+    const auto* shuffle = dynamic_cast<const ShuffleChannelLayer*>(&next);
+    if (!shuffle || shuffle->group() != equal_parts_ || deals_out_) return false;
+    return deals_out_ = true;
+  }
+
+  LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+
+ private:
+  /// What lies together in a part, and how far it is from the next in the whole.
+  Strips strips(const Tensor& part) const {
+    return deals_out_ ? Strips{part.shape().count(0, 2), part.shape().count(2)} : strips_of(part.spec, axis_);
+  }
+  int64_t pitch(const Tensor& whole) const {
+    return deals_out_ ? equal_parts_ * whole.shape().count(2) : strips_of(whole.spec, axis_).width;
+  }
+
+  const caffe::ConcatParameter& param_;
+  int axis_ = 1;
+  bool whole_blocks_ = false;
+  int64_t equal_parts_ = 0;  ///< so many of as many channels each; 0 where they are not, or may come in blocks
+  bool deals_out_ = false;
+};
+
+LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
+  axis_ = param_.has_concat_dim() ? axis_of(x[0], param_.concat_dim(), "concat_param.concat_dim")
+                                  : axis_of(x[0], param_.axis(), "concat_param.axis");
+  whole_blocks_ = whole_blocks(x, axis_);
+  Shape y = x[0];
+  for (size_t i = 1; i < x.size(); ++i) {
+    Shape rest = x[i];
+    if (rest.axes() == y.axes()) rest[axis_] = y[axis_];
+    if (rest != y)
+      throw FieldError(
+          entry("bottom", int64_t(i)), "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
+          "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
+    y[axis_] += x[i][axis_];
+  }
+  const bool equal =
+      axis_ == 1 && x.size() > 1 && std::all_of(x.begin(), x.end(), [&](const Shape& part) { return part == x[0]; });
+  equal_parts_ = equal && !whole_blocks_ ? int64_t(x.size()) : 0;
+  return {.y = {y}, .w = {}};
+}
+
+LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
+  LayerNeeds needs;
+  needs.y_is_x = needs.dx_is_dy = request.x.size() == 1;
+  needs.can_recompute_y = !needs.y_is_x;
+  return needs;
+}
+
+void ConcatLayer::forward(Context& context, const Operands& io) {
+  if (io.x.size() == 1) return;
+  StripsIn whole{io.y[0], 0, pitch(io.y[0])};
+  for (const Tensor& x : io.x) {
+    const Strips part = strips(x);
+    copy_strips(context, part, {x, 0, part.width}, whole);
+    whole.start += part.width;
+  }
+}
+
+void ConcatLayer::backward(Context& context, const Operands& io) {
+  if (io.x.size() == 1) return;
+  StripsIn whole{io.dy[0], 0, pitch(io.dy[0])};
+  for (const Tensor& dx : io.dx) {
+    const Strips part = strips(dx);
+    if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
+    whole.start += part.width;
+  }
+}
+
+const RegisterLayer registered({
+    .name = "Concat",
+    .help = "joins tensors along one axis",
+    .options = "concat_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<ConcatLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

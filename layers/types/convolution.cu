@@ -1,0 +1,194 @@
+// Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
+// with a window (layers/common/conv_window.h). Several bottoms share the weights; each has its own top.
+//
+// It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in
+// dy's own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts
+// its channels, by folding it into w, and a sum: then the last x is the other operand. Kernels that add to what y holds
+// find it there already where y lies in that one's memory; else it is copied.
+//
+// Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose
+// between implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's
+// algorithm away, whose rounding differs. A depthwise convolution is one with a group for each channel; its options may
+// leave that out.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "kernels/conv.h"
+#include "layers/common/conv_window.h"
+#include "layers/common/copies.h"
+#include "layers/common/linear_weights.h"
+#include "layers/common/relu_mask.h"
+#include "layers/registry.h"
+#include "layers/types/depthwise_convolution.h"
+#include "layers/types/relu.h"
+
+namespace cortado {
+
+namespace {
+
+class ConvolutionLayer : public Layer {
+ public:
+  explicit ConvolutionLayer(const LayerOptions& options, bool depthwise = false)
+      : options_(options.config.convolution_param()),
+        depthwise_(depthwise),
+        window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
+        relu_(options_.relu()),
+        tops_(size_t(options.config.top_size())) {
+    if (options_.relu() && options_.negative_slope() != 0)
+      throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
+                       "write a ReLU layer with this negative_slope behind it");
+    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
+                       "leave it out: sums are fused where they can be");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    window_.check_operands(x, tops_);
+    const auto axes = window_.axes_for(x[0], "bottom[0]");
+    const int64_t channels = x[0][window_.channel_axis(x[0], "bottom[0]")];
+    if (depthwise_) fill_in_depthwise(options_, channels);
+    window_.check_channels(channels);
+    window_.check_kernel_fits(axes);
+    shape_ = window_.shape_for(x[0], axes);
+    shape_.c = channels, shape_.k = options_.num_output();
+    of_images_ = window_.is_of_images(x[0]);
+    std::vector<int64_t> places;
+    for (const kernels::ConvAxis& axis : axes) places.push_back(axis.out());
+    return window_.layer_shapes(x, shape_.weight(), shape_.k, places);
+  }
+
+  bool absorb(const Layer& next) override {
+    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+    if (!relu || relu->leaks() || relu_ || tops_ != 1) return false;
+    ceiling_ = relu->ceiling();
+    return relu_ = true;
+  }
+
+  bool hand_relu_mask(Layer& reader) override {
+    if (!relu_ || ceiling_ < INFINITY || tops_ != 1 || !reader.take_relu_mask()) return false;
+    masks_dy_ = false;
+    return true;
+  }
+
+  bool absorb_sum(const Layer& next) override {
+    if (!next.adds_two() || relu_ || tops_ != 1 || sum_) return false;
+    return sum_ = true;
+  }
+
+  bool fold(const Layer& next) override {
+    const auto affine = next.channel_affine();
+    if (!affine || !of_images_ || relu_ || tops_ != 1 || sum_) return false;
+    weights_.fold(*affine);
+    return true;
+  }
+
+  LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
+  bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
+  TypeRule types() const override { return TypeRule::kHalf; }
+  bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    const bool wants_dw =
+        request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
+    LayerNeeds needs;
+    kernels::ConvRequest conv{.shape = shape_,
+                              .bias = has_bias() || weights_.folds(),
+                              .relu = relu_,
+                              .backward_data = false,
+                              .backward_weights = wants_dw};
+    conv.ceiling = ceiling_;
+    conv.sum = sum_;
+    conv.frozen = request.frozen;
+    const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
+    conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
+    conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
+    conv.w_format = LinearWeights::fixed_format(request);
+    conv.shape.dtype = request.x[0].dtype;
+    convs_.clear();
+    for (size_t i = 0; i < tops_; ++i) {
+      conv.shape.x_layout = request.x[i].layout;
+      conv.shape.y_layout = request.y[i].layout;
+      conv.backward_data = request.backward && request.wants_dx[i];
+      convs_.push_back(kernels::plan_conv(conv, context));
+      conv.w_format = convs_[0]->weight_format();
+      needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->forward_scratch());
+      needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
+      if (i == 0) needs.algorithm = convs_[0]->name();
+    }
+    weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
+    sums_in_y_ = sum_ && convs_[0]->sum_place() == kernels::SumPlace::kInY;
+    needs.y_may_overwrite_x = sum_ && convs_[0]->sum_place() != kernels::SumPlace::kApart;
+    needs.overwritten = sum_ ? 1 : 0;
+    needs.backward_reads_x.assign(request.x.size(), wants_dw);
+    const bool masks = request.backward && relu_ && masks_dy_;
+    needs.backward_reads_y.assign(request.y.size(), masks);
+    needs.overwrites_dy = masks;
+    return needs;
+  }
+
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
+  void forward(Context& context, const Operands& io) override {
+    if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
+    const void *w = weights_.w(io), *bias = weights_.bias(io);
+    const void* z = !sum_ ? nullptr : sums_in_y_ ? io.y[0].data : io.x[1].data;
+    for (size_t i = 0; i < tops_; ++i) convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch, z);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    kernels::Conv::Gradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
+                               has_bias() && io.adds(1)};
+    for (size_t i = 0; i < io.x.size(); ++i) {
+      if (!io.dy[i]) {
+        if (io.dx[i]) clear_values(context, io.dx[i]);
+        continue;
+      }
+      if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i], ceiling_);
+      if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].data, io.dy[i].data, d, io.scratch);
+      d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
+      if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].data, io.w[0].f32(), io.dx[i].data, io.scratch);
+    }
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    const int64_t per_result = int64_t(has_bias() || weights_.folds()) + int64_t(relu_) + int64_t(sum_);
+    return int64_t(tops_) * (2 * shape_.macs() + per_result * y[0].count());
+  }
+
+ private:
+  bool has_bias() const { return options_.bias_term(); }
+
+  caffe::ConvolutionParameter options_;
+  bool depthwise_;
+  ConvWindow window_;
+  LinearWeights weights_;
+  bool relu_, sum_ = false;
+  bool sums_in_y_ = false;    ///< the kernel adds to what y holds
+  float ceiling_ = INFINITY;  ///< of the ReLU
+  bool of_images_ = true;     ///< N x C x H x W: other operands are plain
+  bool masks_dy_ = true;      ///< false: dy comes masked
+  size_t tops_;
+  kernels::ConvShape shape_;
+  std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
+};
+
+const RegisterLayer registered({
+    .name = "Convolution",
+    .help = "cross-correlation with learned filters",
+    .options = "convolution_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_layer<ConvolutionLayer>,
+});
+
+}  // namespace
+
+std::unique_ptr<Layer> make_depthwise_convolution(const LayerOptions& options) {
+  return std::make_unique<ConvolutionLayer>(options, /*depthwise=*/true);
+}
+
+}  // namespace cortado

@@ -1,0 +1,157 @@
+// Crop: cuts a window out of x[0] that has the extents of x[1] on all axes from `axis` on (2 unless said otherwise);
+// x[1]'s values do not matter. The window begins at `offset`: none is 0, one is for every cropped axis, else one for
+// each. Backward puts dy into the window and zeros around it.
+
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/typed.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+/// Where a window lies in x, whose rows are runs of the last axis. Neighbouring axes that are kept whole are one.
+struct Window {
+  int axes = 0;                      ///< without the last
+  int64_t whole[Shape::kMaxAxes]{};  ///< extents of x
+  int64_t part[Shape::kMaxAxes]{};   ///< of the window
+  int64_t offset[Shape::kMaxAxes]{};
+  int64_t width = 1, part_width = 1, start = 0;  ///< the last axis
+
+  /// Where row r of the window begins in x.
+  CORTADO_HD int64_t row_in_x(int64_t r) const {
+    int64_t row = 0, pitch = 1;
+    for (int a = axes - 1; a >= 0; --a) {
+      row += (r % part[a] + offset[a]) * pitch;
+      r /= part[a];
+      pitch *= whole[a];
+    }
+    return row * width + start;
+  }
+  /// Which row of the window row r of x is, or -1.
+  CORTADO_HD int64_t row_of_window(int64_t r) const {
+    int64_t row = 0, pitch = 1;
+    for (int a = axes - 1; a >= 0; --a) {
+      const int64_t at = r % whole[a] - offset[a];
+      if (at < 0 || at >= part[a]) return -1;
+      row += at * pitch;
+      r /= whole[a];
+      pitch *= part[a];
+    }
+    return row;
+  }
+};
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  Window window;
+  CORTADO_HD void operator()(int64_t i, int64_t row) const {
+    y[i] = x[window.row_in_x(row) + i - row * window.part_width];
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T* dy;
+  T* dx;
+  Window window;
+  CORTADO_HD void operator()(int64_t i, int64_t row) const {
+    const int64_t from = window.row_of_window(row), at = i - row * window.width - window.start;
+    const bool inside = from >= 0 && at >= 0 && at < window.part_width;
+    dx[i] = inside ? float(dy[from * window.part_width + at]) : 0.0f;
+  }
+};
+
+class CropLayer : public Layer {
+ public:
+  explicit CropLayer(const LayerOptions& options) : param_(options.config.crop_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context& context, const Operands& io) override {
+    const int64_t rows = window_.part_width > 0 ? io.y[0].count() / window_.part_width : 0;
+    const ChannelView view{1, rows, window_.part_width, Layout::kPlain};
+    for_each_channel_typed<Forward>(context, view, io.x[0], io.y[0], window_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (!io.dx[0]) return;
+    const int64_t rows = window_.width > 0 ? io.dx[0].count() / window_.width : 0;
+    const ChannelView view{1, rows, window_.width, Layout::kPlain};
+    for_each_channel_typed<Backward>(context, view, io.dy[0], io.dx[0], window_);
+  }
+
+  bool differentiable(int i) const override { return i == 0; }
+
+ private:
+  int64_t offset_of(int cropped_axis) const {
+    if (param_.offset_size() == 0) return 0;
+    return param_.offset(param_.offset_size() == 1 ? 0 : cropped_axis);
+  }
+  void check_fit(const std::vector<Shape>& x, int axis, int cropped) const;
+
+  const caffe::CropParameter& param_;
+  Window window_;
+};
+
+/// Throws FieldError unless the window lies within x[0] on axis `axis`, the one number `cropped` of those that are
+/// cropped.
+void CropLayer::check_fit(const std::vector<Shape>& x, int axis, int cropped) const {
+  const int64_t offset = offset_of(cropped), extent = x[1][axis];
+  if (offset + extent <= x[0][axis]) return;
+  const int entries = param_.offset_size();
+  throw FieldError(entries == 0 ? "bottom[1]" : entry("crop_param.offset", entries == 1 ? 0 : cropped),
+                   "the window goes from " + std::to_string(offset) + " to " + std::to_string(offset + extent) +
+                       " of axis " + std::to_string(axis) + ", whose extent is " + std::to_string(x[0][axis]),
+                   "bottom[0] has shape " + x[0].str() + ", bottom[1] " + x[1].str());
+}
+
+LayerShapes CropLayer::infer(const std::vector<Shape>& x) {
+  if (x[1].axes() != x[0].axes())
+    throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
+                     "both must have as many axes");
+  const int first = axis_of(x[0], param_.axis(), "crop_param.axis"), axes = x[0].axes(), cropped = axes - first;
+  if (param_.offset_size() > 1 && param_.offset_size() != cropped)
+    throw FieldError(miscounted("crop_param.offset", param_.offset_size(), cropped),
+                     count_of(param_.offset_size(), "offset", "offsets") + " for " +
+                         count_of(cropped, "cropped axis", "cropped axes"),
+                     "give none, one for all, or one for each axis from " + std::to_string(first) + " on");
+  Shape y = x[0];
+  window_ = {.width = x[0][axes - 1], .part_width = x[1][axes - 1], .start = offset_of(cropped - 1)};
+  if (first > 0 && first < axes) {
+    window_.whole[0] = window_.part[0] = x[0].count(0, first);
+    window_.axes = 1;
+  }
+  for (int a = first; a < axes; ++a) {
+    check_fit(x, a, a - first);
+    y[a] = x[1][a];
+    if (a == axes - 1) break;
+    window_.whole[window_.axes] = x[0][a];
+    window_.part[window_.axes] = x[1][a];
+    window_.offset[window_.axes++] = offset_of(a - first);
+  }
+  return {.y = {y}, .w = {}};
+}
+
+const RegisterLayer registered({
+    .name = "Crop",
+    .help = "a window of the first blob, of the second one's size",
+    .options = "crop_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<CropLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

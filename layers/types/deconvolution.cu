@@ -1,0 +1,167 @@
+// Deconvolution: the transpose of Convolution. Each value of x puts a kernel, scaled by it, into y; what lies over one
+// another is added, and so is the bias. Along each spatial axis
+//     out = stride (in - 1) + dilation (kernel - 1) + 1 - 2 pad.
+// w is channels of x x num_output / group x kernel h x kernel w: seen by the convolution that this is the transpose of,
+// y is the input and x the output. So forward is its backward_data, dx its forward and dw its backward_weights.
+//
+// Several bottoms share the weights; each has its own top.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "kernels/conv.h"
+#include "layers/common/channel_sums.h"
+#include "layers/common/conv_window.h"
+#include "layers/common/copies.h"
+#include "layers/common/linear_weights.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct AddBias {
+  T* y;
+  const float* bias;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = y[i] + bias[c]; }
+};
+
+template <typename T>
+struct Itself {
+  const T* a;
+  CORTADO_HD float operator()(int64_t i) const { return a[i]; }
+};
+
+bool any(const std::vector<bool>& list) { return std::find(list.begin(), list.end(), true) != list.end(); }
+
+class DeconvolutionLayer : public Layer {
+ public:
+  explicit DeconvolutionLayer(const LayerOptions& options)
+      : options_(options.config.convolution_param()), window_(options_), tops_(size_t(options.config.top_size())) {
+    if (options_.relu())
+      throw FieldError("convolution_param.relu", "a ReLU within a deconvolution is not available",
+                       "write a ReLU layer behind it");
+    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    window_.check_operands(x, tops_);
+    auto axes = window_.axes_for(x[0], "bottom[0]");
+    axis_ = window_.channel_axis(x[0], "bottom[0]");
+    window_.check_channels(x[0][axis_]);
+    std::vector<int64_t> places;
+    for (kernels::ConvAxis& axis : axes) places.push_back(axis.in = outputs(axis));
+    shape_ = window_.shape_for(x[0], axes);
+    shape_.c = options_.num_output(), shape_.k = x[0][axis_];
+    of_images_ = window_.is_of_images(x[0]);
+    return window_.layer_shapes(x, shape_.weight(), shape_.c, places);
+  }
+
+  LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
+  /// The sums for the bias take no padding lanes.
+  bool suits_blocks() const override {
+    return shape_.c % 16 == 0 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
+  }
+  TypeRule types() const override { return TypeRule::kHalf; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    wants_dw_ = request.backward && any(request.wants_dw);
+    kernels::ConvRequest conv{.shape = shape_, .backward_data = true, .backward_weights = wants_dw_};
+    conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
+    conv.adds = request.adds_dw || tops_ > 1;
+    conv.shape.dtype = request.x[0].dtype;
+    conv.forward = request.backward && any(request.wants_dx);
+    conv.frozen = request.frozen;
+    conv.w_format = LinearWeights::fixed_format(request);
+    LayerNeeds needs;
+    convs_.clear();
+    for (size_t i = 0; i < tops_; ++i) {
+      conv.shape.x_layout = request.y[i].layout;
+      conv.shape.y_layout = request.x[i].layout;
+      convs_.push_back(kernels::plan_conv(conv, context));
+      conv.w_format = convs_[0]->weight_format();
+      needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->backward_scratch());
+      needs.backward_scratch =
+          std::max({needs.backward_scratch, convs_[i]->backward_scratch(), convs_[i]->forward_scratch(),
+                    has_bias() ? channel_sums_scratch(channel_view(request.y[i], axis_)) : 0});
+    }
+    needs.algorithm = convs_[0]->name();
+    // The bias is added here, as the 32-bit floats that it is.
+    weights_.prepare(request, convs_[0]->weight_format(), /*own_bias=*/false, /*channels_first=*/true, needs);
+    needs.backward_reads_x.assign(tops_, wants_dw_ && request.wants_dw[0]);
+    return needs;
+  }
+
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
+  void forward(Context& context, const Operands& io) override {
+    for (size_t i = 0; i < tops_; ++i) {
+      convs_[i]->backward_data(context, io.x[i].data, weights_.w(io), io.y[i].data, io.scratch);
+      if (has_bias())
+        for_each_channel_typed<AddBias>(context, channel_view(io.y[i].spec, axis_), io.y[i], io.w[1].f32());
+    }
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    bool add_w = io.adds(0), add_bias = has_bias() && io.adds(1);
+    for (size_t i = 0; i < tops_; ++i) {
+      if (!io.dy[i]) {
+        if (io.dx[i]) clear_values(context, io.dx[i]);
+        continue;
+      }
+      const kernels::Conv::Gradients d{io.dw[0].f32(), nullptr, add_w, false};
+      if (d.w) convs_[i]->backward_weights(context, io.dy[i].data, io.x[i].data, d, io.scratch);
+      if (has_bias() && io.dw[1]) {
+        const ChannelSums sums{io.scratch, io.dw[1], add_bias};
+        sum_channels<Itself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
+      }
+      add_w = add_bias = true;  // the other bottoms add to what the first wrote
+      if (io.dx[i]) convs_[i]->forward(context, io.dy[i].data, io.w[0].f32(), nullptr, io.dx[i].data, io.scratch);
+    }
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    return int64_t(tops_) * (2 * shape_.macs() + (has_bias() ? y[0].count() : 0));
+  }
+
+ private:
+  bool has_bias() const { return options_.bias_term(); }
+
+  static int64_t outputs(const kernels::ConvAxis& axis) {
+    const int64_t out = checked_mul(axis.stride, axis.in - 1) + axis.extent() - 2 * axis.pad;
+    require_extent(std::max<int64_t>(out, 0), "convolution_param");
+    if (axis.in > 0 && out > 0) return out;
+    throw FieldError("convolution_param",
+                     "nothing is left of an axis: stride " + std::to_string(axis.stride) + " x (" +
+                         std::to_string(axis.in) + " - 1) + " + std::to_string(axis.extent()) + " - 2 x pad " +
+                         std::to_string(axis.pad) + " = " + std::to_string(out),
+                     "pad cuts off the result on each side; make it smaller");
+  }
+
+  const caffe::ConvolutionParameter& options_;
+  ConvWindow window_;
+  size_t tops_;
+  int axis_ = 1;  ///< of the channels
+  bool wants_dw_ = false, of_images_ = true;
+  LinearWeights weights_;
+  kernels::ConvShape shape_;                           ///< of the convolution that this is the transpose of
+  std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
+};
+
+const RegisterLayer registered({
+    .name = "Deconvolution",
+    .help = "the transpose of convolution: learned enlarging",
+    .options = "convolution_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_layer<DeconvolutionLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,35 @@
+#include "layers/types/depthwise_convolution.h"
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels) {
+  if (channels > INT32_MAX) throw FieldError("bottom[0]", "it has " + std::to_string(channels) + " channels, too many");
+  if (!options.has_group()) options.set_group(uint32_t(channels));
+  if (!options.has_num_output()) options.set_num_output(uint32_t(channels));
+  if (int64_t(options.group()) != channels)
+    throw FieldError("convolution_param.group",
+                     "group is " + std::to_string(options.group()) + ", but bottom[0] has " +
+                         count_of(channels, "channel", "channels") + ", each with filters of its own",
+                     "leave group out, or make it a Convolution");
+}
+
+namespace {
+
+const RegisterLayer registered({
+    .name = "DepthwiseConvolution",
+    .help = "convolution with filters of its own for each channel",
+    .options = "convolution_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_depthwise_convolution,
+});
+
+}  // namespace
+
+}  // namespace cortado

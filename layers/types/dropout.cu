@@ -1,0 +1,95 @@
+// Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in
+// testing.
+//
+// The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved;
+// a resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan
+// fixes: another layout of the same tensor has another mask. Caffe refuses p = 0; here it means "nothing is dropped".
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/rng.h"
+#include "layers/common/typed.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+/// Four elements at a time, as many as one draw gives words.
+template <typename T>
+struct Mask {
+  const T* from;
+  T* to;
+  int64_t n;
+  uint64_t key;
+  const uint64_t* pass;
+  uint32_t threshold;  ///< words below it drop
+  float scale;
+  CORTADO_HD void operator()(int64_t group) const {
+    const Philox::Words words = Philox(key)(*pass, uint64_t(group));
+    const int64_t first = group * 4, lanes = n - first < 4 ? n - first : 4;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      to[first + lane] = words.v[lane] < threshold ? 0.0f : from[first + lane] * scale;
+  }
+};
+
+class DropoutLayer : public Layer {
+ public:
+  explicit DropoutLayer(const LayerOptions& options)
+      : ratio_(options.config.dropout_param().dropout_ratio()),
+        own_seed_(options.config.dropout_param().random_seed()),
+        training_(options.phase == caffe::TRAIN) {
+    if (!(ratio_ >= 0 && ratio_ < 1))
+      throw FieldError("dropout_param.dropout_ratio", "the ratio is " + to_text(ratio_) + ", but must lie in [0, 1)",
+                       "it is the share of values that become 0; 1 would leave nothing");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
+
+  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    layer_seed_ = request.layer_seed;
+    LayerNeeds needs;
+    needs.y_is_x = needs.dx_is_dy = !drops();
+    needs.y_may_overwrite_x = true;
+    needs.dx_may_overwrite_dy = true;
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override { apply_mask(context, io.x[0], io.y[0]); }
+  void backward(Context& context, const Operands& io) override { apply_mask(context, io.dy[0], io.dx[0]); }
+
+ private:
+  bool drops() const { return training_ && ratio_ > 0; }
+
+  void apply_mask(Context& context, const Tensor& from, const Tensor& to) const {
+    if (!drops()) return;
+    const int64_t n = from.spec.elements();
+    const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
+    const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
+    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key,
+                       context.pass_word(), threshold, 1 / (1 - ratio_));
+  }
+
+  float ratio_;
+  int64_t own_seed_;  ///< NVIDIA's random_seed, or negative
+  bool training_;
+  uint64_t layer_seed_ = 0;
+};
+
+const RegisterLayer registered({
+    .name = "Dropout",
+    .help = "in training sets a random share of the values to 0",
+    .options = "dropout_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<DropoutLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

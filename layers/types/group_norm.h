@@ -1,0 +1,13 @@
+#pragma once
+
+// GroupNorm has a header because InstanceNorm is a GroupNorm with a group for each channel.
+
+#include "layers/common/affine_weights.h"
+#include "layers/layer.h"
+
+namespace cortado {
+
+/// `groups` 0: as many as there are channels. Throws FieldError.
+std::unique_ptr<Layer> make_group_norm(const NormOptions& options, int64_t groups);
+
+}  // namespace cortado

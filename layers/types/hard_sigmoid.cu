@@ -1,0 +1,62 @@
+// HardSigmoid: y = alpha x + beta, but not below 0 nor above 1; a sixth and a half make it follow the logistic
+// function. dx = dy alpha strictly between the bounds, else 0. Backward reads x: values of 16 bits next to 1 are
+// rounded to it, so that y would not tell.
+
+#include "layers/common/elementwise.h"
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  float alpha, beta;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = alpha * x[i] + beta;
+    y[i] = v < 0 ? 0 : v > 1 ? 1 : v;
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T* x;
+  const T* dy;
+  T* dx;
+  float alpha, beta;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = alpha * x[i] + beta;
+    dx[i] = dy[i] * (v > 0 && v < 1 ? alpha : 0);
+  }
+};
+
+class HardSigmoidLayer : public ElementwiseLayer {
+ public:
+  explicit HardSigmoidLayer(const LayerOptions& options)
+      : alpha_(options.config.hard_sigmoid_param().alpha()), beta_(options.config.hard_sigmoid_param().beta()) {}
+
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return beta_ <= 0; }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each_typed<Forward>(context, io.x[0], io.y[0], alpha_, beta_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], alpha_, beta_);
+  }
+
+ private:
+  float alpha_, beta_;
+};
+
+const RegisterLayer registered(elementwise_type<HardSigmoidLayer>("HardSigmoid", "alpha x + beta between 0 and 1",
+                                                                  "hard_sigmoid_param"));
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,95 @@
+// HDF5Data: rows of the datasets that its tops are named after, from the files that a list names. A batch goes on in
+// the next file where one ends, and begins anew after the last. Any shape, numbers of any type, no transform.
+//
+// The shapes are those of the first file, which infer() reads; where datasets are not to be touched they are unknown.
+// Each file lies wholly in memory, as in Caffe; unlike there, a shuffled order is a function of the seed, so that a
+// resume finds its place.
+
+#include "core/device_memory.h"
+#include "core/error.h"
+#include "data/formats/hdf5_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class Hdf5DataLayer : public Layer {
+ public:
+  explicit Hdf5DataLayer(const LayerOptions& options) : open_data_(options.open_data) {
+    const caffe::HDF5DataParameter& param = options.config.hdf5_data_param();
+    if (options.config.has_transform_param())
+      throw FieldError("transform_param", "HDF5Data takes values as they are: it has no transform",
+                       "transform them when the files are made, or by a Power or Scale layer");
+    if (param.source().empty())
+      throw FieldError("hdf5_data_param.source", "no source: the text file that lists the HDF5 files");
+    if (param.batch_size() == 0)
+      throw FieldError("hdf5_data_param.batch_size", "batch_size is 0: a batch has at least one row");
+    batch_ = int64_t(param.batch_size());
+    options_.source = param.source();
+    options_.names.assign(options.config.top().begin(), options.config.top().end());
+    options_.shuffle = param.shuffle();
+    options_.seed = options.seed;
+  }
+
+  LayerShapes infer(const std::vector<Shape>&) override {
+    LayerShapes shapes;
+    if (!open_data_) {
+      shapes.y.assign(options_.names.size(), Shape{-1});
+      return shapes;
+    }
+    if (!rows_) rows_ = std::make_unique<data::Hdf5Rows>(options_);
+    for (size_t i = 0; i < options_.names.size(); ++i) {
+      std::vector<int64_t> dims = {batch_};
+      dims.insert(dims.end(), rows_->row_shape(i).dims().begin(), rows_->row_shape(i).dims().end());
+      shapes.y.emplace_back(std::move(dims));
+    }
+    return shapes;
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context& context, const Operands& io) override {
+    staged_.resize(io.y.size());
+    std::vector<float*> at;
+    for (size_t i = 0; i < io.y.size(); ++i) {
+      staged_[i].resize(context.device.is_cpu() ? 0 : size_t(io.y[i].count()));
+      at.push_back(context.device.is_cpu() ? io.y[i].f32() : staged_[i].data());
+    }
+    for (int64_t n = 0; n < batch_; ++n) {
+      rows_->next(at);
+      for (size_t i = 0; i < at.size(); ++i) at[i] += rows_->row_shape(i).count();
+    }
+    for (size_t i = 0; i < io.y.size(); ++i)
+      if (!staged_[i].empty()) copy_to_device(context, io.y[i].data, staged_[i].data(), size_t(io.y[i].spec.bytes()));
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+  std::optional<uint64_t> position() const override { return rows_ ? rows_->position() : 0; }
+  void seek(uint64_t position) override {
+    if (rows_) rows_->seek(position);
+  }
+
+ private:
+  bool open_data_;
+  int64_t batch_ = 0;
+  data::Hdf5RowsOptions options_;
+  std::unique_ptr<data::Hdf5Rows> rows_;    ///< null where datasets are not to be touched
+  std::vector<std::vector<float>> staged_;  ///< where the net's memory is closed to the host
+};
+
+const RegisterLayer registered({
+    .name = "HDF5Data",
+    .help = "rows of datasets in HDF5 files",
+    .options = "hdf5_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_layer<Hdf5DataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,90 @@
+// HDF5Output: its two bottoms become the datasets `data` and `label` of a file, with four axes, as Caffe writes them (a
+// bottom with fewer gets ones behind). Caffe can write a file once; here the rows of every forward follow those of the
+// one before.
+//
+// The file is written beside its name while the net runs, each forward's rows before it returns, and takes its name
+// when the layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
+
+#include "core/device_memory.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "layers/registry.h"
+#include "proto/hdf5_file.h"
+
+namespace cortado {
+
+namespace {
+
+int64_t rows_of(const Shape& shape) { return shape.axes() > 0 ? shape[0] : 1; }
+
+Shape four_axes(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  while (dims.size() < 4) dims.push_back(1);
+  return Shape(std::move(dims));
+}
+
+class Hdf5OutputLayer : public Layer {
+ public:
+  explicit Hdf5OutputLayer(const LayerOptions& options) : path_(options.config.hdf5_output_param().file_name()) {
+    if (path_.empty()) throw FieldError("hdf5_output_param.file_name", "no file_name: the HDF5 file to write");
+  }
+
+  ~Hdf5OutputLayer() override {
+    try {
+      if (file_) file_->commit();
+    } catch (const Error& error) {
+      log_error() << "THE OUTPUT " << path_ << " WAS NOT WRITTEN: " << error.mistakes()[0].message;
+    }
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (rows_of(x[0]) != rows_of(x[1]))
+      throw FieldError("bottom[1]", "it has " + std::to_string(rows_of(x[1])) + " rows, the first bottom has " +
+                                        std::to_string(rows_of(x[0])));
+    return {};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context& context, const Operands& io) override {
+    if (!file_) file_.emplace(path_);
+    std::vector<TensorEntry> entries;
+    std::vector<const float*> values;
+    for (size_t i = 0; i < 2; ++i) {
+      entries.push_back({i == 0 ? "data" : "label", "F32", four_axes(io.x[i].shape())});
+      copies_[i].resize(context.device.is_cpu() ? 0 : size_t(io.x[i].count()));
+      if (!context.device.is_cpu())
+        copy_to_host(context, copies_[i].data(), io.x[i].data, size_t(io.x[i].spec.bytes()));
+      values.push_back(context.device.is_cpu() ? io.x[i].f32() : copies_[i].data());
+    }
+    try {
+      file_->add(entries, values);
+    } catch (...) {
+      file_.reset();  // nothing is left to be finished
+      throw;
+    }
+  }
+
+  bool forward_needs_host() const override { return true; }
+  bool differentiable(int) const override { return false; }
+
+ private:
+  std::string path_;
+  std::optional<Hdf5Appender> file_;
+  std::vector<float> copies_[2];  ///< where the net's memory is closed to the host
+};
+
+const RegisterLayer registered({
+    .name = "HDF5Output",
+    .help = "writes its bottoms to an HDF5 file",
+    .options = "hdf5_output_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 0,
+    .max_tops = 0,
+    .make = make_layer<Hdf5OutputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,134 @@
+// InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those
+// before are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
+//
+// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory. In a frozen net
+// it folds what multiplies and shifts its outputs into w.
+
+#include "core/error.h"
+#include "kernels/inner_product.h"
+#include "layers/common/filler.h"
+#include "layers/common/linear_weights.h"
+#include "layers/common/relu_mask.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+#include "layers/types/relu.h"
+
+namespace cortado {
+
+namespace {
+
+class InnerProductLayer : public Layer {
+ public:
+  explicit InnerProductLayer(const LayerOptions& options)
+      : options_(options.config.inner_product_param()), relu_(options_.relu()) {
+    const std::string path = "inner_product_param";
+    if (options_.num_output() == 0)
+      throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
+                       options_.has_num_output() ? "num_output is 0" : "num_output is missing",
+                       "give the number of outputs");
+    if (options_.relu() && options_.negative_slope() != 0)
+      throw FieldError(path + ".negative_slope", "a slope within an inner product is not available",
+                       "write a ReLU layer with this negative_slope behind it");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const int axis = axis_of(x[0], options_.axis(), "inner_product_param.axis");
+    product_ = {.rows = x[0].count(0, axis),
+                .inputs = x[0].count(axis),
+                .outputs = options_.num_output(),
+                .transpose = options_.transpose(),
+                .bias = options_.bias_term()};
+    outputs_are_channels_ = axis == 1;
+    std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
+    y.push_back(product_.outputs);
+    LayerShapes shapes{.y = {Shape(y)}, .w = {}};
+    shapes.w = {filled_weight(options_.weight_filler(), product_.weight(), "inner_product_param.weight_filler")};
+    if (!product_.bias) return shapes;
+    const Shape bias{product_.outputs};
+    shapes.w.push_back(filled_weight(options_.bias_filler(), bias, "inner_product_param.bias_filler"));
+    return shapes;
+  }
+
+  bool absorb(const Layer& next) override {
+    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
+    if (!relu || !relu->is_plain() || relu_) return false;
+    return relu_ = true;
+  }
+
+  bool fold(const Layer& next) override {
+    const auto affine = next.channel_affine();
+    if (!affine || relu_ || !outputs_are_channels_) return false;
+    weights_.fold(*affine);
+    return true;
+  }
+
+  TypeRule types() const override { return TypeRule::kHalf; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    const bool own_bias = options_.bias_term();
+    const bool wants_dw = request.backward && (request.wants_dw[0] || (own_bias && request.wants_dw[1]));
+    product_.bias = own_bias || weights_.folds();
+    product_.relu = relu_;
+    product_.backward_data = request.backward && request.wants_dx[0];
+    product_.backward_weights = wants_dw;
+    product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
+    product_.dtype = request.x[0].dtype;
+    product_.frozen = request.frozen;
+    product_.w_format = LinearWeights::fixed_format(request);
+    std::string refused;
+    kernel_ = kernels::plan_inner_product(product_, context, &refused);
+    LayerNeeds needs;
+    needs.algorithm = kernel_->name() + (refused.empty() ? "" : " (" + refused.substr(0, refused.size() - 2) + ")");
+    weights_.prepare(request, kernel_->weight_format(), own_bias, !product_.transpose, needs);
+    needs.forward_scratch = kernel_->forward_scratch();
+    needs.backward_scratch = kernel_->backward_scratch();
+    needs.backward_reads_x = {wants_dw};
+    needs.backward_reads_y = {request.backward && relu_};
+    needs.overwrites_dy = request.backward && relu_;
+    return needs;
+  }
+
+  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
+
+  void forward(Context& context, const Operands& io) override {
+    kernel_->forward(context, io.x[0].data, weights_.w(io), weights_.bias(io), io.y[0].data, io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    const void* dy = io.dy[0].data;
+    if (relu_) mask_by_relu(context, io.y[0], io.dy[0]);
+    kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
+    if (product_.bias) {
+      d.bias = io.dw[1].f32();
+      d.add_bias = io.adds(1);
+    }
+    if (d.w || d.bias) kernel_->backward_weights(context, io.x[0].data, dy, d, io.scratch);
+    if (io.dx[0]) kernel_->backward_data(context, dy, io.w[0].f32(), io.dx[0].data, io.scratch);
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    return checked_mul(y[0].count(), 2 * product_.inputs + (product_.bias ? 1 : 0) + (relu_ ? 1 : 0));
+  }
+
+ private:
+  const caffe::InnerProductParameter& options_;
+  bool relu_, outputs_are_channels_ = true;
+  LinearWeights weights_;
+  kernels::InnerProductRequest product_;
+  std::unique_ptr<kernels::InnerProduct> kernel_;
+};
+
+const RegisterLayer registered({
+    .name = "InnerProduct",
+    .help = "every output is a weighted sum of all inputs",
+    .options = "inner_product_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<InnerProductLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,54 @@
+// Input: tops that the user of the net fills; input_param says their shapes, one for all or one for each.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class InputLayer : public Layer {
+ public:
+  explicit InputLayer(const LayerOptions& options) {
+    const caffe::InputParameter& param = options.config.input_param();
+    const int tops = options.config.top_size();
+    if (param.shape_size() != 1 && param.shape_size() != tops)
+      throw FieldError(
+          miscounted("input_param.shape", param.shape_size(), tops),
+          count_of(param.shape_size(), "shape", "shapes") + " for " + count_of(tops, "top", "tops"),
+          "write one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
+    for (int i = 0; i < tops; ++i) {
+      const int from = param.shape_size() == 1 ? 0 : i;
+      shapes_.push_back(shape_of(param.shape(from), entry("input_param.shape", from)));
+    }
+  }
+
+  LayerShapes infer(const std::vector<Shape>&) override { return {.y = shapes_, .w = {}}; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.y_persists = true;
+    return needs;
+  }
+  void forward(Context&, const Operands&) override {}
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+ private:
+  std::vector<Shape> shapes_;
+};
+
+const RegisterLayer registered({
+    .name = "Input",
+    .help = "blobs that the user of the net fills",
+    .options = "input_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_layer<InputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,70 @@
+// Log: y = log_base(shift + scale x) = factor ln(shift + scale x) with factor = 1 / ln base. Base -1 means e.
+// dx = dy factor scale / (shift + scale x). It runs in padded blocks where f(0) = 0: shift = 1.
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/elementwise.h"
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  float factor, scale, shift;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = factor * logf(shift + scale * x[i]); }
+};
+
+template <typename T>
+struct Backward {
+  const T* x;
+  const T* dy;
+  T* dx;
+  float factor, scale, shift;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (factor * scale / (shift + scale * x[i])); }
+};
+
+/// 1 / ln base. Throws FieldError where there is none.
+float factor_of_base(float base) {
+  if (base == -1) return 1;
+  if (!(base > 0) || base == 1 || std::isinf(base))
+    throw FieldError("log_param.base", "base is " + to_text(base) + ", but must be above 0, finite and not 1",
+                     "leave it out, or write -1, for e");
+  return 1 / std::log(base);
+}
+
+class LogLayer : public ElementwiseLayer {
+ public:
+  explicit LogLayer(const LayerOptions& options)
+      : factor_(factor_of_base(options.config.log_param().base())),
+        scale_(options.config.log_param().scale()),
+        shift_(options.config.log_param().shift()) {}
+
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return shift_ == 1; }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each_typed<Forward>(context, io.x[0], io.y[0], factor_, scale_, shift_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], factor_, scale_, shift_);
+  }
+
+ private:
+  float factor_, scale_, shift_;
+};
+
+const RegisterLayer registered(elementwise_type<LogLayer>("Log", "the logarithm of shift + scale x to a base",
+                                                          "log_param"));
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,66 @@
+// MemoryData: a batch and its labels out of the user's memory. Whoever has a net as a function (net/predictor.h,
+// `cortado infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size;
+// Caffe wants multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset()
+// does.
+
+#include "core/error.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class MemoryDataLayer : public Layer {
+ public:
+  explicit MemoryDataLayer(const LayerOptions& options)
+      : name_(options.config.name()), labelled_(options.config.top_size() > 1) {
+    const caffe::MemoryDataParameter& param = options.config.memory_data_param();
+    const auto extent = [](const std::string& field, uint32_t value) {
+      if (value == 0)
+        throw FieldError("memory_data_param." + field, field + " is not given, or 0",
+                         "write memory_data_param { batch_size: 1 channels: 3 height: 224 width: 224 }");
+      return int64_t(value);
+    };
+    shape_ = {extent("batch_size", param.batch_size()), extent("channels", param.channels()),
+              extent("height", param.height()), extent("width", param.width())};
+    count_of_elements(shape_, "memory_data_param.batch_size");
+  }
+
+  LayerShapes infer(const std::vector<Shape>&) override {
+    LayerShapes shapes{.y = {shape_}, .w = {}};
+    if (labelled_) shapes.y.push_back(Shape{shape_[0]});
+    return shapes;
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context&, const Operands&) override {
+    throw Error(ExitCode::kUsage,
+                "layer '" + name_ + "' (MemoryData) has no data: its batches come from a program's memory",
+                "feed it by `cortado infer --input`, or by Predictor; for training, use a Data or ImageData layer");
+  }
+
+  bool forward_needs_host() const override { return true; }
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+ private:
+  std::string name_;
+  bool labelled_;
+  Shape shape_;
+};
+
+const RegisterLayer registered({
+    .name = "MemoryData",
+    .help = "a batch and its labels that the user of the net fills",
+    .options = "memory_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<MemoryDataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

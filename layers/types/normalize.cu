@@ -1,0 +1,178 @@
+// Normalize: y = x / norm times a learned scale, norm = sqrt(sum of x^2 + eps) over the channels at each place, or over
+// a whole sample (across_spatial, the default). The scale is one number (channel_shared, the default) or one for each
+// channel, and starts as 1. With n = x / norm and h = dy scale
+//   dx = (h - n sum(n h)) / norm,   dscale = sum of dy n
+// The defaults are SSD's, whose files set both switches to false.
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/filler.h"
+#include "layers/common/row_moments.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+/// x as samples x channels x places. What is normalized together is a set: set k has element i at(k, i).
+struct Sets {
+  int64_t channels, places;
+  bool whole;                    ///< a set is a sample, else the channels of one place
+  int64_t scale_stride;          ///< from one channel's scale to the next: 0 when shared
+  const float *inverse, *scale;  ///< 1 / norm of each set
+
+  CORTADO_HD int64_t at(int64_t k, int64_t i) const {
+    return whole ? k * channels * places + i : (k / places * channels + i) * places + k % places;
+  }
+  /// The set of element i, which is in row r: one channel of one sample.
+  CORTADO_HD int64_t of(int64_t i, int64_t r) const {
+    return whole ? r / channels : r / channels * places + i - r * places;
+  }
+  CORTADO_HD float gain(int64_t r) const { return scale[r % channels * scale_stride]; }
+};
+
+template <typename T>
+struct Square {
+  const T* x;
+  Sets sets;
+  CORTADO_HD float operator()(int64_t k, int64_t i) const {
+    const float v = x[sets.at(k, i)];
+    return v * v;
+  }
+};
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  Sets sets;
+  CORTADO_HD void operator()(int64_t i, int64_t r) const { y[i] = x[i] * sets.inverse[sets.of(i, r)] * sets.gain(r); }
+};
+
+/// n h.
+template <typename T>
+struct Projection {
+  const T *x, *dy;
+  Sets sets;
+  CORTADO_HD float operator()(int64_t k, int64_t i) const {
+    const int64_t at = sets.at(k, i), channel = sets.whole ? i / sets.places : i;
+    return x[at] * sets.inverse[k] * dy[at] * sets.gain(channel);
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T *x, *dy;
+  T* dx;
+  Sets sets;
+  const float* projection;
+  CORTADO_HD void operator()(int64_t i, int64_t r) const {
+    const int64_t k = sets.of(i, r);
+    const float inverse = sets.inverse[k];
+    dx[i] = (dy[i] * sets.gain(r) - x[i] * inverse * projection[k]) * inverse;
+  }
+};
+
+/// dy n, in row r.
+template <typename T>
+struct ScaleTerm {
+  const T *x, *dy;
+  Sets sets;
+  CORTADO_HD float operator()(int64_t r, int64_t place) const {
+    const int64_t i = r * sets.places + place;
+    return dy[i] * x[i] * sets.inverse[sets.of(i, r)];
+  }
+};
+
+/// What row i of those that share scale c adds to its gradient.
+struct SumOfRows {
+  const float* sums;
+  int64_t scales;
+  CORTADO_HD float operator()(int64_t c, int64_t i) const { return sums[i * scales + c]; }
+};
+
+class NormalizeLayer : public Layer {
+ public:
+  explicit NormalizeLayer(const LayerOptions& options)
+      : options_(options.config.norm_param()), filler_(options_.scale_filler()) {
+    if (!options_.has_scale_filler()) filler_.set_value(1);
+    if (!(options_.eps() > 0))
+      throw FieldError("norm_param.eps", "it is " + to_text(options_.eps()) + ", but must be above 0",
+                       "it keeps places where all is 0 from dividing by 0");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 2);
+    samples_ = x[0][0], channels_ = x[0][1], places_ = x[0].count(2);
+    const Shape scale = options_.channel_shared() ? Shape() : Shape{channels_};
+    return {.y = {x[0]}, .w = {filled_weight(filler_, scale, "norm_param.scale_filler")}};
+  }
+
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    constexpr int64_t kFloat = sizeof(float);
+    LayerNeeds needs;
+    needs.backward_reads_x = {true};
+    needs.y_may_overwrite_x = !request.backward;
+    needs.dx_may_overwrite_dy = true;
+    needs.saved = {sets() * kFloat};
+    needs.backward_scratch = (sets() + rows()) * kFloat;
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    sum_of_rows<Square>(context, sets(), size(), inverse(io), io.x[0], sets_of(io));
+    for_each(context, sets(), InverseDeviation{inverse(io), options_.eps()});
+    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], sets_of(io));
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    float *projection = static_cast<float*>(io.scratch), *sums = projection + sets();
+    // The scale first: dx may lie in dy's memory.
+    if (io.dw[0]) {
+      const int64_t scales = options_.channel_shared() ? 1 : channels_;
+      sum_of_rows<ScaleTerm>(context, rows(), places_, sums, io.x[0], io.dy[0], sets_of(io));
+      reduce_rows(context, scales, options_.channel_shared() ? rows() : samples_, SumOfRows{sums, scales},
+                  io.dw[0].f32(), io.adds(0));
+    }
+    if (!io.dx[0]) return;
+    sum_of_rows<Projection>(context, sets(), size(), projection, io.x[0], io.dy[0], sets_of(io));
+    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], sets_of(io), projection);
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 4 * x[0].count(); }
+
+ private:
+  static float* inverse(const Operands& io) { return static_cast<float*>(io.saved[0]); }
+  int64_t rows() const { return samples_ * channels_; }
+  int64_t sets() const { return options_.across_spatial() ? samples_ : samples_ * places_; }
+  int64_t size() const { return options_.across_spatial() ? channels_ * places_ : channels_; }
+  ChannelView view() const { return {1, rows(), places_, Layout::kPlain}; }
+  Sets sets_of(const Operands& io) const {
+    return {channels_,   places_,      options_.across_spatial(), options_.channel_shared() ? 0 : 1,
+            inverse(io), io.w[0].f32()};
+  }
+
+  const caffe::NormalizeParameter& options_;
+  caffe::FillerParameter filler_;
+  int64_t samples_ = 0, channels_ = 0, places_ = 0;
+};
+
+const RegisterLayer registered({
+    .name = "Normalize",
+    .help = "divides by the L2 norm of the channels or of whole samples, times a learned scale",
+    .options = "norm_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<NormalizeLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,60 @@
+// Permute: y has the axes of x in the order that permute_param tells; those that it leaves out follow as they were.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/permutation.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class PermuteLayer : public PermutingLayer {
+ public:
+  explicit PermuteLayer(const LayerOptions& options) : param_(options.config.permute_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const std::vector<int> order = order_of(x[0]);
+    Shape y = x[0];
+    for (size_t k = 0; k < order.size(); ++k) y[int(k)] = x[0][order[k]];
+    permute(Permutation(x[0], order));
+    return {.y = {y}, .w = {}};
+  }
+
+ private:
+  /// All axes of x, each once. Throws FieldError.
+  std::vector<int> order_of(const Shape& x) const {
+    std::vector<int> order;
+    const auto named = [&](int axis) { return std::find(order.begin(), order.end(), axis) != order.end(); };
+    for (int i = 0; i < param_.order_size(); ++i) {
+      const std::string field = entry("permute_param.order", i);
+      const int axis = axis_of(x, param_.order(i), field);
+      if (named(axis))
+        throw FieldError(field, "axis " + std::to_string(axis) + " is there already", "name each axis once");
+      order.push_back(axis);
+    }
+    for (int axis = 0; axis < x.axes(); ++axis)
+      if (!named(axis)) order.push_back(axis);
+    return order;
+  }
+
+  const caffe::PermuteParameter& param_;
+};
+
+const RegisterLayer registered({
+    .name = "Permute",
+    .help = "the axes in another order",
+    .options = "permute_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<PermuteLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,103 @@
+// Pooling: the maximum or the average of each window (layers/common/pool_window.h) of the last two axes, or a value
+// drawn from it (layers/types/stochastic_pooling.h); or of the last three (layers/types/volume_pooling.h). A second top
+// of MAX gets the place h * W + w of each maximum, as a float.
+//
+// MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
+// in dy's own memory. What was there before pooling is then needed by nobody.
+
+#include "core/error.h"
+#include "kernels/pool.h"
+#include "layers/common/pool_window.h"
+#include "layers/common/relu_mask.h"
+#include "layers/registry.h"
+#include "layers/types/stochastic_pooling.h"
+#include "layers/types/volume_pooling.h"
+
+namespace cortado {
+
+namespace {
+
+using Options = caffe::PoolingParameter;
+
+class PoolingLayer : public Layer {
+ public:
+  explicit PoolingLayer(const LayerOptions& options)
+      : options_(options.config.pooling_param()), window_(options_), argmax_(options.config.top_size() > 1) {
+    if (argmax_ && options_.pool() != Options::MAX)
+      throw FieldError("top[1]", "only MAX has a second top, the places of the maxima");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const Shape y = window_.infer(x[0]);
+    return {.y = argmax_ ? std::vector<Shape>{y, y} : std::vector<Shape>{y}, .w = {}};
+  }
+
+  bool take_relu_mask() override { return masks_dy_ = options_.pool() == Options::MAX; }
+
+  /// Places are told in plain layout only, and as floats: 16 bits do not count far.
+  LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
+  TypeRule types() const override { return argmax_ ? TypeRule::kFloat : TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    kernels::PoolRequest pool{.x = request.x[0], .y = request.y[0]};
+    pool.average = options_.pool() == Options::AVE;
+    pool.count_padding = options_.avg_include_pad();
+    pool.kernel_h = window_.kernel.h, pool.kernel_w = window_.kernel.w;
+    pool.stride_h = window_.stride.h, pool.stride_w = window_.stride.w;
+    pool.pad_h = window_.pad.h, pool.pad_w = window_.pad.w;
+    pool.backward = request.backward;
+    pool.argmax = argmax_;
+    pool_ = kernels::plan_pool(pool, context);
+    LayerNeeds needs;
+    if (pool_->saved_bytes() > 0) needs.saved = {pool_->saved_bytes()};
+    needs.overwrites_dy = request.backward && masks_dy_;
+    needs.backward_reads_y = {needs.overwrites_dy};
+    needs.forward_scratch = pool_->forward_scratch();
+    needs.backward_scratch = pool_->backward_scratch();
+    needs.algorithm = pool_->name();
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    pool_->forward(context, io.x[0].data, io.y[0].data, argmax_ ? io.y[1].f32() : nullptr, saved(io), io.scratch);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (masks_dy_ && io.dy[0]) mask_by_relu(context, io.y[0], io.dy[0]);
+    if (io.dx[0]) pool_->backward(context, io.dy[0].data, io.dx[0].data, saved(io), io.scratch);
+  }
+
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override {
+    return y[0].count() * std::min(window_.kernel.h, x[0][2]) * std::min(window_.kernel.w, x[0][3]);
+  }
+
+ private:
+  static void* saved(const Operands& io) { return io.saved.empty() ? nullptr : io.saved[0]; }
+
+  const Options& options_;
+  PoolWindow window_;
+  bool argmax_;
+  bool masks_dy_ = false;
+  std::unique_ptr<kernels::Pool> pool_;
+};
+
+std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
+  if (options.config.pooling_param().kernel_size_3d_size() > 0) return make_volume_pooling(options);
+  if (options.config.pooling_param().pool() == Options::STOCHASTIC) return make_stochastic_pooling(options);
+  return std::make_unique<PoolingLayer>(options);
+}
+
+const RegisterLayer registered({
+    .name = "Pooling",
+    .help = "the maximum or the average of each window, or a value drawn from it",
+    .options = "pooling_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_pooling,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,107 @@
+// PReLU: y = max(x, 0) + a[c] * min(x, 0), with a slope learned for each channel, or one for all (channel_shared).
+// da[c] = sum over dy * min(x, 0).
+
+#include "core/error.h"
+#include "layers/common/channel_sums.h"
+#include "layers/common/filler.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  const float* slope;
+  int64_t stride;  ///< from one channel's slope to the next: 0 when shared
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const {
+    const float v = x[i];
+    y[i] = (v < 0 ? 0 : v) + slope[c * stride] * (v < 0 ? v : 0);
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T* x;
+  const T* dy;
+  T* dx;
+  const float* slope;
+  int64_t stride;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { dx[i] = dy[i] * (x[i] > 0 ? 1 : slope[c * stride]); }
+};
+
+/// What each element adds to its slope's gradient.
+template <typename T>
+struct SlopeTerm {
+  const T* x;
+  const T* dy;
+  CORTADO_HD float operator()(int64_t i) const { return x[i] < 0 ? dy[i] * x[i] : 0; }
+};
+
+class PreluLayer : public Layer {
+ public:
+  explicit PreluLayer(const LayerOptions& options)
+      : shared_(options.config.prelu_param().channel_shared()), filler_(options.config.prelu_param().filler()) {
+    if (!options.config.prelu_param().has_filler()) filler_.set_value(0.25f);
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 2);
+    fills_blocks_ = fills_blocks(x[0]);
+    const Shape slopes = shared_ ? Shape() : Shape{x[0][1]};
+    return {.y = {x[0]}, .w = {filled_weight(filler_, slopes, "prelu_param.filler")}};
+  }
+
+  LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x = {true};
+    needs.y_may_overwrite_x = !request.backward;
+    needs.dx_may_overwrite_dy = true;
+    if (request.backward && request.wants_dw[0])
+      needs.backward_scratch = channel_sums_scratch(channel_view(request.x[0]));
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each_channel_typed<Forward>(context, channel_view(io.x[0].spec), io.x[0], io.y[0], io.w[0].f32(), stride());
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    const ChannelView view = channel_view(io.x[0].spec);
+    const ChannelSums dw{io.scratch, io.dw[0], io.adds(0)};
+    // The sums first: dx may lie in dy's memory.
+    if (dw.out && shared_) sum_all<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
+    if (dw.out && !shared_) sum_channels<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
+    if (io.dx[0]) for_each_channel_typed<Backward>(context, view, io.x[0], io.dy[0], io.dx[0], io.w[0].f32(), stride());
+  }
+
+ private:
+  int64_t stride() const { return shared_ ? 0 : 1; }
+
+  bool shared_;
+  caffe::FillerParameter filler_;
+  bool fills_blocks_ = false;
+};
+
+const RegisterLayer registered({
+    .name = "PReLU",
+    .help = "max(x, 0), or a learned slope below 0",
+    .options = "prelu_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<PreluLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

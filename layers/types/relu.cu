@@ -1,0 +1,57 @@
+// ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches
+// it, y is the ceiling and dx is 0.
+//
+// With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
+// write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
+// which diverges says so. Negative inputs give +0, never -0.
+
+#include "layers/common/typed.h"
+#include "layers/types/relu.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  float slope, ceiling;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = x[i];
+    y[i] = (v < 0 ? 0 : v > ceiling ? ceiling : v) + slope * (v < 0 ? v : 0);
+  }
+};
+
+template <typename T>
+struct Backward {
+  const T* side;  ///< x, or the y that has its sign
+  const T* dy;
+  T* dx;
+  float slope, ceiling;
+  using Arrays = ByPacks<In<&Backward::side>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = side[i];
+    dx[i] = dy[i] * (v >= ceiling ? 0 : v > 0 ? 1 : slope);
+  }
+};
+
+const RegisterLayer registered(elementwise_type<ReluLayer>("ReLU", "max(x, 0), or a small slope below 0",
+                                                           "relu_param"));
+
+}  // namespace
+
+ReluLayer::ReluLayer(const LayerOptions& options, float ceiling)
+    : negative_slope_(options.config.relu_param().negative_slope()), ceiling_(ceiling) {}
+
+void ReluLayer::forward(Context& context, const Operands& io) {
+  for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
+}
+
+void ReluLayer::backward(Context& context, const Operands& io) {
+  const Tensor& side = backward_reads() == BackwardReads::kY ? io.y[0] : io.x[0];
+  for_each_typed<Backward>(context, side, io.dy[0], io.dx[0], negative_slope_, ceiling_);
+}
+
+}  // namespace cortado

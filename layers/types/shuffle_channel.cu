@@ -1,0 +1,99 @@
+// ShuffleChannel: the channels, seen as `group` rows of m, are read column by column: y[j group + i] = x[i m + j]. So
+// the results of grouped convolutions meet in the next one. Backward is the same with group and m exchanged.
+//
+// Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
+// small table tells. Padding lanes are found in place, where x has them zero.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/typed.h"
+#include "layers/registry.h"
+#include "layers/types/shuffle_channel.h"
+
+namespace cortado {
+
+namespace {
+
+template <typename T>
+struct Gather {
+  const T* from;
+  T* to;
+  const int64_t* distance;  ///< for each channel, padding included
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { to[i] = from[i + distance[c]]; }
+};
+
+/// Where channel c begins in one image, in elements.
+int64_t place_of(int64_t c, const ChannelView& view) {
+  if (view.layout == Layout::kChannelsLast) return c;
+  if (view.layout == Layout::kBlocked16) return c / 16 * 16 * view.inner + c % 16;
+  return c * view.inner;
+}
+
+/// Every channel that is stored.
+ChannelView stored_channels(const TensorSpec& spec) {
+  ChannelView view = channel_view(spec);
+  if (view.layout == Layout::kBlocked16) view.channels = (view.channels + 15) / 16 * 16;
+  return view;
+}
+
+const RegisterLayer registered({
+    .name = "ShuffleChannel",
+    .help = "deals the channels of each group out to all others",
+    .options = "shuffle_channel_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<ShuffleChannelLayer>,
+});
+
+}  // namespace
+
+ShuffleChannelLayer::ShuffleChannelLayer(const LayerOptions& options)
+    : group_(options.config.shuffle_channel_param().group()) {
+  if (group_ == 0) throw FieldError("shuffle_channel_param.group", "group is 0", "it must be at least 1");
+}
+
+LayerShapes ShuffleChannelLayer::infer(const std::vector<Shape>& x) {
+  require_axes(x[0], 2);
+  channels_ = x[0][1];
+  if (channels_ % group_ != 0)
+    throw FieldError("shuffle_channel_param.group", "group is " + std::to_string(group_) +
+                                                        ", which does not divide the " +
+                                                        count_of(channels_, "channel", "channels") + " of bottom[0]");
+  return {.y = {x[0]}, .w = {}};
+}
+
+LayerNeeds ShuffleChannelLayer::prepare(const PrepareRequest& request, Context& context) {
+  LayerNeeds needs;
+  needs.y_is_x = needs.dx_is_dy = stays();
+  needs.can_recompute_y = !stays();
+  if (stays()) return needs;
+  there_ = distances(context, request.x[0], group_);
+  if (request.backward) back_ = distances(context, request.x[0], channels_ / group_);
+  return needs;
+}
+
+DeviceMemory ShuffleChannelLayer::distances(Context& context, const TensorSpec& spec, int64_t rows) const {
+  const ChannelView view = stored_channels(spec);
+  std::vector<int64_t> table(size_t(view.channels), 0);
+  for (int64_t c = 0; c < channels_; ++c)
+    table[size_t(c)] = place_of(c % rows * (channels_ / rows) + c / rows, view) - place_of(c, view);
+  DeviceMemory memory(context, table.size() * sizeof(int64_t));
+  copy_to_device(context, memory.data(), table.data(), memory.bytes());
+  return memory;
+}
+
+void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, const Tensor& from,
+                                 const Tensor& to) const {
+  if (stays()) return;
+  const auto* distance = reinterpret_cast<const int64_t*>(table.data());
+  for_each_channel_typed<Gather>(context, stored_channels(from.spec), from, to, distance);
+}
+
+void ShuffleChannelLayer::forward(Context& context, const Operands& io) { gather(context, there_, io.x[0], io.y[0]); }
+
+void ShuffleChannelLayer::backward(Context& context, const Operands& io) { gather(context, back_, io.dy[0], io.dx[0]); }
+
+}  // namespace cortado

@@ -1,0 +1,33 @@
+// Silence: takes blobs that nobody else wants, so that they are not outputs of the net. No gradient comes from it.
+
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class SilenceLayer : public Layer {
+ public:
+  explicit SilenceLayer(const LayerOptions&) {}
+
+  LayerShapes infer(const std::vector<Shape>&) override { return {}; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+  void forward(Context&, const Operands&) override {}
+  bool differentiable(int) const override { return false; }
+};
+
+const RegisterLayer registered({
+    .name = "Silence",
+    .help = "takes blobs that nobody else wants",
+    .options = "",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 0,
+    .max_tops = 0,
+    .make = make_layer<SilenceLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,127 @@
+// Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point,
+// or into equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as
+// zero.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/strips.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class SliceLayer : public Layer {
+ public:
+  explicit SliceLayer(const LayerOptions& options)
+      : param_(options.config.slice_param()), tops_(options.config.top_size()) {
+    if (param_.has_axis() && param_.has_slice_dim())
+      throw FieldError("slice_param.slice_dim", "axis and slice_dim are both set",
+                       "slice_dim is the old name: keep axis");
+    if (param_.slice_point_size() > 0 && param_.slice_point_size() != tops_ - 1)
+      throw FieldError(
+          miscounted("slice_param.slice_point", param_.slice_point_size(), tops_ - 1),
+          count_of(param_.slice_point_size(), "slice_point", "slice_points") + " for " + count_of(tops_, "top", "tops"),
+          "write one for each top but the first, or none for equal parts");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+
+ private:
+  std::vector<int64_t> extents(int64_t whole) const;
+
+  const caffe::SliceParameter& param_;
+  int tops_;
+  int axis_ = 1;
+  bool whole_blocks_ = false;
+};
+
+/// The extent of each top along the axis.
+std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
+  if (param_.slice_point_size() == 0) {
+    if (whole % tops_ != 0)
+      throw FieldError("slice_param",
+                       "axis " + std::to_string(axis_) + " of extent " + std::to_string(whole) +
+                           " does not divide into " + count_of(tops_, "equal part", "equal parts"),
+                       "say with slice_point where each top but the first begins");
+    return std::vector<int64_t>(size_t(tops_), whole / tops_);
+  }
+  std::vector<int64_t> list;
+  int64_t start = 0;
+  for (int i = 0; i < tops_; ++i) {
+    const int64_t end = i + 1 < tops_ ? int64_t(param_.slice_point(i)) : whole;
+    if (end <= start || end > whole)
+      throw FieldError(entry("slice_param.slice_point", std::min(i, tops_ - 2)),
+                       "top[" + std::to_string(i) + "] would go from " + std::to_string(start) + " to " +
+                           std::to_string(end) + " of axis " + std::to_string(axis_) + ", whose extent is " +
+                           std::to_string(whole),
+                       "slice_points grow strictly, from above 0 to below " + std::to_string(whole));
+    list.push_back(end - start);
+    start = end;
+  }
+  return list;
+}
+
+LayerShapes SliceLayer::infer(const std::vector<Shape>& x) {
+  axis_ = param_.has_slice_dim() ? axis_of(x[0], param_.slice_dim(), "slice_param.slice_dim")
+                                 : axis_of(x[0], param_.axis(), "slice_param.axis");
+  LayerShapes shapes;
+  for (const int64_t extent : extents(x[0][axis_])) {
+    shapes.y.push_back(x[0]);
+    shapes.y.back()[axis_] = extent;
+  }
+  whole_blocks_ = whole_blocks(shapes.y, axis_);
+  return shapes;
+}
+
+LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
+  LayerNeeds needs;
+  needs.y_is_x = needs.dx_is_dy = tops_ == 1;
+  return needs;
+}
+
+void SliceLayer::forward(Context& context, const Operands& io) {
+  if (tops_ == 1) return;
+  StripsIn whole{io.x[0], 0, strips_of(io.x[0].spec, axis_).width};
+  for (const Tensor& y : io.y) {
+    const Strips part = strips_of(y.spec, axis_);
+    copy_strips(context, part, whole, {y, 0, part.width});
+    whole.start += part.width;
+  }
+}
+
+void SliceLayer::backward(Context& context, const Operands& io) {
+  if (tops_ == 1) return;
+  StripsIn whole{io.dx[0], 0, strips_of(io.dx[0].spec, axis_).width};
+  for (const Tensor& dy : io.dy) {
+    const Strips part = strips_of(dy.spec, axis_);
+    if (dy)
+      copy_strips(context, part, {dy, 0, part.width}, whole);
+    else
+      clear_strips(context, part, whole);
+    whole.start += part.width;
+  }
+}
+
+const RegisterLayer registered({
+    .name = "Slice",
+    .help = "cuts a tensor along one axis",
+    .options = "slice_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = -1,
+    .make = make_layer<SliceLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

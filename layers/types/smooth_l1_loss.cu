@@ -1,0 +1,49 @@
+// SmoothL1Loss: y = sum of outside f(inside (x0 - x1)) / N, N being the extent of axis 0 alone, with
+//   f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2 sigma^2)
+// This one type stands for two of Caffe's family. SSD's and NVIDIA's has a third bottom at most, `inside`, and sigma 1;
+// Faster R-CNN's and Intel's has sigma, and both `inside` and `outside` or neither. What they have in common is this:
+// the third bottom is `inside`, the fourth `outside`, each with a weight for each element, 1 where there is none.
+//
+// Both x0 and x1 learn. The gradient is that of the formula; SSD leaves the factor `inside` out of it, which its
+// weights of 0 and 1 do not show.
+
+#include <cmath>
+
+#include "layers/common/difference_loss.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+struct Huber {
+  explicit Huber(const LayerOptions& options) {
+    const float sigma = options.config.smooth_l1_loss_param().sigma();
+    if (!(sigma > 0 && std::isfinite(sigma)))
+      throw FieldError("smooth_l1_loss_param.sigma", "it is " + to_text(sigma) + ", but must be above 0",
+                       "the loss is quadratic up to 1 / sigma^2");
+    sharpness = sigma * sigma;
+  }
+  CORTADO_HD float value(float d) const {
+    const float size = fabsf(d);
+    return size * sharpness < 1 ? 0.5f * sharpness * d * d : size - 0.5f / sharpness;
+  }
+  CORTADO_HD float slope(float d) const { return fabsf(d) * sharpness < 1 ? sharpness * d : d > 0 ? 1 : -1; }
+
+  float sharpness;  ///< sigma^2
+};
+
+const RegisterLayer registered({
+    .name = "SmoothL1Loss",
+    .help = "differences, squared near 0 and absolute beyond, with optional weights of elements",
+    .options = "smooth_l1_loss_param",
+    .min_bottoms = 2,
+    .max_bottoms = 4,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<DifferenceLossLayer<Huber>>,
+});
+
+}  // namespace
+
+}  // namespace cortado

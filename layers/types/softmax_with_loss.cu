@@ -1,0 +1,145 @@
+// SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t)
+// dy / normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
+// label_smoothing e makes (1 - e) t + e / classes. t is multiplied by the class_weight of its class and by the weight
+// of its sample, which a third bottom may hold.
+//
+// The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
+// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone.
+// The frame, layers/common/softmax_loss.h, says the rest.
+
+#include <cfloat>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/class_weights.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/softmax_loss.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+CORTADO_HD inline float log_loss(float p) { return -logf(p < FLT_MIN ? FLT_MIN : p); }
+
+/// What the predictions should be.
+struct Targets {
+  SoftmaxRows rows;
+  ClassLabels labels;                           ///< a class for each row, or
+  bool soft;                                    ///< a value for each prediction
+  float kept, spread;                           ///< 1 - e, and e / classes
+  const float *class_weights, *sample_weights;  ///< null: 1
+  float* weights;                               ///< of each row that counts the sum of t, made by loss()
+
+  CORTADO_HD bool counts(int64_t r) const { return soft || labels.counts(r); }
+  CORTADO_HD bool valid(int64_t r) const { return soft || labels.valid(r); }
+  CORTADO_HD float count(int64_t r) const {
+    return class_weights && !soft && valid(r) ? class_weights[int64_t(labels.values[r])] : 1;
+  }
+  /// t of row r and class c, which is element i.
+  CORTADO_HD float of(int64_t r, int64_t c, int64_t i) const {
+    return (kept * (soft ? labels.values[i] : labels.values[r] == float(c) ? 1 : 0) + spread) * weight(r, c);
+  }
+  CORTADO_HD float weight(int64_t r, int64_t c) const {
+    return (class_weights ? class_weights[c] : 1) * (sample_weights ? sample_weights[r] : 1);
+  }
+  CORTADO_HD float loss(int64_t r, const float* p) const {
+    if (!soft && spread == 0) {
+      const int64_t label = int64_t(labels.values[r]);
+      weights[r] = weight(r, label);
+      return weights[r] * log_loss(p[rows.at(r, label)]);
+    }
+    float loss = 0, sum = 0;
+    for (int64_t c = 0; c < rows.classes; ++c) {
+      const int64_t i = rows.at(r, c);
+      const float t = of(r, c, i);
+      loss += t * log_loss(p[i]);
+      sum += t;
+    }
+    weights[r] = sum;
+    return loss;
+  }
+  CORTADO_HD float slope(int64_t r, int64_t c, int64_t i, const float* p) const {
+    return p[i] * weights[r] - of(r, c, i);
+  }
+};
+
+class SoftmaxWithLossLayer : public SoftmaxLoss {
+ public:
+  explicit SoftmaxWithLossLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    class_weights_.place(context);
+    return SoftmaxLoss::prepare(request, context);
+  }
+  void forward(Context& context, const Operands& io) override {
+    forward_rows(context, io, targets(io), class_weights_.given());
+  }
+  void backward(Context& context, const Operands& io) override { backward_rows(context, io, targets(io)); }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
+
+ private:
+  bool names_classes() const override { return !soft_; }
+  int64_t kept_floats() const override { return rows(); }
+  Targets targets(const Operands& io) const;
+
+  int64_t axis_option_;
+  ClassWeights class_weights_;
+  bool soft_ = false;
+};
+
+SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& layer)
+    : SoftmaxLoss(layer), axis_option_(layer.config.softmax_param().axis()), class_weights_(options()) {
+  const float e = options().label_smoothing();
+  if (!(e >= 0 && e < 1))
+    throw FieldError("loss_param.label_smoothing", "it is " + to_text(e) + ", but must lie in [0, 1)",
+                     "it is the share of each label that all classes get alike");
+}
+
+LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
+  LayerShapes shapes = settle(x[0], axis_option_, "softmax_param.axis");
+  soft_ = classes() != 1 && x[1].count() == x[0].count();
+  const auto require = [&](size_t bottom, const std::string& what, const std::string& hint) {
+    if (x[bottom].count() == rows()) return;
+    throw FieldError(entry("bottom", int64_t(bottom)),
+                     "there are " + std::to_string(x[bottom].count()) + " " + what + " (" + x[bottom].str() + ") for " +
+                         std::to_string(rows()) + " predictions (" + x[0].str() + ")",
+                     hint);
+  };
+  const std::string place =
+      " for each place of bottom[0] outside axis " + std::to_string(axis_of(x[0], axis_option_, "softmax_param.axis"));
+  if (!soft_)
+    require(1, "labels", "one label" + place + ", which holds the classes, or one for each value of bottom[0]");
+  if (x.size() > 2) require(2, "weights", "one weight" + place);
+  class_weights_.check(classes());
+  return shapes;
+}
+
+Targets SoftmaxWithLossLayer::targets(const Operands& io) const {
+  const float e = options().label_smoothing();
+  return {.rows = places(),
+          .labels = labels(io.x[1].f32()),
+          .soft = soft_,
+          .kept = 1 - e,
+          .spread = e / float(classes()),
+          .class_weights = class_weights_.data(),
+          .sample_weights = io.x.size() > 2 ? io.x[2].f32() : nullptr,
+          .weights = kept(io)};
+}
+
+const RegisterLayer registered({
+    .name = "SoftmaxWithLoss",
+    .help = "softmax and the negative log-likelihood of the labels",
+    .options = "loss_param",
+    .min_bottoms = 2,
+    .max_bottoms = 3,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<SoftmaxWithLossLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,59 @@
+// Swish: y = x s with s = 1 / (1 + e^(-beta x)). beta is an option, not learned. dx = dy s (1 + beta x (1 - s)).
+
+#include <cmath>
+
+#include "layers/common/elementwise.h"
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+CORTADO_HD inline float sigmoid(float v) { return 1 / (1 + expf(-v)); }
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  float beta;
+  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * sigmoid(beta * x[i]); }
+};
+
+template <typename T>
+struct Backward {
+  const T* x;
+  const T* dy;
+  T* dx;
+  float beta;
+  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float v = beta * x[i], s = sigmoid(v);
+    dx[i] = dy[i] * s * (1 + v * (1 - s));
+  }
+};
+
+class SwishLayer : public ElementwiseLayer {
+ public:
+  explicit SwishLayer(const LayerOptions& options) : beta_(options.config.swish_param().beta()) {}
+
+  BackwardReads backward_reads() const override { return BackwardReads::kX; }
+  bool keeps_zero() const override { return true; }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each_typed<Forward>(context, io.x[0], io.y[0], beta_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], beta_);
+  }
+
+ private:
+  float beta_;
+};
+
+const RegisterLayer registered(elementwise_type<SwishLayer>("Swish", "x times the sigmoid of beta x", "swish_param"));
+
+}  // namespace
+
+}  // namespace cortado

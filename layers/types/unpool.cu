@@ -1,0 +1,148 @@
+// Upsample with two bottoms, as SegNet has it: y is 0 but where the mask, the second top of the pooling that is undone,
+// says that a value came from: y[mask[i]] = x[i] in each plane. dx[i] = dy[mask[i]].
+//
+// y is upsample_h x upsample_w, which win over a scale beside them; else scale times x's size, less a row or column
+// with pad_out_h, pad_out_w. Where windows overlapped and two values came from one place, the last one is it, on
+// devices, too: so a plane is filled in order, by one thread. A place outside of y is an error; on devices, where
+// forward does not look at values, it makes its plane NaN.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/device_memory.h"
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/copies.h"
+#include "layers/registry.h"
+#include "layers/types/unpool.h"
+
+namespace cortado {
+
+namespace {
+
+/// Where the values of planes of `values` elements go in planes of `places`.
+struct Mask {
+  const float* mask;
+  int64_t values, places;
+  CORTADO_HD bool valid(int64_t i) const { return mask[i] > -1 && mask[i] < float(places); }
+  CORTADO_HD int64_t place(int64_t i, int64_t plane) const { return plane * places + int64_t(mask[i]); }
+};
+
+template <typename T>
+struct Forward {
+  const T* x;
+  float* y;
+  Mask mask;
+  CORTADO_HD void operator()(int64_t, int64_t plane) const {
+    bool valid = true;
+    for (int64_t i = plane * mask.values; i < (plane + 1) * mask.values; ++i) {
+      if (mask.valid(i))
+        y[mask.place(i, plane)] = x[i];
+      else
+        valid = false;
+    }
+    if (!valid && mask.places > 0) y[plane * mask.places] = NAN;
+  }
+};
+
+template <typename T>
+struct Backward {
+  T* dx;
+  const float* dy;
+  Mask mask;
+  CORTADO_HD void operator()(int64_t i, int64_t plane) const {
+    dx[i] = mask.valid(i) ? dy[mask.place(i, plane)] : 0.0f;
+  }
+};
+
+/// Throws Error(kData) at the first place outside of y, a plane of which has shape `plane`. Reads the mask from the
+/// host.
+void check_mask(const Mask& mask, int64_t count, const Shape& plane) {
+  for (int64_t i = 0; i < count; ++i)
+    if (!mask.valid(i))
+      throw Error(ExitCode::kData,
+                  "place " + to_text(mask.mask[i]) + " in bottom[1] lies outside of the " + plane.str() + " of top[0]",
+                  "upsample_h and upsample_w are the size of what was pooled");
+}
+
+class UnpoolLayer : public Layer {
+ public:
+  explicit UnpoolLayer(const LayerOptions& options) : param_(options.config.upsample_param()) {
+    if (param_.has_upsample_h() != param_.has_upsample_w())
+      throw FieldError(param_.has_upsample_h() ? "upsample_param.upsample_h" : "upsample_param.upsample_w",
+                       "only one side is given", "give upsample_h and upsample_w, or a scale");
+    require_size(param_.has_upsample_h() && param_.upsample_h() == 0, "upsample_h");
+    require_size(param_.has_upsample_w() && param_.upsample_w() == 0, "upsample_w");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (x[0].axes() != 4)
+      throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; Upsample needs N x C x H x W");
+    if (x[1] != x[0])
+      throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
+                       "the mask is the second top of the pooling that is undone");
+    Shape y = {x[0][0], x[0][1], param_.upsample_h(), param_.upsample_w()};
+    if (!param_.has_upsample_h()) {
+      const UpsampleScale scale = upsample_scale(param_);
+      y[2] = scaled(x[0][2], scale.h, param_.pad_out_h(), "pad_out_h");
+      y[3] = scaled(x[0][3], scale.w, param_.pad_out_w(), "pad_out_w");
+    }
+    return {.y = {y}, .w = {}};
+  }
+
+  TypeRule types() const override { return TypeRule::kReads; }
+  bool differentiable(int i) const override { return i == 0; }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x = {false, true};
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const Mask mask = mask_of(io);
+    if (context.device.is_cpu()) check_mask(mask, io.x[1].count(), plane(io));
+    clear_values(context, io.y[0]);
+    const ChannelView planes{1, io.y[0].shape().count(0, 2), 1, Layout::kPlain};
+    for_each_channel_typed<Forward>(context, planes, io.x[0], io.y[0].f32(), mask);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (!io.dx[0]) return;
+    const Mask mask = mask_of(io);
+    const ChannelView planes{1, io.dx[0].shape().count(0, 2), mask.values, Layout::kPlain};
+    for_each_channel_typed<Backward>(context, planes, io.dx[0], io.dy[0].f32(), mask);
+  }
+
+  void explain(Context& context, const Operands& io) override {
+    Mask mask = mask_of(io);
+    std::vector<float> values(size_t(io.x[1].count()));
+    copy_to_host(context, values.data(), mask.mask, values.size() * sizeof(float));
+    mask.mask = values.data();
+    check_mask(mask, io.x[1].count(), plane(io));
+  }
+
+ private:
+  static void require_size(bool none, const std::string& field) {
+    if (none) throw FieldError("upsample_param." + field, field + " is 0", "it is the size of what was pooled");
+  }
+
+  static int64_t scaled(int64_t in, int64_t scale, bool pad_out, const std::string& field) {
+    if (!pad_out) return checked_mul(in, scale);
+    if (scale != 2)
+      throw FieldError("upsample_param." + field, field + " needs a scale of 2, not " + std::to_string(scale),
+                       "say the size with upsample_h and upsample_w");
+    return std::max<int64_t>(0, checked_mul(in, scale) - 1);
+  }
+
+  static Shape plane(const Operands& io) { return {io.y[0].shape()[2], io.y[0].shape()[3]}; }
+  static Mask mask_of(const Operands& io) { return {io.x[1].f32(), io.x[1].shape().count(2), plane(io).count()}; }
+
+  const caffe::UpsampleParameter& param_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_unpool(const LayerOptions& options) { return std::make_unique<UnpoolLayer>(options); }
+
+}  // namespace cortado

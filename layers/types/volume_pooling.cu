@@ -1,0 +1,252 @@
+#include <array>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/pool_window.h"
+#include "layers/common/typed.h"
+#include "layers/types/volume_pooling.h"
+
+namespace cortado {
+
+namespace {
+
+using Options = caffe::PoolingParameter;
+
+constexpr int kAxes = 3;
+
+/// Windows along one axis.
+struct Side {
+  int64_t in, out, kernel, stride, pad;
+
+  CORTADO_HD int64_t start(int64_t o) const { return o * stride - pad; }
+  CORTADO_HD int64_t begin(int64_t o) const { return start(o) > 0 ? start(o) : 0; }
+  CORTADO_HD int64_t end(int64_t o) const { return start(o) + kernel < in ? start(o) + kernel : in; }
+  /// How long window o counts in an average's divisor.
+  CORTADO_HD int64_t length(int64_t o, bool counts_padding) const {
+    const int64_t stop = start(o) + kernel < in + pad ? start(o) + kernel : in + pad;
+    return counts_padding ? stop - start(o) : end(o) - begin(o);
+  }
+  /// The windows [first_over, end_over) that input i lies in.
+  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1; }
+  CORTADO_HD int64_t end_over(int64_t i) const {
+    const int64_t end = (i + pad) / stride + 1;
+    return end < out ? end : out;
+  }
+};
+
+/// A place of a volume, or a window of y.
+struct Place {
+  int64_t plane, d, h, w;
+};
+
+struct Volume {
+  Side d, h, w;
+  bool counts_padding;
+
+  CORTADO_HD static Place place(int64_t i, int64_t depth, int64_t height, int64_t width) {
+    return {i / width / height / depth, i / width / height % depth, i / width % height, i % width};
+  }
+  CORTADO_HD Place of_x(int64_t i) const { return place(i, d.in, h.in, w.in); }
+  CORTADO_HD Place of_y(int64_t o) const { return place(o, d.out, h.out, w.out); }
+  CORTADO_HD int64_t first_x(int64_t plane) const { return plane * d.in * h.in * w.in; }
+  CORTADO_HD int64_t x_at(int64_t z, int64_t r, int64_t c) const { return (z * h.in + r) * w.in + c; }
+  CORTADO_HD int64_t y_at(const Place& o) const { return ((o.plane * d.out + o.d) * h.out + o.h) * w.out + o.w; }
+  CORTADO_HD float share(const Place& o) const {
+    const int64_t size = d.length(o.d, counts_padding) * h.length(o.h, counts_padding) * w.length(o.w, counts_padding);
+    return size > 0 ? 1 / float(size) : 0;
+  }
+};
+
+template <typename T>
+struct Maximum {
+  const T* x;
+  T* y;
+  int32_t* places;  ///< within the volume, -1 for a window without any; null: nobody will ask
+  Volume volume;
+
+  CORTADO_HD void operator()(int64_t o) const {
+    const Place at = volume.of_y(o);
+    const T* from = x + volume.first_x(at.plane);
+    float best = 0;
+    int64_t place = -1;
+    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); ++z)
+      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); ++r)
+        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); ++c) {
+          const int64_t i = volume.x_at(z, r, c);
+          const float value = from[i];
+          if (place < 0 || value > best) best = value, place = i;
+        }
+    y[o] = best;
+    if (places) places[o] = int32_t(place);
+  }
+};
+
+template <typename T>
+struct Average {
+  const T* x;
+  T* y;
+  Volume volume;
+
+  CORTADO_HD void operator()(int64_t o) const {
+    const Place at = volume.of_y(o);
+    const T* from = x + volume.first_x(at.plane);
+    float sum = 0;
+    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); ++z)
+      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); ++r)
+        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); ++c) sum += float(from[volume.x_at(z, r, c)]);
+    y[o] = sum * volume.share(at);
+  }
+};
+
+/// What all windows over one element of x send back.
+template <typename T>
+struct Gradient {
+  T* dx;
+  const T* dy;
+  Volume volume;
+  const int32_t* places;  ///< of maxima; null: the average was taken
+
+  CORTADO_HD float from(const Place& window, int64_t place) const {
+    const int64_t o = volume.y_at(window);
+    if (!places) return float(dy[o]) * volume.share(window);
+    return places[o] == place ? float(dy[o]) : 0;
+  }
+  CORTADO_HD void operator()(int64_t i) const {
+    const Place at = volume.of_x(i);
+    const int64_t place = volume.x_at(at.d, at.h, at.w);
+    float sum = 0;
+    for (int64_t z = volume.d.first_over(at.d); z < volume.d.end_over(at.d); ++z)
+      for (int64_t r = volume.h.first_over(at.h); r < volume.h.end_over(at.h); ++r)
+        for (int64_t c = volume.w.first_over(at.w); c < volume.w.end_over(at.w); ++c)
+          sum += from({at.plane, z, r, c}, place);
+    dx[i] = sum;
+  }
+};
+
+using Three = std::array<int64_t, kAxes>;
+
+/// One number for all three axes, or one for each; `absent` where there is none.
+Three three_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name, int64_t absent) {
+  if (values.size() != 0 && values.size() != 1 && values.size() != kAxes)
+    throw FieldError(entry("pooling_param." + name, values.size() - 1),
+                     name + " has " + count_of(values.size(), "value", "values"),
+                     "give one for all three axes, or one for each");
+  Three three{absent, absent, absent};
+  for (int i = 0; i < kAxes && values.size() > 0; ++i) three[size_t(i)] = values[values.size() == 1 ? 0 : i];
+  return three;
+}
+
+void refuse_other_fields(const LayerOptions& options) {
+  const Options& o = options.config.pooling_param();
+  const std::pair<const char*, bool> others[] = {
+      {"kernel_size", o.has_kernel_size()},
+      {"kernel_h", o.has_kernel_h()},
+      {"kernel_w", o.has_kernel_w()},
+      {"stride_h", o.has_stride_h()},
+      {"stride_w", o.has_stride_w()},
+      {"pad_h", o.has_pad_h()},
+      {"pad_w", o.has_pad_w()},
+      {"global_pooling", o.global_pooling()},
+      {"stride", o.has_stride() && o.stride_3d_size() > 0},
+      {"pad", o.has_pad() && o.pad_3d_size() > 0},
+  };
+  for (const auto& [name, set] : others)
+    if (set)
+      throw FieldError(std::string("pooling_param.") + name,
+                       std::string(name) + " contradicts the fields of three axes",
+                       "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
+  if (o.pool() == Options::STOCHASTIC)
+    throw FieldError("pooling_param.pool", "windows over three axes take MAX or AVE");
+  if (options.config.top_size() > 1)
+    throw FieldError("top[1]", "only MAX over two axes has a second top, the places of the maxima");
+}
+
+class VolumePoolingLayer : public Layer {
+ public:
+  explicit VolumePoolingLayer(const LayerOptions& options)
+      : options_(options.config.pooling_param()), up_(rounds_up(options_)) {
+    refuse_other_fields(options);
+    kernel_ = three_of(options_.kernel_size_3d(), "kernel_size_3d", 0);
+    stride_ = three_of(options_.stride_3d(), "stride_3d", options_.stride());
+    pad_ = three_of(options_.pad_3d(), "pad_3d", options_.pad());
+    for (const int64_t size : kernel_)
+      if (size == 0) throw FieldError("pooling_param.kernel_size_3d", "a window of 0 holds nothing");
+    if (double(kernel_[0]) * double(kernel_[1]) * double(kernel_[2]) > INT32_MAX)
+      throw FieldError("pooling_param.kernel_size_3d", "a window of more than 2^31 places is too large");
+    for (const int64_t step : stride_)
+      if (step == 0)
+        throw FieldError(options_.has_stride() ? "pooling_param.stride" : "pooling_param.stride_3d",
+                         "a stride of 0 never moves on");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    LayerNeeds needs;
+    if (request.backward && maxima()) needs.saved = {request.y[0].shape.count() * int64_t(sizeof(int32_t))};
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    if (maxima())
+      for_each_typed_y<Maximum>(context, io, io.x[0], io.y[0], places(io), volume_);
+    else
+      for_each_typed_y<Average>(context, io, io.x[0], io.y[0], volume_);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    for_each_typed<Gradient>(context, io.dx[0], io.dy[0], volume_, static_cast<const int32_t*>(places(io)));
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
+    return y[0].count() * volume_.d.kernel * volume_.h.kernel * volume_.w.kernel;
+  }
+
+ private:
+  /// One call for each element of y.
+  template <template <typename> class Functor, typename... Members>
+  void for_each_typed_y(Context& context, const Operands& io, const Members&... members) const {
+    with_functor<Functor>([&](const auto& functor) { for_each(context, io.y[0].count(), functor); }, members...);
+  }
+
+  bool maxima() const { return options_.pool() == Options::MAX; }
+  static int32_t* places(const Operands& io) { return io.saved.empty() ? nullptr : static_cast<int32_t*>(io.saved[0]); }
+  Side side(const Shape& x, size_t axis) const;
+
+  const Options& options_;
+  bool up_;
+  Three kernel_, stride_, pad_;
+  Volume volume_{};
+};
+
+Side VolumePoolingLayer::side(const Shape& x, size_t axis) const {
+  const int64_t in = x[int(axis) + 2], kernel = kernel_[axis], pad = pad_[axis];
+  if (pad >= kernel)
+    throw FieldError(options_.has_pad() ? "pooling_param.pad" : "pooling_param.pad_3d",
+                     "the padding " + std::to_string(pad) + " is not smaller than the window " + std::to_string(kernel),
+                     "some windows would hold padding alone");
+  const int64_t windows = number_of_windows(in, kernel, stride_[axis], pad, up_);
+  if (windows == 0)
+    throw FieldError("pooling_param.kernel_size_3d",
+                     "the window is " + std::to_string(kernel) + ", larger than its padded input " +
+                         std::to_string(in + 2 * pad) + ", on axis " + std::to_string(axis + 2) + " of " + x.str());
+  return {in, windows, kernel, stride_[axis], pad};
+}
+
+LayerShapes VolumePoolingLayer::infer(const std::vector<Shape>& x) {
+  if (x[0].axes() != 2 + kAxes)
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; windows over three axes need N x C x D x H x W");
+  check_channel_axis(options_, x[0]);
+  if (x[0].count(2) > INT32_MAX) throw FieldError("bottom[0]", "a volume of more than 2^31 places is too large");
+  volume_ = {side(x[0], 0), side(x[0], 1), side(x[0], 2), options_.avg_include_pad()};
+  return {.y = {Shape{x[0][0], x[0][1], volume_.d.out, volume_.h.out, volume_.w.out}}, .w = {}};
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
+  return std::make_unique<VolumePoolingLayer>(options);
+}
+
+}  // namespace cortado

@@ -1,0 +1,36 @@
+// WindowData: windows of images, drawn at random and warped to crop_size, as R-CNN is trained on them. The last
+// fg_fraction of a batch shows objects, what comes before it background (label 0). Which window is drawn is a function
+// of (seed, position), where Caffe's depends on what was drawn before.
+
+#include "layers/common/data_layer.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class WindowDataLayer : public PipelineLayer {
+ public:
+  explicit WindowDataLayer(const LayerOptions& options)
+      : PipelineLayer(options), crop_(int(options.config.transform_param().crop_size())) {}
+
+ private:
+  Shape shape_without_data() const override { return Shape{options().batch_size, 3, crop_, crop_}; }
+
+  int crop_;
+};
+
+const RegisterLayer registered({
+    .name = "WindowData",
+    .help = "windows of images, warped to one size, and the class of the object in each",
+    .options = "window_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<WindowDataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
