@@ -112,8 +112,7 @@ TEST(Build, losses_without_a_top_count_too) {
                                        "layer { name: 'l' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n"
                                        "layer { name: 'm' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n");
   EXPECT_EQ(graph.output_names(), (std::vector<std::string>{"(automatic)", "m"}));
-  for (const char* name : {"(automatic)", "m"})
-    EXPECT_EQ(graph.values[size_t(graph.names.at(name))].loss_weight, 1) << name;
+  for (const char* name : {"(automatic)", "m"}) EXPECT_EQ(graph.value(graph.names.at(name)).loss_weight, 1) << name;
 }
 
 TEST(Build, force_backward_takes_gradients_to_the_inputs) {
