@@ -82,6 +82,7 @@ struct BuildOptions {
   bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
   bool open_data = true;
   bool fuse = true;      ///< false: every layer of the file is a node
+  bool verify = false;   ///< the graph is checked after every pass, and the plan (graph/verify/verify.h)
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
   std::vector<std::string> freeze;      ///< patterns of the names of layers that learn nothing (graph/freeze.h)

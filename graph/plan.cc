@@ -11,6 +11,7 @@
 #include "graph/place_memory.h"
 #include "graph/prepare_layers.h"
 #include "graph/recompute.h"
+#include "graph/verify/verify.h"
 
 namespace cortado::graph {
 
@@ -347,7 +348,9 @@ Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   Plan plan;
   plan.graph = std::move(graph);
   prepare_layers(plan, context, formats_from);
-  return Planner(std::move(plan)).run();
+  plan = Planner(std::move(plan)).run();
+  if (plan.graph.options.verify) require_sound(find_faults(plan), "the planner");
+  return plan;
 }
 
 }  // namespace cortado::graph

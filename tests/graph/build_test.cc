@@ -10,6 +10,7 @@ namespace {
 graph::Graph build_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
   graph::BuildOptions options;
   options.state.set_phase(phase);
+  options.verify = true;
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options);
   graph::run_passes(graph);
   return graph;
