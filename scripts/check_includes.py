@@ -26,6 +26,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'omp\.h': ['core', 'kernels'],
     r'lmdb': ['data'],
     r'(jpeglib|turbojpeg)': ['data'],
+    r'png\.h': ['data'],
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],

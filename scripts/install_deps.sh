@@ -6,7 +6,8 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev
-  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libopencv-dev libhdf5-dev
+  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
+  libhdf5-dev libleveldb-dev
   libdnnl-dev libopenblas-dev libgomp1
   libgtest-dev libbenchmark-dev python3 python3-numpy python3-opencv python3-h5py
   dataset-fashion-mnist
