@@ -82,7 +82,8 @@ class LmdbCursor {
   void seek(int64_t index);
   /// Where the record that next() would return lies; for Lmdb::record_at(). Eight bytes that replace a key.
   uint64_t position();
-  void skip();  ///< passes over the record at position(), without reading it
+  /// Passes over the record at position(), without reading it. Throws Error(kData) where more follow the last one.
+  void skip();
 
  private:
   friend class Lmdb;
@@ -94,6 +95,7 @@ class LmdbCursor {
 
   void descend(uint64_t number, int level);
   void next_leaf();
+  void check_at_end();
   Level& leaf();
 
   std::shared_ptr<const Lmdb> database_;
