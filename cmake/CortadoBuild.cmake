@@ -127,7 +127,7 @@ function(cortado_target name)
   endif()
 endfunction()
 
-# cortado_light(NAME): what the target does is done once, or waits for disks and people: it compiles faster than it
+# cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
 # would run.
 function(cortado_light name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)

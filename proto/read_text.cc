@@ -31,7 +31,7 @@ std::string read_prototxt(const std::string& path) {
   return read_file_or_pipe(path);
 }
 
-/// Whoever hands over a file of weights, or an image, wants to hear that, and not what it is like as a text.
+/// Of a file of weights, or an image, that alone is told, not what is wrong with it as a text.
 void check_is_text(std::string_view text, const std::string& name) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     refuse(name, "a text in UTF-16, where a prototxt is expected", "save it as UTF-8");

@@ -57,7 +57,7 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
     const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
     fail(ExitCode::kIo, path_, "cannot make the dataset: " + why);
   }
-  // Nobody else knows of the folder yet: no lock file, and one sync at the end.
+  // No other process knows of the folder yet: no lock file, and one sync at the end.
   int status = ::mdb_env_create(&env_);
   if (status == 0) status = ::mdb_env_set_mapsize(env_, map_size_);
   if (status == 0) status = ::mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666);

@@ -50,7 +50,7 @@ def measure(options, folder, name, tell):
 
 
 def alone(options, command):
-    """Milliseconds of a step where nobody else is there, its threads waiting actively."""
+    """Milliseconds of a step of a process alone on the machine, its threads waiting actively."""
     with Worker('', command, options.threads, ACTIVE) as worker:
         count = pairing.count_for(worker.greet(), options.block)
         worker.step(3)
