@@ -101,9 +101,9 @@ if(CORTADO_SANITIZE)
        -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
-# -Wrestrict, -Wstringop-overflow: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than the CPU's stay
-# within a file.
-set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-psabi)
+# -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
+# the CPU's stay within a file.
+set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)
 
 # cortado_target(NAME): include paths, flags and, for .cu files, the compiler that this build uses for them.
 function(cortado_target name)
@@ -128,9 +128,12 @@ function(cortado_target name)
 endfunction()
 
 # cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
-# would run.
+# would run. An option of the files, not of the target: the precompiled header that others take from cortado_proto is
+# compiled as they are.
 function(cortado_light name)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  get_target_property(sources ${name} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY
+               COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
 # cortado_precompiled(NAME): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building, testing and the quick start need; those that are there are left alone.
+# Installs the Debian packages that building, testing and the quick start need, and those named as arguments; those that
+# are there are left alone.
 # Works as root or through sudo, and does nothing, quickly, when nothing is missing.
 set -euo pipefail
 
@@ -11,6 +12,7 @@ packages=(
   libdnnl-dev libopenblas-dev libgomp1
   libgtest-dev libbenchmark-dev python3 python3-numpy python3-opencv python3-h5py
   dataset-fashion-mnist
+  "$@"
 )
 
 missing=()
