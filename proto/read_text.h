@@ -33,7 +33,7 @@ SolverFile read_solver(const std::string& path);
 NetFile read_net_draft(const std::string& path);
 SolverFile read_solver_draft(const std::string& path);
 
-/// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default
+/// The same for a text in memory; `name` stands for the file in messages (and gives a solver its default
 /// snapshot_prefix).
 NetFile read_net_from_text(std::string_view text, const std::string& name);
 SolverFile read_solver_from_text(std::string_view text, const std::string& name);

@@ -43,9 +43,7 @@ bool has(const std::vector<std::string>& endings, const std::string& ending) {
 
 std::string format_promised(const std::string& path, const std::string& what,
                             const std::vector<OutputFormat>& formats) {
-  std::string trimmed = path;  // a folder's
-  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
-  const std::string ending = ending_of(trimmed);
+  const std::string ending = ending_of(without_trailing_slashes(path));  // a folder's, perhaps
   std::string list;
   for (const OutputFormat& format : formats) {
     if (has(format.endings, ending)) return format.name;
