@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "solvers/solver.h"
+#include "solvers/requests.h"
 
 namespace cortado::tools {
 

@@ -1,10 +1,13 @@
-// `cortado train`: reads as the path of the data does: files, context, solver, run.
+// `cortado train`: from files to updates. The solver's message names nets; a net's message becomes a graph, the graph a
+// plan, the plan a net; the loop trains it.
 #include <unistd.h>
 
 #include <optional>
 
 #include "core/log.h"
 #include "data/pipeline/pipeline.h"
+#include "graph/passes/passes.h"
+#include "graph/plan.h"
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
@@ -55,30 +58,39 @@ void say_how_to_go_on(const Arguments& arguments, const Solver& solver) {
     log_info() << text;
 }
 
-int run_train(const Arguments& arguments) {
-  if (arguments.has("snapshot") && arguments.has("weights"))
-    throw usage_error("--snapshot and --weights exclude each other",
-                      "a snapshot brings its weights; --weights starts anew from them");
-  SolverFile file = open_solver(arguments.text("solver"));
-  const SolverOptions options = solver_options(arguments);
+/// The nets that the solver names.
+SolverNets build_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
+  SolverNetReader reader(file, options, context);
+  log_info() << "Creating training net from " << reader.train_source();
+  const SolverNetFile message = reader.train();
+  graph::Graph graph = graph::build(message.file, graph::options_for(message.options, context));
+  graph::run_passes(graph);
+  graph::Plan plan = graph::make_plan(std::move(graph), context);
+  return with_test_nets(std::make_unique<Net>(std::move(plan), context), reader, context);
+}
+
+void apply_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
   options.overrides.apply(file);
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
-  // On a terminal the progress line stands for the log.
-  if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  if (arguments.on("verbose")) data::log_every_restart();
-  Context context = make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
-                                             .gpu_index = file.solver.device_id(),
-                                             .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : "",
-                                             .precision = file.solver.precision()});
-  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
-                                     signal_effect_of(arguments.text("sighup-effect")));
+}
 
+Context context_for(const Arguments& arguments, const SolverFile& file) {
+  const caffe::SolverParameter& solver = file.solver;
+  return make_context(arguments, {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
+                                  .gpu_index = solver.device_id(),
+                                  .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
+                                  .precision = solver.precision()});
+}
+
+Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
   allow_measuring(arguments, context);
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
-  Solver solver(std::move(file), options, context);
-  save_choices(arguments, context);
-  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
-    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  RunStart start = prepare_run(file, options, context);
+  SolverNets nets = build_nets(file, options, context);
+  return Solver(std::move(file), std::move(start), std::move(nets));
+}
+
+int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
   check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
@@ -92,6 +104,26 @@ int run_train(const Arguments& arguments) {
   }
   suggest_next(solver);
   return 0;
+}
+
+int run_train(const Arguments& arguments) {
+  if (arguments.has("snapshot") && arguments.has("weights"))
+    throw usage_error("--snapshot and --weights exclude each other",
+                      "a snapshot brings its weights; --weights starts anew from them");
+  SolverFile file = open_solver(arguments.text("solver"));
+  const SolverOptions options = solver_options(arguments);
+  apply_flags(arguments, options, file);
+  // On a terminal the progress line stands for the log.
+  if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
+  if (arguments.on("verbose")) data::log_every_restart();
+  Context context = context_for(arguments, file);
+  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
+                                     signal_effect_of(arguments.text("sighup-effect")));
+  Solver solver = build_solver(arguments, std::move(file), options, context);
+  save_choices(arguments, context);
+  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  return run_loop(arguments, solver, requests);
 }
 
 std::vector<Flag> flags() {
