@@ -101,4 +101,9 @@ void Conv::backward_weights(Context& context, const void* x, const void* dy, con
   backward_weights_->run(context, {.x = x, .dy = dy, .d = d}, scratch);
 }
 
+Layout preferred_layout(const Context& context) {
+  if (context.device.is_cpu()) return Layout::kBlocked16;
+  return context.precision == Precision::kFp32 ? Layout::kPlain : Layout::kChannelsLast;
+}
+
 }  // namespace cortado::kernels
