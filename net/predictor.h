@@ -64,7 +64,8 @@ class Predictor {
   Shapes shapes_of(const Arrays& inputs) const;
   graph::BuildOptions build_options() const;
   std::vector<Mistake> misfits_of(const graph::Graph& graph) const;
-  void check_fits(const std::shared_ptr<const NetFile>& file, const Shapes& shapes) const;
+  graph::Graph make_graph(const Shapes& shapes, const Context& context) const;
+  [[noreturn]] void throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const;
   std::shared_ptr<Worker> make_worker(const Shapes& shapes);
   std::shared_ptr<Worker> take(const Shapes& shapes);
   void give_back(std::shared_ptr<Worker> worker);

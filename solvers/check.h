@@ -10,6 +10,9 @@ namespace cortado {
 /// read.
 void check_solver(const SolverFile& file, Mistakes& mistakes);
 
+/// Throws Error(kNet) with all of them, if there are any.
+void require_valid(const SolverFile& file);
+
 /// A mistake in the solver file at the field that `error` names.
 Mistake mistake_at(const SolverFile& file, const FieldError& error);
 

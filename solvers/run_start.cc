@@ -31,21 +31,14 @@ bool writes_snapshots(const caffe::SolverParameter& config) {
   return config.snapshot() > 0 || config.snapshot_after_train();
 }
 
-void check(const SolverFile& file, const SolverOptions& options) {
-  Mistakes mistakes;
-  check_solver(file, mistakes);
-  mistakes.throw_if_any(ExitCode::kNet);
-  log_info() << "Initializing solver from parameters: \n" << file.solver.DebugString();
-  if (!options.snapshot.empty() && !options.weights.empty())
-    throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
-                "a snapshot brings its weights; --weights starts a new training from them");
-}
-
 }  // namespace
 
 RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context) {
-  check(file, options);
   const caffe::SolverParameter& config = file.solver;
+  log_info() << "Initializing solver from parameters: \n" << config.DebugString();
+  if (!options.snapshot.empty() && !options.weights.empty())
+    throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
+                "a snapshot brings its weights; --weights starts a new training from them");
   RunStart start;
   for (const Mistake& warning : solver_warnings(file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +

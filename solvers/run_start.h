@@ -20,7 +20,7 @@ struct RunStart {
   std::vector<std::string> warnings;   ///< about the above and the solver, logged already
 };
 
-/// Checks the solver and finds what to resume or start from. Sets context.seed: the solver's random_seed, or that of
+/// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's random_seed, or that of
 /// the snapshot, or one picked and logged; and the kernels of the snapshot. Throws Error for every mistake.
 RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context);
 

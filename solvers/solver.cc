@@ -41,6 +41,7 @@ Solver::Solver(SolverFile file, RunStart start, SolverNets nets)
 }
 
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context) {
+  require_valid(file);
   RunStart start = prepare_run(file, options, context);
   SolverNets nets = make_solver_nets(file, options, context);
   return Solver(std::move(file), std::move(start), std::move(nets));

@@ -20,7 +20,7 @@ namespace cortado {
 
 class Solver {
  public:
-  /// `start` is prepare_run()'s and `nets` are those that `file` names, built afterwards on one context, which outlives
+  /// `file` is valid (require_valid()), `start` is prepare_run()'s and `nets` are those that `file` names, built afterwards on one context, which outlives
   /// this. Loads weights or restores the snapshot. Throws Error for every mistake.
   Solver(SolverFile file, RunStart start, SolverNets nets);
   Solver(const Solver&) = delete;
@@ -51,7 +51,7 @@ class Solver {
   TrainingLoop loop_;
 };
 
-/// Finds what to start from, builds the nets and puts the training together. Sets context.seed as prepare_run() does;
+/// From a solver to its training: checks it, finds what to start from, builds the nets and puts the parts together. Sets context.seed as prepare_run() does;
 /// `context` outlives the solver. Throws Error for every mistake.
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context);
 

@@ -83,7 +83,7 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
   const caffe::NetState state = graph::merge_states(file->net.state(), state_of(arguments, phase_of(arguments)));
   data::DataOptions options;
   options.phase = state.phase();
-  if (arguments.has("data-threads")) options.forced_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   return data::make_pipeline_options(data_layer(*file, state, arguments.text("layer")), options);
 }
 

@@ -111,8 +111,8 @@ Command deploy_command() {
       .about =
           "Data layers become Input layers of one sample; labels, losses, scores and whatever nothing else needs go; "
           "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; of other losses the prediction stays as "
-          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal "
-          "ones. Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
+          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal ones. "
+          "Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
 }
 
 }  // namespace cortado::tools

@@ -28,14 +28,9 @@ struct Feature {
 
 /// What --format or the output's name says, which have to agree.
 std::string format_of(const Arguments& arguments, const std::string& path) {
-  const std::string promised =
-      format_promised(path, "features", {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
-  const std::string told = arguments.text("format");
-  if (!arguments.has("format")) return promised.empty() ? told : promised;
-  if (!promised.empty() && promised != told)
-    throw usage_error("--format=" + told + ": " + path + " is a name for " + promised,
-                      "leave out --format, or name it otherwise");
-  return told;
+  const std::string name = format_chosen(arguments, "format", path, "features",
+                                         {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
+  return name.empty() ? arguments.text("format") : name;
 }
 
 std::vector<Feature> named_features(const Arguments& arguments) {
@@ -72,7 +67,7 @@ std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vec
                                       Context& context) {
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   for (const Feature& feature : features) options.keep.push_back(feature.blob);
   options.only_kept = true;
   auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options,
@@ -185,8 +180,8 @@ Command features_command() {
                     "an array whose first extent counts images"}},
       .run = run_features,
       .about =
-          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts "
-          "images; each becomes a row."};
+          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts images; "
+          "each becomes a row."};
 }
 
 }  // namespace cortado::tools

@@ -151,8 +151,8 @@ std::vector<Flag> image_input_flags() {
       {.name = "mean",
        .kind = FlagKind::kText,
        .value = "MEAN",
-       .help = "subtracted in place of what --like says: a .binaryproto or .npy, of which channel means are taken, "
-               "or numbers as B,G,R"},
+       .help = "subtracted in place of what --like says: a .binaryproto or .npy, of which channel means are taken, or "
+               "numbers as B,G,R"},
       {.name = "scale",
        .kind = FlagKind::kNumber,
        .value = "X",

@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "core/file.h"
-#include "tools/flags.h"
 
 namespace cortado::tools {
 
@@ -53,6 +52,18 @@ std::string format_promised(const std::string& path, const std::string& what,
   }
   if (!has(kKnown, ending)) return "";
   throw usage_error(path + ": " + what + " cannot be written as " + ending, what + " can be written as " + list);
+}
+
+std::string format_chosen(const Arguments& arguments, const std::string& flag, const std::string& path,
+                          const std::string& what, const std::vector<OutputFormat>& formats) {
+  const std::string promised = format_promised(path, what, formats);
+  if (!arguments.has(flag)) return promised;
+  const std::string value = arguments.text(flag);
+  for (const OutputFormat& format : formats)
+    if (format.name == promised && value != promised && !has(format.flag_values, value))
+      throw usage_error("--" + flag + "=" + value + ": " + path + " is a name for " + promised,
+                        "leave out --" + flag + ", or name it otherwise");
+  return value;
 }
 
 void check_output_name(const std::string& path, const std::string& what, const std::vector<std::string>& endings) {

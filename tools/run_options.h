@@ -31,7 +31,7 @@ struct DeviceDefaults {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
   std::string said = "solver_mode is GPU";  ///< that a GPU is wished for; empty: nobody said so, it is the default
-  std::string precision = "fp32";
+  Precision precision = Precision::kFp32;
 };
 
 /// Where to run. Where a GPU that is wished for (`defaults`, or -gpu under a name of Caffe's) cannot be had, one notice
@@ -42,6 +42,9 @@ Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults)
 /// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a
 /// wish become fp32 with a warning.
 Context make_context(const Arguments& arguments, const DeviceDefaults& defaults = {});
+
+/// --data-threads; 0 where it is not given.
+int data_threads_of(const Arguments& arguments);
 
 /// What --set gives. Throws Error(kUsage) for what is no path and value.
 Overrides overrides_of(const Arguments& arguments);

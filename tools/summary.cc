@@ -189,11 +189,10 @@ Command summary_command() {
       .run = run_summary,
       .about =
           "params counts weights that solvers set, those that layers share once, and tells apart which of them learn "
-          "and "
-          "which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
-          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
-          "values' memory, as in training without iter_size, clip_gradients and snapshot_diff; with one of "
-          "these they take as much again as the weights."};
+          "and which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
+          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the values' memory, "
+          "as in training without iter_size, clip_gradients and snapshot_diff; with one of these they take as much "
+          "again as the weights."};
 }
 
 }  // namespace cortado::tools

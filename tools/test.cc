@@ -114,15 +114,15 @@ void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& 
 
 int run_test(const Arguments& arguments) {
   if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  const Wishes options = wishes_of(arguments);
+  const Wishes wishes = wishes_of(arguments);
   Context context = make_context(arguments);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   const auto file = open_net(arguments.text("model"), overrides_of(arguments));
   std::vector<Tested> nets;
   nets.push_back(
-      watched(make_frozen_net(file, options, arguments.texts("weights"), context), options.json || options.tables));
+      watched(make_frozen_net(file, options, arguments.texts("weights"), context), wishes.json || wishes.tables));
   Net& net = *nets[0].net;
   for (const std::string& input : net.input_names())
     log_warning() << "Nothing gives input '" << input << "' its data: it holds zeros (cortado infer takes arrays)";
@@ -141,8 +141,8 @@ int run_test(const Arguments& arguments) {
   log_info() << "Running for " << report.batches << " iterations.";
   run_batches(nets, whole, epoch, context, report);
   log_scores(report.scores, epoch);
-  if (options.tables) std::cout << tables_of(report, size_t(terminal_columns()));
-  if (options.json)
+  if (wishes.tables) std::cout << tables_of(report, size_t(terminal_columns()));
+  if (wishes.json)
     std::cout << json_of(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   return 0;
 }
@@ -184,9 +184,8 @@ Command test_command() {
       .run = run_test,
       .about =
           "A score is that of all samples: right ones by counted ones, not a mean over batches. On a terminal the end "
-          "is "
-          "a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: the "
-          "scores of each batch and their means, and the scores of all samples where these differ from the means "
+          "is a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: "
+          "the scores of each batch and their means, and the scores of all samples where these differ from the means "
           "(--epoch: those alone). Names of classes are looked for beside the dataset as well."};
 }
 

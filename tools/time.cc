@@ -234,7 +234,7 @@ int run_time(const Arguments& arguments) {
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
   options.recompute = arguments.on("recompute");
   options.frozen = phase_of(arguments) == caffe::TEST;
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   const auto net =
       make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
                options, context);

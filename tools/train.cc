@@ -9,6 +9,7 @@
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "solvers/metrics_writer.h"
+#include "solvers/check.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
@@ -31,7 +32,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.state.clear_phase();
   options.weights = arguments.texts("weights");
   options.snapshot = arguments.text("snapshot");
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   options.recompute = arguments.on("recompute");
   options.freeze = arguments.texts("freeze");
   options.overrides = overrides_of(arguments);
@@ -79,7 +80,7 @@ Context context_for(const Arguments& arguments, const SolverFile& file) {
   return make_context(arguments, {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
                                   .gpu_index = solver.device_id(),
                                   .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
-                                  .precision = solver.precision()});
+                                  .precision = precision_named(solver.precision())});
 }
 
 Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
@@ -113,6 +114,7 @@ int run_train(const Arguments& arguments) {
   SolverFile file = open_solver(arguments.text("solver"));
   const SolverOptions options = solver_options(arguments);
   apply_flags(arguments, options, file);
+  require_valid(file);
   // On a terminal the progress line stands for the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   if (arguments.on("verbose")) data::log_every_restart();
@@ -138,8 +140,8 @@ std::vector<Flag> flags() {
           {.name = "snapshot",
            .kind = FlagKind::kText,
            .value = "FILE",
-           .help = "a .solverstate to go on from, bit for bit; 'auto': the last whole one of the run that wrote to "
-                   "the solver's prefix last, if there is any"},
+           .help = "a .solverstate to go on from, bit for bit; 'auto': the last whole one of the run that wrote to the "
+                   "solver's prefix last, if there is any"},
           set_flag(),
           data_threads_flag(),
           recompute_flag(),
@@ -188,8 +190,8 @@ Command train_command() {
           .run = run_train,
           .about =
               "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "
-              "exits with 7. One that early_stop ends exits with 0, after a snapshot. "
-              "Log lines are Caffe's. Datasets are read in order, and every random draw follows from the seed."};
+              "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
+              "are read in order, and every random draw follows from the seed."};
 }
 
 }  // namespace cortado::tools

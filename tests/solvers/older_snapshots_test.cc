@@ -41,8 +41,9 @@ TEST(OlderSnapshots, ResumeExactly) {
     EXPECT_EQ(training.rule_memory_size(), 3) << "the slope, and weights and bias of 'learned'";
   });
   EXPECT_TRUE(resumed(older("turbo_iter_6.solverstate")) == expected);
-  if (!path_of_helper("cortado-hdf5").empty())
+  if (!path_of_helper("cortado-hdf5").empty()) {
     EXPECT_TRUE(resumed(older("turbo_iter_6.solverstate.h5")) == expected);
+  }
   EXPECT_FALSE(resumed_with([](caffe::TrainingState& training) { training.clear_layer(); }) == expected)
       << "the memory must matter";
 }
