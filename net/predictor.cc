@@ -150,7 +150,7 @@ graph::BuildOptions Predictor::build_options() const {
   return build;
 }
 
-/// A file whose own shapes are no good says nothing: then only the file of weights knows what fits.
+/// A net that does not build with its declared shapes tells no weights' shapes; then only the file of weights does.
 void Predictor::read_weight_shapes() {
   graph::BuildOptions build = build_options();
   build.open_data = false;

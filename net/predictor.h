@@ -47,7 +47,7 @@ class Predictor {
   /// The outputs for one batch. Every input that they depend on is to be given, with as many axes as declared and any
   /// extents that the net's layers and weights allow. Equal inputs give equal bits, whichever thread asks, those of a
   /// net whose file has these shapes. Thread-safe. Throws Error(kUsage) for a missing or unknown name, Error(kData) for
-  /// a shape that does not fit, with the layer that minds.
+  /// a shape that does not fit, with the layer that rejects it.
   Arrays predict(const Arrays& inputs);
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes

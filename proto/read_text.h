@@ -23,8 +23,8 @@ struct SolverFile {
   TextMistakes mistakes = {};  ///< of a draft
 };
 
-/// The text of a prototxt, from a file or a pipe. Throws Error(kIo) where it cannot be read, Error(kNet) where it is too
-/// large.
+/// The text of a prototxt, from a file or a pipe. Throws Error(kIo) where it cannot be read, Error(kNet) where it is
+/// too large.
 std::string read_prototxt(const std::string& path);
 
 /// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h).

@@ -14,7 +14,7 @@ namespace {
 
 using Config = caffe::SolverParameter;
 
-/// Runs one check after another; each throws FieldError for the first thing it minds.
+/// Runs one check after another; each throws FieldError for the first mistake it finds.
 class Checker {
  public:
   Checker(const SolverFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}

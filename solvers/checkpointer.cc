@@ -49,7 +49,9 @@ void Checkpointer::restore(const Snapshot& snapshot) {
     evaluation_.load(training);
     if (const std::string warning = warning_of_conditions(training, state_.net); !warning.empty()) warn(warning);
   } else {
-    warn("the snapshot has neither data position nor random state: training goes on, but not where it would have been");
+    warn(
+        "the snapshot has neither data position nor random state: training continues, but not where it would have "
+        "been");
   }
   if (iter() >= state_.progress.max_iter)
     log_info() << "Nothing is left to train: the snapshot is of iteration " << iter() << " of "
@@ -104,7 +106,7 @@ void Checkpointer::try_write() {
     const std::string kept = newest_ >= 0 ? "; that of iteration " + std::to_string(newest_) + " is kept" : "";
     log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message
                 << kept;
-    warn("training goes on without this snapshot; the next one is tried when it is due");
+    warn("training continues without this snapshot; the next one is tried when it is due");
   }
 }
 

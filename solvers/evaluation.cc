@@ -66,9 +66,8 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   if (tester.batches() == 0) return true;  // test_iter: 0 beside others
   const bool whole = tester.run([&](int done) {
     const bool continues = calls.continues();
-    observers_.tell([&](TrainObserver& observer) {
-      observer.on_test_batch(progress, int(index), done, tester.batches());
-    });
+    observers_.tell(
+        [&](TrainObserver& observer) { observer.on_test_batch(progress, int(index), done, tester.batches()); });
     return continues;
   });
   if (!whole) {
@@ -80,8 +79,7 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   tester.say_once_what_differs();
   keep_best(index);
   use_score(index, calls);
-  observers_.tell(
-      [&](TrainObserver& observer) { observer.on_test(progress, int(index), tester.scores(), best_); });
+  observers_.tell([&](TrainObserver& observer) { observer.on_test(progress, int(index), tester.scores(), best_); });
   return true;
 }
 

@@ -77,7 +77,7 @@ std::string warning_of_conditions(const caffe::TrainingState& training, Net& net
     const std::string frozen = frozen_line(net);
     if (frozen != then.back())
       return "resuming with other layers frozen than before: was " + then.back() + ", is " + frozen +
-             "; weights that learn anew begin without history";
+             "; weights that learn again begin without history";
     then.pop_back();
   }
   std::string difference = difference_of_steps(then, choices_of(net));

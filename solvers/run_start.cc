@@ -23,7 +23,7 @@ void choose_seed(const caffe::SolverParameter& config, Context& context, RunStar
   if (!exact) return;
   const uint64_t before = start.snapshot->state.training().seed();
   if (given && before != context.seed)
-    warn(start, "random_seed differs from the snapshot's; training goes on with the snapshot's");
+    warn(start, "random_seed differs from the snapshot's; training continues with the snapshot's");
   context.seed = before;
 }
 

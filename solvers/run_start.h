@@ -20,8 +20,9 @@ struct RunStart {
   std::vector<std::string> warnings;   ///< about the above and the solver, logged already
 };
 
-/// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's random_seed, or that of
-/// the snapshot, or one picked and logged; and the kernels of the snapshot. Throws Error for every mistake.
+/// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's
+/// random_seed, or that of the snapshot, or one picked and logged; and the kernels of the snapshot. Throws Error for
+/// every mistake.
 RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

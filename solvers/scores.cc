@@ -36,7 +36,7 @@ const std::vector<Score>& OutputReader::read() {
   return scores_;
 }
 
-/// On devices nobody looks at labels before the scores are there. A net that learns has its own look at its loss.
+/// On devices labels are not checked before the scores are there. The loop checks the loss of a net that learns.
 void OutputReader::explain_nan() {
   const graph::BuildOptions& options = net_.plan().graph.options;
   if (explained_ || net_.context().device.is_cpu() || options.backward) return;

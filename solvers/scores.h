@@ -21,7 +21,7 @@ class OutputReader {
   explicit OutputReader(Net& net);
   /// Throws Error(kData) where a label of a net that is only tested makes the first score that is no number.
   const std::vector<Score>& read();
-  const std::vector<Score>& scores() const { return scores_; }     ///< of the last read()
+  const std::vector<Score>& scores() const { return scores_; }  ///< of the last read()
   /// The same, one for each score; those of a net that learns are not known.
   const std::vector<ScoreParts>& parts() const { return parts_; }
 

@@ -20,8 +20,9 @@ namespace cortado {
 
 class Solver {
  public:
-  /// `file` is valid (require_valid()), `start` is prepare_run()'s and `nets` are those that `file` names, built afterwards on one context, which outlives
-  /// this. Loads weights or restores the snapshot. Throws Error for every mistake.
+  /// `file` is valid (require_valid()), `start` is prepare_run()'s and `nets` are those that `file` names, built
+  /// afterwards on one context, which outlives this. Loads weights or restores the snapshot. Throws Error for every
+  /// mistake.
   Solver(SolverFile file, RunStart start, SolverNets nets);
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
@@ -29,10 +30,10 @@ class Solver {
   /// `observer` outlives this. To be called before run().
   void add_observer(TrainObserver* observer) { observers_.add(observer); }
 
-  Outcome run(Requests& requests) { return loop_.run(requests); }     ///< TrainingLoop::run()
-  bool step(int64_t iterations) { return loop_.step(iterations); }    ///< TrainingLoop::step()
-  void test() { loop_.test(); }                                       ///< TrainingLoop::test()
-  void snapshot() { checkpoints_.write(); }                           ///< Checkpointer::write()
+  Outcome run(Requests& requests) { return loop_.run(requests); }   ///< TrainingLoop::run()
+  bool step(int64_t iterations) { return loop_.step(iterations); }  ///< TrainingLoop::step()
+  void test() { loop_.test(); }                                     ///< TrainingLoop::test()
+  void snapshot() { checkpoints_.write(); }                         ///< Checkpointer::write()
 
   const caffe::SolverParameter& config() const { return file_.solver; }
   const Progress& progress() const { return state_.progress; }
@@ -51,8 +52,8 @@ class Solver {
   TrainingLoop loop_;
 };
 
-/// From a solver to its training: checks it, finds what to start from, builds the nets and puts the parts together. Sets context.seed as prepare_run() does;
-/// `context` outlives the solver. Throws Error for every mistake.
+/// From a solver to its training: checks it, finds what to start from, builds the nets and puts the parts together.
+/// Sets context.seed as prepare_run() does; `context` outlives the solver. Throws Error for every mistake.
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

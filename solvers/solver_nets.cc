@@ -148,8 +148,7 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
     const SolverNetFile wanted = reader.test(i);
     Net& test = *nets.tests.emplace_back(make_net(wanted.file, wanted.options, context, nets.train.get()));
     if (!reader.solver().solver.test_epoch()) continue;
-    const int64_t records =
-        at_its_field(reader.solver(), [&] { return records_of(test.plan().graph, "test_epoch"); });
+    const int64_t records = at_its_field(reader.solver(), [&] { return records_of(test.plan().graph, "test_epoch"); });
     nets.test_records.push_back(records);
     nets.tails.push_back(make_tail(wanted, test, records, context));
   }

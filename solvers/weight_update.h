@@ -14,7 +14,7 @@
 namespace cortado {
 
 /// Whether a solver updates each weight within backward, as soon as its gradient is complete, so that gradients need no
-/// memory of their own: nobody wants to see all of them together. On a device one pass over all weights is faster.
+/// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
 bool updates_within_backward(const caffe::SolverParameter& config, const Device& device);
 
 class WeightUpdate {
@@ -59,7 +59,7 @@ class WeightUpdate {
   const UpdateRule& rule_;
   Net& net_;
   DeviceMemory arena_;
-  DeviceMemory memory_;  ///< one number per param, where the rule keeps one
+  DeviceMemory memory_;              ///< one number per param, where the rule keeps one
   std::vector<WeightStep> entries_;  ///< per param
   WeightList list_;
   std::vector<float> scratch_;

@@ -1,6 +1,6 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
 // training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
-// built as it would build them. What both phases find wrong is told once, what one of them does with its name.
+// built as it would build them. A mistake of both phases is reported once, one of a single phase with its name.
 #include "solvers/check.h"
 
 #include <algorithm>

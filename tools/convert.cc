@@ -206,7 +206,7 @@ int run_convert(const Arguments& arguments) {
   throw Error(ExitCode::kData,
               count_text(report.rejected) + (report.rejected == 1 ? " bad sample: " : " bad samples: ") + output +
                   " was not written",
-              "mend them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
+              "correct them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
 }
 
 Flag resize_flag(const std::string& name) {
@@ -227,7 +227,7 @@ std::vector<Flag> dataset_flags() {
        .help = "the folder to make, or the file of weights",
        .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
-      {.name = "skip-bad", .help = "leave bad samples out and go on"},
+      {.name = "skip-bad", .help = "leave bad samples out and continue"},
       {.name = "gray", .help = "imageset, folder: one channel"},
       {.name = "shuffle", .help = "imageset, folder: random order"},
       {.name = "seed",

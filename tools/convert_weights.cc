@@ -53,7 +53,7 @@ int64_t values_of(const LayerWeights& layer) {
   return count;
 }
 
-/// Types that the file does not tell, and BatchNorms, as the net has them.
+/// Takes types that the file does not hold, and the form of BatchNorms, from the net.
 void fit_to_net(const std::string& path, Loaded& loaded) {
   const NetFile file = read_net(path);
   std::vector<const caffe::LayerParameter*> net;

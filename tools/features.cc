@@ -1,5 +1,5 @@
-// `cortado features`: what a trained net makes of its data, blob by blob, for other programs to learn from. Operands
-// are those of Caffe's extract_features, in its order.
+// `cortado features`: writes blobs of a trained net for each sample of its data, for other programs to learn from.
+// Operands are those of Caffe's extract_features, in its order.
 #include <algorithm>
 #include <charconv>
 #include <iostream>
@@ -47,8 +47,8 @@ std::vector<Feature> named_features(const Arguments& arguments) {
   return features;
 }
 
-/// The device that Caffe's operands "[CPU|GPU] [ID]" wish for.
-DeviceDefaults wishes_of(const std::vector<std::string>& operands) {
+/// The device that Caffe's operands "[CPU|GPU] [ID]" ask for.
+DeviceDefaults device_of(const std::vector<std::string>& operands) {
   DeviceDefaults defaults;
   if (operands.empty()) return defaults;
   if (operands[0] != "CPU" && operands[0] != "GPU")
@@ -107,7 +107,7 @@ void extract(std::vector<Feature>& features, Net& net, int64_t batches) {
 }
 
 int run_features(const Arguments& arguments) {
-  Context context = make_context(arguments, wishes_of(arguments.operands()));
+  Context context = make_context(arguments, device_of(arguments.operands()));
   std::vector<Feature> features = named_features(arguments);
   const std::unique_ptr<Net> net = open_feature_net(arguments, features, context);
   open_files(features, *net, arguments);
@@ -171,9 +171,9 @@ std::vector<Flag> own_flags() {
 Command features_command() {
   return {
       .name = "features",
-      .summary = "writes what a net makes of its data",
+      .summary = "writes the blobs that a net computes from its data",
       .flags = joined({own_flags(), state_flags(), device_flags()}),
-      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features is told it; --cpu and --gpu say the same", 0, 2},
+      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features takes it; --cpu and --gpu say the same", 0, 2},
       .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
                     "two blobs of 100 batches, into a database each"},
                    {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10",

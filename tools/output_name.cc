@@ -11,7 +11,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// What people know files by, apart from what the command at hand writes.
+/// Well-known endings, apart from those that the command at hand writes.
 const std::vector<std::string> kKnown = {
     ".caffemodel", ".solverstate", ".binaryproto", ".prototxt", ".pbtxt",   ".h5",      ".hdf5",    ".safetensors",
     ".npz",        ".npy",         ".onnx",        ".pth",      ".pt",      ".ckpt",    ".pb",      ".tflite",

@@ -7,7 +7,8 @@
 
 namespace cortado::tools {
 
-/// A format that a command writes, and the endings of file names that promise it. The first ending is shown to people.
+/// A format that a command writes, and the endings of file names that promise it. The first ending is shown in
+/// messages.
 struct OutputFormat {
   std::string name;
   std::vector<std::string> endings;
@@ -19,8 +20,8 @@ struct OutputFormat {
 /// format: `what` ("weights") and the endings that there are make the hint.
 std::string format_promised(const std::string& path, const std::string& what, const std::vector<OutputFormat>& formats);
 
-/// What --`flag` says, or else format_promised(); "" where neither says anything. Throws Error(kUsage) also where the two
-/// disagree.
+/// What --`flag` says, or else format_promised(); "" where neither says anything. Throws Error(kUsage) also where the
+/// two disagree.
 std::string format_chosen(const Arguments& arguments, const std::string& flag, const std::string& path,
                           const std::string& what, const std::vector<OutputFormat>& formats);
 

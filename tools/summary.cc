@@ -1,5 +1,6 @@
-// `cortado summary`: what a net is made of, from its graph and plan alone. No memory of the net's is taken. Layers and
-// blobs are those of the file, from the graph before fusion; memory is that of the plan which would run.
+// `cortado summary`: a net's layers, shapes and memory, from its graph and plan alone. The net's memory is not
+// allocated. Layers and blobs are those of the file, from the graph before fusion; memory is that of the plan which
+// would run.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>

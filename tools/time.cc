@@ -116,7 +116,7 @@ double least_ms(const Timing& timing, const Roofline& roof) {
   return sum;
 }
 
-/// In Caffe's words, for those who read its logs.
+/// In Caffe's words, for readers of its logs.
 void log_timing(const Net& net, const Timing& timing) {
   const auto& nodes = net.plan().graph.nodes;
   log_info() << "Average time per layer: ";

@@ -8,8 +8,8 @@
 #include "data/pipeline/pipeline.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
-#include "solvers/metrics_writer.h"
 #include "solvers/check.h"
+#include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
@@ -50,9 +50,9 @@ void suggest_next(const Solver& solver) {
              " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
 
-void say_how_to_go_on(const Arguments& arguments, const Solver& solver) {
+void say_how_to_resume(const Arguments& arguments, const Solver& solver) {
   const std::string text =
-      "to go on: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
+      "to resume: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
   if (is_terminal(STDERR_FILENO))
     show_error(text);
   else
@@ -100,7 +100,7 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
   if (metrics) solver.add_observer(&*metrics);
   stop_with_snapshot();
   if (solver.run(requests) == Outcome::kStopped) {
-    say_how_to_go_on(arguments, solver);
+    say_how_to_resume(arguments, solver);
     return stop_exit_code();
   }
   suggest_next(solver);
@@ -110,12 +110,12 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
 int run_train(const Arguments& arguments) {
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
-                      "a snapshot brings its weights; --weights starts anew from them");
+                      "a snapshot brings its weights; --weights starts a new training from them");
   SolverFile file = open_solver(arguments.text("solver"));
   const SolverOptions options = solver_options(arguments);
   apply_flags(arguments, options, file);
   require_valid(file);
-  // On a terminal the progress line stands for the log.
+  // On a terminal the progress line replaces the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   if (arguments.on("verbose")) data::log_every_restart();
   Context context = context_for(arguments, file);
@@ -130,43 +130,45 @@ int run_train(const Arguments& arguments) {
 
 std::vector<Flag> flags() {
   const std::vector<std::string> effects = {"stop", "snapshot", "none"};
-  return {{.name = "solver",
-           .kind = FlagKind::kText,
-           .value = "FILE",
-           .help = "the solver's prototxt",
-           .required = true,
-           .operand = true},
-          weights_flag("weights to start from, copied by layer name"),
-          {.name = "snapshot",
-           .kind = FlagKind::kText,
-           .value = "FILE",
-           .help = "a .solverstate to go on from, bit for bit; 'auto': the last whole one of the run that wrote to the "
-                   "solver's prefix last, if there is any"},
-          set_flag(),
-          data_threads_flag(),
-          recompute_flag(),
-          freeze_flag(),
-          {.name = "seed",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
-           .least = 0},
-          {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
-          {.name = "sigint-effect",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
-           .fallback = "stop",
-           .choices = effects},
-          {.name = "sighup-effect",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "of a hangup: stop, snapshot, or none",
-           .fallback = "snapshot",
-           .choices = effects},
-          {.name = "verbose",
-           .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
-           .letter = 'v'}};
+  return {
+      {.name = "solver",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help = "the solver's prototxt",
+       .required = true,
+       .operand = true},
+      weights_flag("weights to start from, copied by layer name"),
+      {.name = "snapshot",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help =
+           "a .solverstate to resume from, bit for bit; 'auto': the newest one that is whole of the run that wrote to "
+           "the solver's prefix last, if there is any"},
+      set_flag(),
+      data_threads_flag(),
+      recompute_flag(),
+      freeze_flag(),
+      {.name = "seed",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
+       .least = 0},
+      {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
+      {.name = "sigint-effect",
+       .kind = FlagKind::kText,
+       .value = "WHAT",
+       .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
+       .fallback = "stop",
+       .choices = effects},
+      {.name = "sighup-effect",
+       .kind = FlagKind::kText,
+       .value = "WHAT",
+       .help = "of a hangup: stop, snapshot, or none",
+       .fallback = "snapshot",
+       .choices = effects},
+      {.name = "verbose",
+       .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
+       .letter = 'v'}};
 }
 
 }  // namespace
@@ -179,7 +181,7 @@ Command train_command() {
           .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
                         "trains; snapshots go where snapshot_prefix says"},
                        {"cortado train --solver=solver.prototxt --snapshot=auto",
-                        "goes on where the newest snapshot stands, or starts"},
+                        "resumes from the newest snapshot, or starts fresh"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
                         "finetunes: layers of the same name start from the file"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",

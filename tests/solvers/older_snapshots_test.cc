@@ -1,5 +1,5 @@
-// Snapshots that older versions wrote resume exactly. older_snapshots/ holds those of the solver below, in both formats,
-// by a version that kept the memory of the update rule as a layer of a net "solver:memories".
+// Snapshots that older versions wrote resume exactly. older_snapshots/ holds those of the solver below, in both
+// formats, by a version that kept the memory of the update rule as a layer of a net "solver:memories".
 
 #include "proto/helper_process.h"
 #include "proto/solver_state_file.h"

@@ -132,7 +132,8 @@ TEST_F(SnapshotHdf5, NamesThatDoNotFitAreRefusedBeforeTheTraining) {
   Folder folder;
   std::string message;
   Context context(1);
-  EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, kHdf5, net), {}, context); }, &message), ExitCode::kSnapshot);
+  EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, kHdf5, net), {}, context); }, &message),
+            ExitCode::kSnapshot);
   EXPECT_NE(message.find("'data/a/0' is a blob"), std::string::npos) << message;
 }
 
