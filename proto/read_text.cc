@@ -24,13 +24,6 @@ void check_size(size_t bytes, const std::string& name) {
   if (bytes > kMaxBytes) refuse(name, "larger than " + std::to_string(kMaxBytes >> 20) + " MiB", "is it a prototxt?");
 }
 
-std::string read_prototxt(const std::string& path) {
-  std::error_code unknown;
-  const auto bytes = std::filesystem::file_size(path, unknown);
-  if (!unknown) check_size(size_t(bytes), path);
-  return read_file_or_pipe(path);
-}
-
 /// Of a file of weights, or an image, that alone is told, not what is wrong with it as a text.
 void check_is_text(std::string_view text, const std::string& name) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
@@ -96,6 +89,13 @@ SolverFile solver_draft(std::string_view text, const std::string& name) {
 }
 
 }  // namespace
+
+std::string read_prototxt(const std::string& path) {
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(path, unknown);
+  if (!unknown) check_size(size_t(bytes), path);
+  return read_file_or_pipe(path);
+}
 
 NetFile read_net(const std::string& path) {
   NetFile file = read_net_draft(path);

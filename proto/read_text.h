@@ -23,6 +23,10 @@ struct SolverFile {
   TextMistakes mistakes = {};  ///< of a draft
 };
 
+/// The text of a prototxt, from a file or a pipe. Throws Error(kIo) where it cannot be read, Error(kNet) where it is
+/// too large.
+std::string read_prototxt(const std::string& path);
+
 /// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h).
 /// Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file cannot be read.
 NetFile read_net(const std::string& path);

@@ -41,7 +41,7 @@ std::vector<std::string> names_found(const std::vector<std::string>& paths, int6
       if (int64_t(names.size()) != classes) continue;
       found = path;
       return names;
-    } catch (const Error&) {  // nobody said that it holds names
+    } catch (const Error&) {  // a file that was found need not hold names
     }
   }
   return {};

@@ -146,7 +146,7 @@ def main():
     assert classified(run(0, *words)) == found
     os.remove('set/mean.npy')
     assert 'lmdb/train_val.prototxt:' in run(5, *words).stderr
-    assert 'is not there to tell how large' in run(0, *words, '--mean=100').stderr
+    assert 'does not exist, so the size of its images is not known' in run(0, *words, '--mean=100').stderr
 
 
 main()

@@ -38,7 +38,7 @@ def check_stops(place):
         returned, _ = run.end()
         assert returned == code, (returned, run.log[-2000:])
         assert 'Optimization stopped early.' in run.log
-        assert '] to go on: cortado train --solver=solver.prototxt --threads=1 --snapshot=snap_iter_' in run.log
+        assert '] to resume: cortado train --solver=solver.prototxt --threads=1 --snapshot=snap_iter_' in run.log
         state, = snapshots(place)
         assert os.path.exists(place.path(state.replace('solverstate', 'caffemodel')))
         resumed = Run(place, '--snapshot=auto')

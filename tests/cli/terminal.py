@@ -166,8 +166,8 @@ def check_interrupt(place):
     lines = [l for l in terminal.screen.lines if l]
     assert 'stopping after this iteration, with a snapshot; once more stops at once' in lines, lines
     assert not [l for l in lines if 'ETA' in l], 'a piece of the progress line: %s' % lines
-    assert lines[-1].startswith('to go on: '), lines
-    words = shlex.split(lines[-1][len('to go on: '):])
+    assert lines[-1].startswith('to resume: '), lines
+    words = shlex.split(lines[-1][len('to resume: '):])
     state, = [n for n in os.listdir(place.name) if n.endswith('.solverstate')]
     assert state.startswith('snap it_iter_'), words
     assert words[:2] == ['cortado', 'train'] and words[-1] == '--snapshot=' + state, words
