@@ -1,5 +1,5 @@
 // Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point,
-// or into equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as
+// or into equal parts where there is none. Backward joins the parts' gradients; a part that is not read counts as
 // zero.
 
 #include <algorithm>
