@@ -31,6 +31,9 @@ class Context {
                       ///< (seed, pass, layer, element), so nothing random needs to be saved
   uint64_t* device_pass = nullptr;  ///< the same number in the device's memory, where that is not the host's
 
+  /// Whether the device's memory is the host's, so that the host may read and write it at any time.
+  bool shares_host_memory() const { return device.is_cpu(); }
+
   /// Where kernels read `pass`, which may change while they are recorded once and run often.
   const uint64_t* pass_word() const { return device_pass ? device_pass : &pass; }
 

@@ -22,6 +22,10 @@
 
 namespace cortado {
 
+/// Whether the host's threads run functors: then one that makes many values at once saves work that a device's threads,
+/// each with one value, do not have.
+inline bool host_threads_run(const Context& context) { return !context.device.is_cuda(); }
+
 /// functor(i) for i in [0, n), in parallel, in no promised order. The functor is a named type with a
 /// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i nobody else touches. See core/by_packs.h for
 /// those that are bound by memory.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/context.h"
 #include "core/host_device.h"
 
 namespace cortado {
@@ -15,6 +16,10 @@ struct Pack {
   static constexpr int kWidth = 16 / int(sizeof(T));
   float v[kWidth];
 };
+
+/// Whether copying by packs is worth asking for on the context's device: compilers for CPUs make packs of single
+/// values.
+inline bool packs_pay(const Context& context) { return !context.device.is_cpu(); }
 
 /// Whether packs may be read or written from `p` on.
 CORTADO_HD inline bool starts_pack(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }

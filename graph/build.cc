@@ -84,12 +84,12 @@ class Builder {
   }
 
   void add_node(int source) {
-    const LayerParameter& config = *graph_.layers[size_t(source)].config;
+    const LayerParameter& config = *graph_.source(source).config;
     Node node;
     node.name = config.name();
     node.type = config.type();
     node.sources = {source};
-    const bool partial = draft_.is_partial(graph_.layers[size_t(source)].path);
+    const bool partial = draft_.is_partial(graph_.source(source).path);
     const LayerType* type = find_type(source, config);
     if (partial) type = nullptr;
     if (type) {
@@ -106,7 +106,7 @@ class Builder {
   }
 
   const LayerType* find_type(int source, const LayerParameter& config) {
-    const std::string& path = graph_.layers[size_t(source)].path;
+    const std::string& path = graph_.source(source).path;
     const std::string name = draft_.type_of(path, config);
     const LayerType* type = find_layer_type(name);
     if (!type && !(name.empty() && draft_.is_partial(path)))
@@ -187,15 +187,15 @@ class Builder {
     std::set<int> seen;
     if (!reaches(source, later, path, seen)) return {};
     std::string text = ": cycle ";
-    for (const int i : path) text += "'" + graph_.layers[size_t(i)].config->name() + "' -> ";
-    return text + "'" + graph_.layers[size_t(source)].config->name() + "'";
+    for (const int i : path) text += "'" + graph_.source(i).config->name() + "' -> ";
+    return text + "'" + graph_.source(source).config->name() + "'";
   }
 
   bool reaches(int from, int to, std::vector<int>& path, std::set<int>& seen) const {
     if (!seen.insert(from).second) return false;
     path.push_back(from);
     if (from == to) return true;
-    for (const std::string& top : graph_.layers[size_t(from)].config->top())
+    for (const std::string& top : graph_.source(from).config->top())
       for (size_t i = 0; i < graph_.layers.size(); ++i) {
         const auto& bottoms = graph_.layers[i].config->bottom();
         if (int(i) != from && std::find(bottoms.begin(), bottoms.end(), top) != bottoms.end() &&
@@ -217,12 +217,12 @@ class Builder {
     const auto before = graph_.names.find(name);
     const bool in_place = i < config.bottom_size() && config.bottom(i) == name;
     if (before != graph_.names.end() && !in_place) {
-      const Value& first = graph_.values[size_t(before->second)];
+      const Value& first = graph_.value(before->second);
       const bool own = first.producer == NodeId(graph_.nodes.size());  // this very layer, which is no node yet
       complain(source, field,
                label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
                "give it another name, or run in place with bottom and top at the same position",
-               {{own ? graph_.place_of_layer(source) : graph_.place(graph_.nodes[size_t(first.producer)]),
+               {{own ? graph_.place_of_layer(source) : graph_.place(graph_.node(first.producer)),
                  "'" + name + "' is made here"}});
       return;
     }
@@ -257,7 +257,7 @@ class Builder {
       const auto found = graph_.names.find(name);
       if (found == graph_.names.end())
         throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", did_you_mean(name, known));
-      graph_.values[size_t(found->second)].kept = true;
+      graph_.value(found->second).kept = true;
     }
   }
 

@@ -12,26 +12,14 @@ constexpr size_t kMaxInstances = 256;
 
 int64_t scratch_of(const LayerNeeds& needs) { return std::max(needs.forward_scratch, needs.backward_scratch); }
 
-/// What of the needs decides whose memory an operand is; the plan was made by it.
+/// Whether operands lie in the same memory by both: the plan was made by one of them.
 bool lie_alike(const LayerNeeds& a, const LayerNeeds& b) {
-  return a.y_is_x == b.y_is_x && a.y_persists == b.y_persists && a.dx_is_dy == b.dx_is_dy &&
-         a.dx_are_one == b.dx_are_one && a.y_may_overwrite_x == b.y_may_overwrite_x && a.overwritten == b.overwritten &&
-         a.dx_may_overwrite_dy == b.dx_may_overwrite_dy && a.overwrites_dy == b.overwrites_dy &&
-         a.last_dx_overwrites == b.last_dx_overwrites && a.last_saved_for_y == b.last_saved_for_y &&
+  return a.aliasing == b.aliasing && a.last_saved_for_y == b.last_saved_for_y &&
          a.backward_reads_x == b.backward_reads_x && a.backward_reads_y == b.backward_reads_y &&
          a.saved.size() == b.saved.size();
 }
 
 }  // namespace
-
-DynamicRowsLayer::DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most,
-                                   std::function<std::unique_ptr<Layer>()> make, std::vector<std::shared_ptr<Shape>> x,
-                                   std::vector<std::shared_ptr<Shape>> y)
-    : name_(std::move(name)),
-      most_(std::move(most)),
-      make_(std::move(make)),
-      x_shapes_(std::move(x)),
-      y_shapes_(std::move(y)) {}
 
 LayerNeeds DynamicRowsLayer::prepare(const PrepareRequest& request, Context& context) {
   request_ = request;
@@ -69,7 +57,7 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
 
 DynamicRowsLayer::Instance& DynamicRowsLayer::instance_for(Context& context, const Operands& io) {
   std::vector<Shape> x;
-  for (size_t i = 0; i < io.x.size(); ++i) x.push_back(x_shapes_[i] ? *x_shapes_[i] : io.x[i].shape());
+  for (size_t i = 0; i < io.x.size(); ++i) x.push_back(io.x_rows[i] ? *io.x_rows[i] : io.x[i].shape());
   const auto found = std::find_if(instances_.begin(), instances_.end(), [&](const Instance& i) { return i.x == x; });
   if (found != instances_.end()) {
     instances_.splice(instances_.begin(), instances_, found);
@@ -99,9 +87,9 @@ void DynamicRowsLayer::forward(Context& context, const Operands& io) {
   const auto* rows = dynamic_cast<const DynamicRows*>(instance.layer.get());
   const std::vector<Shape> shapes = rows ? rows->current_shapes() : instance.y;
   for (size_t i = 0; i < io.y.size(); ++i) {
-    if (y_shapes_[i]) *y_shapes_[i] = shapes[i];
+    *io.y_rows[i] = shapes[i];
     const int64_t live = shapes[i].count(), most = io.y[i].count();
-    if (!rows && live < most && !needs_.y_is_x)
+    if (!rows && live < most && !needs_.aliasing.view)
       clear_on_device(context, io.y[i].f32() + live, size_t(most - live) * sizeof(float));
   }
 }
@@ -111,8 +99,9 @@ void DynamicRowsLayer::backward(Context& context, const Operands& io) {
   instance.layer->backward(context, operands_of(instance, io));
 }
 
-void DynamicRowsLayer::explain(Context& context, const Operands& io) {
-  if (!instances_.empty()) instances_.front().layer->explain(context, operands_of(instances_.front(), io));
+void DynamicRowsLayer::validate(Context& context, const Operands& io) {
+  const Instance& instance = instance_for(context, io);
+  instance.layer->validate(context, operands_of(instance, io));
 }
 
 const Scoring* DynamicRowsLayer::scoring() const {

@@ -16,17 +16,16 @@ namespace cortado::graph {
 
 class DynamicRowsLayer final : public Layer, public Scoring {
  public:
-  /// `most`: the layer made and inferred for the most rows; `make` gives another of its options. `x`, `y`: where the
-  /// shapes of this pass are read and written; null: the value always has the shape it was planned with.
-  DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make,
-                   std::vector<std::shared_ptr<Shape>> x, std::vector<std::shared_ptr<Shape>> y);
+  /// `most`: the layer made and inferred for the most rows; `make` gives another of its options.
+  DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make)
+      : name_(std::move(name)), most_(std::move(most)), make_(std::move(make)) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override { return most_->infer(x); }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
-  void explain(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
 
   bool is_loss() const override { return most_->is_loss(); }
   bool differentiable(int i) const override { return most_->differentiable(i); }
@@ -53,7 +52,6 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   std::string name_;
   std::unique_ptr<Layer> most_;
   std::function<std::unique_ptr<Layer>()> make_;
-  std::vector<std::shared_ptr<Shape>> x_shapes_, y_shapes_;
   PrepareRequest request_;
   LayerNeeds needs_;
   bool notes_classes_ = false;

@@ -31,8 +31,7 @@ std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFil
 std::vector<std::string> layers_that_keep(const Graph& graph) {
   std::vector<std::string> names;
   for (const SourceLayer& layer : graph.layers)
-    if (std::any_of(layer.weights.begin(), layer.weights.end(),
-                    [&](WeightId id) { return keeps(graph.weights[size_t(id)]); }))
+    if (std::any_of(layer.weights.begin(), layer.weights.end(), [&](WeightId id) { return keeps(graph.weight(id)); }))
       names.push_back(layer.config->name());
   return names;
 }
@@ -42,8 +41,7 @@ int64_t count_frozen(const Graph& graph) {
   int64_t sum = 0;
   for (const SourceLayer& layer : graph.layers)
     for (const WeightId id : layer.weights)
-      if (keeps(graph.weights[size_t(id)]) && seen.insert(id).second)
-        sum += graph.weights[size_t(id)].spec.shape.count();
+      if (keeps(graph.weight(id)) && seen.insert(id).second) sum += graph.weight(id).spec.shape.count();
   return sum;
 }
 

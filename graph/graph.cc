@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "kernels/conv.h"
+#include "layers/registry.h"
+
 namespace cortado::graph {
 
 Place Graph::place_of_layer(int source, const std::string& field) const {
@@ -29,9 +32,18 @@ int Graph::source_named(const std::string& layer) const {
 
 BuildOptions options_for(BuildOptions options, const Context& context) {
   options.value_type = value_type(context.precision);
-  if (context.device.is_cpu()) return options;
-  options.preferred_layout = context.precision == Precision::kFp32 ? Layout::kPlain : Layout::kChannelsLast;
+  options.preferred_layout = kernels::preferred_layout(context);
   return options;
+}
+
+std::unique_ptr<Layer> make_internal_layer(Graph& graph, const std::string& type) {
+  std::shared_ptr<const caffe::LayerParameter>& config = graph.internal[type];
+  if (!config) {
+    auto made = std::make_shared<caffe::LayerParameter>();
+    made->set_type(type);
+    config = std::move(made);
+  }
+  return find_layer_type(type)->make({.config = *config, .phase = graph.phase(), .open_data = false});
 }
 
 void index_readers(Graph& graph) {
@@ -41,10 +53,10 @@ void index_readers(Graph& graph) {
   }
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    for (size_t i = 0; i < node.x.size(); ++i) graph.values[size_t(node.x[i])].readers.push_back({NodeId(n), int(i)});
+    for (size_t i = 0; i < node.x.size(); ++i) graph.value(node.x[i]).readers.push_back({NodeId(n), int(i)});
     for (size_t i = 0; i < node.y.size(); ++i) {
-      graph.values[size_t(node.y[i])].producer = NodeId(n);
-      graph.values[size_t(node.y[i])].producer_output = int(i);
+      graph.value(node.y[i]).producer = NodeId(n);
+      graph.value(node.y[i]).producer_output = int(i);
     }
   }
 }
@@ -53,10 +65,10 @@ namespace {
 
 void print_values(std::ostream& out, const Graph& graph, const std::vector<ValueId>& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    const Value& value = graph.values[size_t(ids[i])];
+    const Value& value = graph.value(ids[i]);
     out << (i ? ", " : "") << "%" << ids[i] << " '" << value.name << "'";
     if (!value.shape_known) continue;
-    out << " " << (value.live ? "at most " : "") << value.shape.str();
+    out << " " << (value.dynamic_rows ? "at most " : "") << value.shape.str();
     if (value.layout != Layout::kPlain) out << " " << name_of(value.layout);
     if (value.dtype != DType::kF32) out << " " << name_of(value.dtype);
   }
@@ -68,12 +80,12 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
   print_values(out, graph, node.x);
   out << ")";
   for (size_t i = 0; i < node.w.size(); ++i) {
-    const Weight& weight = graph.weights[size_t(node.w[i])];
+    const Weight& weight = graph.weight(node.w[i]);
     out << (i ? ", " : " w: ") << "#" << node.w[i] << " " << weight.spec.shape.str();
     if (!weight.learns()) out << " fixed";
   }
   for (const ValueId id : node.y)
-    if (const Value& value = graph.values[size_t(id)]; value.loss_weight != 0) out << " loss*" << value.loss_weight;
+    if (const Value& value = graph.value(id); value.loss_weight != 0) out << " loss*" << value.loss_weight;
   if (node.runs_backward) {
     out << " backward";
     for (size_t i = 0; i < node.wants_dx.size(); ++i)

@@ -36,9 +36,8 @@ struct Value {
   std::vector<Reader> readers;
   bool wants_gradient = false;  ///< a weight that learns lies before it, or force_backward
   float loss_weight = 0;        ///< != 0: its elements are summed into the loss with this factor
-  std::shared_ptr<Shape>
-      live;           ///< where only the values tell the shape: that of the latest pass; `shape` is the most then
-  bool kept = false;  ///< must stay readable after a run: net outputs, losses, blobs the user asked for
+  bool dynamic_rows = false;    ///< only the values of a pass tell how many rows there are; `shape` has the most
+  bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
 
   TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain}; }
 };
@@ -83,6 +82,7 @@ struct BuildOptions {
   bool recompute = false;            ///< results that are cheap to make are made again in backward, not kept
   bool open_data = true;
   bool fuse = true;      ///< false: every layer of the file is a node
+  bool verify = false;   ///< the graph is checked after every pass, and the plan (graph/verify/verify.h)
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
   std::vector<std::string> freeze;      ///< patterns of the names of layers that learn nothing (graph/freeze.h)
@@ -109,6 +109,17 @@ struct Graph {
   std::vector<Weight> weights;
   std::vector<std::string> dropped;      ///< names of layers of the state that nothing wanted needs
   std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
+  std::map<std::string, std::shared_ptr<const caffe::LayerParameter>> internal;  ///< what internal layers are made from
+
+  // By number; the graph has it.
+  Node& node(NodeId id) { return nodes[size_t(id)]; }
+  const Node& node(NodeId id) const { return nodes[size_t(id)]; }
+  Value& value(ValueId id) { return values[size_t(id)]; }
+  const Value& value(ValueId id) const { return values[size_t(id)]; }
+  Weight& weight(WeightId id) { return weights[size_t(id)]; }
+  const Weight& weight(WeightId id) const { return weights[size_t(id)]; }
+  const SourceLayer& source(int id) const { return layers[size_t(id)]; }
+  SourceLayer& source(int id) { return layers[size_t(id)]; }
 
   Place place(const Node& node,
               const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
@@ -135,6 +146,9 @@ bool selected(const caffe::LayerParameter& layer, const caffe::NetState& state);
 
 /// The graph as text, one line a node: the golden form for tests and `cortado plan`.
 std::string to_text(const Graph& graph);
+
+/// A layer that a pass inserts (Split, Reorder): of this type, without options.
+std::unique_ptr<Layer> make_internal_layer(Graph& graph, const std::string& type);
 
 /// Recomputes every Value::readers from the nodes' x.
 void index_readers(Graph& graph);

@@ -11,6 +11,7 @@
 #include "graph/place_memory.h"
 #include "graph/prepare_layers.h"
 #include "graph/recompute.h"
+#include "graph/verify/verify.h"
 
 namespace cortado::graph {
 
@@ -62,8 +63,8 @@ class Planner {
   };
 
   Graph& graph_() { return plan_.graph; }
-  Node& node(int n) { return plan_.graph.nodes[size_t(n)]; }
-  Value& value(ValueId id) { return plan_.graph.values[size_t(id)]; }
+  Node& node(int n) { return plan_.graph.node(n); }
+  Value& value(ValueId id) { return plan_.graph.value(id); }
 
   // Buffers
 
@@ -113,7 +114,7 @@ class Planner {
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
     // A view has nothing to do, unless its shape is found out in every pass.
-    if (!needs.y_is_x || node.layer->forward_needs_host()) plan_.forward.push_back({.node = n});
+    if (!needs.aliasing.view || node.layer->forward_needs_host()) plan_.forward.push_back({.node = n});
   }
 
   int place_value(int n, size_t i, const LayerNeeds& needs) {
@@ -121,16 +122,17 @@ class Planner {
     const int64_t bytes = value(id).spec().bytes();
     const int last = last_read(id);
     if (!node(n).x.empty()) {
-      const int of_x = of_value_[size_t(node(n).x[needs.overwritten])];
-      const bool takes = i == 0 && needs.y_may_overwrite_x && free_after(of_x, n, bytes) &&
-                         (needs.overwritten == 0 || is_only_x_in(node(n), of_x));
-      if (needs.y_is_x || takes) {
+      const int of_x = of_value_[size_t(node(n).x[needs.aliasing.overwritten_x])];
+      const bool takes = i == 0 && needs.aliasing.y_may_overwrite_x && free_after(of_x, n, bytes) &&
+                         (needs.aliasing.overwritten_x == 0 || is_only_x_in(node(n), of_x));
+      if (needs.aliasing.view || takes) {
         join(of_x, last, value(id).kept);
         return of_x;
       }
     }
-    const int buffer = new_buffer(bytes, needs.y_persists ? 0 : n, needs.y_persists ? kForever : last);
-    buffers_[size_t(buffer)].pinned = value(id).kept || needs.y_persists;
+    const int buffer =
+        new_buffer(bytes, needs.aliasing.y_persists ? 0 : n, needs.aliasing.y_persists ? kForever : last);
+    buffers_[size_t(buffer)].pinned = value(id).kept || needs.aliasing.y_persists;
     return buffer;
   }
 
@@ -201,7 +203,8 @@ class Planner {
     for (size_t i = 0; i < node.y.size(); ++i) step.y[i] = in_backward(node.y[i]);
     for (const ValueId id : node.y) step.dy.push_back(of_gradient_[size_t(id)]);
     Step planned{.node = n, .call = Call::kBackward};
-    if (needs.overwrites_dy && !step.dy.empty() && step.dy[0] != kNone) give_private_dy(step, planned, node, time);
+    if (needs.aliasing.overwrites_dy && !step.dy.empty() && step.dy[0] != kNone)
+      give_private_dy(step, planned, node, time);
     int one = kNone;
     for (size_t i = 0; i < node.x.size(); ++i) {
       step.dx.push_back(node.wants_dx[i] ? place_dx(node, i, needs, step, time, one) : kNone);
@@ -239,9 +242,9 @@ class Planner {
     const int64_t bytes = x.spec().bytes();
     const int dy = step.dy.empty() ? kNone : step.dy[0];
     int shared = kNone;
-    if (needs.dx_is_dy)
+    if (needs.aliasing.dx_is_dy)
       shared = dy;
-    else if (needs.dx_are_one && one != kNone)
+    else if (needs.aliasing.dx_are_one && one != kNone)
       shared = one;
     else if (i == overwriting(node, needs) && dy != kNone && free_after(dy, time, bytes))
       shared = dy;
@@ -253,8 +256,9 @@ class Planner {
   /// Which dx may lie in dy[0]'s memory; past the last: none.
   static size_t overwriting(const Node& node, const LayerNeeds& needs) {
     const std::vector<bool>& wanted = node.wants_dx;
-    if (!needs.dx_may_overwrite_dy) return wanted.size();
-    if (!needs.last_dx_overwrites) return size_t(std::find(wanted.begin(), wanted.end(), true) - wanted.begin());
+    if (!needs.aliasing.dx_may_overwrite_dy) return wanted.size();
+    if (!needs.aliasing.last_dx_overwrites)
+      return size_t(std::find(wanted.begin(), wanted.end(), true) - wanted.begin());
     return size_t(std::find(wanted.rbegin(), wanted.rend(), true).base() - wanted.begin()) - 1;
   }
 
@@ -344,7 +348,9 @@ Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   Plan plan;
   plan.graph = std::move(graph);
   prepare_layers(plan, context, formats_from);
-  return Planner(std::move(plan)).run();
+  plan = Planner(std::move(plan)).run();
+  if (plan.graph.options.verify) require_sound(find_faults(plan), "the planner");
+  return plan;
 }
 
 }  // namespace cortado::graph

@@ -16,7 +16,7 @@ const char* call_name(Call call) {
 }
 
 void print_step(std::ostream& out, const Plan& plan, const Step& step) {
-  const Node& node = plan.graph.nodes[size_t(step.node)];
+  const Node& node = plan.graph.node(step.node);
   out << call_name(step.call) << node.type << " '" << node.name << "'";
   print_slot(out, "x", step.x);
   print_slot(out, "y", step.y);

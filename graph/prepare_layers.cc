@@ -37,9 +37,9 @@ class Preparation {
       const Weight& weight = graph_.weights[id];
       const int source = from_->graph.source_named(weight.layer);
       if (source < 0) continue;
-      const auto& theirs = from_->graph.layers[size_t(source)].weights;
+      const auto& theirs = from_->graph.source(source).weights;
       if (size_t(weight.index) >= theirs.size()) continue;
-      const Weight& owner = from_->graph.weights[size_t(theirs[size_t(weight.index)])];
+      const Weight& owner = from_->graph.weight(theirs[size_t(weight.index)]);
       if (owner.spec.shape != weight.spec.shape)
         throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
                                      "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
@@ -66,26 +66,26 @@ class Preparation {
 
   double work_of(const Node& node) {
     std::vector<Shape> x, y;
-    for (const ValueId id : node.x) x.push_back(graph_.values[size_t(id)].shape);
-    for (const ValueId id : node.y) y.push_back(graph_.values[size_t(id)].shape);
+    for (const ValueId id : node.x) x.push_back(graph_.value(id).shape);
+    for (const ValueId id : node.y) y.push_back(graph_.value(id).shape);
     return double(node.layer->flops(x, y)) * (node.runs_backward ? 3 : 1);
   }
 
   void prepare(Node& node) {
     PrepareRequest request;
-    for (const ValueId id : node.x) request.x.push_back(graph_.values[size_t(id)].spec());
+    for (const ValueId id : node.x) request.x.push_back(graph_.value(id).spec());
     for (const ValueId id : node.y) {
-      request.y.push_back(graph_.values[size_t(id)].spec());
-      request.has_dy.push_back(node.runs_backward && graph_.values[size_t(id)].wants_gradient);
+      request.y.push_back(graph_.value(id).spec());
+      request.has_dy.push_back(node.runs_backward && graph_.value(id).wants_gradient);
     }
     for (const WeightId id : node.w) {
-      request.w.push_back({graph_.weights[size_t(id)].spec.shape, DType::kF32, Layout::kPlain});
+      request.w.push_back({graph_.weight(id).spec.shape, DType::kF32, Layout::kPlain});
       request.fixed_weight_formats = request.fixed_weight_formats || given_[size_t(id)];
     }
     if (request.fixed_weight_formats)
       for (const WeightId id : node.w)
         request.w_formats.push_back(given_[size_t(id)] ? plan_.w_formats[size_t(id)]
-                                                       : kernels::WeightFormat(graph_.weights[size_t(id)].spec.shape));
+                                                       : kernels::WeightFormat(graph_.weight(id).spec.shape));
     request.wants_dx = node.wants_dx;
     request.wants_dw = node.wants_dw;
     request.backward = node.runs_backward;

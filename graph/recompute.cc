@@ -28,8 +28,8 @@ class Chooser {
   }
 
  private:
-  const Node& node(int n) const { return plan_.graph.nodes[size_t(n)]; }
-  const Value& value(ValueId id) const { return plan_.graph.values[size_t(id)]; }
+  const Node& node(int n) const { return plan_.graph.node(n); }
+  const Value& value(ValueId id) const { return plan_.graph.value(id); }
   const LayerNeeds& needs(int n) const { return plan_.needs[size_t(n)]; }
 
   bool is_possible(int n) const {
@@ -43,7 +43,7 @@ class Chooser {
 
   /// The node that wrote the value's memory.
   int maker_of(ValueId id) const {
-    while (needs(value(id).producer).y_is_x) id = node(value(id).producer).x[0];
+    while (needs(value(id).producer).aliasing.view) id = node(value(id).producer).x[0];
     return value(id).producer;
   }
 
@@ -77,21 +77,21 @@ std::vector<Recompute> choose_recomputes(const Plan& plan, const Timeline& time)
 std::vector<ValueId> same_memory(const Plan& plan, ValueId id) {
   std::vector<ValueId> names = {id};
   for (size_t i = 0; i < names.size(); ++i)
-    for (const Reader& reader : plan.graph.values[size_t(names[i])].readers) {
-      if (!plan.needs[size_t(reader.node)].y_is_x || reader.input != 0) continue;
-      const std::vector<ValueId>& y = plan.graph.nodes[size_t(reader.node)].y;
+    for (const Reader& reader : plan.graph.value(names[i]).readers) {
+      if (!plan.needs[size_t(reader.node)].aliasing.view || reader.input != 0) continue;
+      const std::vector<ValueId>& y = plan.graph.node(reader.node).y;
       names.insert(names.end(), y.begin(), y.end());
     }
   return names;
 }
 
 bool reads_in_backward(const Plan& plan, const Reader& reader) {
-  return plan.graph.nodes[size_t(reader.node)].runs_backward &&
+  return plan.graph.node(reader.node).runs_backward &&
          says(plan.needs[size_t(reader.node)].backward_reads_x, reader.input);
 }
 
 bool maker_reads_in_backward(const Plan& plan, const Value& value) {
-  return plan.graph.nodes[size_t(value.producer)].runs_backward &&
+  return plan.graph.node(value.producer).runs_backward &&
          says(plan.needs[size_t(value.producer)].backward_reads_y, value.producer_output);
 }
 

@@ -87,4 +87,9 @@ int64_t Conv::backward_scratch() const {
   return std::max(backward_data_ ? backward_data_->scratch() : 0, backward_weights_ ? backward_weights_->scratch() : 0);
 }
 
+Layout preferred_layout(const Context& context) {
+  if (context.device.is_cpu()) return Layout::kBlocked16;
+  return context.precision == Precision::kFp32 ? Layout::kPlain : Layout::kChannelsLast;
+}
+
 }  // namespace cortado::kernels

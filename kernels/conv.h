@@ -142,6 +142,9 @@ std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, st
 std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& request, Context& context,
                                 std::string& why);
 
+/// The layout that convolutions of images like best on the context's device, in its precision.
+Layout preferred_layout(const Context& context);
+
 /// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images
 /// have).
 bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);

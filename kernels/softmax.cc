@@ -12,4 +12,8 @@ std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& co
                                                      request, context, refused);
 }
 
+bool softmax_wants_a_pass_of_its_own(const Context& context, DType dtype) {
+  return wants_cpu_candidates(context, dtype);
+}
+
 }  // namespace cortado::kernels

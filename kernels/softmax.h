@@ -32,6 +32,10 @@ class Softmax {
 /// The first candidate that accepts. `refused` collects why others declined.
 std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& context, std::string* refused = nullptr);
 
+/// Whether a layer that computes more than the softmax had better leave it to plan_softmax() than compute it within its
+/// own pass over memory: where it is bound by arithmetic that candidates do faster.
+bool softmax_wants_a_pass_of_its_own(const Context& context, DType dtype);
+
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_native(const SoftmaxRequest& request, Context& context, std::string& why);
 std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest& request, Context& context, std::string& why);

@@ -79,21 +79,28 @@ struct PrepareRequest {
   uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: keys its random draws
 };
 
+/// Which operands of a layer may, or do, lie in the same memory. The planner goes by it.
+struct Aliasing {
+  bool y_may_overwrite_x = false;    ///< forward works with y[0] in x[overwritten_x]'s memory
+  size_t overwritten_x = 0;          ///< not 0: that x alone has that memory then, and it is worth having
+  bool dx_may_overwrite_dy = false;  ///< backward works with the first wanted dx in dy[0]'s memory
+  bool last_dx_overwrites = false;   ///< ... with the last wanted one there instead
+  bool view = false;                 ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool y_persists = false;           ///< y keeps its content between calls: constants, inputs set from outside
+  bool dx_is_dy = false;             ///< every dx is dy[0]'s memory; backward does nothing for x
+  bool dx_are_one = false;           ///< all dx hold the same values: they share one memory, written once
+  bool overwrites_dy = false;        ///< backward spoils dy[0]; the planner gives it a copy where others still read it
+
+  bool operator==(const Aliasing&) const = default;
+};
+
 /// What a layer asks of the planner, told once. Sizes in bytes.
 struct LayerNeeds {
   std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
   std::vector<kernels::WeightFormat> derived;    ///< what derive() makes of w for forward(); frozen layers only
   std::vector<bool> backward_reads_x;            ///< per x; empty: none
   std::vector<bool> backward_reads_y;            ///< per y; empty: none
-  bool y_may_overwrite_x = false;                ///< forward works with y[0] in x[overwritten]'s memory
-  size_t overwritten = 0;                        ///< not 0: that x alone has that memory then, and it is worth having
-  bool dx_may_overwrite_dy = false;              ///< backward works with the first wanted dx in dy[0]'s memory
-  bool last_dx_overwrites = false;               ///< ... with the last wanted one there instead
-  bool y_is_x = false;            ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
-  bool y_persists = false;        ///< y keeps its content between calls: constants, inputs set from outside
-  bool dx_is_dy = false;          ///< every dx is dy[0]'s memory; backward does nothing for x
-  bool dx_are_one = false;        ///< all dx hold the same values: they share one memory, written once
-  bool overwrites_dy = false;     ///< backward spoils dy[0]; the planner gives it a copy where others still read it
+  Aliasing aliasing;
   std::vector<int64_t> saved;     ///< memory kept from forward to backward (masks, indices, statistics)
   bool last_saved_for_y = false;  ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
                                   ///< for another's sake it is null, and backward reads y[0]
@@ -111,6 +118,8 @@ struct Operands {
   std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
   std::vector<void*> saved;  ///< one per LayerNeeds::saved; null where it has no bytes
   void* scratch = nullptr;
+  std::vector<const Shape*> x_rows;  ///< per x with dynamic rows (dynamic_rows.h) its shape in this pass, else null
+  std::vector<Shape*> y_rows;        ///< likewise per y; forward writes them. Empty in nets without such values
   bool accumulate = false;  ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
   bool adds(size_t i) const { return accumulate || add_dw[i]; }
 };
@@ -180,9 +189,10 @@ class Layer {
     (void)io;
   }
 
-  /// On devices forward() does not look at values: what is no good, like a label that is no class, makes y NaN. Called
-  /// then, throws the Error that forward() throws on the CPU if `io` is to blame. May wait for the device.
-  virtual void explain(Context& context, const Operands& io) {
+  /// Throws Error(kData) where values of x are not what forward() takes, like a label that is no class; forward() makes
+  /// y NaN of them. The net calls it before forward() on the CPU and, as it waits for the device, after a NaN on
+  /// others.
+  virtual void validate(Context& context, const Operands& io) {
     (void)context;
     (void)io;
   }

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/for_each.h"
 #include "core/format.h"
+#include "core/host_view.h"
 
 namespace cortado {
 
@@ -23,7 +24,7 @@ struct Picked {
 };
 
 /// Throws Error(kData) at the first index that is no row. Reads the indices from the host: not to be called on devices
-/// but by Layer::explain().
+/// but by Layer::validate().
 inline void check_picked(const Picked& picked, const std::string& rows_of) {
   for (int64_t i = 0; i < picked.picks; ++i)
     if (!picked.valid(i))
@@ -34,9 +35,8 @@ inline void check_picked(const Picked& picked, const std::string& rows_of) {
 }
 
 /// The same with indices in the memory of the context's device.
-inline void explain_picked(Context& context, Picked picked, const std::string& rows_of) {
-  std::vector<float> values(size_t(picked.picks));
-  copy_to_host(context, values.data(), picked.indices, values.size() * sizeof(float));
+inline void validate_picked(Context& context, Picked picked, const std::string& rows_of) {
+  const HostView values(context, picked.indices, picked.picks);
   picked.indices = values.data();
   check_picked(picked, rows_of);
 }

@@ -17,7 +17,7 @@ namespace {
 /// Brings a plain tensor to the device: on the CPU by all threads, so that each has a part of what it may read next in
 /// its cache.
 void put_values(Context& context, std::byte* to, const float* plain, int64_t bytes) {
-  if (!context.device.is_cpu()) return copy_to_device(context, to, plain, size_t(bytes));
+  if (!context.shares_host_memory()) return copy_to_device(context, to, plain, size_t(bytes));
   const auto* from = reinterpret_cast<const std::byte*>(plain);
   parallel_ranges(context, bytes, 1 << 16,
                   [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, size_t(end - begin)); });
@@ -63,17 +63,19 @@ void set_shape(caffe::BlobProto& blob, const Shape& shape) {
 
 bool Net::has_blob(const std::string& blob) const {
   const auto found = plan_.graph.names.find(blob);
-  return found != plan_.graph.names.end() && plan_.graph.values[size_t(found->second)].kept;
+  return found != plan_.graph.names.end() && plan_.graph.value(found->second).kept;
 }
 
-Shape Net::blob_shape(const std::string& blob) const {
-  const graph::Value& value = plan_.graph.values[size_t(find_blob(plan_.graph, blob))];
-  return value.live ? *value.live : value.shape;
+Shape Net::blob_shape(const std::string& blob) const { return current_shape(find_blob(plan_.graph, blob)); }
+
+const Shape& Net::current_shape(graph::ValueId id) const {
+  const graph::Value& value = plan_.graph.value(id);
+  return value.dynamic_rows ? current_shapes_[size_t(id)] : value.shape;
 }
 
 std::vector<float> Net::read_blob(const std::string& blob) const {
   const graph::ValueId id = find_blob(plan_.graph, blob);
-  std::vector<float> plain(size_t(plan_.graph.values[size_t(id)].shape.count()));
+  std::vector<float> plain(size_t(plan_.graph.value(id).shape.count()));
   read_blob_to(id, plain.data());
   plain.resize(size_t(blob_shape(blob).count()));  // fewer rows than planned may be there
   return plain;
@@ -96,7 +98,7 @@ void Net::write_blob(const std::string& blob, const float* plain) {
   // makes.
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
-    if (value.name != blob || value.producer < 0 || !plan_.graph.nodes[size_t(value.producer)].x.empty()) continue;
+    if (value.name != blob || value.producer < 0 || !plan_.graph.node(value.producer).x.empty()) continue;
     put_values(context_, arena_.data() + plan_.values[id].offset, plain, value.spec().bytes());
     return;
   }
@@ -107,7 +109,7 @@ std::vector<std::string> Net::input_names() const {
   std::vector<std::string> names;
   for (const graph::Node& node : plan_.graph.nodes)
     if (node.type == "Input")
-      for (const graph::ValueId id : node.y) names.push_back(plan_.graph.values[size_t(id)].name);
+      for (const graph::ValueId id : node.y) names.push_back(plan_.graph.value(id).name);
   return names;
 }
 
@@ -116,14 +118,14 @@ namespace {
 /// What forbids to copy `from` into the layer's weights, or "".
 std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, const LayerWeights& from) {
   // What an earlier layer owns may be missing, at the end as well.
-  const auto shared = [&](size_t k) { return graph.weights[size_t(layer.weights[k])].layer != layer.config->name(); };
+  const auto shared = [&](size_t k) { return graph.weight(layer.weights[k]).layer != layer.config->name(); };
   size_t last = layer.weights.size();
   while (last > from.blobs.size() && shared(last - 1)) --last;
   if (from.blobs.size() != last)
     return "layer '" + from.name + "' has " + std::to_string(from.blobs.size()) + " blobs in the file, " +
            std::to_string(layer.weights.size()) + " in the net";
   for (size_t k = 0; k < from.blobs.size(); ++k) {
-    const Shape& wanted = graph.weights[size_t(layer.weights[k])].spec.shape;
+    const Shape& wanted = graph.weight(layer.weights[k]).spec.shape;
     const Shape& have = from.blobs[k].shape;
     if (is_absent(from.blobs[k]) && shared(k)) continue;
     if (is_absent(from.blobs[k])) return "layer '" + from.name + "' blob " + std::to_string(k) + " is not in the file";
@@ -163,7 +165,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
       continue;
     }
     if (from.blobs.empty()) continue;
-    const graph::SourceLayer& layer = plan_.graph.layers[size_t(source)];
+    const graph::SourceLayer& layer = plan_.graph.source(source);
     if (const std::string wrong = misfit(plan_.graph, layer, from); !wrong.empty()) {
       mistakes.push_back(
           {plan_.graph.place_of_layer(source), path + ": " + wrong, advice_for(*layer.config, from), {}});
@@ -198,7 +200,7 @@ void Net::layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_di
   out.set_phase(plan_.graph.phase());
   for (const graph::WeightId id : layer.weights) {
     caffe::BlobProto& blob = *out.add_blobs();
-    const Shape& shape = plan_.graph.weights[size_t(id)].spec.shape;
+    const Shape& shape = plan_.graph.weight(id).spec.shape;
     set_shape(blob, shape);
     blob.mutable_data()->Resize(int(shape.count()), 0);
     plan_.w_formats[size_t(id)].to_plain(context_, weight(id), blob.mutable_data()->mutable_data());
@@ -223,7 +225,7 @@ void Net::seek(const std::string& layer, uint64_t position) {
 int64_t Net::batch_size() const {
   for (const graph::Node& node : plan_.graph.nodes)
     if (node.x.empty() && !node.y.empty()) {
-      const Shape& shape = plan_.graph.values[size_t(node.y[0])].shape;
+      const Shape& shape = plan_.graph.value(node.y[0]).shape;
       return shape.axes() > 0 ? shape[0] : 1;
     }
   return 0;

@@ -30,9 +30,9 @@ void add_to(double& l1, double& squares, const std::vector<float>& values, doubl
 }
 
 /// The mean of a blob, of which there may be fewer rows than there is memory for.
-double mean_of_blob(Context& context, const graph::Value& value, const void* data) {
+double mean_of_blob(Context& context, const graph::Value& value, const Shape& shape, const void* data) {
   TensorSpec spec = value.spec();
-  if (value.live) spec.shape = *value.live;
+  spec.shape = shape;
   return mean_abs(values_of(context, data, spec.dtype, spec.elements()), spec.shape.count());
 }
 
@@ -48,11 +48,11 @@ void Net::log_tops(size_t step) const {
     const graph::Node& node = plan_.graph.nodes[n];
     if (is_reorder(node)) continue;
     for (const graph::ValueId id : node.y) {
-      const graph::Value& value = plan_.graph.values[size_t(id)];
+      const graph::Value& value = plan_.graph.value(id);
       const int64_t offset = plan_.values[size_t(id)].offset;
       if (offset < 0) continue;
       log_info() << "    [Forward] Layer " << node.name << ", top blob " << value.name
-                 << " data: " << mean_of_blob(context_, value, arena_.data() + offset);
+                 << " data: " << mean_of_blob(context_, value, current_shape(id), arena_.data() + offset);
     }
     for (size_t k = 0; k < node.w.size(); ++k) {
       const size_t id = size_t(node.w[k]);
@@ -65,14 +65,14 @@ void Net::log_tops(size_t step) const {
 }
 
 void Net::log_gradients(const BoundStep& step) const {
-  const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+  const graph::Node& node = plan_.graph.node(step.node);
   if (is_reorder(node)) return;
   const double unit = gradient_unit();
   for (size_t i = 0; i < node.x.size(); ++i) {
-    const graph::Value& value = plan_.graph.values[size_t(node.x[i])];
+    const graph::Value& value = plan_.graph.value(node.x[i]);
     if (!step.io.dx[i].data) continue;
     log_info() << "    [Backward] Layer " << node.name << ", bottom blob " << value.name
-               << " diff: " << unit * mean_of_blob(context_, value, step.io.dx[i].data);
+               << " diff: " << unit * mean_of_blob(context_, value, current_shape(node.x[i]), step.io.dx[i].data);
   }
   for (size_t k = 0; k < node.w.size(); ++k) {
     const float* dw = step.io.dw[k].f32();

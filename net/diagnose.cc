@@ -22,21 +22,21 @@ std::string label(const graph::Node& node) { return "layer '" + node.name + "' (
 
 /// Throws what `bad` says with the record that the label is of, where that is known, and the layer that minds.
 void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
-  const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+  const graph::Node& node = plan_.graph.node(step.node);
   const Mistake& mistake = bad.mistakes()[0];
   const std::optional<LabelOrigin> origin = origin_of(plan_.graph, node.x[1]);
   const data::DataPipeline* pipeline = origin ? origin->source->pipeline() : nullptr;
   if (!pipeline) throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);
-  const Shape& labels = plan_.graph.values[size_t(origin->node->y[size_t(origin->output)])].shape;
+  const Shape& labels = plan_.graph.value(origin->node->y[size_t(origin->output)]).shape;
   const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
   pipeline->source().fail(
       pipeline->record(pipeline->position() - uint64_t(batch - item)),
       data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
 }
 
-void Net::explain(const BoundStep& step) const {
+void Net::validate(const BoundStep& step) const {
   try {
-    step.layer->explain(context_, step.io);
+    step.layer->validate(context_, step.io);
   } catch (const BadLabel& bad) {
     blame_record(step, bad);
   }
@@ -50,13 +50,13 @@ std::string Net::first_not_finite() const {
     }
   // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
   for (const BoundStep& step : forward_) {
-    const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+    const graph::Node& node = plan_.graph.node(step.node);
     if (const auto position = node.layer->position()) step.layer->seek(*position - uint64_t(step.io.y[0].shape()[0]));
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
       if (!all_finite(values_of(context_, step.io.y[i]))) {
-        explain(step);
-        return label(node) + "top '" + plan_.graph.values[size_t(node.y[i])].name + "'";
+        validate(step);
+        return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
       }
   }
   return {};

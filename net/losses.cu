@@ -34,8 +34,7 @@ Losses::Losses(const graph::Plan& plan, std::byte* arena, Context& context) {
     losses_.push_back({tensor_at(value.spec(), arena, plan.values[id].offset, context), value.loss_weight});
   }
   for (const graph::LossGradient& seed : plan.seeds)
-    seeds_.push_back(
-        {tensor_at(plan.graph.values[size_t(seed.value)].spec(), arena, seed.offset, context), seed.weight});
+    seeds_.push_back({tensor_at(plan.graph.value(seed.value).spec(), arena, seed.offset, context), seed.weight});
   sums_ = DeviceMemory(context, (losses_.size() + 1) * sizeof(float));
 }
 

@@ -18,7 +18,7 @@ bool is_shared_with(const Net* other, const graph::Weight& weight, graph::Weight
   if (!other) return false;
   const int source = other->plan().graph.source_named(weight.layer);
   if (source < 0) return false;
-  const auto& ids = other->plan().graph.layers[size_t(source)].weights;
+  const auto& ids = other->plan().graph.source(source).weights;
   if (size_t(weight.index) >= ids.size()) return false;
   theirs = ids[size_t(weight.index)];
   return true;
@@ -35,7 +35,7 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
   find_stage();
   for (const std::string& blob : plan_.graph.output_names()) {
     const graph::ValueId id = plan_.graph.names.at(blob);
-    const graph::Value& value = plan_.graph.values[size_t(id)];
+    const graph::Value& value = plan_.graph.value(id);
     outputs_.push_back({blob, id, value.shape, value.loss_weight});
   }
 }
@@ -50,10 +50,10 @@ void Net::take_memory() {
     Mistake mistake = error.mistakes()[0];
     std::vector<graph::ValueId> largest;
     for (size_t id = 0; id < plan_.values.size(); ++id) largest.push_back(graph::ValueId(id));
-    const auto bytes = [&](graph::ValueId id) { return plan_.graph.values[size_t(id)].spec().bytes(); };
+    const auto bytes = [&](graph::ValueId id) { return plan_.graph.value(id).spec().bytes(); };
     std::sort(largest.begin(), largest.end(), [&](auto a, auto b) { return bytes(a) > bytes(b); });
     for (size_t i = 0; i < std::min<size_t>(3, largest.size()); ++i) {
-      const graph::Value& value = plan_.graph.values[size_t(largest[i])];
+      const graph::Value& value = plan_.graph.value(largest[i]);
       mistake.notes.push_back({{},
                                "blob '" + value.name + "' " + value.shape.str() + " takes " +
                                    std::to_string(bytes(largest[i]) >> 20) + " MiB"});
@@ -105,7 +105,7 @@ void Net::place_weights(Net* weights_of) {
 
 /// A weight that is stored otherwise than it is drawn is drawn beside it, all of them in one place.
 void Net::fill_weights(const std::vector<bool>& own) {
-  const auto in_place = [&](size_t id) { return context_.device.is_cpu() && plan_.w_formats[id].is_plain(); };
+  const auto in_place = [&](size_t id) { return context_.shares_host_memory() && plan_.w_formats[id].is_plain(); };
   int64_t most = 0;
   for (size_t id = 0; id < own.size(); ++id)
     if (own[id] && !in_place(id)) most = std::max(most, plan_.graph.weights[id].spec.shape.count());
@@ -119,12 +119,12 @@ void Net::fill_weights(const std::vector<bool>& own) {
 }
 
 void Net::fill_weight(graph::WeightId id, float* plain) {
-  const graph::Weight& weight = plan_.graph.weights[size_t(id)];
+  const graph::Weight& weight = plan_.graph.weight(id);
   try {
     fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)),
          plain);
   } catch (const FieldError& e) {
-    const graph::Node& node = plan_.graph.nodes[size_t(node_of_weight(id))];
+    const graph::Node& node = plan_.graph.node(node_of_weight(id));
     throw Error(ExitCode::kNet,
                 {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
   }
@@ -137,12 +137,21 @@ graph::NodeId Net::node_of_weight(graph::WeightId id) const {
   throw_internal("a weight without a node");
 }
 
+void Net::bind_rows(const graph::Node& node, Operands& io) {
+  const auto shape_of = [&](graph::ValueId id) {
+    return plan_.graph.value(id).dynamic_rows ? &current_shapes_[size_t(id)] : nullptr;
+  };
+  for (const graph::ValueId id : node.x) io.x_rows.push_back(shape_of(id));
+  for (const graph::ValueId id : node.y) io.y_rows.push_back(shape_of(id));
+}
+
 void Net::bind() {
+  for (const graph::Value& value : plan_.graph.values) current_shapes_.push_back(value.shape);
   const auto tensor = [&](const graph::Slot& slot) {
     return Tensor{slot.spec, context_.device, slot.offset < 0 ? nullptr : arena_.data() + slot.offset};
   };
   const auto bind_step = [&](const graph::Step& step) {
-    const graph::Node& node = plan_.graph.nodes[size_t(step.node)];
+    const graph::Node& node = plan_.graph.node(step.node);
     BoundStep bound;
     bound.node = step.node;
     bound.call = step.call;
@@ -154,8 +163,9 @@ void Net::bind() {
     for (const int64_t offset : step.saved) bound.io.saved.push_back(offset < 0 ? nullptr : arena_.data() + offset);
     if (step.scratch >= 0) bound.io.scratch = arena_.data() + step.scratch;
     bound.io.add_dw = step.add_dw;
+    bind_rows(node, bound.io);
     for (size_t k = 0; k < node.w.size(); ++k) {
-      const TensorSpec spec{plan_.graph.weights[size_t(node.w[k])].spec.shape, DType::kF32, Layout::kPlain};
+      const TensorSpec spec{plan_.graph.weight(node.w[k]).spec.shape, DType::kF32, Layout::kPlain};
       const bool wanted = step.call == graph::Call::kBackward && node.wants_dw[k];
       bound.io.w.push_back({spec, context_.device, weight(node.w[k])});
       bound.io.dw.push_back({spec, context_.device, wanted ? weight_gradient(node.w[k]) : nullptr});
@@ -195,11 +205,8 @@ void Net::derive_weights() {
 
 void Net::run_forward_step(size_t i) {
   derive_weights();
-  try {
-    forward_[i].layer->forward(context_, forward_[i].io);
-  } catch (const BadLabel& bad) {
-    blame_record(forward_[i], bad);
-  }
+  if (context_.shares_host_memory()) validate(forward_[i]);
+  forward_[i].layer->forward(context_, forward_[i].io);
   if (debug_info_) log_tops(i);
 }
 
@@ -217,7 +224,7 @@ void Net::find_stage() {
   const auto on_host = [&](const BoundStep& step) { return step.layer->forward_needs_host(); };
   while (staged_ < forward_.size() && on_host(forward_[staged_])) ++staged_;
   stages_all_host_work_ = std::none_of(forward_.begin() + long(staged_), forward_.end(), on_host);
-  if (context_.device.is_cpu()) return;
+  if (context_.shares_host_memory()) return;
   pass_ = DeviceMemory(context_, sizeof(uint64_t));
 }
 

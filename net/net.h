@@ -126,16 +126,18 @@ class Net {
  private:
   struct BoundStep;
   struct WeightMemory;
+  const Shape& current_shape(graph::ValueId id) const;
   void take_memory();
   void place_weights(Net* weights_of);
   void fill_weights(const std::vector<bool>& own);
   void fill_weight(graph::WeightId id, float* plain);
   graph::NodeId node_of_weight(graph::WeightId id) const;
+  void bind_rows(const graph::Node& node, Operands& io);
   void bind();
   void bind_completions();
   void find_stage();
   void derive_weights();
-  void explain(const BoundStep& step) const;
+  void validate(const BoundStep& step) const;
   [[noreturn]] void blame_record(const BoundStep& step, const BadLabel& bad) const;
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
@@ -155,7 +157,8 @@ class Net {
   size_t staged_ = 0;  ///< forward steps that stage() runs: the first ones
   bool stages_all_host_work_ = true;
   std::unique_ptr<WeightMemory> memory_;
-  uint64_t derived_version_ = 0;  ///< of the weights that all derived ones were last seen to be made of
+  uint64_t derived_version_ = 0;       ///< of the weights that all derived ones were last seen to be made of
+  std::vector<Shape> current_shapes_;  ///< per value with dynamic rows: its shape in the latest pass, at first the most
   std::vector<BoundStep> forward_, backward_;
   std::vector<Param> params_;
   std::vector<size_t> without_gradient_;  ///< params that no backward step writes: their dw stays 0

@@ -31,8 +31,7 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Node& node : graph.nodes)
     for (const graph::ValueId id : node.y)
-      if (const graph::Value& value = graph.values[size_t(id)];
-          node.type == "Input" && (value.kept || !value.readers.empty()))
+      if (const graph::Value& value = graph.value(id); node.type == "Input" && (value.kept || !value.readers.empty()))
         names.push_back(value.name);
   return names;
 }
@@ -155,7 +154,7 @@ void Predictor::read_weight_shapes() {
   }
   for (const graph::SourceLayer& layer : graph.layers) {
     std::vector<Shape>& shapes = weight_shapes_.emplace_back();
-    for (const graph::WeightId id : layer.weights) shapes.push_back(graph.weights[size_t(id)].spec.shape);
+    for (const graph::WeightId id : layer.weights) shapes.push_back(graph.weight(id).spec.shape);
   }
 }
 
@@ -166,7 +165,7 @@ std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
     const graph::SourceLayer& layer = graph.layers[i];
     const std::vector<Shape>& known = weight_shapes_[i];
     for (size_t k = 0; k < std::min(layer.weights.size(), known.size()); ++k) {
-      const Shape& wanted = graph.weights[size_t(layer.weights[k])].spec.shape;
+      const Shape& wanted = graph.weight(layer.weights[k]).spec.shape;
       if (wanted == known[k]) continue;
       mistakes.push_back({graph.place_of_layer(int(i)),
                           "layer '" + layer.config->name() + "' (" + layer.config->type() + ") has weights of shape " +

@@ -12,8 +12,8 @@ OutputReader::OutputReader(Net& net) : net_(net) {
   const graph::Graph& graph = net.plan().graph;
   for (const NetOutput& output : net.outputs()) {
     const size_t count = size_t(output.shape.count());
-    const graph::Value& value = graph.values[size_t(output.value)];
-    const Layer* layer = graph.nodes[size_t(value.producer)].layer.get();
+    const graph::Value& value = graph.value(output.value);
+    const Layer* layer = graph.node(value.producer).layer.get();
     outputs_.push_back(
         {std::vector<float>(count), {}, dynamic_cast<const Scoring*>(layer), size_t(value.producer_output)});
     if (outputs_.back().scoring) outputs_.back().sums.resize(2 * count);

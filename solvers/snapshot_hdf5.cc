@@ -12,7 +12,7 @@ namespace {
 
 /// Caffe writes a shared weight for its owner alone, but everybody's gradient.
 bool owns(const graph::Graph& graph, const graph::SourceLayer& layer, size_t k) {
-  const graph::Weight& weight = graph.weights[size_t(layer.weights[k])];
+  const graph::Weight& weight = graph.weight(layer.weights[k]);
   return weight.layer == layer.config->name() && weight.index == int(k);
 }
 
@@ -20,7 +20,7 @@ std::vector<TensorEntry> entries_of(const graph::Graph& graph, bool with_diffs) 
   std::vector<TensorEntry> entries;
   for (const graph::SourceLayer& layer : graph.layers)
     for (size_t k = 0; k < layer.weights.size(); ++k) {
-      const Shape& shape = graph.weights[size_t(layer.weights[k])].spec.shape;
+      const Shape& shape = graph.weight(layer.weights[k]).spec.shape;
       if (owns(graph, layer, k)) entries.push_back(hdf5_blob("data", layer.config->name(), k, shape));
       if (with_diffs) entries.push_back(hdf5_blob("diff", layer.config->name(), k, shape));
     }

@@ -39,7 +39,7 @@ std::vector<std::string> choices_of(const Net& net) {
   for (size_t n = 0; n < plan.graph.nodes.size(); ++n) {
     const graph::Node& node = plan.graph.nodes[n];
     std::string line = node.name + " (" + node.type + ")";
-    for (const graph::ValueId y : node.y) line += " " + name_of(plan.graph.values[size_t(y)].layout);
+    for (const graph::ValueId y : node.y) line += " " + name_of(plan.graph.value(y).layout);
     if (!plan.needs[n].algorithm.empty()) line += " " + plan.needs[n].algorithm;
     lines.push_back(line);
   }

@@ -20,7 +20,7 @@ WeightList::WeightList(Net& net) : net_(net) {
 
 void WeightList::save(size_t k, const float* stored, caffe::BlobProto& out) const {
   const Slot& slot = slots_[k];
-  const Shape& shape = net_.plan().graph.weights[size_t(slot.id)].spec.shape;
+  const Shape& shape = net_.plan().graph.weight(slot.id).spec.shape;
   BlobFile plain{shape, std::vector<float>(size_t(shape.count()))};
   if (slot.param >= 0) net_.params()[size_t(slot.param)].format.to_plain(net_.context(), stored, plain.data.data());
   to_message(plain, out);
@@ -29,7 +29,7 @@ void WeightList::save(size_t k, const float* stored, caffe::BlobProto& out) cons
 void WeightList::load(size_t k, const caffe::BlobProto& message, float* stored, const std::string& what) const {
   const BlobFile blob = from_message(message, what);
   const Slot& slot = slots_[k];
-  const graph::Weight& weight = net_.plan().graph.weights[size_t(slot.id)];
+  const graph::Weight& weight = net_.plan().graph.weight(slot.id);
   if (int64_t(blob.data.size()) != weight.spec.shape.count())
     throw Error(ExitCode::kSnapshot, what + " has " + std::to_string(blob.data.size()) + " values, but blob " +
                                          std::to_string(weight.index) + " of layer '" + weight.layer + "' is " +

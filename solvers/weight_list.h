@@ -16,7 +16,7 @@ class WeightList {
   explicit WeightList(Net& net);
 
   size_t size() const { return slots_.size(); }
-  const Shape& shape(size_t k) const { return net_.plan().graph.weights[size_t(slots_[k].id)].spec.shape; }
+  const Shape& shape(size_t k) const { return net_.plan().graph.weight(slots_[k].id).spec.shape; }
   int param(size_t k) const { return slots_[k].param; }  ///< index into params(), or -1: weight k does not learn
 
   /// `stored`, in the memory and format of weight k, as a message; zeros where weight k does not learn.

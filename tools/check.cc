@@ -164,7 +164,7 @@ class Checker {
     std::vector<NetOutput> outputs;
     for (const std::string& name : graph.output_names()) {
       const graph::ValueId id = graph.names.at(name);
-      outputs.push_back({name, id, graph.values[size_t(id)].shape, graph.values[size_t(id)].loss_weight});
+      outputs.push_back({name, id, graph.value(id).shape, graph.value(id).loss_weight});
     }
     return outputs;
   }

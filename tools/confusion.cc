@@ -56,9 +56,7 @@ void ClassWatch::watch(bool losses) {
 }
 
 std::vector<Classification> ClassWatch::none_yet() const {
-  const auto blob = [&](const Judge& judge, size_t x) {
-    return net_.plan().graph.values[size_t(judge.node->x[x])].name;
-  };
+  const auto blob = [&](const Judge& judge, size_t x) { return net_.plan().graph.value(judge.node->x[x]).name; };
   std::vector<Classification> out;
   for (const Judge& judge : judges_)
     out.push_back({judge.node->name, blob(judge, 0), blob(judge, 1), Confusion(judge.classes)});

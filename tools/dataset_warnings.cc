@@ -61,7 +61,7 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
     const data::DataPipeline* pipeline = source ? source->pipeline() : nullptr;
     if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
-    if (pipeline->records() <= graph.values[size_t(node.y[0])].shape[0]) continue;  // every batch holds them all
+    if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // every batch holds them all
     Stretches stretches;
     pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
     if (!stretches.sorted()) continue;

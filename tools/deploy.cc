@@ -37,7 +37,7 @@ void read_shape(const std::string& text, std::map<std::string, Shape>& shapes) {
 std::string quoted(const std::vector<std::string>& names, const graph::Graph& graph) {
   std::string text;
   for (const std::string& name : names) {
-    const graph::Value& value = graph.values[size_t(graph.names.at(name))];
+    const graph::Value& value = graph.value(graph.names.at(name));
     text += (text.empty() ? "" : ", ") + name + " " + value.shape.str();
   }
   return text;

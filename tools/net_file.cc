@@ -101,11 +101,11 @@ bool all_shapes_known(const graph::Graph& graph) {
 
 int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
   std::vector<Shape> x, y;
-  for (const graph::ValueId id : node.x) x.push_back(graph.values[size_t(id)].shape);
-  for (const graph::ValueId id : node.y) y.push_back(graph.values[size_t(id)].shape);
+  for (const graph::ValueId id : node.x) x.push_back(graph.value(id).shape);
+  for (const graph::ValueId id : node.y) y.push_back(graph.value(id).shape);
   for (const std::vector<graph::ValueId>* ids : {&node.x, &node.y})
     for (const graph::ValueId id : *ids)
-      if (!graph.values[size_t(id)].shape_known) return 0;
+      if (!graph.value(id).shape_known) return 0;
   return node.layer->flops(x, y);
 }
 
@@ -114,7 +114,7 @@ int64_t count_weights(const graph::Graph& graph, bool learned) {
   int64_t sum = 0;
   for (const graph::SourceLayer& layer : graph.layers)
     for (const graph::WeightId id : layer.weights) {
-      const graph::Weight& weight = graph.weights[size_t(id)];
+      const graph::Weight& weight = graph.weight(id);
       if (weight.spec.learned == learned && seen.insert(id).second) sum += weight.spec.shape.count();
     }
   return sum;

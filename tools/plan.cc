@@ -22,6 +22,13 @@ void list_passes() {
   std::cout << table.str();
 }
 
+void show_reports(const std::vector<graph::PassReport>& reports) {
+  Table table({"pass", "ms", "what changed"});
+  for (const graph::PassReport& report : reports)
+    table.add({report.name, number_text("%.2f", 1e3 * report.seconds), report.change});
+  std::cout << table.str();
+}
+
 /// Which kernel was chosen for what, how, and its milliseconds where it was measured.
 void show_choices(Context& context) {
   const auto& taken = context.handle<kernels::KernelCache>().recorded();
@@ -34,7 +41,7 @@ void show_choices(Context& context) {
 }
 
 int run_plan(const Arguments& arguments) {
-  if (arguments.on("passes")) {
+  if (arguments.text("model").empty() && arguments.on("passes")) {
     list_passes();
     return 0;
   }
@@ -51,11 +58,17 @@ int run_plan(const Arguments& arguments) {
   options.recompute = arguments.on("recompute");
   options.keep = arguments.texts("keep");
   options.switch_off = arguments.texts("without");
+  options.verify = arguments.on("verify-passes");
   const std::string after = arguments.text("after");
 
   Context context = make_context(arguments);
   graph::Graph graph = graph::build(file, graph::options_for(options, context));
-  if (after != "build") graph::run_passes(graph, after);
+  std::vector<graph::PassReport> reports;
+  if (after != "build") reports = graph::run_passes(graph, after);
+  if (arguments.on("passes")) {
+    show_reports(reports);
+    return 0;
+  }
   if (!after.empty()) {
     std::cout << graph::to_text(graph);
     return 0;
@@ -86,7 +99,9 @@ Command plan_command() {
              .kind = FlagKind::kText,
              .value = "PASS",
              .help = "stop after this pass; 'build' is before the first"},
-            {.name = "passes", .help = "list the passes"},
+            {.name = "passes",
+             .help = "each pass with its time and what it changed; without a net, the list of passes"},
+            {.name = "verify-passes", .help = "check the graph after every pass, and the plan's memory"},
             {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
             {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
             batch_flag(),
@@ -102,7 +117,9 @@ Command plan_command() {
                    {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
                    {"cortado plan models/resnet50/deploy.prototxt --phase=TEST --frozen --after=fuse",
                     "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
-                   {"cortado plan --passes", "the passes in order"}},
+                   {"cortado plan --passes", "the passes in order"},
+                   {"cortado plan --passes models/googlenet/train_val.prototxt --no-data",
+                    "what each of them does to a net"}},
       .run = run_plan};
 }
 

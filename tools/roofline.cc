@@ -30,19 +30,18 @@ double weight_bytes(const graph::Plan& plan, const graph::Step& step) {
   const std::vector<kernels::WeightFormat>& derived = plan.needs[size_t(step.node)].derived;
   for (const kernels::WeightFormat& format : derived) sum += double(format.bytes());
   if (!derived.empty()) return sum;
-  for (const graph::WeightId id : plan.graph.nodes[size_t(step.node)].w)
-    sum += double(plan.w_formats[size_t(id)].bytes());
+  for (const graph::WeightId id : plan.graph.node(step.node).w) sum += double(plan.w_formats[size_t(id)].bytes());
   return sum;
 }
 
 Work forward_work(const graph::Plan& plan, const graph::Step& step) {
-  return {double(flops_of(plan.graph, plan.graph.nodes[size_t(step.node)])),
+  return {double(flops_of(plan.graph, plan.graph.node(step.node))),
           bytes_of(step.x) + bytes_of(step.y) + weight_bytes(plan, step)};
 }
 
 /// A gradient with respect to x and one with respect to the weights cost what forward does, each.
 Work backward_work(const graph::Plan& plan, const graph::Step& step) {
-  const graph::Node& node = plan.graph.nodes[size_t(step.node)];
+  const graph::Node& node = plan.graph.node(step.node);
   const LayerNeeds& needs = plan.needs[size_t(step.node)];
   const auto any = [](const std::vector<bool>& list) {
     return std::find(list.begin(), list.end(), true) != list.end();

@@ -42,14 +42,14 @@ Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOption
 
 int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
   int64_t sum = 0;
-  for (const graph::WeightId id : node.w) sum += graph.weights[size_t(id)].spec.shape.count();
+  for (const graph::WeightId id : node.w) sum += graph.weight(id).spec.shape.count();
   return sum;
 }
 
 int64_t frozen_of(const graph::Graph& graph, const graph::Node& node) {
   int64_t sum = 0;
   for (const graph::WeightId id : node.w) {
-    const graph::Weight& weight = graph.weights[size_t(id)];
+    const graph::Weight& weight = graph.weight(id);
     if (weight.spec.learned && !weight.learns()) sum += weight.spec.shape.count();
   }
   return sum;
@@ -67,8 +67,8 @@ ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
                        {"params", params_of(graph, node)},
                        {"frozen_params", frozen_of(graph, node)},
                        {"flops", flops_of(graph, node)}};
-  for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.values[size_t(id)].name);
-  for (const graph::ValueId id : node.y) json["tops"].push_back(graph.values[size_t(id)].name);
+  for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.value(id).name);
+  for (const graph::ValueId id : node.y) json["tops"].push_back(graph.value(id).name);
   return json;
 }
 
@@ -82,7 +82,7 @@ ordered_json to_json(const Summary& summary) {
   for (const graph::Value& value : graph.values) json["blobs"][value.name] = shape_json(value);
   for (const graph::SourceLayer& layer : graph.layers)
     for (const graph::WeightId id : layer.weights)
-      json["params"][layer.config->name()].push_back(graph.weights[size_t(id)].spec.shape.dims());
+      json["params"][layer.config->name()].push_back(graph.weight(id).spec.shape.dims());
   json["layers"] = ordered_json::array();
   for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_json(graph, node));
   json["total_params"] = count_weights(graph, true);
@@ -103,16 +103,16 @@ std::string mega_text(int64_t count) { return number_text("%.3f", double(count) 
 
 std::string connections(const graph::Graph& graph, const graph::Node& node) {
   std::string text;
-  for (const graph::ValueId id : node.x) text += (text.empty() ? "" : ",") + graph.values[size_t(id)].name;
+  for (const graph::ValueId id : node.x) text += (text.empty() ? "" : ",") + graph.value(id).name;
   text += text.empty() ? "-> " : " -> ";
-  for (size_t i = 0; i < node.y.size(); ++i) text += (i ? "," : "") + graph.values[size_t(node.y[i])].name;
+  for (size_t i = 0; i < node.y.size(); ++i) text += (i ? "," : "") + graph.value(node.y[i]).name;
   return text;
 }
 
 std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
   std::string text;
   for (const graph::ValueId id : node.y) {
-    const graph::Value& value = graph.values[size_t(id)];
+    const graph::Value& value = graph.value(id);
     text += (text.empty() ? "" : ", ") + (value.shape_known ? value.shape.str() : "?");
   }
   return text;

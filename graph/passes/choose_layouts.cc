@@ -6,7 +6,6 @@
 #include <map>
 
 #include "graph/passes/passes.h"
-#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -17,15 +16,6 @@ struct Storage {
   DType dtype = DType::kF32;
   auto operator<=>(const Storage&) const = default;
 };
-
-const caffe::LayerParameter& reorder_config() {
-  static const caffe::LayerParameter config = [] {
-    caffe::LayerParameter made;
-    made.set_type("Reorder");
-    return made;
-  }();
-  return config;
-}
 
 class Chooser {
  public:
@@ -43,7 +33,7 @@ class Chooser {
   }
 
  private:
-  Value& value(ValueId id) { return graph_.values[size_t(id)]; }
+  Value& value(ValueId id) { return graph_.value(id); }
   bool has_layout(ValueId id) { return value(id).shape_known && value(id).shape.axes() == 4; }
   Storage stored(ValueId id) { return {has_layout(id) ? value(id).layout : Layout::kPlain, value(id).dtype}; }
 
@@ -119,7 +109,7 @@ class Chooser {
       Node reorder;
       reorder.type = "Reorder";
       reorder.name = name_of_copy(value(from), wanted);
-      reorder.layer = find_layer_type("Reorder")->make({reorder_config(), graph_.phase(), 0, 1, false});
+      reorder.layer = make_internal_layer(graph_, "Reorder");
       reorder.layer->infer({value(from).shape});
       reorder.x = {from};
       reorder.y = {found->second};

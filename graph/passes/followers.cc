@@ -4,10 +4,10 @@ namespace cortado::graph {
 
 NodeId only_follower(const Graph& graph, const Node& node) {
   if (node.y.size() != 1) return -1;
-  const Value& value = graph.values[size_t(node.y[0])];
+  const Value& value = graph.value(node.y[0]);
   if (value.kept || !value.shape_known || value.readers.size() != 1) return -1;
   const NodeId next = value.readers[0].node;
-  return graph.nodes[size_t(next)].y.size() == 1 ? next : -1;
+  return graph.node(next).y.size() == 1 ? next : -1;
 }
 
 void merge(Node& node, Node& next) {
@@ -31,9 +31,9 @@ void merge_followers(Graph& graph, bool (Layer::*takes_over)(const Layer& next))
     if (!node.layer) continue;
     for (;;) {
       const NodeId next = only_follower(graph, node);
-      if (next < 0 || graph.nodes[size_t(next)].x.size() != 1) break;
-      if (!((*node.layer).*takes_over)(*graph.nodes[size_t(next)].layer)) break;
-      merge(node, graph.nodes[size_t(next)]);
+      if (next < 0 || graph.node(next).x.size() != 1) break;
+      if (!((*node.layer).*takes_over)(*graph.node(next).layer)) break;
+      merge(node, graph.node(next));
     }
   }
   remove_merged(graph);

@@ -12,8 +12,8 @@ namespace {
 
 /// Behind a dataset that was not opened nobody knows what weights a layer has.
 bool may_have_weights(const Graph& graph, const Node& node) {
-  return !graph.layers[size_t(node.sources[0])].weights.empty() ||
-         std::any_of(node.x.begin(), node.x.end(), [&](ValueId id) { return !graph.values[size_t(id)].shape_known; });
+  return !graph.source(node.sources[0]).weights.empty() ||
+         std::any_of(node.x.begin(), node.x.end(), [&](ValueId id) { return !graph.value(id).shape_known; });
 }
 
 std::vector<std::string> names_with_weights(const Graph& graph) {
@@ -45,8 +45,7 @@ void freeze(Graph& graph) {
       throw_unmatched(pattern, names);
   for (const SourceLayer& layer : graph.layers)
     if (is_frozen(patterns, layer.config->name()))
-      for (const WeightId id : layer.weights)
-        graph.weights[size_t(id)].lr_mult = graph.weights[size_t(id)].decay_mult = 0;
+      for (const WeightId id : layer.weights) graph.weight(id).lr_mult = graph.weight(id).decay_mult = 0;
   if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return is_frozen(patterns, name); }))
     throw Error(ExitCode::kUsage, "--freeze freezes every layer that has weights: nothing is left to learn",
                 "the last ones usually learn: --freeze='conv*'");

@@ -11,15 +11,15 @@ namespace {
 
 /// The node that makes a sum's operand. One before it that can stand for it (a BatchNorm before a Scale) takes it over.
 NodeId maker_of(Graph& graph, ValueId operand) {
-  const NodeId last = graph.values[size_t(operand)].producer;
-  Node& follower = graph.nodes[size_t(last)];
+  const NodeId last = graph.value(operand).producer;
+  Node& follower = graph.node(last);
   if (follower.x.size() != 1) return last;
-  const NodeId before = graph.values[size_t(follower.x[0])].producer;
-  Node& node = graph.nodes[size_t(before)];
+  const NodeId before = graph.value(follower.x[0]).producer;
+  Node& node = graph.node(before);
   if (only_follower(graph, node) != last || !node.layer->sums_in_training() || !node.layer->absorb(*follower.layer))
     return last;
   merge(node, follower);
-  graph.values[size_t(operand)].producer = before;
+  graph.value(operand).producer = before;
   return before;
 }
 
@@ -33,15 +33,15 @@ void take_over_sum(Graph& graph, Node& sum) {
   if (!sum.layer) return;
   const int later = later_operand(graph, sum);
   if (later < 0) return;
-  const NodeId maker = graph.values[size_t(sum.x[size_t(later)])].producer;
-  Node& node = graph.nodes[size_t(maker)];
+  const NodeId maker = graph.value(sum.x[size_t(later)]).producer;
+  Node& node = graph.node(maker);
   const NodeId follower = only_follower(graph, node);
-  if (follower < 0 || &graph.nodes[size_t(follower)] != &sum) return;
+  if (follower < 0 || &graph.node(follower) != &sum) return;
   if (!(graph.options.frozen || node.layer->sums_in_training()) || !node.layer->absorb_sum(*sum.layer)) return;
   node.x.push_back(sum.x[size_t(1 - later)]);
   node.wants_dx.push_back(sum.wants_dx[size_t(1 - later)]);
   merge(node, sum);
-  graph.values[size_t(node.y[0])].producer = maker;  // a sum behind this one asks
+  graph.value(node.y[0]).producer = maker;  // a sum behind this one asks
 }
 
 }  // namespace

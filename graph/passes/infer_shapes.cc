@@ -15,8 +15,8 @@ std::string label(const Node& node) { return "layer '" + node.name + "' (" + nod
 std::vector<Note> shapes_read(const Graph& graph, const Node& node) {
   std::vector<Note> notes;
   for (const ValueId id : node.x) {
-    const Value& value = graph.values[size_t(id)];
-    notes.push_back({graph.place(graph.nodes[size_t(value.producer)]),
+    const Value& value = graph.value(id);
+    notes.push_back({graph.place(graph.node(value.producer)),
                      "'" + value.name + "' has shape " + value.shape.str() + ", made here"});
   }
   return notes;
@@ -24,7 +24,7 @@ std::vector<Note> shapes_read(const Graph& graph, const Node& node) {
 
 bool inputs_known(const Graph& graph, const Node& node) {
   for (const ValueId id : node.x)
-    if (!graph.values[size_t(id)].shape_known) return false;
+    if (!graph.value(id).shape_known) return false;
   return true;
 }
 
@@ -41,7 +41,7 @@ void set_shapes(Graph& graph, Node& node, const LayerShapes& shapes) {
   if (shapes.y.size() < node.y.size()) throw_internal("a layer inferred too few shapes");
   for (size_t i = 0; i < node.y.size(); ++i) {
     const bool known = !(shapes.y[i].axes() == 1 && shapes.y[i][0] < 0);
-    Value& value = graph.values[size_t(node.y[i])];
+    Value& value = graph.value(node.y[i]);
     if (known) check_extents(shapes.y[i]);
     value.shape = shapes.y[i];
     value.shape_known = known;
@@ -49,8 +49,8 @@ void set_shapes(Graph& graph, Node& node, const LayerShapes& shapes) {
 }
 
 void add_weights(Graph& graph, NodeId n, std::vector<WeightSpec> specs) {
-  Node& node = graph.nodes[size_t(n)];
-  SourceLayer& source = graph.layers[size_t(node.sources[0])];
+  Node& node = graph.node(n);
+  SourceLayer& source = graph.source(node.sources[0]);
   const caffe::LayerParameter& config = *source.config;
   if (config.param_size() > int(specs.size()))
     throw FieldError("param[" + std::to_string(specs.size()) + "]", "it has " + std::to_string(config.param_size()) +
@@ -76,9 +76,9 @@ void add_weights(Graph& graph, NodeId n, std::vector<WeightSpec> specs) {
 }
 
 void infer_node(Graph& graph, NodeId n) {
-  Node& node = graph.nodes[size_t(n)];
+  Node& node = graph.node(n);
   std::vector<Shape> x;
-  for (const ValueId id : node.x) x.push_back(graph.values[size_t(id)].shape);
+  for (const ValueId id : node.x) x.push_back(graph.value(id).shape);
   LayerShapes shapes = node.layer->infer(x);
   set_shapes(graph, node, shapes);
   add_weights(graph, n, std::move(shapes.w));

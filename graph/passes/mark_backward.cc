@@ -10,7 +10,7 @@ namespace {
 bool may_flow(const Graph& graph, const Node& node, size_t i) {
   if (!node.layer->differentiable(int(i))) return false;
   if (node.sources.empty()) return true;
-  const caffe::LayerParameter& config = *graph.layers[size_t(node.sources[0])].config;
+  const caffe::LayerParameter& config = *graph.source(node.sources[0]).config;
   return int(i) >= config.propagate_down_size() || config.propagate_down(int(i));
 }
 
@@ -19,7 +19,7 @@ std::vector<bool> values_that_learn(const Graph& graph) {
   std::vector<bool> learn(graph.values.size());
   for (const Node& node : graph.nodes) {
     bool any = graph.file->net.force_backward();
-    for (const WeightId id : node.w) any = any || graph.weights[size_t(id)].learns();
+    for (const WeightId id : node.w) any = any || graph.weight(id).learns();
     for (size_t i = 0; i < node.x.size(); ++i) any = any || (learn[size_t(node.x[i])] && may_flow(graph, node, i));
     for (const ValueId id : node.y) learn[size_t(id)] = any;
   }
@@ -33,7 +33,7 @@ std::vector<bool> values_under_loss(const Graph& graph) {
     const Node& node = graph.nodes[n];
     bool any = false;
     for (const ValueId id : node.y) {
-      if (graph.values[size_t(id)].loss_weight != 0) under[size_t(id)] = true;
+      if (graph.value(id).loss_weight != 0) under[size_t(id)] = true;
       any = any || under[size_t(id)];
     }
     for (size_t i = 0; i < node.x.size(); ++i)
@@ -50,14 +50,14 @@ void mark_backward(Graph& graph) {
   for (size_t v = 0; v < graph.values.size(); ++v) graph.values[v].wants_gradient = wanted && learn[v] && under[v];
   for (Node& node : graph.nodes) {
     bool reached = false;
-    for (const ValueId id : node.y) reached = reached || graph.values[size_t(id)].wants_gradient;
+    for (const ValueId id : node.y) reached = reached || graph.value(id).wants_gradient;
     node.wants_dx.assign(node.x.size(), false);
     node.wants_dw.assign(node.w.size(), false);
     node.runs_backward = false;
     if (!reached) continue;
     for (size_t i = 0; i < node.x.size(); ++i)
-      node.wants_dx[i] = graph.values[size_t(node.x[i])].wants_gradient && may_flow(graph, node, i);
-    for (size_t k = 0; k < node.w.size(); ++k) node.wants_dw[k] = graph.weights[size_t(node.w[k])].learns();
+      node.wants_dx[i] = graph.value(node.x[i]).wants_gradient && may_flow(graph, node, i);
+    for (size_t k = 0; k < node.w.size(); ++k) node.wants_dw[k] = graph.weight(node.w[k]).learns();
     for (const bool dx : node.wants_dx) node.runs_backward = node.runs_backward || dx;
     for (const bool dw : node.wants_dw) node.runs_backward = node.runs_backward || dw;
   }

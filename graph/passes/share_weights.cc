@@ -9,16 +9,16 @@ namespace cortado::graph {
 namespace {
 
 const caffe::ParamSpec& spec_of(const Graph& graph, const Weight& weight) {
-  const Node& node = graph.nodes[size_t(weight.owner)];
-  return graph.layers[size_t(node.sources[0])].config->param(weight.index);
+  const Node& node = graph.node(weight.owner);
+  return graph.source(node.sources[0]).config->param(weight.index);
 }
 
 /// Adds what forbids `user` to use `owner`'s memory; returns whether all is well.
 bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mistakes& mistakes) {
   const caffe::ParamSpec& spec = spec_of(graph, user);
-  const Node& node = graph.nodes[size_t(user.owner)];
+  const Node& node = graph.node(user.owner);
   const std::string field = "param[" + std::to_string(user.index) + "].";
-  const Note owner_here{graph.place(graph.nodes[size_t(owner.owner)]),
+  const Note owner_here{graph.place(graph.node(owner.owner)),
                         "layer '" + owner.layer + "' owns '" + owner.share_name + "', shape " + owner.spec.shape.str()};
   const auto complain = [&](const std::string& name, const std::string& message, const std::string& hint) {
     mistakes.add({graph.place(node, field + name), "layer '" + user.layer + "': " + message, hint, {owner_here}});
@@ -63,8 +63,8 @@ void share_weights(Graph& graph) {
     const Weight& weight = graph.weights[id];
     if (weight.share_name.empty()) continue;
     const auto [found, is_new] = owners.emplace(weight.share_name, WeightId(id));
-    if (is_new || !compatible(graph, graph.weights[size_t(found->second)], weight, mistakes)) continue;
-    Weight& owner = graph.weights[size_t(found->second)];
+    if (is_new || !compatible(graph, graph.weight(found->second), weight, mistakes)) continue;
+    Weight& owner = graph.weight(found->second);
     const caffe::ParamSpec& spec = spec_of(graph, weight);
     if (spec.has_lr_mult()) owner.lr_mult = spec.lr_mult();
     if (spec.has_decay_mult()) owner.decay_mult = spec.decay_mult();

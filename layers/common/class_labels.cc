@@ -4,6 +4,7 @@
 
 #include "core/device_memory.h"
 #include "core/format.h"
+#include "core/host_view.h"
 
 namespace cortado {
 
@@ -37,10 +38,9 @@ void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const 
     if (labels.counts(r) && !labels.valid(r)) throw BadLabel(labels.values[r], r, inner, labels.classes, advice);
 }
 
-void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner, const char* advice) {
-  std::vector<float> copy(size_t(values.count()));
-  copy_to_host(context, copy.data(), values.data, copy.size() * sizeof(float));
-  labels.values = copy.data();
+void validate_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner, const char* advice) {
+  const HostView view(context, values.f32(), values.count());
+  labels.values = view.data();
   check_labels(labels, values.count(), inner, advice);
 }
 

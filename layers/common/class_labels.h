@@ -57,7 +57,7 @@ void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const char* advice = "");
 
 /// check_labels() of a copy of `values`, which may lie on a device.
-void explain_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,
-                    const char* advice = "");
+void validate_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,
+                     const char* advice = "");
 
 }  // namespace cortado

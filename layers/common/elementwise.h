@@ -36,8 +36,8 @@ class ElementwiseLayer : public Layer {
     LayerNeeds needs;
     needs.backward_reads_x = {backward_reads() == BackwardReads::kX};
     needs.backward_reads_y = {backward_reads() == BackwardReads::kY};
-    needs.y_may_overwrite_x = backward_reads() != BackwardReads::kX || !request.backward;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = backward_reads() != BackwardReads::kX || !request.backward;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.can_recompute_y = backward_reads() == BackwardReads::kX;  // then x is there in backward anyway
     return needs;
   }

@@ -184,7 +184,7 @@ void fill_uniform(Context& context, uint64_t key, const Tensor& y, float low, fl
 }
 
 void fill_normal(Context& context, uint64_t key, const Tensor& y, double mean, double deviation) {
-  if (context.device.is_cuda()) return draw<Gaussian>(context, y, key, mean, deviation);
+  if (!host_threads_run(context)) return draw<Gaussian>(context, y, key, mean, deviation);
   const int64_t n = y.count(), runs = (n + kNormalsAtOnce - 1) / kNormalsAtOnce;
   const DeviceAccess access(context);
   const auto draw_all = [&](const auto& functor) {

@@ -111,7 +111,7 @@ void PermutingLayer::permute(const Permutation& permutation) {
 
 LayerNeeds PermutingLayer::prepare(const PrepareRequest&, Context&) {
   LayerNeeds needs;
-  needs.y_is_x = needs.dx_is_dy = there_.stays();
+  needs.aliasing.view = needs.aliasing.dx_is_dy = there_.stays();
   needs.can_recompute_y = !there_.stays();
   return needs;
 }

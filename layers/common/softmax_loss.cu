@@ -39,15 +39,15 @@ LayerNeeds SoftmaxLoss::prepare(const PrepareRequest& request, Context& context)
   softmax_.reset();
   if (!request.backward) quotient_ = DeviceMemory(context, 2 * kFloat);
   needs.algorithm = "own";
-  if (!context.device.is_cpu() || request.x[0].dtype != DType::kF32) return needs;
+  if (!kernels::softmax_wants_a_pass_of_its_own(context, request.x[0].dtype)) return needs;
   softmax_ = kernels::plan_softmax({outer_, classes_, inner_}, context);
   needs.forward_scratch = std::max(softmax_->forward_scratch(), needs.forward_scratch);
   needs.algorithm = softmax_->name();
   return needs;
 }
 
-void SoftmaxLoss::explain(Context& context, const Operands& io) {
-  if (names_classes()) explain_labels(context, io.x[1], labels(nullptr), inner_, kAdvice);
+void SoftmaxLoss::validate(Context& context, const Operands& io) {
+  if (names_classes()) validate_labels(context, io.x[1], labels(nullptr), inner_, kAdvice);
 }
 
 std::optional<ClassLabels> SoftmaxLoss::class_labels() const {
@@ -58,8 +58,6 @@ std::optional<ClassLabels> SoftmaxLoss::class_labels() const {
 ClassLabels SoftmaxLoss::labels(const float* values) const {
   return {values, classes_, loss_.has_ignore_label(), float(loss_.ignore_label())};
 }
-
-void SoftmaxLoss::check(const ClassLabels& labels) const { check_labels(labels, rows(), inner_, kAdvice); }
 
 Quotient SoftmaxLoss::quotient(size_t k) const {
   if (k > 0 || !quotient_.data()) return {};

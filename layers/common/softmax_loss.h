@@ -12,7 +12,7 @@
 //   float loss(int64_t r, const float* p) const;                           its loss
 //   float slope(int64_t r, int64_t c, int64_t i, const float* p) const;    d loss / d x[i], which is of class c
 // The last two are asked of rows that count and are valid. A label that is no class is a mistake, found in every
-// forward pass on the CPU, where Caffe reads other memory; on devices the loss becomes NaN, which explain() explains.
+// pass (validate()), where Caffe reads other memory.
 
 #include "core/device_memory.h"
 #include "kernels/softmax.h"
@@ -98,7 +98,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
  public:
   TypeRule types() const override { return TypeRule::kReads; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
-  void explain(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
   std::optional<ClassLabels> class_labels() const override;
   bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
@@ -129,7 +129,6 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   void forward_rows(Context& context, const Operands& io, const Rule& rule, bool weighted = false) {
     float *losses = static_cast<float*>(io.scratch), *sums = losses + rows();
     const RowLoss<Rule> loss{rule, p(io), losses};
-    if (context.device.is_cpu() && names_classes()) check(labels(io.x[1].f32()));
     if (softmax_) {
       softmax_->forward(context, io.x[0].data, p(io), io.scratch);
       for_each(context, rows(), loss);
@@ -160,7 +159,6 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   }
 
  private:
-  void check(const ClassLabels& labels) const;
   void note_rows(Context& context, const Operands& io) const;
   float fixed_normalizer() const;
   float* quotient_data() const { return reinterpret_cast<float*>(quotient_.data()); }

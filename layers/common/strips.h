@@ -54,9 +54,8 @@ inline int64_t elements_of_word(const Strips& part, const StripsIn& from, const 
   return starts_pack(from.tensor.data) && starts_pack(to.tensor.data) ? n : 0;
 }
 
-/// A CPU's compiler makes words of single values by itself.
 inline void copy_strips(Context& context, const Strips& part, const StripsIn& from, const StripsIn& to) {
-  const int64_t n = context.device.is_cpu() ? 0 : elements_of_word(part, from, to);
+  const int64_t n = packs_pay(context) ? elements_of_word(part, from, to) : 0;
   if (n > 0) {
     using Word = packs::Word<16>;
     const CopyStrips<Word> words{

@@ -13,7 +13,7 @@ class ViewLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = true;
+    needs.aliasing.view = needs.aliasing.dx_is_dy = true;
     return needs;
   }
 

@@ -11,6 +11,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/host_view.h"
 #include "layers/common/class_labels.h"
 #include "layers/common/class_notes.h"
 #include "layers/common/shape_rules.h"
@@ -89,7 +90,7 @@ class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
   TypeRule types() const override { return TypeRule::kReads; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
-  void explain(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
   std::optional<ClassLabels> class_labels() const override {
     return ClassLabels{nullptr, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
@@ -153,15 +154,13 @@ void AccuracyLayer::check(const Labels& labels) const {
   }
 }
 
-void AccuracyLayer::explain(Context& context, const Operands& io) {
-  std::vector<float> values(size_t(io.x[1].count()));
-  copy_to_host(context, values.data(), io.x[1].data, values.size() * sizeof(float));
+void AccuracyLayer::validate(Context& context, const Operands& io) {
+  const HostView values(context, io.x[1].f32(), io.x[1].count());
   check(labels(values.data()));
 }
 
 void AccuracyLayer::forward(Context& context, const Operands& io) {
   const Labels labels = this->labels(io.x[1].f32());
-  if (context.device.is_cpu()) check(labels);
   float *right = static_cast<float*>(io.scratch), *counted = right + samples();
   const auto judge = [&](const auto& functor) { for_each(context, samples(), functor); };
   with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), right, counted);

@@ -61,8 +61,8 @@ class AxpyLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x = {request.wants_dx[1], request.wants_dx[0], false};
-    needs.y_may_overwrite_x = true;
-    needs.overwritten = 2;
+    needs.aliasing.y_may_overwrite_x = true;
+    needs.aliasing.overwritten_x = 2;
     needs.backward_scratch = rows_ * int64_t(sizeof(float));
     return needs;
   }

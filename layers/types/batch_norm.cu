@@ -157,9 +157,9 @@ class BatchNormLayer : public Layer {
     LayerNeeds needs;
     needs.backward_reads_x = {true, false};
     needs.backward_reads_x.resize(request.x.size());
-    needs.y_may_overwrite_x = adds_ || !request.backward;
-    needs.overwritten = adds_ && request.backward ? 1 : 0;
-    needs.dx_may_overwrite_dy = needs.last_dx_overwrites = true;
+    needs.aliasing.y_may_overwrite_x = adds_ || !request.backward;
+    needs.aliasing.overwritten_x = adds_ && request.backward ? 1 : 0;
+    needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
     needs.saved = {statistics};
     if (request.backward) {
       needs.last_saved_for_y = norm_->mask_bytes() > 0;

@@ -62,7 +62,6 @@ class BatchReindexLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     const Picked picked = picked_of(io);
-    if (context.device.is_cpu()) check_picked(picked, "bottom[0]");
     const int64_t width = io.y[0].shape().count(1);
     const ChannelView view{1, picked.picks, width, Layout::kPlain};
     for_each_channel_typed<Forward>(context, view, io.x[0], io.y[0].f32(), picked, width);
@@ -78,7 +77,7 @@ class BatchReindexLayer : public Layer {
     for_each_channel_typed<Backward>(context, view, io.dx[0], io.dy[0].f32(), lists, width);
   }
 
-  void explain(Context& context, const Operands& io) override { explain_picked(context, picked_of(io), "bottom[0]"); }
+  void validate(Context& context, const Operands& io) override { validate_picked(context, picked_of(io), "bottom[0]"); }
 
   bool differentiable(int i) const override { return i == 0; }
 

@@ -53,9 +53,9 @@ class BiasLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
-    needs.y_may_overwrite_x = true;
-    needs.dx_is_dy = learned_;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = true;
+    needs.aliasing.dx_is_dy = learned_;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.backward_scratch = channel_sums_scratch(view_of(request.x[0], broadcast_));
     return needs;
   }

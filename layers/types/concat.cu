@@ -77,8 +77,8 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
 
 LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
   LayerNeeds needs;
-  needs.y_is_x = needs.dx_is_dy = request.x.size() == 1;
-  needs.can_recompute_y = !needs.y_is_x;
+  needs.aliasing.view = needs.aliasing.dx_is_dy = request.x.size() == 1;
+  needs.can_recompute_y = !needs.aliasing.view;
   return needs;
 }
 

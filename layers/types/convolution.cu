@@ -119,12 +119,12 @@ class ConvolutionLayer : public Layer {
     }
     weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
     sums_in_y_ = sum_ && convs_[0]->sum_place() == kernels::SumPlace::kInY;
-    needs.y_may_overwrite_x = sum_ && convs_[0]->sum_place() != kernels::SumPlace::kApart;
-    needs.overwritten = sum_ ? 1 : 0;
+    needs.aliasing.y_may_overwrite_x = sum_ && convs_[0]->sum_place() != kernels::SumPlace::kApart;
+    needs.aliasing.overwritten_x = sum_ ? 1 : 0;
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
     const bool masks = request.backward && relu_ && masks_dy_;
     needs.backward_reads_y.assign(request.y.size(), masks);
-    needs.overwrites_dy = masks;
+    needs.aliasing.overwrites_dy = masks;
     return needs;
   }
 

@@ -52,9 +52,9 @@ class DropoutLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = !drops();
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.view = needs.aliasing.dx_is_dy = !drops();
+    needs.aliasing.y_may_overwrite_x = true;
+    needs.aliasing.dx_may_overwrite_dy = true;
     return needs;
   }
 

@@ -152,12 +152,12 @@ LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
   LayerNeeds needs;
   needs.backward_reads_x.assign(request.x.size(), product);
   needs.backward_reads_y = {relu_};
-  needs.dx_is_dy = plain_sum() && !relu_;
-  needs.dx_are_one = dx_are_one_ = plain_sum() && relu_;
-  needs.dx_may_overwrite_dy = true;  // backward does dx[0] last
+  needs.aliasing.dx_is_dy = plain_sum() && !relu_;
+  needs.aliasing.dx_are_one = dx_are_one_ = plain_sum() && relu_;
+  needs.aliasing.dx_may_overwrite_dy = true;  // backward does dx[0] last
   needs.can_recompute_y = operation_ == EltwiseParameter::SUM;
   // With three bottoms y is written before the third is read, which may be x[0] once more.
-  needs.y_may_overwrite_x = request.x.size() == 2 && !(product && request.backward);
+  needs.aliasing.y_may_overwrite_x = request.x.size() == 2 && !(product && request.backward);
   if (operation_ == EltwiseParameter::MAX && request.backward) needs.saved = {request.x[0].elements()};
   return needs;
 }

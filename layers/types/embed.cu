@@ -81,7 +81,6 @@ class EmbedLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     const Picked picked = picked_of(io);
-    if (context.device.is_cpu()) check_picked(picked, "the table");
     const ChannelView view{1, picked.picks, width(), Layout::kPlain};
     const float* bias = param_.bias_term() ? io.w[1].f32() : nullptr;
     for_each_channel_typed<Forward>(context, view, io.y[0], io.w[0].f32(), bias, picked, width());
@@ -102,7 +101,7 @@ class EmbedLayer : public Layer {
     with_functor<BiasTerm>(sum, io.dy[0], width());
   }
 
-  void explain(Context& context, const Operands& io) override { explain_picked(context, picked_of(io), "the table"); }
+  void validate(Context& context, const Operands& io) override { validate_picked(context, picked_of(io), "the table"); }
 
   bool differentiable(int) const override { return false; }
 

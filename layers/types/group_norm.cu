@@ -139,8 +139,8 @@ class GroupNormLayer : public Layer {
     constexpr int64_t kFloat = sizeof(float);
     LayerNeeds needs;
     needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = !request.backward;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.saved = {all_groups() * kFloat, all_groups() * kFloat};
     needs.forward_scratch = 3 * rows() * kFloat;
     needs.backward_scratch = (4 * rows() + 2 * all_groups()) * kFloat;

@@ -7,6 +7,7 @@
 
 #include "core/device_memory.h"
 #include "core/error.h"
+#include "core/host_view.h"
 #include "data/formats/hdf5_rows.h"
 #include "layers/registry.h"
 
@@ -53,15 +54,13 @@ class Hdf5DataLayer : public Layer {
     staged_.resize(io.y.size());
     std::vector<float*> at;
     for (size_t i = 0; i < io.y.size(); ++i) {
-      staged_[i].resize(context.device.is_cpu() ? 0 : size_t(io.y[i].count()));
-      at.push_back(context.device.is_cpu() ? io.y[i].f32() : staged_[i].data());
+      at.push_back(staged_[i].begin(context, io.y[i].f32(), io.y[i].count()));
     }
     for (int64_t n = 0; n < batch_; ++n) {
       rows_->next(at);
       for (size_t i = 0; i < at.size(); ++i) at[i] += rows_->row_shape(i).count();
     }
-    for (size_t i = 0; i < io.y.size(); ++i)
-      if (!staged_[i].empty()) copy_to_device(context, io.y[i].data, staged_[i].data(), size_t(io.y[i].spec.bytes()));
+    for (HostStage& staged : staged_) staged.commit(context);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
@@ -75,8 +74,8 @@ class Hdf5DataLayer : public Layer {
   bool open_data_;
   int64_t batch_ = 0;
   data::Hdf5RowsOptions options_;
-  std::unique_ptr<data::Hdf5Rows> rows_;    ///< null where datasets are not to be touched
-  std::vector<std::vector<float>> staged_;  ///< where the net's memory is closed to the host
+  std::unique_ptr<data::Hdf5Rows> rows_;  ///< null where datasets are not to be touched
+  std::vector<HostStage> staged_;         ///< per y
 };
 
 const RegisterLayer registered({

@@ -7,6 +7,7 @@
 
 #include "core/device_memory.h"
 #include "core/error.h"
+#include "core/host_view.h"
 #include "core/log.h"
 #include "layers/registry.h"
 #include "proto/hdf5_file.h"
@@ -49,13 +50,12 @@ class Hdf5OutputLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     if (!file_) file_.emplace(path_);
     std::vector<TensorEntry> entries;
+    std::vector<HostView> views;
     std::vector<const float*> values;
     for (size_t i = 0; i < 2; ++i) {
       entries.push_back({i == 0 ? "data" : "label", "F32", four_axes(io.x[i].shape())});
-      copies_[i].resize(context.device.is_cpu() ? 0 : size_t(io.x[i].count()));
-      if (!context.device.is_cpu())
-        copy_to_host(context, copies_[i].data(), io.x[i].data, size_t(io.x[i].spec.bytes()));
-      values.push_back(context.device.is_cpu() ? io.x[i].f32() : copies_[i].data());
+      views.emplace_back(context, io.x[i].f32(), io.x[i].count());
+      values.push_back(views[i].data());
     }
     try {
       file_->add(entries, values);
@@ -71,7 +71,6 @@ class Hdf5OutputLayer : public Layer {
  private:
   std::string path_;
   std::optional<Hdf5Appender> file_;
-  std::vector<float> copies_[2];  ///< where the net's memory is closed to the host
 };
 
 const RegisterLayer registered({

@@ -79,7 +79,6 @@ class HingeLossLayer : public Layer, public ReadsClasses, public Scoring {
 
   void forward(Context& context, const Operands& io) override {
     const ClassLabels labels = labels_of(io);
-    if (context.device.is_cpu()) check_labels(labels, items_);
     float* sums = static_cast<float*>(io.scratch);
     const auto sum = [&](const auto& loss) { reduce_rows(context, items_, classes_, loss, sums); };
     with_functor<ItemLoss>(sum, io.x[0], labels, squares_);
@@ -91,7 +90,9 @@ class HingeLossLayer : public Layer, public ReadsClasses, public Scoring {
       for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), squares_, io.dy[0].f32(), scale());
   }
 
-  void explain(Context& context, const Operands& io) override { explain_labels(context, io.x[1], {nullptr, classes_}); }
+  void validate(Context& context, const Operands& io) override {
+    validate_labels(context, io.x[1], {nullptr, classes_});
+  }
 
   std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
 

@@ -84,7 +84,7 @@ class InnerProductLayer : public Layer {
     needs.backward_scratch = kernel_->backward_scratch();
     needs.backward_reads_x = {wants_dw};
     needs.backward_reads_y = {request.backward && relu_};
-    needs.overwrites_dy = request.backward && relu_;
+    needs.aliasing.overwrites_dy = request.backward && relu_;
     return needs;
   }
 

@@ -28,7 +28,7 @@ class InputLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>&) override { return {.y = shapes_, .w = {}}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
-    needs.y_persists = true;
+    needs.aliasing.y_persists = true;
     return needs;
   }
   void forward(Context&, const Operands&) override {}

@@ -103,8 +103,8 @@ class LayerNormLayer : public Layer {
     const int64_t bytes = rows_ * int64_t(sizeof(float));
     LayerNeeds needs;
     needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = !request.backward;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.saved = {bytes, bytes};
     needs.backward_scratch = std::max(2 * bytes, options_.affine ? sum_of_columns_scratch(rows_, width_) : 0);
     return needs;

@@ -61,7 +61,6 @@ class MultinomialLogisticLossLayer : public Layer, public ReadsClasses, public S
 
   void forward(Context& context, const Operands& io) override {
     const ClassLabels labels = labels_of(io);
-    if (context.device.is_cpu()) check_labels(labels, items_);
     const auto sum = [&](const auto& loss) { reduce_rows(context, 1, items_, loss, io.y[0].f32()); };
     with_functor<ItemLoss>(sum, io.x[0], labels, scale());
   }
@@ -70,7 +69,9 @@ class MultinomialLogisticLossLayer : public Layer, public ReadsClasses, public S
     if (io.dx[0]) for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), io.dy[0].f32(), scale());
   }
 
-  void explain(Context& context, const Operands& io) override { explain_labels(context, io.x[1], {nullptr, classes_}); }
+  void validate(Context& context, const Operands& io) override {
+    validate_labels(context, io.x[1], {nullptr, classes_});
+  }
 
   std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
 

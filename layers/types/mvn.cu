@@ -78,8 +78,8 @@ class MvnLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     const int64_t bytes = rows_ * int64_t(sizeof(float));
     LayerNeeds needs;
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = true;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.backward_reads_y = {param_.normalize_variance()};
     needs.forward_scratch = bytes;
     needs.backward_scratch = 2 * bytes;

@@ -117,8 +117,8 @@ class NormalizeLayer : public Layer {
     constexpr int64_t kFloat = sizeof(float);
     LayerNeeds needs;
     needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = !request.backward;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.saved = {sets() * kFloat};
     needs.backward_scratch = (sets() + rows()) * kFloat;
     return needs;

@@ -50,8 +50,8 @@ class PoolingLayer : public Layer {
     pool_ = kernels::plan_pool(pool, context);
     LayerNeeds needs;
     if (pool_->saved_bytes() > 0) needs.saved = {pool_->saved_bytes()};
-    needs.overwrites_dy = request.backward && masks_dy_;
-    needs.backward_reads_y = {needs.overwrites_dy};
+    needs.aliasing.overwrites_dy = request.backward && masks_dy_;
+    needs.backward_reads_y = {needs.aliasing.overwrites_dy};
     needs.forward_scratch = pool_->forward_scratch();
     needs.backward_scratch = pool_->backward_scratch();
     needs.algorithm = pool_->name();

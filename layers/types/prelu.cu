@@ -63,8 +63,8 @@ class PreluLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x = {true};
-    needs.y_may_overwrite_x = !request.backward;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = !request.backward;
+    needs.aliasing.dx_may_overwrite_dy = true;
     if (request.backward && request.wants_dw[0])
       needs.backward_scratch = channel_sums_scratch(channel_view(request.x[0]));
     return needs;

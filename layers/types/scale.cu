@@ -89,8 +89,8 @@ LayerNeeds ScaleLayer::prepare(const PrepareRequest& request, Context&) {
   LayerNeeds needs;
   needs.backward_reads_x = {sums_products};
   if (!learned_) needs.backward_reads_x.push_back(request.wants_dx[0]);
-  needs.y_may_overwrite_x = !request.backward || !sums_products;
-  needs.dx_may_overwrite_dy = true;
+  needs.aliasing.y_may_overwrite_x = !request.backward || !sums_products;
+  needs.aliasing.dx_may_overwrite_dy = true;
   needs.backward_scratch = channel_sums_scratch(view_of(request.x[0], broadcast_));
   return needs;
 }

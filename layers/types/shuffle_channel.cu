@@ -67,7 +67,7 @@ LayerShapes ShuffleChannelLayer::infer(const std::vector<Shape>& x) {
 
 LayerNeeds ShuffleChannelLayer::prepare(const PrepareRequest& request, Context& context) {
   LayerNeeds needs;
-  needs.y_is_x = needs.dx_is_dy = stays();
+  needs.aliasing.view = needs.aliasing.dx_is_dy = stays();
   needs.can_recompute_y = !stays();
   if (stays()) return needs;
   there_ = distances(context, request.x[0], group_);

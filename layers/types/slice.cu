@@ -84,7 +84,7 @@ LayerShapes SliceLayer::infer(const std::vector<Shape>& x) {
 
 LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
   LayerNeeds needs;
-  needs.y_is_x = needs.dx_is_dy = tops_ == 1;
+  needs.aliasing.view = needs.aliasing.dx_is_dy = tops_ == 1;
   return needs;
 }
 

@@ -26,8 +26,8 @@ class SoftmaxLayer : public Layer {
         {x.count(0, axis_), x[axis_], x.count(axis_ + 1), request.backward, request.x[0].dtype}, context);
     LayerNeeds needs;
     needs.backward_reads_y = {true};
-    needs.y_may_overwrite_x = true;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.y_may_overwrite_x = true;
+    needs.aliasing.dx_may_overwrite_dy = true;
     needs.forward_scratch = softmax_->forward_scratch();
     needs.backward_scratch = softmax_->backward_scratch();
     needs.algorithm = softmax_->name();

@@ -63,8 +63,8 @@ class SpatialDropoutLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = !drops();
-    needs.y_may_overwrite_x = needs.dx_may_overwrite_dy = true;
+    needs.aliasing.view = needs.aliasing.dx_is_dy = !drops();
+    needs.aliasing.y_may_overwrite_x = needs.aliasing.dx_may_overwrite_dy = true;
     needs.forward_scratch = needs.backward_scratch = drops() ? rows_ * int64_t(sizeof(float)) : 0;
     return needs;
   }

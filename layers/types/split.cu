@@ -74,8 +74,8 @@ class SplitLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
-    needs.y_is_x = true;
-    needs.dx_may_overwrite_dy = true;
+    needs.aliasing.view = true;
+    needs.aliasing.dx_may_overwrite_dy = true;
     return needs;
   }
 

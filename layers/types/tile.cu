@@ -56,7 +56,7 @@ class TileLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
-    needs.y_is_x = needs.dx_is_dy = tiles_ == 1;
+    needs.aliasing.view = needs.aliasing.dx_is_dy = tiles_ == 1;
     return needs;
   }
 

@@ -12,6 +12,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/format.h"
+#include "core/host_view.h"
 #include "layers/common/copies.h"
 #include "layers/registry.h"
 #include "layers/types/unpool.h"
@@ -101,7 +102,6 @@ class UnpoolLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     const Mask mask = mask_of(io);
-    if (context.device.is_cpu()) check_mask(mask, io.x[1].count(), plane(io));
     clear_values(context, io.y[0]);
     const ChannelView planes{1, io.y[0].shape().count(0, 2), 1, Layout::kPlain};
     for_each_channel_typed<Forward>(context, planes, io.x[0], io.y[0].f32(), mask);
@@ -114,10 +114,9 @@ class UnpoolLayer : public Layer {
     for_each_channel_typed<Backward>(context, planes, io.dx[0], io.dy[0].f32(), mask);
   }
 
-  void explain(Context& context, const Operands& io) override {
+  void validate(Context& context, const Operands& io) override {
     Mask mask = mask_of(io);
-    std::vector<float> values(size_t(io.x[1].count()));
-    copy_to_host(context, values.data(), mask.mask, values.size() * sizeof(float));
+    const HostView values(context, mask.mask, io.x[1].count());
     mask.mask = values.data();
     check_mask(mask, io.x[1].count(), plane(io));
   }

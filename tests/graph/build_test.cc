@@ -10,6 +10,7 @@ namespace {
 graph::Graph build_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
   graph::BuildOptions options;
   options.state.set_phase(phase);
+  options.verify = true;
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options);
   graph::run_passes(graph);
   return graph;
@@ -112,8 +113,7 @@ TEST(Build, losses_without_a_top_count_too) {
                                        "layer { name: 'l' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n"
                                        "layer { name: 'm' type: 'EuclideanLoss' bottom: 'data' bottom: 'data' }\n");
   EXPECT_EQ(graph.output_names(), (std::vector<std::string>{"(automatic)", "m"}));
-  for (const char* name : {"(automatic)", "m"})
-    EXPECT_EQ(graph.values[size_t(graph.names.at(name))].loss_weight, 1) << name;
+  for (const char* name : {"(automatic)", "m"}) EXPECT_EQ(graph.value(graph.names.at(name)).loss_weight, 1) << name;
 }
 
 TEST(Build, force_backward_takes_gradients_to_the_inputs) {

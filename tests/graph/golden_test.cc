@@ -41,6 +41,7 @@ std::string text_after(const std::string& net, const std::string& name, const He
   options.state.set_phase(head.phase == "TRAIN" ? caffe::TRAIN : caffe::TEST);
   options.backward = head.phase == "TRAIN";
   options.frozen = head.frozen == "frozen";
+  options.verify = true;
   options.only_kept = !head.only.empty() && head.only != "-";
   if (options.only_kept) options.keep = {head.only};
   if (!head.precision.empty()) {

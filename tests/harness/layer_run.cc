@@ -129,12 +129,13 @@ void LayerRun::bind_forward(const Arrays& x) {
     store(context_, x[i], io_.x[i]);
   }
   for (size_t i = 0; i < request_.y.size(); ++i) {
-    const bool shares = needs_.y_is_x || (i == 0 && options_.in_place && needs_.y_may_overwrite_x);
+    const bool shares = needs_.aliasing.view || (i == 0 && options_.in_place && needs_.aliasing.y_may_overwrite_x);
     if (shares) {
-      EXPECT_EQ(request_.y[i].bytes(), request_.x[needs_.overwritten].bytes()) << "y cannot lie in x's memory";
+      EXPECT_EQ(request_.y[i].bytes(), request_.x[needs_.aliasing.overwritten_x].bytes())
+          << "y cannot lie in x's memory";
     }
     io_.y.push_back({request_.y[i], context_.device,
-                     shares ? io_.x[needs_.overwritten].data : memory(request_.y[i].bytes()).data()});
+                     shares ? io_.x[needs_.aliasing.overwritten_x].data : memory(request_.y[i].bytes()).data()});
   }
 }
 
@@ -163,13 +164,13 @@ void LayerRun::bind_backward() {
     io_.dy.push_back(
         {request_.y[i], context_.device, request_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
   void* shared = nullptr;
-  if (needs_.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
-  if (needs_.dx_are_one) shared = memory(request_.x[0].bytes()).data();
+  if (needs_.aliasing.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
+  if (needs_.aliasing.dx_are_one) shared = memory(request_.x[0].bytes()).data();
   size_t overwriting = 0;
-  for (size_t i = 0; needs_.last_dx_overwrites && i < request_.x.size(); ++i)
+  for (size_t i = 0; needs_.aliasing.last_dx_overwrites && i < request_.x.size(); ++i)
     if (request_.wants_dx[i]) overwriting = i;
   for (size_t i = 0; i < request_.x.size(); ++i) {
-    const bool over_dy = i == overwriting && options_.in_place && needs_.dx_may_overwrite_dy && io_.dy[0];
+    const bool over_dy = i == overwriting && options_.in_place && needs_.aliasing.dx_may_overwrite_dy && io_.dy[0];
     Tensor dx{request_.x[i], context_.device, nullptr};
     if (request_.wants_dx[i])
       dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
@@ -182,15 +183,16 @@ void LayerRun::forward() {
   Arrays before;
   for (const Tensor& x : io_.x) before.push_back(load(context_, x));
   io_.scratch = memory(needs_.forward_scratch).data();
+  if (context_.shares_host_memory()) validate();  // as a net does
   made_.layer->forward(context_, io_);
   y_.clear();
   for (const Tensor& y : io_.y) {
     y_.push_back(load(context_, y));
     EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left something in y's padding lanes";
   }
-  const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
+  const bool over_x = options_.in_place && needs_.aliasing.y_may_overwrite_x;
   for (size_t i = 0; i < io_.x.size(); ++i)
-    if (!over_x || i != needs_.overwritten) {
+    if (!over_x || i != needs_.aliasing.overwritten_x) {
       EXPECT_TRUE(same_bits(load(context_, io_.x[i]), before[i])) << "forward changed x[" << i << "]";
     }
   check_guards();
@@ -210,8 +212,9 @@ void LayerRun::spoil_what_backward_may_not_read() {
 }
 
 void LayerRun::backward(const Arrays& dy) {
-  const bool over_x = options_.in_place && needs_.y_may_overwrite_x;
-  EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.overwritten]) << "y may overwrite x, which backward reads";
+  const bool over_x = options_.in_place && needs_.aliasing.y_may_overwrite_x;
+  EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.aliasing.overwritten_x])
+      << "y may overwrite x, which backward reads";
   if (needs_.can_recompute_y &&
       std::none_of(io_.x.begin(), io_.x.end(), [&](const Tensor& x) { return x.data == io_.y[0].data; }))
     expect_recompute();
@@ -225,7 +228,7 @@ void LayerRun::backward(const Arrays& dy) {
       EXPECT_TRUE(padding_is_zero(context_, dx)) << "backward left something in dx's padding lanes";
     }
   for (size_t i = 0; i < io_.dy.size(); ++i) {
-    bool spoilt = !io_.dy[i] || (i == 0 && needs_.overwrites_dy);
+    bool spoilt = !io_.dy[i] || (i == 0 && needs_.aliasing.overwrites_dy);
     for (const Tensor& dx : io_.dx) spoilt = spoilt || dx.data == io_.dy[i].data;
     if (!spoilt) {
       EXPECT_TRUE(same_bits(load(context_, io_.dy[i]), rounded(dy[i], io_.dy[i].spec.dtype)))

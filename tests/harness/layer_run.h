@@ -64,7 +64,7 @@ class LayerRun {
 
   void forward();
   void backward(const Arrays& dy);
-  void explain() { made_.layer->explain(context_, io_); }
+  void validate() { made_.layer->validate(context_, io_); }
 
   Layer& layer() { return *made_.layer; }
   const MadeLayer& made() const { return made_; }

@@ -87,7 +87,7 @@ TEST(Accuracy, OnDevicesALabelThatIsNoClassMakesItNan) {
     LayerRun run("type: 'Accuracy'", {kScores, Array({4}, {0, 1, 3, 0})}, {.device = device, .backward = false});
     run.forward();
     EXPECT_TRUE(std::isnan(run.y()[0][0]));
-    EXPECT_THROW(run.explain(), Error);
+    EXPECT_THROW(run.validate(), Error);
   }
 }
 

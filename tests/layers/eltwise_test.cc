@@ -67,9 +67,9 @@ TEST(Eltwise, LeavesOtherFollowersAlone) {
 
 TEST(Eltwise, PassesThePlainSumsGradientOn) {
   const LayerRun plain("type: 'Eltwise'", inputs(2));
-  EXPECT_TRUE(plain.needs().dx_is_dy);
+  EXPECT_TRUE(plain.needs().aliasing.dx_is_dy);
   const LayerRun scaled("type: 'Eltwise' eltwise_param { coeff: 1 coeff: 2 }", inputs(2));
-  EXPECT_FALSE(scaled.needs().dx_is_dy);
+  EXPECT_FALSE(scaled.needs().aliasing.dx_is_dy);
 }
 
 LayerCase product(size_t n) {

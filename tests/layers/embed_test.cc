@@ -60,7 +60,7 @@ TEST(Embed, OnDevicesAnIndexThatIsNoRowMakesNan) {
     run.forward();
     EXPECT_FALSE(std::isnan(run.y()[0][0]));
     EXPECT_TRUE(std::isnan(run.y()[0][1]));
-    EXPECT_THROW(run.explain(), Error);
+    EXPECT_THROW(run.validate(), Error);
     run.backward({Array({2, 1}, 1.0)});
     EXPECT_EQ(run.dw(0).values, (std::vector<double>{0, 0, 0, 0, 1}));
   }

@@ -22,7 +22,7 @@ class Faulty : public Layer {
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
-    needs.y_may_overwrite_x = fault_ == "in place";
+    needs.aliasing.y_may_overwrite_x = fault_ == "in place";
     return needs;
   }
 

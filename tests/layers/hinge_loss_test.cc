@@ -54,7 +54,7 @@ TEST(HingeLoss, NamesALabelThatIsNoClass) {
     on_device.forward();
     EXPECT_TRUE(std::isnan(on_device.y()[0][0]));
     try {
-      on_device.explain();
+      on_device.validate();
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kData);

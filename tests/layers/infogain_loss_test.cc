@@ -83,7 +83,7 @@ TEST(InfogainLoss, NamesALabelThatIsNoClass) {
     LayerRun run("type: 'InfogainLoss'", x, {.device = device});
     run.forward();
     EXPECT_TRUE(std::isnan(run.y()[0][0]));
-    EXPECT_THROW(run.explain(), Error);
+    EXPECT_THROW(run.validate(), Error);
   }
 }
 

@@ -45,7 +45,7 @@ TEST(MultinomialLogisticLoss, NamesALabelThatIsNoClass) {
     LayerRun on_device(kLayer, x, {.device = device});
     on_device.forward();
     EXPECT_TRUE(std::isnan(on_device.y()[0][0]));
-    EXPECT_THROW(on_device.explain(), Error);
+    EXPECT_THROW(on_device.validate(), Error);
   }
 }
 

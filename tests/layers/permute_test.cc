@@ -54,7 +54,7 @@ TEST(Permute, LeavesValuesWhereTheyAreIfItCan) {
   const MadeLayer made("type: 'Permute' permute_param { order: 0 order: 2 order: 1 }", "", {{2, 1, 6}});
   EXPECT_EQ(made.shapes.y[0], (Shape{2, 6, 1}));
   LayerRun run("type: 'Permute' permute_param { order: 0 order: 2 order: 1 }", {random({2, 1, 6}, 1)});
-  EXPECT_TRUE(run.needs().y_is_x);
+  EXPECT_TRUE(run.needs().aliasing.view);
 }
 
 TEST(Permute, TakesAnyNumberOfAxes) {

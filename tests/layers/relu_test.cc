@@ -33,7 +33,7 @@ TEST(ReLU, TakesAnyNumberOfAxes) {
 TEST(ReLU, WorksInPlaceUnlessTheSlopeHidesTheSign) {
   const auto in_place = [](const std::string& slope) {
     LayerRun run("type: 'ReLU' relu_param { negative_slope: " + slope + " }", {random({4}, 1)});
-    return run.needs().y_may_overwrite_x;
+    return run.needs().aliasing.y_may_overwrite_x;
   };
   EXPECT_TRUE(in_place("0"));
   EXPECT_TRUE(in_place("0.1"));

@@ -40,7 +40,7 @@ TEST(ShuffleChannel, LeavesOneGroupAndGroupsOfOneAlone) {
   check_layer(shuffled(1, {2, 20, 2, 2}));
   check_layer(shuffled(20, {2, 20, 2, 2}));
   LayerRun run("type: 'ShuffleChannel'", {random({2, 20, 2, 2}, 1)});
-  EXPECT_TRUE(run.needs().y_is_x);
+  EXPECT_TRUE(run.needs().aliasing.view);
 }
 
 TEST(ShuffleChannel, TakesAnyNumberOfAxesFromTwoOn) {

@@ -197,7 +197,7 @@ TEST(SoftmaxWithLoss, OnDevicesALabelThatIsNoClassMakesItNan) {
     run.forward();
     EXPECT_TRUE(std::isnan(run.y()[0][0]));
     try {
-      run.explain();
+      run.validate();
       ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kData);
@@ -206,7 +206,7 @@ TEST(SoftmaxWithLoss, OnDevicesALabelThatIsNoClassMakesItNan) {
     LayerRun good("type: 'SoftmaxWithLoss'", {Array({1, 2}, {NAN, 0}), Array({1}, {1})}, {.device = device});
     good.forward();
     EXPECT_TRUE(std::isnan(good.y()[0][0]));
-    EXPECT_NO_THROW(good.explain()) << "the label is not to blame";
+    EXPECT_NO_THROW(good.validate()) << "the label is not to blame";
   }
 }
 

@@ -91,7 +91,7 @@ TEST(FrozenDevice, RunsNothingButConvolutionsAndProducts) {
       OnDevice on(device, c.precision);
       const auto net = make(small_net(), on.context, frozen_options());
       for (const graph::Step& step : net->plan().forward) {
-        const std::string& type = net->plan().graph.nodes[size_t(step.node)].type;
+        const std::string& type = net->plan().graph.node(step.node).type;
         EXPECT_TRUE(type == "Input" || type == "Reorder" || type.find("Convolution") == 0 ||
                     type.find("InnerProduct") == 0)
             << type;
@@ -209,7 +209,7 @@ TEST_P(FrozenDeviceModel, GivesWhatTheCpuGives) {
     EXPECT_LE(distance(net->read_blob(blob), reference->read_blob(blob)), c.allowed_deep) << device.str();
     for (const graph::Step& step : net->plan().forward)
       for (const char* gone : {"BatchNorm", "Scale", "Eltwise", "ReLU"})
-        EXPECT_NE(net->plan().graph.nodes[size_t(step.node)].type.find(gone), 0u);
+        EXPECT_NE(net->plan().graph.node(step.node).type.find(gone), 0u);
   }
 }
 

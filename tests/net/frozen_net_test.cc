@@ -39,7 +39,7 @@ TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
   options.frozen = true;
   const auto net = make(file, context, options);
   for (const graph::Step& step : net->plan().forward) {
-    const std::string& type = net->plan().graph.nodes[size_t(step.node)].type;
+    const std::string& type = net->plan().graph.node(step.node).type;
     EXPECT_TRUE(type == "Input" || type == "Reorder" || type.find("onvolution") != std::string::npos) << type;
   }
 }
@@ -55,7 +55,7 @@ TEST(FrozenNet, is_as_small_as_it_can_be) {
   options.frozen = true;
   const auto net = make(small_net(), context, options);
   std::string types;
-  for (const graph::Step& step : net->plan().forward) types += net->plan().graph.nodes[size_t(step.node)].type + "\n";
+  for (const graph::Step& step : net->plan().forward) types += net->plan().graph.node(step.node).type + "\n";
   for (const char* gone : {"\nBatchNorm", "\nScale", "\nBias", "\nEltwise", "\nReLU"})
     EXPECT_EQ(types.find(gone), std::string::npos) << types;
 }

@@ -73,12 +73,12 @@ void add_shapes(const graph::Graph& graph, Layers& layers, const std::vector<int
   for (size_t i = 0; i < graph.nodes.size() && i < layers.config.size(); ++i) {
     const graph::Node& node = graph.nodes[i];
     Block& block = picture.blocks[size_t(block_of[i])];
-    for (const graph::WeightId id : node.w) block.params += graph.weights[size_t(id)].spec.shape.count();
+    for (const graph::WeightId id : node.w) block.params += graph.weight(id).spec.shape.count();
     const int64_t flops = flops_of(graph, node);
     block.flops += flops;
     picture.flops += flops;
     for (size_t k = 0; k < layers.y[i].size() && k < node.y.size(); ++k) {
-      const graph::Value& value = graph.values[size_t(node.y[k])];
+      const graph::Value& value = graph.value(node.y[k]);
       if (value.shape_known) layers.flows[size_t(layers.y[i][k])].shape = value.shape.str();
     }
   }

@@ -3,7 +3,6 @@
 // value itself.
 
 #include "graph/passes/passes.h"
-#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -21,28 +20,19 @@ std::vector<Split> find_splits(const Graph& graph) {
     if (!value.wants_gradient) continue;
     Split split{ValueId(v), {}};
     for (const Reader& reader : value.readers)
-      if (graph.nodes[size_t(reader.node)].wants_dx[size_t(reader.input)]) split.readers.push_back(reader);
+      if (graph.node(reader.node).wants_dx[size_t(reader.input)]) split.readers.push_back(reader);
     if (split.readers.size() + (value.loss_weight != 0 ? 1 : 0) > 1) splits.push_back(std::move(split));
   }
   return splits;
 }
 
-const caffe::LayerParameter& split_config() {
-  static const caffe::LayerParameter config = [] {
-    caffe::LayerParameter made;
-    made.set_type("Split");
-    return made;
-  }();
-  return config;
-}
-
 Node make_split(Graph& graph, const Split& split) {
-  const Value value = graph.values[size_t(split.value)];  // a copy: the vector grows below
-  const Node& producer = graph.nodes[size_t(value.producer)];
+  const Value value = graph.value(split.value);  // a copy: the vector grows below
+  const Node& producer = graph.node(value.producer);
   Node node;
   node.type = "Split";
   node.name = value.name + "_" + producer.name + "_" + std::to_string(value.producer_output) + "_split";
-  node.layer = find_layer_type("Split")->make({split_config(), graph.phase(), 0, 1, false});
+  node.layer = make_internal_layer(graph, "Split");
   node.x = {split.value};
   node.wants_dx = {true};
   node.runs_backward = true;
@@ -55,9 +45,9 @@ Node make_split(Graph& graph, const Split& split) {
     graph.values.push_back(std::move(copy));
     return node.y.back();
   };
-  for (const Reader& reader : split.readers) graph.nodes[size_t(reader.node)].x[size_t(reader.input)] = add_copy(0);
+  for (const Reader& reader : split.readers) graph.node(reader.node).x[size_t(reader.input)] = add_copy(0);
   if (value.loss_weight != 0) add_copy(value.loss_weight);
-  graph.values[size_t(split.value)].loss_weight = 0;
+  graph.value(split.value).loss_weight = 0;
   node.layer->infer({value.shape});
   return node;
 }
@@ -68,7 +58,7 @@ void insert_splits(Graph& graph) {
   std::vector<std::vector<Node>> after(graph.nodes.size());
   for (const Split& split : find_splits(graph)) {
     Node node = make_split(graph, split);
-    after[size_t(graph.values[size_t(split.value)].producer)].push_back(std::move(node));
+    after[size_t(graph.value(split.value).producer)].push_back(std::move(node));
   }
   std::vector<Node> nodes;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

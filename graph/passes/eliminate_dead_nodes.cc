@@ -49,7 +49,7 @@ void eliminate_dead_nodes(Graph& graph) {
   graph.nodes = std::move(nodes);
   drop_layers(graph);
   index_readers(graph);
-  std::erase_if(graph.names, [&](const auto& name) { return graph.values[size_t(name.second)].producer < 0; });
+  std::erase_if(graph.names, [&](const auto& name) { return graph.value(name.second).producer < 0; });
 }
 
 }  // namespace cortado::graph

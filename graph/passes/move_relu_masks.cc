@@ -9,9 +9,9 @@ namespace cortado::graph {
 void move_relu_masks(Graph& graph) {
   for (Node& node : graph.nodes) {
     if (!node.runs_backward || node.y.size() != 1) continue;
-    const Value& value = graph.values[size_t(node.y[0])];
+    const Value& value = graph.value(node.y[0]);
     if (value.kept || value.loss_weight != 0 || value.readers.size() != 1 || value.readers[0].input != 0) continue;
-    Node& reader = graph.nodes[size_t(value.readers[0].node)];
+    Node& reader = graph.node(value.readers[0].node);
     if (!reader.runs_backward || !reader.wants_dx[0]) continue;
     reader.masks_dx = node.layer->hand_relu_mask(*reader.layer);
   }

@@ -1,0 +1,39 @@
+// Where a layer gives as many rows as its values tell (layers/dynamic_rows.h), it and all layers behind it run on the
+// rows that there are: each is put into a DynamicRowsLayer. The net keeps their values' shapes of the latest pass.
+
+#include <algorithm>
+
+#include "graph/dynamic_rows_layer.h"
+#include "graph/passes/passes.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado::graph {
+
+namespace {
+
+/// What the node's layer was made from; of those that passes made, the type and the tops are all there is.
+std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node& node) {
+  auto made = std::make_shared<caffe::LayerParameter>();
+  made->set_type(node.type);
+  for (const ValueId id : node.y) made->add_top(graph.value(id).name);
+  const caffe::LayerParameter* config = node.sources.empty() ? made.get() : graph.source(node.sources[0]).config;
+  return [type = find_layer_type(node.type), made, config, phase = graph.phase(), seed = graph.options.seed] {
+    return type->make({*config, phase, 0, seed, false});
+  };
+}
+
+}  // namespace
+
+void propagate_dynamic_rows(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    const bool starts = dynamic_cast<const DynamicRows*>(node.layer.get()) != nullptr;
+    const auto is_dynamic = [&](ValueId id) { return graph.value(id).dynamic_rows; };
+    if (!starts && std::none_of(node.x.begin(), node.x.end(), is_dynamic)) continue;
+    for (const ValueId id : node.y) graph.value(id).dynamic_rows = true;
+    auto make = maker_of(graph, node);
+    node.layer = std::make_unique<DynamicRowsLayer>(node.name, std::move(node.layer), std::move(make));
+  }
+}
+
+}  // namespace cortado::graph

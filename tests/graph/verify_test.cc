@@ -1,0 +1,248 @@
+// The checks of graphs and plans: every net at hand passes them in every mode, and what is broken on purpose is found,
+// with the name of the pass that broke it.
+
+#include "graph/verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/device_memory.h"
+#include "graph/passes/passes.h"
+#include "tests/harness/places.h"
+
+namespace cortado {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One way of running a net.
+struct Mode {
+  std::string name;
+  caffe::Phase phase = caffe::TRAIN;
+  bool frozen = false, recompute = false, transient = true, every_layer = false;
+  std::string precision = {};  ///< on the simulated device
+};
+
+const std::vector<Mode> kModes = {
+    {.name = "train"},
+    {.name = "train with all gradients kept", .transient = false},
+    {.name = "train with recomputation", .recompute = true},
+    {.name = "train with a node for each layer", .every_layer = true},
+    {.name = "train on a device in bf16", .precision = "bf16"},
+    {.name = "test", .phase = caffe::TEST},
+    {.name = "frozen", .phase = caffe::TEST, .frozen = true},
+    {.name = "frozen on a device in bf16", .phase = caffe::TEST, .frozen = true, .precision = "bf16"}};
+
+graph::BuildOptions options_of(const Mode& mode) {
+  graph::BuildOptions options;
+  options.state.set_phase(mode.phase);
+  options.backward = mode.phase == caffe::TRAIN;
+  options.frozen = mode.frozen;
+  options.recompute = mode.recompute;
+  options.transient_gradients = mode.transient && options.backward;
+  options.fuse = !mode.every_layer;
+  options.verify = true;
+  return options;
+}
+
+/// The plan of the net in the file; make_plan() and run_passes() throw where it is not sound.
+graph::Plan plan_of(const std::string& path, const Mode& mode) {
+  Context context(1);
+  graph::BuildOptions options = options_of(mode);
+  if (!mode.precision.empty()) {
+    use_device(context, {DeviceKind::kSimulated, 0});
+    context.precision = precision_named(mode.precision).value();
+    options = graph::options_for(options, context);
+  }
+  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net(path)), options);
+  graph::run_passes(graph);
+  return graph::make_plan(std::move(graph), context);
+}
+
+class Verify : public testing::TestWithParam<std::string> {};
+
+TEST_P(Verify, finds_nothing_wrong_in_any_mode) {
+  const fs::path before = fs::current_path();
+  fs::current_path(fs::path(GetParam()).parent_path());  // where the paths of datasets begin
+  for (const Mode& mode : kModes) EXPECT_NO_THROW(plan_of(GetParam(), mode)) << mode.name;
+  fs::current_path(before);
+}
+
+std::vector<std::string> nets() {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(in_source("tests/parity/cases")))
+    if (const fs::path net = entry.path() / "net.prototxt"; fs::exists(net)) paths.push_back(net);
+  for (const auto& entry : fs::directory_iterator(in_source("models")))
+    if (const fs::path net = entry.path() / "deploy.prototxt"; fs::exists(net)) paths.push_back(net);
+  return paths;
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, Verify, testing::ValuesIn(nets()),
+                         [](const auto& info) { return fs::path(info.param).parent_path().stem().string(); });
+
+// What is broken on purpose
+
+const std::string kNet = R"(
+  layer { name: "in" type: "Input" top: "data" top: "label" input_param {
+      shape { dim: 2 dim: 16 dim: 8 dim: 8 } shape { dim: 2 } } }
+  layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+      convolution_param { num_output: 16 kernel_size: 3 pad: 1 } }
+  layer { name: "tanh" type: "TanH" bottom: "conv" top: "tanh" }
+  layer { name: "conv2" type: "Convolution" bottom: "tanh" top: "conv2"
+      convolution_param { num_output: 16 kernel_size: 3 pad: 1 } }
+  layer { name: "sum" type: "Eltwise" bottom: "tanh" bottom: "conv2" top: "sum" }
+  layer { name: "mvn" type: "MVN" bottom: "sum" top: "mvn" }
+  layer { name: "fc" type: "InnerProduct" bottom: "mvn" top: "fc" inner_product_param { num_output: 3 } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
+
+graph::Graph built() {
+  return graph::build(std::make_shared<NetFile>(read_net_from_text(kNet, "net")), options_of({}));
+}
+
+graph::Node& node_named(graph::Graph& graph, const std::string& name) {
+  for (graph::Node& node : graph.nodes)
+    if (node.name.starts_with(name)) return node;
+  throw std::runtime_error("no node " + name);
+}
+
+/// Runs the passes up to `after` and then `saboteur`; what the checks say.
+std::string said_after(const std::string& after, void (*saboteur)(graph::Graph&)) {
+  std::vector<graph::Pass> passes;
+  for (const graph::Pass& pass : graph::all_passes()) {
+    passes.push_back(pass);
+    if (pass.name == after) break;
+  }
+  passes.push_back({"saboteur", "", saboteur});
+  graph::Graph graph = built();
+  try {
+    graph::run_passes(graph, passes, "");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing";
+}
+
+void expect_found(const std::string& said, const std::string& fault) {
+  EXPECT_NE(said.find("pass 'saboteur'"), std::string::npos) << said;
+  EXPECT_NE(said.find(fault), std::string::npos) << said;
+}
+
+TEST(Saboteur, WritesAValueTwice) {
+  expect_found(said_after("infer_shapes",
+                          [](graph::Graph& graph) { node_named(graph, "mvn").y[0] = node_named(graph, "sum").y[0]; }),
+               "which is written already");
+}
+
+TEST(Saboteur, ReadsWhatIsNotThereYet) {
+  expect_found(said_after("infer_shapes",
+                          [](graph::Graph& graph) {
+                            std::swap(graph.nodes[1], graph.nodes[2]);
+                            graph::index_readers(graph);
+                          }),
+               "before it is written");
+}
+
+TEST(Saboteur, ForgetsReaders) {
+  expect_found(said_after("infer_shapes",
+                          [](graph::Graph& graph) { node_named(graph, "mvn").x[0] = node_named(graph, "tanh").y[0]; }),
+               "lists other readers than the nodes do");
+}
+
+TEST(Saboteur, LosesALayer) {
+  expect_found(said_after("share_weights",
+                          [](graph::Graph& graph) {
+                            node_named(graph, "fc").x = node_named(graph, "mvn").x;
+                            std::erase_if(graph.nodes, [](const graph::Node& node) { return node.name == "mvn"; });
+                            graph::index_readers(graph);
+                          }),
+               "layer 'mvn' runs in 0 nodes");
+}
+
+TEST(Saboteur, TakesGradientsFromTwoPlaces) {
+  expect_found(said_after("insert_splits",
+                          [](graph::Graph& graph) {
+                            graph::Node& split = node_named(graph, "tanh_");
+                            node_named(graph, "sum").x[0] = split.y[0];
+                            node_named(graph, "conv2").x[0] = split.y[0];
+                            graph::index_readers(graph);
+                          }),
+               "gets its gradient from 2 places");
+}
+
+TEST(Saboteur, StoresWhatALayerCannotRead) {
+  expect_found(
+      said_after("choose_layouts",
+                 [](graph::Graph& graph) { graph.value(node_named(graph, "mvn").x[0]).layout = Layout::kBlocked16; }),
+      "where it wants plain");
+}
+
+TEST(Saboteur, AsksForABackwardThatDoesNotRun) {
+  expect_found(
+      said_after("mark_backward", [](graph::Graph& graph) { node_named(graph, "tanh").runs_backward = false; }),
+      "asked for gradients but runs no backward");
+}
+
+graph::Plan planned() {
+  Context context(1);
+  graph::Graph graph = built();
+  graph::run_passes(graph);
+  return graph::make_plan(std::move(graph), context);
+}
+
+/// The step of the node whose name begins so.
+graph::Step& step_of(graph::Plan& plan, std::vector<graph::Step>& steps, const std::string& name) {
+  for (graph::Step& step : steps)
+    if (plan.graph.node(step.node).name.starts_with(name)) return step;
+  throw std::runtime_error("no step " + name);
+}
+
+std::string faults_of(const graph::Plan& plan) {
+  std::string text;
+  for (const std::string& fault : find_faults(plan)) text += fault + "\n";
+  return text;
+}
+
+TEST(Saboteur, PutsALiveValueWhereAnotherIsWritten) {
+  graph::Plan plan = planned();
+  EXPECT_EQ(faults_of(plan), "");
+  graph::Step &conv2 = step_of(plan, plan.forward, "conv2"), &sum = step_of(plan, plan.forward, "sum");
+  conv2.y[0].offset = conv2.x[0].offset;  // over its own operand
+  sum.x[1].offset = conv2.y[0].offset;
+  EXPECT_NE(faults_of(plan).find("forward of 'conv2': x "), std::string::npos) << faults_of(plan);
+}
+
+TEST(Saboteur, PutsAGradientWhereBackwardStillReads) {
+  graph::Plan plan = planned();
+  graph::Step& fc = step_of(plan, plan.backward, "fc");
+  ASSERT_GE(fc.dx[0].offset, 0);
+  fc.dx[0].offset = fc.x[0].offset;
+  EXPECT_NE(faults_of(plan).find("backward of 'fc': "), std::string::npos) << faults_of(plan);
+}
+
+TEST(Saboteur, LetsScratchSpoilAnOperand) {
+  graph::Plan plan = planned();
+  graph::Step& mvn = step_of(plan, plan.forward, "mvn");
+  plan.needs[size_t(mvn.node)].forward_scratch = 64;
+  mvn.scratch = mvn.x[0].offset;
+  EXPECT_NE(faults_of(plan).find("forward of 'mvn': x "), std::string::npos) << faults_of(plan);
+}
+
+// What passes tell
+
+TEST(Passes, TellWhatTheyChanged) {
+  graph::Graph graph = built();
+  const std::vector<graph::PassReport> reports = graph::run_passes(graph);
+  ASSERT_EQ(reports.size(), graph::all_passes().size());
+  const auto change = [&](const std::string& name) {
+    for (const graph::PassReport& report : reports)
+      if (report.name == name) return report.change;
+    return std::string("no such pass");
+  };
+  EXPECT_EQ(change("eliminate_dead_nodes"), "none");
+  EXPECT_EQ(change("infer_shapes"), "shapes known 0 -> 9; weights 0 -> 6");
+  EXPECT_NE(change("insert_splits").find("nodes 8 -> 9"), std::string::npos) << change("insert_splits");
+}
+
+}  // namespace
+}  // namespace cortado
