@@ -45,8 +45,18 @@ struct Activation {
     return v;
   }
 
-  /// Whether backward lets a gradient pass, which is the same asked of v and of the y made of it.
-  CORTADO_HD bool passes(float v) const { return kind == kNone || (v > 0 && v < ceiling); }
+  /// Whether backward is the gradient itself or 0, by passes().
+  constexpr bool gates() const {
+    switch (kind) {
+      case kNone:
+      case kRelu:
+      case kClippedRelu:
+        return true;
+    }
+    return false;
+  }
+  /// Where there is one that gates(): whether it lets the gradient pass. The same asked of v and of the y made of it.
+  CORTADO_HD bool passes(float v) const { return v > 0 && v < ceiling; }
 
   explicit operator bool() const { return kind != kNone; }
   bool operator==(const Activation&) const = default;

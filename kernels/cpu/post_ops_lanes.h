@@ -23,7 +23,7 @@ inline Vec16f activated(Activation::Kind kind, const Vec16f& ceiling, const Vec1
   return v;
 }
 
-/// Activation::passes() of a ReLU with or without ceiling, as bits.
+/// Activation::passes(), as bits.
 inline uint16_t passing(const Vec16f& ceiling, const Vec16f& v) { return bits_between(v, Vec16f{}, ceiling); }
 /// dy where it passes, else 0.
 inline Vec16f passed(const Vec16f& ceiling, const Vec16f& v, const Vec16f& dy) {

@@ -135,7 +135,7 @@ TEST(InnerProduct, SumsGradientsOverManyRows) {
 TEST(InnerProduct, WorksInGivenWeightFormats) {
   Context context(2);
   std::string why;
-  const InnerProductRequest blocks{64, 80, 50, false, true, false, true, true};
+  const InnerProductRequest blocks{64, 80, 50, false, true, {}, true, true};
   const auto owner = make_inner_product_onednn(blocks, context, why);
   ASSERT_TRUE(owner) << why;
   ASSERT_FALSE(owner->weight_format().is_plain());
@@ -151,7 +151,7 @@ TEST(InnerProduct, WorksInGivenWeightFormats) {
 
 TEST(InnerProduct, EmptySumsAreZero) {
   for (const auto& [rows, inputs, outputs] : {std::tuple{0, 3, 2}, {2, 0, 3}}) {
-    InnerProductRequest request{rows, inputs, outputs, false, true, false, true, true};
+    InnerProductRequest request{rows, inputs, outputs, false, true, {}, true, true};
     EXPECT_FALSE(check(make_inner_product_onednn, request));
     EXPECT_TRUE(check(make_inner_product_gemm, request));
     EXPECT_TRUE(check(make_inner_product_generic, request, DeviceKind::kSimulated));

@@ -74,13 +74,13 @@ TEST(PostOps, LanesKnowKindsAtCompileTime) {
 TEST(PostOps, GradientsPassWhereTheFormulaSlopes) {
   for (const Activation::Kind kind : kAllActivations) {
     const Activation activation = activation_of(kind);
+    if (!activation || !activation.gates()) continue;
     const Vec16f ceiling = spread(activation.ceiling), dy = spread(-7);
     for (const float v : values()) {
       if (std::abs(v) > 1e3 || (std::abs(v) < 1e-3 && v != 0)) continue;  // no difference quotient there
       const bool passes = slopes(kind, v);
       EXPECT_EQ(activation.passes(v), passes) << name_of(activation) << v;
       EXPECT_EQ(activation.passes(activation(v)), passes) << name_of(activation) << " asked of y, for " << v;
-      if (kind == Activation::kNone) continue;
       EXPECT_EQ(passing(ceiling, spread(v)), passes ? 0xffff : 0) << name_of(activation) << v;
       EXPECT_EQ(passed(ceiling, spread(v), dy)[5], passes ? -7 : 0) << name_of(activation) << v;
     }

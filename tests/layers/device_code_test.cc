@@ -111,6 +111,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'InnerProduct' inner_product_param { num_output: 3 }", {kImage}},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'InstanceNorm' instance_norm_param { affine: true }", {kImage}},
+      {"type: 'Interleave'", {kImage, kImage}},
       {"type: 'Interp' interp_param { zoom_factor: 2 }", {kImage}},
       {"type: 'L1Loss'", {kImage, kOther}},
       {"type: 'LRN'", {kImage}},

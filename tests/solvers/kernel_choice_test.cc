@@ -9,6 +9,7 @@
 namespace cortado {
 namespace {
 
+using kernels::ConvAlgorithm;
 using kernels::KernelCache;
 
 /// Convolutions that Winograd's algorithm suits, of `channels` channels.
