@@ -44,8 +44,8 @@ Settings settings_of(const std::vector<std::string>& words) {
       settings.device = {DeviceKind::kSimulated, 0};
     } else if (word.starts_with("gpu=")) {
       settings.device = {DeviceKind::kCuda, std::stoi(value)};
-    } else if (const auto precision = precision_named(value); word.starts_with("precision=") && precision) {
-      settings.precision = *precision;
+    } else if (word.starts_with("precision=")) {
+      settings.precision = precision_named(value);
     } else {
       throw Error(ExitCode::kUsage, "no such setting: " + word);
     }

@@ -10,8 +10,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # assertions of the standard library's own stay as the distribution has them
 
-# Paths below the source tree count as relative, so that a clone elsewhere finds what another one compiled; the rest lets
-# ccache serve precompiled headers and what includes them.
+# Paths below the source tree count as relative, so that a clone elsewhere finds what another one compiled; the rest
+# lets ccache serve precompiled headers and what includes them.
 find_program(CCACHE ccache)
 if(CCACHE)
   set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
@@ -29,7 +29,8 @@ if(NOT failed AND gpus MATCHES "GPU 0")
   set(CORTADO_SEES_GPU ON)
 endif()
 
-# The toolkit, its compiler and cuDNN, or none of them: what one half of them could run is not worth a third kind of build.
+# The toolkit, its compiler and cuDNN, or none of them: what one half of them could run is not worth a third kind of
+# build.
 set(CORTADO_WITH_CUDA OFF)
 if(CORTADO_CUDA STREQUAL AUTO)
   set(wants_cuda ${CORTADO_SEES_GPU})
@@ -46,7 +47,8 @@ if(wants_cuda)
     set(cudnn_version 0)
     if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
       file(READ ${CUDNN_INCLUDE_DIR}/cudnn_version.h words)
-      string(REGEX REPLACE ".*#define CUDNN_MAJOR ([0-9]+).*#define CUDNN_MINOR ([0-9]+).*" "\\1.\\2" cudnn_version "${words}")
+      string(REGEX REPLACE ".*#define CUDNN_MAJOR ([0-9]+).*#define CUDNN_MINOR ([0-9]+).*" "\\1.\\2" cudnn_version
+             "${words}")
     endif()
     if(cudnn_version VERSION_GREATER_EQUAL 9.8)
       set(CORTADO_WITH_CUDA ON)
@@ -95,19 +97,22 @@ if(cortado_added_flags)
   list(APPEND CORTADO_HOST_FLAGS ${cortado_added_flags})
 endif()
 if(CORTADO_SANITIZE)
-  list(APPEND CORTADO_HOST_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  list(APPEND CORTADO_HOST_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+       -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
-# -Wrestrict, -Wstringop-overflow: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than the CPU's stay within a file.
-set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-psabi)
+# -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
+# the CPU's stay within a file.
+set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)
 
 # cortado_target(NAME): include paths, flags and, for .cu files, the compiler that this build uses for them.
 function(cortado_target name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
+  set(cuda_flags --extended-lambda --expt-relaxed-constexpr --fmad=false -diag-suppress=20012,20013,20014,20015)
   target_compile_options(${name} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${CORTADO_WARNINGS} ${CORTADO_HOST_FLAGS}>
-    "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;--fmad=false;-diag-suppress=20012,20013,20014,20015>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_flags}>")
   foreach(flag ${CORTADO_HOST_FLAGS} -fopenmp)
     target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler ${flag}>")
   endforeach()
@@ -122,9 +127,13 @@ function(cortado_target name)
   endif()
 endfunction()
 
-# cortado_light(NAME): what the target does is done once, or waits for disks and people: it compiles faster than it would run.
+# cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
+# would run. An option of the files, not of the target: the precompiled header that others take from cortado_proto is
+# compiled as they are.
 function(cortado_light name)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  get_target_property(sources ${name} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY
+               COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
 # cortado_precompiled(NAME): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto.
@@ -137,8 +146,8 @@ function(cortado_precompiled name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
-# cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/ where
-# CUDA is on.
+# cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/
+# where CUDA is on.
 function(cortado_folder kind)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc *.cu)

@@ -5,6 +5,7 @@ string(LENGTH "${hex}" digits)
 math(EXPR bytes "${digits} / 2")
 string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")
 # A line for every 24 bytes; the pieces are one string to the compiler.
-string(REGEX REPLACE "(................................................................................................)" "\\1\"\n\"" text "${text}")
+string(REPEAT "." 96 line)
+string(REGEX REPLACE "(${line})" "\\1\"\n\"" text "${text}")
 file(WRITE ${OUTPUT} "extern const unsigned long ${NAME}_size;\nconst unsigned long ${NAME}_size = ${bytes};\n"
                      "extern const char ${NAME}[];\nconst char ${NAME}[] =\n\"${text}\";\n")

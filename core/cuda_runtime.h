@@ -30,8 +30,8 @@ void abandon_capture(Context& context) noexcept;
 void launch_graph(Context& context, void* graph);
 void destroy_graph(void* graph) noexcept;
 
-/// A stream of the device, which becomes the calling thread's current one. When nobody holds the stream any more it is
-/// the next caller's: contexts may come and go by the thousand.
+/// A stream of the device, which becomes the calling thread's current one. Once released it goes to the
+/// next caller: contexts may come and go by the thousand.
 std::shared_ptr<void> make_stream(int device);
 void enter(int device);  ///< the calling thread's work goes there
 

@@ -44,7 +44,7 @@ class Error : public std::exception {
 
   ExitCode code() const { return code_; }
   const std::vector<Mistake>& mistakes() const { return mistakes_; }
-  /// Every mistake as it is shown to people: place, message, source line, caret, hint, notes.
+  /// Every mistake as the program shows it: place, message, source line, caret, hint, notes.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -55,7 +55,7 @@ class Error : public std::exception {
 
 /// Thrown by code that knows which field of its options is wrong but not where the file says so (layers, fillers,
 /// update rules). `field` is the path below the layer or solver message, e.g. "convolution_param.kernel_size" or
-/// "bottom[1]". Whoever knows the file turns it into an Error with the field's place.
+/// "bottom[1]". Code that knows the file turns it into an Error with the field's place.
 class FieldError : public std::exception {
  public:
   FieldError(std::string field, std::string message, std::string hint = {});

@@ -101,7 +101,7 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
   const bool direct = exists && !S_ISREG(info.st_mode);  // a pipe or a device is written to, never replaced
-  if (!direct) temporary_ = path + ".tmp." + std::to_string(::getpid());
+  if (!direct) temporary_ = temporary_beside(path);
   Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC,
                   exists ? info.st_mode & 0777 : 0666);
   if (!file.ok()) fail("write", path, errno);
@@ -149,6 +149,8 @@ void sync_folder(const std::string& folder) {
   while (status != 0 && errno == EINTR);
   if (status != 0 && errno != EINVAL) fail("write to the disk", name, errno);
 }
+
+std::string temporary_beside(const std::string& path) { return path + ".tmp." + std::to_string(::getpid()); }
 
 void replace_file(const std::string& temporary, const std::string& path) {
   try {
@@ -202,6 +204,11 @@ std::string folder_of(const std::string& path) {
 std::string file_name_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
 }
 
 }  // namespace cortado

@@ -55,7 +55,8 @@ class Digest {
 
 /// `path` joined to `folder` unless it is absolute; lexically simplified neither way.
 std::string join_path(const std::string& folder, const std::string& path);
-std::string folder_of(const std::string& path);     ///< "" for a bare name
-std::string file_name_of(const std::string& path);  ///< after the last '/'
+std::string folder_of(const std::string& path);          ///< "" for a bare name
+std::string file_name_of(const std::string& path);       ///< after the last '/'
+std::string without_trailing_slashes(std::string path);  ///< a folder's name, as file_name_of() wants it; "/" stays
 
 }  // namespace cortado

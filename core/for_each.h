@@ -27,7 +27,7 @@ namespace cortado {
 inline bool host_threads_run(const Context& context) { return !context.device.is_cuda(); }
 
 /// functor(i) for i in [0, n), in parallel, in no promised order. The functor is a named type with a
-/// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i nobody else touches. See core/by_packs.h for
+/// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i, no other i touches. See core/by_packs.h for
 /// those that are bound by memory.
 template <typename Functor>
 void for_each(Context& context, int64_t n, const Functor& functor) {

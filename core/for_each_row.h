@@ -9,7 +9,7 @@
 
 namespace cortado {
 
-/// Those who share a row. All of them call the same members, and all get the result.
+/// The lanes that share a row. All of them call the same members, and all get the result.
 class RowGroup {
  public:
   CORTADO_HD RowGroup(int lane, int lanes) : lane_(lane), lanes_(lanes) {}

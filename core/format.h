@@ -17,7 +17,7 @@ std::string miscounted(const std::string& field, int64_t have, int64_t wanted);
 /// "1 axis", "3 axes".
 std::string count_of(int64_t number, const std::string& singular, const std::string& plural);
 
-/// A float as people write it: "0.5", "12", "nan".
+/// A float as it is usually written: "0.5", "12", "nan".
 std::string to_text(float value);
 
 }  // namespace cortado

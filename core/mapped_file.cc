@@ -1,5 +1,5 @@
 // The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it
-// puts in place reads as zeros, which every parser above takes for damage even before somebody asks damaged().
+// puts in place reads as zeros, which every parser above takes for damage even before damaged() is asked.
 #include "core/mapped_file.h"
 
 #include <signal.h>
@@ -45,7 +45,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
     return;
   }
   ::sigaction(SIGBUS, &previous_action,
-              nullptr);  // not ours: the access happens again and meets whoever was there before
+              nullptr);  // not ours: the access happens again and meets the handler that was there before
   errno = saved_errno;
 }
 

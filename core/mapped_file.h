@@ -10,8 +10,8 @@ namespace cortado {
 
 /// A whole file mapped for reading. Memory-mapped files have one trap: when the file shrinks or its disk fails,
 /// touching the lost page raises SIGBUS, which normally ends the process. Here a handler (installed with the first map)
-/// puts a page of zeros in its place and marks the file as damaged; whoever reads checks damaged() afterwards and
-/// reports it as an error.
+/// puts a page of zeros in its place and marks the file as damaged; readers check damaged() afterwards and
+/// report it as an error.
 class MappedFile {
  public:
   /// Throws Error(kIo) naming the path and the system's reason, or that it is no regular file. An empty file maps to no

@@ -1,5 +1,7 @@
 #include "core/precision.h"
 
+#include "core/error.h"
+
 namespace cortado {
 
 namespace {
@@ -22,10 +24,19 @@ std::string name_of(Precision precision) {
   return "?";
 }
 
-std::optional<Precision> precision_named(const std::string& name) {
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Precision precision : kAll) list.push_back(name_of(precision));
+    return list;
+  }();
+  return names;
+}
+
+Precision precision_named(const std::string& name) {
   for (const Precision precision : kAll)
     if (name_of(precision) == name) return precision;
-  return std::nullopt;
+  throw FieldError("precision", "there is no precision \"" + name + "\"", "it is fp32, tf32, bf16 or fp16");
 }
 
 DType value_type(Precision precision) {

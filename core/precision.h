@@ -1,7 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/tensor.h"
 
@@ -16,7 +16,10 @@ namespace cortado {
 enum class Precision { kFp32, kTf32, kBf16, kFp16 };
 
 std::string name_of(Precision precision);  ///< "fp32", "tf32", "bf16", "fp16"
-std::optional<Precision> precision_named(const std::string& name);
+/// The names, in the order of the values.
+const std::vector<std::string>& precision_names();
+/// The precision of that name. Throws FieldError about the field "precision" for any other name.
+Precision precision_named(const std::string& name);
 
 /// The type of values.
 DType value_type(Precision precision);

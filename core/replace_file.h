@@ -4,6 +4,9 @@
 
 namespace cortado {
 
+/// Where what is to replace `path` is made: `path.tmp.PID`.
+std::string temporary_beside(const std::string& path);
+
 /// Makes `temporary`, a whole file beside `path`, take its place as AtomicFile does: fsync, rename, fsync of the
 /// folder. Throws Error(kIo); `temporary` is removed then.
 void replace_file(const std::string& temporary, const std::string& path);

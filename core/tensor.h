@@ -33,7 +33,7 @@ struct TensorSpec {
   int64_t bytes() const;     ///< bytes stored
 };
 
-/// A view of memory that somebody else owns: cheap to copy. `data` may be null: "not wanted" where a contract says so.
+/// A view of memory that it does not own: cheap to copy. `data` may be null: "not wanted" where a contract says so.
 struct Tensor {
   TensorSpec spec;
   Device device;

@@ -7,8 +7,8 @@
 
 namespace cortado::data {
 
-/// What is wrong with one sample, thrown by code that does not know where the sample came from. Whoever does (the
-/// pipeline, a converter) adds the dataset and the key, and makes it an Error(kData) or a line of a report.
+/// What is wrong with one sample, thrown by code that does not know where the sample came from. The pipeline or a
+/// converter adds the dataset and the key, and makes it an Error(kData) or a line of a report.
 class SampleError : public std::runtime_error {
  public:
   explicit SampleError(const std::string& what, std::string hint = {})
@@ -37,7 +37,7 @@ struct SourcePart {
   int top, left, height, width;
 };
 
-/// One decoded sample: a view of memory that somebody else owns. Colour is blue, green, red. Elements are bytes or
+/// One decoded sample: a view of memory that it does not own. Colour is blue, green, red. Elements are bytes or
 /// floats (exactly one pointer is set), planar (channels x height x width) or, when `interleaved`, height x width x
 /// channels.
 struct Sample {

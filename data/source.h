@@ -63,7 +63,7 @@ class DataSource {
     (void)visit;
   }
 
-  /// Brings a record's bytes to memory, so that nobody who reads them afterwards waits.
+  /// Brings a record's bytes to memory, so that reading them afterwards does not wait.
   virtual void bring_in(const Record& record) const { (void)record; }
   /// Throws Error(kData) when the dataset was cut off or changed under its readers. Cheap.
   virtual void check_unchanged() const {}

@@ -22,8 +22,4 @@ void write_file(const std::string& path);
 /// once it is in the file. Eight bytes of zero end the input; where they are missing the file is removed.
 void append_file(const std::string& path);
 
-/// Lets the process take so much memory, or so many seconds of computing in all, and no more.
-void limit_memory(int64_t bytes);
-void limit_seconds(int64_t seconds);
-
 }  // namespace cortado::hdf5

@@ -8,7 +8,7 @@
 
 namespace cortado::hdf5 {
 
-/// What is wrong with the file, for people. The program ends with it.
+/// What is wrong with the file, as a message. The program ends with it.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

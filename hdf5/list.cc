@@ -1,5 +1,5 @@
 // What a file holds. A file is not trusted: links can make circles and billions of paths of a few groups, and layouts
-// can name other files, which nobody asked us to read.
+// can name other files, which were not asked for.
 #include "hdf5/list.h"
 
 #include <algorithm>

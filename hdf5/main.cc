@@ -3,14 +3,13 @@
 
 #include <hdf5.h>
 #include <signal.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <new>
 
 #include "core/error.h"
+#include "core/process_limits.h"
 #include "hdf5/file.h"
 #include "hdf5/handle.h"
 
@@ -28,13 +27,6 @@ constexpr const char* kUsage =
     "  cortado-hdf5 write FILE                 makes FILE of such a stream on standard input\n"
     "  cortado-hdf5 append FILE                the same of many streams: a name that comes again adds rows\n";
 
-void limit(int resource, rlim_t most) {
-  rlimit now;
-  if (::getrlimit(resource, &now) != 0) return;
-  now.rlim_cur = std::min(most, now.rlim_max);
-  ::setrlimit(resource, &now);
-}
-
 /// The innermost reason of the library's latest failure.
 herr_t note_reason(unsigned, const H5E_error2_t* error, void* user) {
   auto& reason = *static_cast<std::string*>(user);
@@ -45,9 +37,9 @@ herr_t note_reason(unsigned, const H5E_error2_t* error, void* user) {
 void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   H5PLset_loading_state(0);                       // files may name filters, and a filter is code
-  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // fails on many network disks, and nobody shares the file
+  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // fails on many network disks, and no other process has the file
   ::signal(SIGXFSZ, SIG_IGN);                     // then a file that grows too large is an error like any other
-  limit(RLIMIT_CORE, 0);
+  limit_core_files();
   limit_memory(int64_t(512) << 20);
   limit_seconds(15);
 }
@@ -75,17 +67,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-void limit_memory(int64_t bytes) {
-  constexpr bool kOn = CORTADO_LIMITS_MEMORY;
-  if (kOn) limit(RLIMIT_AS, rlim_t(bytes));
-}
-
-void limit_seconds(int64_t seconds) {
-  rusage used;
-  ::getrusage(RUSAGE_SELF, &used);
-  limit(RLIMIT_CPU, rlim_t(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds));
-}
 
 void fail(const std::string& what) {
   std::string reason;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/process_limits.h"
 #include "hdf5/file.h"
 #include "hdf5/list.h"
 #include "hdf5/pipes.h"

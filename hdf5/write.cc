@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/process_limits.h"
 #include "hdf5/file.h"
 #include "hdf5/pipes.h"
 #include "hdf5/slabs.h"

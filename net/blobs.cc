@@ -144,7 +144,7 @@ std::string advice_for(const caffe::LayerParameter& layer, const LayerWeights& f
   if (layer.type() == "BatchNorm" && from.blobs.size() > 3)
     return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: "
            "true }";
-  return "to train this layer anew, give it another name";
+  return "to train this layer from scratch, give it another name";
 }
 
 }  // namespace

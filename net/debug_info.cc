@@ -2,7 +2,7 @@
 // after the backward that made it, and the norms of all weights and gradients at the end.
 //
 // Memory is reused and weights may be updated within backward, so each line is written at the one moment when the value
-// is whole and nobody has taken its place: right after the layer that made it. What lies in padding lanes is zero.
+// is whole and nothing has taken its place: right after the layer that made it. What lies in padding lanes is zero.
 
 #include <cmath>
 
@@ -91,7 +91,7 @@ double Net::gradient_unit() const {
   return 1 / double(scale);
 }
 
-/// Before anybody updates it.
+/// Before it is updated.
 void Net::add_norms(const Param& param) {
   add_to(norms_.l1_data, norms_.squares_data, values_of(context_, param.w, param.format), 1);
   add_to(norms_.l1_diff, norms_.squares_diff, values_of(context_, param.dw, param.format), gradient_unit());

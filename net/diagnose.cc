@@ -20,7 +20,7 @@ std::string label(const graph::Node& node) { return "layer '" + node.name + "' (
 
 }  // namespace
 
-/// Throws what `bad` says with the record that the label is of, where that is known, and the layer that minds.
+/// Throws the message of `bad` with the label's record, where that is known, and the layer that rejects it.
 void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   const graph::Node& node = plan_.graph.node(step.node);
   const Mistake& mistake = bad.mistakes()[0];

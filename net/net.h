@@ -23,22 +23,22 @@ struct Param {
   int index;
   Shape shape;  ///< the user's
   float* w;
-  float* dw;  ///< with BuildOptions::transient_gradients others use its memory, except in on_complete()
+  float* dw;  ///< with BuildOptions::transient_gradients its memory is shared, except in on_complete()
   int64_t count;
   float lr_mult, decay_mult;
   kernels::WeightFormat format;  ///< of w, dw and of any history kept for it
 };
 
-/// Told of gradients within backward().
+/// Receives gradients within backward().
 class GradientReader {
  public:
   virtual ~GradientReader() = default;
-  /// params()[param].dw is complete, and no later step of this pass reads its w: both are the reader's until it
+  /// params()[param].dw is complete, and no later step of this pass reads its w: the reader may change both until it
   /// returns.
   virtual void on_complete(size_t param) = 0;
 };
 
-/// What a net shows to the outside after forward(): one blob that nobody reads, in alphabetical order of names.
+/// An output of the net: a blob that no layer reads. Outputs are in alphabetical order of names.
 struct NetOutput {
   std::string name;
   graph::ValueId value;
@@ -55,7 +55,7 @@ class Net {
  public:
   /// Takes memory, and weights filled by their fillers. `weights_of`: the net whose weights this one uses live (matched
   /// by layer name; layers that only this net has get their own); it outlives this one and its plan gave the formats. A
-  /// frozen net takes those of another frozen one, for nobody else would tell it that they changed.
+  /// frozen net takes those of another frozen one: from other nets it would not learn that they changed.
   Net(graph::Plan plan, Context& context, Net* weights_of = nullptr);
   ~Net();
   Net(const Net&) = delete;
@@ -63,7 +63,7 @@ class Net {
 
   /// One forward pass: draws of this pass are keyed by context.pass. Throws Error(kData) for bad data or labels.
   void forward();
-  /// The two halves of forward() on a device. stage() does what the host takes part in (data layers, the number of the
+  /// The two halves of forward() on a device. stage() does the host's work (data layers, the number of the
   /// pass) and waits for nothing else; what forward_staged() enqueues is the same each time, if stages_all_host_work().
   void stage();
   void forward_staged();
@@ -99,7 +99,7 @@ class Net {
   int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
   caffe::NetParameter to_proto(bool with_diffs = false);
-  /// The same of one of them, plan().graph.layers[source], for those who write layer by layer.
+  /// The same of one of them, plan().graph.layers[source], for writers that go layer by layer.
   void layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_diffs = false);
 
   /// Where data layers stand: (layer name, records consumed).

@@ -14,6 +14,15 @@ namespace {
 /// longest unused first.
 constexpr size_t kMaxIdle = 16, kMaxShapes = 8;
 
+/// The pass after which all shapes are known.
+constexpr const char* kShapesKnown = "infer_shapes";
+
+std::vector<graph::Pass> passes_after(const std::string& name) {
+  const std::vector<graph::Pass>& all = graph::all_passes();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const graph::Pass& pass) { return pass.name == name; });
+  return {std::next(found), all.end()};
+}
+
 std::string listed(const std::map<std::string, Shape>& blobs) {
   std::string out;
   for (const auto& [name, shape] : blobs) out += (out.empty() ? "'" : ", '") + name + "' " + shape.str();
@@ -141,13 +150,13 @@ graph::BuildOptions Predictor::build_options() const {
   return build;
 }
 
-/// A file whose own shapes are no good says nothing: then only the file of weights knows what fits.
+/// A net that does not build with its declared shapes tells no weights' shapes; then only the file of weights does.
 void Predictor::read_weight_shapes() {
   graph::BuildOptions build = build_options();
   build.open_data = false;
   graph::Graph graph = graph::build(with_inputs(file_, inputs_), build);
   try {
-    graph::run_passes(graph, "infer_shapes");
+    graph::run_passes(graph, kShapesKnown);
   } catch (const Error&) {
     declared_fit_ = false;
     return;
@@ -178,18 +187,25 @@ std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
   return mistakes;
 }
 
-/// Throws Error(kData) where a layer cannot have these inputs, or would have other weights for them.
-void Predictor::check_fits(const std::shared_ptr<const NetFile>& file, const Shapes& shapes) const {
+/// The graph for these inputs, after all passes. Throws Error(kData) where they are not the declared ones and a layer
+/// cannot have them, or would have other weights for them.
+graph::Graph Predictor::make_graph(const Shapes& shapes, const Context& context) const {
+  graph::Graph graph;
   std::vector<Mistake> mistakes;
   try {
-    graph::Graph graph = graph::build(file, build_options());
-    graph::run_passes(graph, "infer_shapes");
+    graph = graph::build(with_inputs(file_, shapes), graph::options_for(build_options(), context));
+    graph::run_passes(graph, kShapesKnown);
     mistakes = misfits_of(graph);
   } catch (const Error& error) {
-    if (error.code() != ExitCode::kNet || !declared_fit_) throw;
+    if (error.code() != ExitCode::kNet || !declared_fit_ || shapes == inputs_) throw;
     mistakes = error.mistakes();
   }
-  if (mistakes.empty()) return;
+  if (!mistakes.empty()) throw_misfits(std::move(mistakes), shapes);
+  graph::run_passes(graph, passes_after(kShapesKnown), {});
+  return graph;
+}
+
+void Predictor::throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const {
   for (const auto& [name, shape] : shapes)
     if (const Shape& declared = inputs_.at(name); shape != declared)
       for (Mistake& mistake : mistakes)
@@ -199,15 +215,16 @@ void Predictor::check_fits(const std::shared_ptr<const NetFile>& file, const Sha
 }
 
 std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) {
-  const auto file = with_inputs(file_, shapes);
-  if (shapes != inputs_) check_fits(file, shapes);
   auto worker = std::make_shared<Worker>();
   worker->shapes = shapes;
   worker->context = Context(options_.threads);
   worker->context.precision = options_.precision;
   use_device(worker->context, options_.device);
   use_threads(options_.threads);
-  worker->net = make_net(file, build_options(), worker->context, owner_ ? owner_->net.get() : nullptr);
+  Net* owner = owner_ ? owner_->net.get() : nullptr;
+  graph::Plan plan =
+      graph::make_plan(make_graph(shapes, worker->context), worker->context, owner ? &owner->plan() : nullptr);
+  worker->net = std::make_unique<Net>(std::move(plan), worker->context, owner);
   return worker;
 }
 

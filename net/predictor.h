@@ -47,7 +47,7 @@ class Predictor {
   /// The outputs for one batch. Every input that they depend on is to be given, with as many axes as declared and any
   /// extents that the net's layers and weights allow. Equal inputs give equal bits, whichever thread asks, those of a
   /// net whose file has these shapes. Thread-safe. Throws Error(kUsage) for a missing or unknown name, Error(kData) for
-  /// a shape that does not fit, with the layer that minds.
+  /// a shape that does not fit, with the layer that rejects it.
   Arrays predict(const Arrays& inputs);
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
@@ -64,7 +64,8 @@ class Predictor {
   Shapes shapes_of(const Arrays& inputs) const;
   graph::BuildOptions build_options() const;
   std::vector<Mistake> misfits_of(const graph::Graph& graph) const;
-  void check_fits(const std::shared_ptr<const NetFile>& file, const Shapes& shapes) const;
+  graph::Graph make_graph(const Shapes& shapes, const Context& context) const;
+  [[noreturn]] void throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const;
   std::shared_ptr<Worker> make_worker(const Shapes& shapes);
   std::shared_ptr<Worker> take(const Shapes& shapes);
   void give_back(std::shared_ptr<Worker> worker);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of what lies in a net's memory, for those that look at values and not only run them.
+// Copies of what lies in a net's memory, for code that looks at values.
 
 #include <cstddef>
 #include <vector>

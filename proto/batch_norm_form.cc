@@ -1,9 +1,9 @@
 // BatchNorm is one layer in three dialects and two in one of them. Here each is turned into the others.
 //
 // All keep mean, variance and one more number. BVLC and Intel store sums and what to divide them by; NVIDIA stores the
-// averages, and a 1 that nobody reads, so the same division is right for all. Variances stay what they are: BVLC's and
-// Intel's are unbiased, NVIDIA's are not, but in testing each divides by the root of the one that is stored. Files that
-// DIGITS once wrote have the scale and the bias first: their one-value blob is the last.
+// averages, and a 1 that it does not read, so the same division is right for all. Variances stay what they are: BVLC's
+// and Intel's are unbiased, NVIDIA's are not, but in testing each divides by the root of the one that is stored. Files
+// that DIGITS once wrote have the scale and the bias first: their one-value blob is the last.
 #include "proto/batch_norm_form.h"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class Fit {
     const BatchNormForm wanted = form_of(net_[norm]->batch_norm_param());
     const size_t at = find(net_[norm]->name());
     if (at == fitted_.layers.size()) return;
-    if (fitted_.layers[at]->type.empty()) {  // nobody knew yet what it is
+    if (fitted_.layers[at]->type.empty()) {  // its type was not known so far
       LayerWeights typed = *fitted_.layers[at];
       typed.type = "BatchNorm";
       straighten_batch_norm(typed);

@@ -31,7 +31,7 @@ std::vector<LayerWeights> split_batch_norm(const LayerWeights& layer, const std:
 struct FittedWeights {
   std::vector<const LayerWeights*> layers;
   std::deque<LayerWeights> made;       ///< what of `layers` is not the file's
-  std::vector<std::string> converted;  ///< "bn1: its scale goes to the layer scale1", for people
+  std::vector<std::string> converted;  ///< "bn1: its scale goes to the layer scale1", for the log
 };
 
 /// Where a BatchNorm of `net` and the one of its name in `file` disagree on who scales, moves factors and terms between

@@ -1,4 +1,4 @@
-// The comments of the schema, for people. Generated code keeps none of them, so the build puts the schema with its
+// The comments of the schema, for users. Generated code keeps none of them, so the build puts the schema with its
 // comments into the program a second time, as the bytes of a descriptor set.
 #include "proto/field_help.h"
 

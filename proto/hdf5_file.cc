@@ -12,6 +12,7 @@
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/file_error.h"
 #include "core/replace_file.h"
 
 namespace cortado {
@@ -21,31 +22,23 @@ namespace {
 constexpr const char* kProgram = "cortado-hdf5";
 constexpr size_t kPartBytes = size_t(1) << 20;
 
-[[noreturn]] void throw_about(ExitCode code, const std::string& path, const std::string& message,
-                              const std::string& hint = {}) {
-  Mistake mistake;
-  mistake.place.file = path;
-  mistake.message = message;
-  mistake.hint = hint;
-  throw Error(code, std::move(mistake));
-}
-
 std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
                                      const std::vector<std::string>& arguments) {
   if (path_of_helper(kProgram).empty())
-    throw_about(code, path, "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
-                "apt install libhdf5-dev and build again");
+    throw file_error(code, path,
+                     "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
+                     "apt install libhdf5-dev and build again");
   try {
     return std::make_unique<HelperProcess>(kProgram, arguments);
   } catch (const std::runtime_error& error) {
-    throw_about(code, path, error.what());
+    throw file_error(code, path, error.what());
   }
 }
 
 /// Two writers in one process must not meet.
-std::string temporary_beside(const std::string& path) {
+std::string own_temporary_beside(const std::string& path) {
   static std::atomic<int> made{0};
-  return path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(made++);
+  return temporary_beside(path) + "." + std::to_string(made++);
 }
 
 /// What went wrong with a writer that takes or gives no more.
@@ -56,7 +49,7 @@ std::string temporary_beside(const std::string& path) {
   } catch (const std::runtime_error& error) {
     reason = error.what();
   }
-  throw_about(ExitCode::kIo, path, "cannot write: " + (reason.empty() ? "the writer ended too early" : reason));
+  throw file_error(ExitCode::kIo, path, "cannot write: " + (reason.empty() ? "the writer ended too early" : reason));
 }
 
 void send(HelperProcess& process, const std::string& path, std::string_view bytes) {
@@ -64,7 +57,7 @@ void send(HelperProcess& process, const std::string& path, std::string_view byte
   try {
     sent = process.send(bytes);
   } catch (const std::runtime_error& error) {
-    throw_about(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
+    throw file_error(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
   }
   if (!sent) throw_writing(process, path);
 }
@@ -75,7 +68,7 @@ void await_plus(HelperProcess& process, const std::string& path) {
   try {
     if (process.receive_all(&answer, 1) && answer == '+') return;
   } catch (const std::runtime_error& error) {
-    throw_about(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
+    throw file_error(ExitCode::kIo, path, std::string("cannot write: ") + error.what());
   }
   throw_writing(process, path);
 }
@@ -90,7 +83,7 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
   try {
     return tensor_header(entries);
   } catch (const std::invalid_argument& error) {
-    throw_about(ExitCode::kSnapshot, path, std::string("cannot be written as HDF5: ") + error.what());
+    throw file_error(ExitCode::kSnapshot, path, std::string("cannot be written as HDF5: ") + error.what());
   }
 }
 
@@ -99,8 +92,8 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
 Hdf5Appender::Claim::Claim(const std::string& path) : path(path) {
   const std::lock_guard lock(guard);
   if (!taken.insert(path).second)
-    throw_about(ExitCode::kIo, path, "two layers write this file at once",
-                "give each a file_name of its own, or leave one out by include { phase: TEST }");
+    throw file_error(ExitCode::kIo, path, "two layers write this file at once",
+                     "give each a file_name of its own, or leave one out by include { phase: TEST }");
 }
 
 Hdf5Appender::Claim::~Claim() {
@@ -114,13 +107,13 @@ std::set<std::string> Hdf5Appender::Claim::taken;
 std::string digest_of_file(const std::string& path) {
   std::string why;
   const Descriptor file = open_regular_file(path, why);
-  if (!file.ok()) throw_about(ExitCode::kIo, path, "cannot read: " + why);
+  if (!file.ok()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
   std::string part(kPartBytes, '\0');
   Digest digest;
   for (;;) {
     const ssize_t n = ::read(file.fd(), part.data(), part.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw_about(ExitCode::kIo, path, std::string("cannot be read back: ") + std::strerror(errno));
+    if (n < 0) throw file_error(ExitCode::kIo, path, std::string("cannot be read back: ") + std::strerror(errno));
     if (n == 0) return digest.str();
     digest.add(std::string_view(part).substr(0, size_t(n)));
   }
@@ -130,8 +123,8 @@ Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   struct stat info;
   const bool there = ::stat(request_.path.c_str(), &info) == 0;
   if (!there || ::access(request_.path.c_str(), R_OK) != 0)
-    throw_about(ExitCode::kIo, request_.path, std::string("cannot read: ") + std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) throw_about(ExitCode::kIo, request_.path, "cannot read: not a regular file");
+    throw file_error(ExitCode::kIo, request_.path, std::string("cannot read: ") + std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) throw file_error(ExitCode::kIo, request_.path, "cannot read: not a regular file");
   const int64_t most = most_bytes(info.st_size, request_.most_growth);
   std::vector<std::string> arguments = {request_.values ? "read" : "list", request_.path, std::to_string(most)};
   arguments.insert(arguments.end(), request_.names.begin(), request_.names.end());
@@ -220,11 +213,11 @@ void Hdf5Reader::finish() {
 }
 
 void Hdf5Reader::fail(const std::string& message, const std::string& hint) const {
-  throw_about(request_.code, request_.path, message, hint);
+  throw file_error(request_.code, request_.path, message, hint);
 }
 
 Hdf5Writer::Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& entries)
-    : path_(path), temporary_(temporary_beside(path)) {
+    : path_(path), temporary_(own_temporary_beside(path)) {
   const std::string head = head_of(entries, path);
   process_ = start(ExitCode::kIo, path, {"write", temporary_});
   try {
@@ -247,14 +240,15 @@ void Hdf5Writer::add(const void* bytes, size_t n) { send(*process_, path_, {stat
 std::string Hdf5Writer::commit() {
   await_plus(*process_, path_);
   if (const std::string reason = process_->finish("writing"); !reason.empty())
-    throw_about(ExitCode::kIo, path_, "cannot write: " + reason);
+    throw file_error(ExitCode::kIo, path_, "cannot write: " + reason);
   const std::string digest = digest_of_file(temporary_);
   process_.reset();
   replace_file(temporary_, path_);
   return digest;
 }
 
-Hdf5Appender::Hdf5Appender(const std::string& path) : path_(path), temporary_(temporary_beside(path)), claim_(path) {
+Hdf5Appender::Hdf5Appender(const std::string& path)
+    : path_(path), temporary_(own_temporary_beside(path)), claim_(path) {
   process_ = start(ExitCode::kIo, path, {"append", temporary_});
 }
 
@@ -275,7 +269,7 @@ void Hdf5Appender::commit() {
   send(*process_, path_, std::string(8, '\0'));
   await_plus(*process_, path_);
   if (const std::string reason = process_->finish("writing"); !reason.empty())
-    throw_about(ExitCode::kIo, path_, "cannot write: " + reason);
+    throw file_error(ExitCode::kIo, path_, "cannot write: " + reason);
   process_.reset();
   replace_file(temporary_, path_);
 }

@@ -92,7 +92,7 @@ class Hdf5Appender {
   void commit();  ///< once, last
 
  private:
-  /// That nobody else in this process writes the file: whoever came last would take all from the other.
+  /// That no other writer in this process has the file: the last one would replace what the other wrote.
   struct Claim {
     explicit Claim(const std::string& path);
     ~Claim();

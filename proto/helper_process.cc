@@ -39,7 +39,7 @@ size_t character(std::string_view text) {
   return bytes;
 }
 
-/// What it says is shown to people: one line, no control characters, and names out of damaged files are not always
+/// What it says becomes a message: one line without control characters. Names out of damaged files are not always
 /// text.
 std::string tidy(std::string text) {
   for (size_t i = 0; i < text.size();) {
@@ -52,7 +52,7 @@ std::string tidy(std::string text) {
   return text;
 }
 
-/// Three pairs of ends. Input is a socket, because a write to a pipe that nobody reads would end this process.
+/// Three pairs of ends. Input is a socket, because a write to a pipe without a reader would end this process.
 struct Ends {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, complaint[2] = {-1, -1};
 
@@ -199,8 +199,7 @@ std::string HelperProcess::finish(const std::string& doing) {
   do ended = ::waitpid(process_, &status, 0);
   while (ended < 0 && errno == EINTR);
   process_ = -1;
-  return ended < 0 ? tidy(said_)
-                   : verdict(status, doing);  // someone else may have taken the status: then words must do
+  return ended < 0 ? tidy(said_) : verdict(status, doing);  // without its status, words must do
 }
 
 std::string HelperProcess::verdict(int status, const std::string& doing) const {

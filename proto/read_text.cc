@@ -24,14 +24,7 @@ void check_size(size_t bytes, const std::string& name) {
   if (bytes > kMaxBytes) refuse(name, "larger than " + std::to_string(kMaxBytes >> 20) + " MiB", "is it a prototxt?");
 }
 
-std::string read_prototxt(const std::string& path) {
-  std::error_code unknown;
-  const auto bytes = std::filesystem::file_size(path, unknown);
-  if (!unknown) check_size(size_t(bytes), path);
-  return read_file_or_pipe(path);
-}
-
-/// Whoever hands over a file of weights, or an image, wants to hear that, and not what it is like as a text.
+/// Of a file of weights, or an image, that alone is told, not what is wrong with it as a text.
 void check_is_text(std::string_view text, const std::string& name) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     refuse(name, "a text in UTF-16, where a prototxt is expected", "save it as UTF-8");
@@ -55,17 +48,13 @@ Positions read_message(std::string_view text, const std::string& name, google::p
   }
 }
 
-std::vector<Mistake> first_of(const TextMistakes& mistakes) {
-  constexpr size_t kMax = 50;
-  std::vector<Mistake> list;
-  for (size_t i = 0; i < std::min(kMax, mistakes.size()); ++i) list.push_back(mistakes[i].mistake);
-  if (mistakes.size() > kMax)
-    list.push_back({list.back().place, "and " + std::to_string(mistakes.size() - kMax) + " mistakes more", {}, {}});
-  return list;
+Error error_of(const TextMistakes& mistakes) {
+  const std::string left = std::to_string(mistakes.size() - std::min(mistakes.size(), kMaxMistakesTold));
+  return Error(ExitCode::kNet, first_of(mistakes, "and " + left + " mistakes more"));
 }
 
 void throw_if_any(const TextMistakes& mistakes) {
-  if (!mistakes.empty()) throw Error(ExitCode::kNet, first_of(mistakes));
+  if (!mistakes.empty()) throw error_of(mistakes);
 }
 
 /// What upgrade() minds is told with the mistakes of the text, unless it may follow from them.
@@ -75,7 +64,7 @@ void upgrade_draft(const TextMistakes& mistakes, const Upgrade& upgrade) {
     upgrade();
   } catch (const Error& error) {
     Mistakes all;
-    if (!mistakes.empty()) all.add(Error(ExitCode::kNet, first_of(mistakes)));
+    if (!mistakes.empty()) all.add(error_of(mistakes));
     if (std::all_of(mistakes.begin(), mistakes.end(), [](const TextMistake& m) { return m.layer.known(); }))
       all.add(error);
     all.throw_if_any(ExitCode::kNet);
@@ -100,6 +89,13 @@ SolverFile solver_draft(std::string_view text, const std::string& name) {
 }
 
 }  // namespace
+
+std::string read_prototxt(const std::string& path) {
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(path, unknown);
+  if (!unknown) check_size(size_t(bytes), path);
+  return read_file_or_pipe(path);
+}
 
 NetFile read_net(const std::string& path) {
   NetFile file = read_net_draft(path);

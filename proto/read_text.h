@@ -23,6 +23,10 @@ struct SolverFile {
   TextMistakes mistakes = {};  ///< of a draft
 };
 
+/// The text of a prototxt, from a file or a pipe. Throws Error(kIo) where it cannot be read, Error(kNet) where it is
+/// too large.
+std::string read_prototxt(const std::string& path);
+
 /// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h).
 /// Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file cannot be read.
 NetFile read_net(const std::string& path);
@@ -33,7 +37,7 @@ SolverFile read_solver(const std::string& path);
 NetFile read_net_draft(const std::string& path);
 SolverFile read_solver_draft(const std::string& path);
 
-/// The same for a text at hand; `name` stands for the file in messages (and gives a solver its default
+/// The same for a text in memory; `name` stands for the file in messages (and gives a solver its default
 /// snapshot_prefix).
 NetFile read_net_from_text(std::string_view text, const std::string& name);
 SolverFile read_solver_from_text(std::string_view text, const std::string& name);

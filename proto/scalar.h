@@ -24,7 +24,7 @@ struct ScalarProblem {
 ScalarProblem set_scalar(google::protobuf::Message& message, const google::protobuf::FieldDescriptor* field,
                          const ScalarText& value);
 
-/// What `field` takes, for people: "a whole number from 0 to 4294967295", "text in quotes", "a message".
+/// What `field` takes, for messages: "a whole number from 0 to 4294967295", "text in quotes", "a message".
 std::string kind_of(const google::protobuf::FieldDescriptor* field);
 
 }  // namespace cortado

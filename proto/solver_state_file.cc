@@ -83,7 +83,7 @@ std::string self_digest(const caffe::SolverState& state) {
 
 namespace {
 
-/// A flipped bit in the tag of a field makes it a field that nobody knows, and what it held would silently be missing.
+/// A flipped bit in the tag of a field makes it an unknown field, and what it held would silently be missing.
 void check_digest(const WireFile& file, const caffe::SolverState& state) {
   const char* hint = "an older snapshot may be whole";
   if (!state.GetReflection()->GetUnknownFields(state).empty())

@@ -53,7 +53,7 @@ void add_first_fields(const caffe::SolverState& state, Digest& digest);
 void add_history_field(const caffe::BlobProto& blob, Digest& digest);
 void add_last_fields(const caffe::SolverState& state, Digest& digest);
 
-/// A state at hand, history included, written in one call.
+/// A state in memory, history included, written in one call.
 void write_solver_state(const std::string& path, const caffe::SolverState& state);
 
 }  // namespace cortado

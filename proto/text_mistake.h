@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,10 @@ struct TextMistake {
   std::string type = {};  ///< the word that is no layer type of 2014, if this is what is wrong
 };
 using TextMistakes = std::vector<TextMistake>;
+
+constexpr size_t kMaxMistakesTold = 50;
+
+/// The first kMaxMistakesTold of them, and, where there are more, `rest` at the place of the last one.
+std::vector<Mistake> first_of(const TextMistakes& mistakes, const std::string& rest);
 
 }  // namespace cortado

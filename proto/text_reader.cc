@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kDeepest = 64;
 constexpr int kMaxMessages = 100'000;
-constexpr size_t kMaxMistakes = 50, kMaxLeftOut = 5000;
+constexpr size_t kMaxLeftOut = 5000;
 constexpr size_t kAllOpen = std::numeric_limits<size_t>::max();
 
 std::string quoted(std::string_view text) {
@@ -33,7 +33,7 @@ TextReader::TextReader(std::string_view text, const std::string& file) : TextRea
 
 TextReader::TextReader(std::string_view text, Positions positions)
     : positions_(std::move(positions)),
-      most_mistakes_(kMaxMistakes),
+      most_mistakes_(kMaxMistakesTold),
       lexer_(text, [this](Position position, std::string message) { report_torn(position, std::move(message)); }),
       keep_open_(kAllOpen) {}
 
@@ -52,11 +52,7 @@ Positions TextReader::read(Message& message, TextMistakes& left_out) {
     left_out = std::move(mistakes_);
     return std::move(positions_);
   }
-  std::vector<Mistake> list;
-  for (size_t i = 0; i < std::min(kMaxMistakes, mistakes_.size()); ++i) list.push_back(mistakes_[i].mistake);
-  if (mistakes_.size() > kMaxMistakes)
-    list.push_back({list.back().place, "too many mistakes, these are the first", {}, {}});
-  throw Error(ExitCode::kNet, std::move(list));
+  throw Error(ExitCode::kNet, first_of(mistakes_, "too many mistakes, these are the first"));
 }
 
 void TextReader::read_all(Message& message, bool partial) {
@@ -79,7 +75,7 @@ void TextReader::report(Position position, std::string message, std::string hint
 /// Of a mistake after which what was read is not what was meant.
 void TextReader::report_torn(Position position, std::string message) {
   torn_ = true;
-  most_mistakes_ = kMaxMistakes;
+  most_mistakes_ = kMaxMistakesTold;
   report(position, std::move(message));
 }
 

@@ -39,7 +39,7 @@ std::string serialized(const google::protobuf::MessageLite& message, const std::
   return message.SerializePartialAsString();
 }
 
-/// To whom it may concern: the caller, or the log.
+/// Tells the origin to the caller, or else to the log.
 void tell(const WeightsOrigin& found, const std::string& path, WeightsOrigin* origin) {
   if (origin)
     *origin = found;

@@ -25,10 +25,10 @@ struct LayerWeights {
 
 /// The layers of a file of weights that have any, in its order: a .caffemodel of BVLC, Intel or NVIDIA (whose 16-bit
 /// blobs are widened), of 2013, 2014 or today, of any size; safetensors; HDF5; or NumPy's .npz. BatchNorm's blobs come
-/// in one order and meaning, whoever wrote them (batch_norm_form.h). Memory stays within a small multiple of the file's
-/// size, whatever the file says. `digest`, where wanted, is of the file's bytes; `origin` is what the file turned out
-/// to be, which is logged otherwise. Throws Error(kSnapshot) where the file is truncated, corrupt or of another kind,
-/// and Error(kIo) where it cannot be read.
+/// in one order and meaning, whatever program wrote them (batch_norm_form.h). Memory stays within a small multiple of
+/// the file's size, whatever the file says. `digest`, where wanted, is of the file's bytes; `origin` is what the file
+/// turned out to be, which is logged otherwise. Throws Error(kSnapshot) where the file is truncated, corrupt or of
+/// another kind, and Error(kIo) where it cannot be read.
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr,
                                        WeightsOrigin* origin = nullptr);
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path,
@@ -53,7 +53,7 @@ class WeightsWriter {
   int64_t bytes_ = 0;
 };
 
-/// The name and the layers of a net at hand, written in one call; the digest of the file's bytes.
+/// The name and the layers of a net in memory, written in one call; the digest of the file's bytes.
 std::string write_weights(const std::string& path, const caffe::NetParameter& net);
 
 /// A .binaryproto with one blob: a mean image, an infogain matrix. Throws Error(kData) where the file is wrong.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures Cortado beside its peers: the newest PyTorch and ONNX Runtime that PyPI gives, or Debian's PyTorch where PyPI is
-# out of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing is installed.
+# Measures Cortado beside its peers: the newest PyTorch and ONNX Runtime that PyPI gives, or Debian's PyTorch where PyPI
+# is out of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/bench-venv

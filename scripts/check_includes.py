@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The rules of the house that a compiler does not see; prints what breaks them and exits 1.
 
-1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above. So are
-   the folders within some of them (INNER_RANKS); files that lie directly in a folder are its contracts, of which headers
-   include nothing from the folders within.
+1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above. So
+   are the folders within some of them (INNER_RANKS); files that lie directly in a folder are its contracts, of which
+   headers include nothing from the folders within.
 2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
 3. A library's headers appear only in the folders that wrap it.
 """
@@ -12,7 +12,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'hdf5': 2, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7}
+RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'hdf5': 2, 'leveldb': 2, 'data': 2, 'layers': 3, 'graph': 4, 'net': 5,
+         'solvers': 6, 'tools': 7}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
     'layers': {'common': 1, 'types': 2},
@@ -26,11 +27,13 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'omp\.h': ['core', 'kernels'],
     r'lmdb': ['data'],
     r'(jpeglib|turbojpeg)': ['data'],
+    r'png\.h': ['data'],
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
     r'nlohmann/': ['tools', 'solvers', 'kernels', 'proto'],
     r'hdf5': ['hdf5'],
+    r'leveldb/': ['leveldb'],
     r'zlib': ['core', 'data', 'tools'],
 }
 

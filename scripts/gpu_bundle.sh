@@ -12,10 +12,11 @@ bundle=$build/gpu-bundle
 most_mebibytes=40
 
 scripts/install_deps.sh
-# The programs find their libraries beside themselves, and before others: LD_LIBRARY_PATH would hand ours to Python, too.
+# The programs find their libraries beside themselves, and before others: LD_LIBRARY_PATH would hand ours to Python,
+# too.
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_CUDA=ON -DCORTADO_MARCH=x86-64-v3 \
-  -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib' \
-  -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
+  -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
+  '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
 cmake --build $build --parallel "$(nproc)" --target cortado cortado_bench_train cortado_device_tests
 
 # What the C library brings is there; so is what every Linux has.

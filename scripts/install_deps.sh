@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building, testing and the quick start need; those that are there are left alone.
+# Installs the Debian packages that building, testing and the quick start need, and those named as arguments; those that
+# are there are left alone.
 # Works as root or through sudo, and does nothing, quickly, when nothing is missing.
 set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev
-  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libopencv-dev libhdf5-dev
+  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
+  libhdf5-dev libleveldb-dev
   libdnnl-dev libopenblas-dev libgomp1
   libgtest-dev libbenchmark-dev python3 python3-numpy python3-opencv python3-h5py
   dataset-fashion-mnist
+  "$@"
 )
 
 missing=()

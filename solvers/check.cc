@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/precision.h"
 #include "proto/helper_process.h"
 #include "solvers/schedule.h"
 #include "solvers/update_rule.h"
@@ -13,7 +14,7 @@ namespace {
 
 using Config = caffe::SolverParameter;
 
-/// Runs one check after another; each throws FieldError for the first thing it minds.
+/// Runs one check after another; each throws FieldError for the first mistake it finds.
 class Checker {
  public:
   Checker(const SolverFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
@@ -49,12 +50,6 @@ void check_finite(const Config& config) {
     if (field->cpp_type() == field->CPPTYPE_FLOAT && !field->is_repeated() &&
         !std::isfinite(reflection->GetFloat(config, field)))
       throw FieldError(field->name(), field->name() + " is not a finite number");
-}
-
-void check_precision(const Config& config) {
-  if (!precision_named(config.precision()))
-    throw FieldError("precision", "there is no precision \"" + config.precision() + "\"",
-                     "it is fp32, tf32, bf16 or fp16");
 }
 
 void check_one_train_net(const Config& config) {
@@ -220,11 +215,17 @@ int count_test_nets(const Config& solver) {
   return !batches.empty() && none ? 0 : described_test_nets(solver);
 }
 
+void require_valid(const SolverFile& file) {
+  Mistakes mistakes;
+  check_solver(file, mistakes);
+  mistakes.throw_if_any(ExitCode::kNet);
+}
+
 void check_solver(const SolverFile& file, Mistakes& mistakes) {
   const Config& config = file.solver;
   Checker checker(file, mistakes);
   checker.run(check_finite);
-  checker.run(check_precision);
+  checker.run([](const Config& c) { precision_named(c.precision()); });
   checker.run(check_one_train_net);
   checker.run(check_length);
   checker.run(check_base_lr);

@@ -10,8 +10,21 @@ namespace cortado {
 /// read.
 void check_solver(const SolverFile& file, Mistakes& mistakes);
 
+/// Throws Error(kNet) with all of them, if there are any.
+void require_valid(const SolverFile& file);
+
 /// A mistake in the solver file at the field that `error` names.
 Mistake mistake_at(const SolverFile& file, const FieldError& error);
+
+/// Runs `work`, for mistakes that show only once the nets are there: a FieldError becomes an Error at its field.
+template <typename Work>
+auto at_its_field(const SolverFile& file, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const FieldError& error) {
+    throw Error(ExitCode::kNet, mistake_at(file, error));
+  }
+}
 
 /// What check_solver() lets pass and a user should know, with the place.
 std::vector<Mistake> solver_warnings(const SolverFile& file);

@@ -16,8 +16,8 @@ class DeviceTraining {
   DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
                  const std::vector<WeightStep>& entries);
 
-  /// An iteration in two: forward and backward of all its passes; the update. In between state() has the loss, for
-  /// those who will wait. `verbose`: the net logs debug_info's lines, so nothing is recorded.
+  /// An iteration in two: forward and backward of all its passes; the update. In between state() has the loss,
+  /// which waits for the device. `verbose`: the net logs debug_info's lines, so nothing is recorded.
   void run_passes(int64_t iter, bool verbose);
   /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated.
   StepState update(int64_t iter, const StepRates& rates);

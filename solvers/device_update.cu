@@ -42,7 +42,7 @@ struct Itself {
 struct Control {
   StepState* state;
   const IterationStep* input;
-  const float* squares;  ///< of all gradients; null: nobody asked
+  const float* squares;  ///< of all gradients; null: not wanted
   float share;           ///< 1 / iter_size
   float most;            ///< clip_gradients; negative: none
   bool scales;

@@ -58,7 +58,7 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
       throw Error(
           ExitCode::kSnapshot,
           "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
-          "--snapshot=" + state.path + " goes on with that one; without --snapshot, training starts anew");
+          "--snapshot=" + state.path + " resumes from that one; without --snapshot, training starts fresh");
     try {
       return read_snapshot(state.path);
     } catch (const Error& error) {

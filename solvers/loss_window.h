@@ -34,7 +34,7 @@ class LossWindow {
     return list;
   }
 
-  /// Goes on where another window was. One of another size begins with the newest losses of the old one.
+  /// Continues where another window was. One of another size begins with the newest losses of the old one.
   void restore(const std::vector<float>& recent, double smoothed) {
     losses_.clear();
     oldest_ = 0;

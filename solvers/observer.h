@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run tells those who watch it: a progress line, a file of metrics, a test.
+// What a run reports to its observers: a progress line, a file of metrics, a test.
 
 #include <cstdint>
 #include <string>
@@ -36,7 +36,7 @@ struct BestTestScore {
   int64_t iter = 0;
 };
 
-/// How a run ended when it did not end with an Error: at max_iter, by somebody's wish, by early_stop.
+/// How a run ended without an Error: at max_iter, on request, by early_stop.
 enum class Outcome { kFinished, kStopped, kStoppedEarly };
 
 /// Nothing here may throw. References are valid during the call only.

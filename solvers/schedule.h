@@ -1,6 +1,7 @@
 #pragma once
 
-// What an iteration is done with: the rate (solvers/learning_rate.h), and with NVIDIA's policies momentum and decay.
+// The rates of an iteration: the learning rate (solvers/learning_rate.h), and with NVIDIA's policies momentum and
+// decay.
 //   momentum_policy      fixed; poly: m + (max - m) (iter / max_iter)^power; opt: (1 - sqrt(rate) / 2)^2, at most
 //                        max_momentum where that is given
 //   weight_decay_policy  fixed; poly: d (iter / max_iter)^power, or from d to max_weight_decay where that is given
@@ -25,7 +26,7 @@ class Schedule {
   LearningRate rate_;
 };
 
-/// What `config` says without any policy, at this rate.
+/// The rates without any policy, at this learning rate.
 StepRates fixed_rates(const caffe::SolverParameter& config, float rate);
 
 /// Throw FieldError where the policy is unknown or lacks something.

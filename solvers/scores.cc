@@ -14,8 +14,9 @@ OutputReader::OutputReader(Net& net) : net_(net) {
     const size_t count = size_t(output.shape.count());
     const graph::Value& value = graph.value(output.value);
     const Layer* layer = graph.node(value.producer).layer.get();
-    outputs_.push_back(
-        {std::vector<float>(count), {}, dynamic_cast<const Scoring*>(layer), size_t(value.producer_output)});
+    // Only tests make a score of several batches.
+    const auto* scoring = graph.options.backward ? nullptr : dynamic_cast<const Scoring*>(layer);
+    outputs_.push_back({std::vector<float>(count), {}, scoring, size_t(value.producer_output)});
     if (outputs_.back().scoring) outputs_.back().sums.resize(2 * count);
     for (size_t k = 0; k < count; ++k) scores_.push_back({output.name, 0, output.loss_weight});
   }
@@ -35,7 +36,7 @@ const std::vector<Score>& OutputReader::read() {
   return scores_;
 }
 
-/// On devices nobody looks at labels before the scores are there. A net that learns has its own look at its loss.
+/// On devices labels are not checked before the scores are there. The loop checks the loss of a net that learns.
 void OutputReader::explain_nan() {
   const graph::BuildOptions& options = net_.plan().graph.options;
   if (explained_ || net_.context().device.is_cpu() || options.backward) return;

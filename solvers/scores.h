@@ -21,14 +21,15 @@ class OutputReader {
   explicit OutputReader(Net& net);
   /// Throws Error(kData) where a label of a net that is only tested makes the first score that is no number.
   const std::vector<Score>& read();
-  const std::vector<Score>& scores() const { return scores_; }     ///< of the last read()
-  const std::vector<ScoreParts>& parts() const { return parts_; }  ///< the same, one for each score
+  const std::vector<Score>& scores() const { return scores_; }  ///< of the last read()
+  /// The same, one for each score; those of a net that learns are not known.
+  const std::vector<ScoreParts>& parts() const { return parts_; }
 
  private:
   struct Output {
     std::vector<float> values;
     std::vector<float> sums;           ///< numerators, denominators
-    const Scoring* scoring = nullptr;  ///< null: the layer does not tell
+    const Scoring* scoring = nullptr;  ///< null: the layer does not tell, or nothing asks
     size_t top = 0;                    ///< of the layer
   };
   void read_parts(Output& output, size_t first);

@@ -57,8 +57,8 @@ Snapshot read_snapshot(const std::string& state_path);
 /// that run's is whole and what is left is of another run.
 std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix);
 
-/// Holds the right to write snapshots of one prefix, and knows that they can be written: makes the folder, proves that
-/// it takes files, removes what a killed process left half-written. Throws Error(kIo), also when another process holds
+/// The exclusive right to write snapshots of one prefix. Makes the folder, checks that it takes files, and removes what
+/// a killed process left half-written. Throws Error(kIo), also when another process holds
 /// the prefix.
 class SnapshotLock {
  public:

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Caffe writes a shared weight for its owner alone, but everybody's gradient.
+/// Caffe writes a shared weight for its owner alone, but the gradients of all that share it.
 bool owns(const graph::Graph& graph, const graph::SourceLayer& layer, size_t k) {
   const graph::Weight& weight = graph.weight(layer.weights[k]);
   return weight.layer == layer.config->name() && weight.index == int(k);

@@ -56,7 +56,7 @@ int open_locked(const std::string& path, const std::string& prefix) {
   return -1;
 }
 
-/// Files that a killed process was writing when it was killed. Nobody else can be writing any: the lock is held.
+/// Removes the files that a killed process was writing. No other process can be writing any: the lock is held.
 void remove_leftovers(const std::string& prefix) {
   const std::string begin = file_name_of(prefix) + "_iter_";
   std::error_code ignored;
@@ -79,7 +79,7 @@ SnapshotLock::SnapshotLock(const std::string& prefix) {
 }
 
 SnapshotLock::~SnapshotLock() {
-  ::unlink(path_.c_str());  // while the lock is held: whoever waits finds that its file has no name any more
+  ::unlink(path_.c_str());  // while the lock is held: a waiting process finds that its file has no name
   ::close(file_);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,18 +35,48 @@ struct SolverNets {
   std::vector<std::unique_ptr<Net>> tails;
 };
 
-/// Builds the nets that a checked solver names; their draws are keyed by context.seed. A path is looked up in the
-/// current folder, then beside the solver. Throws what reading and building nets throw.
-SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
-
-/// A net that a solver names, read but not built, and the state that it would be built in.
+/// A net that a solver names, read but not built, and how it is to be built.
 struct SolverNetFile {
   std::shared_ptr<const NetFile> file;
-  caffe::NetState state;
+  graph::BuildOptions options;
 };
 
-/// The net to train, then the test nets: those that make_solver_nets() would build.
-std::vector<SolverNetFile> read_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
+/// Reads the nets that a checked solver names, each file once; their draws are keyed by context.seed. A path is looked
+/// up in the current folder, then beside the solver. All references outlive this.
+class SolverNetReader {
+ public:
+  SolverNetReader(const SolverFile& file, const SolverOptions& options, const Context& context)
+      : file_(file), options_(options), context_(context) {}
+
+  const SolverFile& solver() const { return file_; }
+  size_t test_count() const;
+
+  /// Throw what reading nets throws.
+  SolverNetFile train();
+  SolverNetFile test(size_t index);
+
+  /// Where they come from, for log lines: "net file: lenet.prototxt", or the field that holds the net.
+  std::string train_source() const;
+  std::string test_source(size_t index) const;
+
+ private:
+  struct Source;
+  Source source_of_train() const;
+  std::vector<Source> sources_of_tests() const;
+  std::shared_ptr<const NetFile> read(const Source& source);
+  graph::BuildOptions build_options() const;
+
+  const SolverFile& file_;
+  const SolverOptions& options_;
+  const Context& context_;
+  std::map<std::string, std::shared_ptr<const NetFile>> read_;  ///< the usual file holds the training and the test net
+};
+
+/// The training net, built as reader.train() says, and around it the test nets, which use its weights. Throws Error.
+SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, Context& context);
+
+/// Reads and builds all nets that a checked solver names. Throws what reading and building nets throw.
+SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
 
 /// The iterations that max_epoch passes over the training net's data take. Throws FieldError.
 int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train);

@@ -10,7 +10,7 @@ namespace cortado {
 
 /// Runs one test net over its batches. Draws of its passes never meet those of training or of another test net.
 ///
-/// By batches, as in Caffe: scores are plain means over batches, and the data goes on where the last test stopped. By
+/// By batches, as in Caffe: scores are plain means over batches, and the data continues where the last test stopped. By
 /// epoch: each test begins at the first record and takes each record once. The rest that fills no batch runs in a net
 /// of its own, with the same weights and so small a batch, and scores are those of the set: quotients of sums over it
 /// where layers tell them (ScoreSums), else means in which every batch counts by its samples.
@@ -21,7 +21,7 @@ class Tester {
   /// an output has not one score for the set but values for each sample.
   Tester(Net& net, Net* tail, int index, int64_t records);
 
-  /// Asks before each batch whether to go on, with the number of batches done. Returns false when it was told not to.
+  /// Calls go_on before each batch, with the number of batches done; where that returns false, so does this, at once.
   bool run(const std::function<bool(int done)>& go_on);
 
   const std::vector<Score>& scores() const { return scores_; }  ///< of the last whole run

@@ -13,6 +13,15 @@ namespace {
 
 size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(float)) + 63) / 64 * 64); }
 
+/// Older snapshots have the memory of the rule as a layer of a net of this name.
+constexpr const char* kOlderNet = "solver:memories";
+
+const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingState& training) {
+  for (const caffe::LayerState& layer : training.layer())
+    if (layer.net() == kOlderNet && layer.values_size() == 1) return layer.values(0).data();
+  return training.rule_memory();
+}
+
 }  // namespace
 
 bool updates_within_backward(const caffe::SolverParameter& config, const Device& device) {
@@ -33,9 +42,9 @@ void WeightUpdate::make_entries() {
   for (const Param& param : net_.params()) bytes += aligned_bytes(param.count) * size_t(rule_.histories);
   arena_ = DeviceMemory(net_.context(), bytes);
   if (config_.larc() && config_.larc_turbo())
-    memories_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
+    memory_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
   std::byte* at = arena_.data();
-  float* memory = reinterpret_cast<float*>(memories_.data());
+  float* memory = reinterpret_cast<float*>(memory_.data());
   for (const Param& param : net_.params()) {
     WeightStep entry{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
     (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
@@ -46,15 +55,17 @@ void WeightUpdate::make_entries() {
   }
 }
 
-std::vector<float> WeightUpdate::memories() const {
-  std::vector<float> values(memories_.bytes() / sizeof(float));
-  if (!values.empty()) copy_to_host(net_.context(), values.data(), memories_.data(), memories_.bytes());
-  return values;
+void WeightUpdate::save_memory(caffe::TrainingState& training) const {
+  std::vector<float> values(memory_.bytes() / sizeof(float));
+  if (values.empty()) return;
+  copy_to_host(net_.context(), values.data(), memory_.data(), memory_.bytes());
+  training.mutable_rule_memory()->Assign(values.begin(), values.end());
 }
 
-void WeightUpdate::set_memories(const std::vector<float>& values) {
-  if (values.size() != memories_.bytes() / sizeof(float) || values.empty()) return;
-  copy_to_device(net_.context(), memories_.data(), values.data(), memories_.bytes());
+void WeightUpdate::load_memory(const caffe::TrainingState& training) {
+  const google::protobuf::RepeatedField<float>& values = memory_in(training);
+  if (size_t(values.size()) != memory_.bytes() / sizeof(float) || values.empty()) return;
+  copy_to_device(net_.context(), memory_.data(), values.data(), memory_.bytes());
 }
 
 /// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most

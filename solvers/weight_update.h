@@ -14,7 +14,7 @@
 namespace cortado {
 
 /// Whether a solver updates each weight within backward, as soon as its gradient is complete, so that gradients need no
-/// memory of their own: nobody wants to see all of them together. On a device one pass over all weights is faster.
+/// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
 bool updates_within_backward(const caffe::SolverParameter& config, const Device& device);
 
 class WeightUpdate {
@@ -43,10 +43,10 @@ class WeightUpdate {
   /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
 
-  /// The number that the rule remembers for each param; empty where it remembers none.
-  std::vector<float> memories() const;
-  /// Ignored unless there are as many as memories() has.
-  void set_memories(const std::vector<float>& values);
+  /// The number that the rule keeps for each param, where it keeps one (TrainingState.rule_memory). Numbers of a net
+  /// with other params are ignored.
+  void save_memory(caffe::TrainingState& training) const;
+  void load_memory(const caffe::TrainingState& training);
 
  private:
   float clip_factor(bool verbose);
@@ -59,7 +59,7 @@ class WeightUpdate {
   const UpdateRule& rule_;
   Net& net_;
   DeviceMemory arena_;
-  DeviceMemory memories_;
+  DeviceMemory memory_;              ///< one number per param, where the rule keeps one
   std::vector<WeightStep> entries_;  ///< per param
   WeightList list_;
   std::vector<float> scratch_;

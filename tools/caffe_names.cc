@@ -26,7 +26,7 @@ bool wants_help(const Words& words) {
                      [](const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; });
 }
 
-/// `-gpu N` in any spelling as a wish: scripts run where there is no GPU, as solvers with solver_mode GPU do.
+/// `-gpu N` in any spelling as a preference: scripts run where there is no GPU, as solvers with solver_mode GPU do.
 Words with_wished_gpu(Words words) {
   for (std::string& word : words)
     for (const char* spelling : {"-gpu", "--gpu"})
@@ -85,7 +85,7 @@ Lines draw_net(const Words& words) {
   return {out};
 }
 
-/// What took the place of a program that Caffe itself gave up, with the words that it was given.
+/// The replacement of a program that Caffe itself retired, with the words that it was given.
 [[noreturn]] void refuse_old(const std::string& name, const Words& words) {
   const auto word = [&words](size_t i, const char* otherwise) { return i < words.size() ? words[i] : otherwise; };
   std::string now = "cortado devices";

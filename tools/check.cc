@@ -1,6 +1,6 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
 // training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
-// built as it would build them. What both phases find wrong is told once, what one of them does with its name.
+// built as it would build them. A mistake of both phases is reported once, one of a single phase with its name.
 #include "solvers/check.h"
 
 #include <algorithm>
@@ -112,15 +112,24 @@ class Checker {
     return solver.has_net() || solver.has_net_param() || solver.has_train_net() || solver.has_train_net_param();
   }
 
+  /// The net to train, then the test nets.
+  std::vector<SolverNetFile> nets_of(const SolverFile& file, const SolverOptions& options) const {
+    SolverNetReader reader(file, options, context_);
+    std::vector<SolverNetFile> nets = {reader.train()};
+    for (size_t i = 0; i < reader.test_count(); ++i) nets.push_back(reader.test(i));
+    return nets;
+  }
+
   void check_nets_of(const SolverFile& file, const SolverOptions& options, Finding& finding) {
     collect(finding, [&] {
       std::vector<graph::Graph> tests;
-      for (const SolverNetFile& net : read_solver_nets(file, options, context_)) {
-        const bool trains = net.state.phase() == caffe::TRAIN;
-        finding.enter(net.state.phase());
+      for (const SolverNetFile& net : nets_of(file, options)) {
+        const caffe::NetState& state = net.options.state;
+        const bool trains = state.phase() == caffe::TRAIN;
+        finding.enter(state.phase());
         collect(finding, [&] {
           graph::Graph graph =
-              check_net(net.file, net.state, updates_within_backward(file.solver, context_.device), finding);
+              check_net(net.file, state, updates_within_backward(file.solver, context_.device), finding);
           if (trains && open_data_ && file.solver.max_epoch() > 0)
             at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
           if (!trains) tests.push_back(std::move(graph));

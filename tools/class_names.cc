@@ -27,9 +27,8 @@ std::vector<std::string> names_told(const std::string& path, int64_t classes) {
 }
 
 /// Where names of a dataset's classes may be.
-std::vector<std::string> files_beside(std::string source) {
-  while (source.size() > 1 && source.back() == '/') source.pop_back();
-  return {data::labels_file_of(source), join_path(folder_of(source), "labels.txt")};
+std::vector<std::string> files_beside(const std::string& source) {
+  return {data::labels_file_of(source), join_path(folder_of(without_trailing_slashes(source)), "labels.txt")};
 }
 
 /// Of the first of the files that has a name for each class; `found` becomes its path.
@@ -42,7 +41,7 @@ std::vector<std::string> names_found(const std::vector<std::string>& paths, int6
       if (int64_t(names.size()) != classes) continue;
       found = path;
       return names;
-    } catch (const Error&) {  // nobody said that it holds names
+    } catch (const Error&) {  // a file that was found need not hold names
     }
   }
   return {};

@@ -1,5 +1,5 @@
-// `cortado classify`: says what is in images. How one becomes the net's input is in image_input.h; where the net gives
-// no probabilities, their softmax is shown. Lines come as images are done.
+// `cortado classify`: names the likeliest classes of images. How one becomes the net's input is in image_input.h; where
+// the net gives no probabilities, their softmax is shown. Lines come as images are done.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -136,7 +136,7 @@ class Report {
   bool json_, table_;
 };
 
-/// Loads images from `next` on until a batch is full. A bad one is told, left out, and remembered in `code`.
+/// Loads images from `next` on until a batch is full. A bad one is reported, left out, and remembered in `code`.
 std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next,
                                     int& code) {
   std::vector<std::string> loaded;

@@ -40,8 +40,8 @@ const std::vector<Flag>& common_flags() {
        .value = "FOLDER",
        .help = "writes log files there too",
        .hidden = true},
-      {.name = "logtostderr", .help = "log lines on stderr: always so", .hidden = true},
-      {.name = "alsologtostderr", .help = "log lines on stderr: always so", .hidden = true}};
+      {.name = "logtostderr", .help = "log lines on stderr: always the case", .hidden = true},
+      {.name = "alsologtostderr", .help = "log lines on stderr: always the case", .hidden = true}};
   return flags;
 }
 

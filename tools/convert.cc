@@ -206,7 +206,17 @@ int run_convert(const Arguments& arguments) {
   throw Error(ExitCode::kData,
               count_text(report.rejected) + (report.rejected == 1 ? " bad sample: " : " bad samples: ") + output +
                   " was not written",
-              "mend them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
+              "correct them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
+}
+
+Flag resize_flag(const std::string& name) {
+  return {.name = name,
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "imageset, folder: 0 keeps sizes",
+          .fallback = "0",
+          .least = 0,
+          .most = 65500};
 }
 
 std::vector<Flag> dataset_flags() {
@@ -217,7 +227,7 @@ std::vector<Flag> dataset_flags() {
        .help = "the folder to make, or the file of weights",
        .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
-      {.name = "skip-bad", .help = "leave bad samples out and go on"},
+      {.name = "skip-bad", .help = "leave bad samples out and continue"},
       {.name = "gray", .help = "imageset, folder: one channel"},
       {.name = "shuffle", .help = "imageset, folder: random order"},
       {.name = "seed",
@@ -226,20 +236,8 @@ std::vector<Flag> dataset_flags() {
        .help = "of the random order, and of the choice that --split makes",
        .fallback = "1",
        .least = 0},
-      {.name = "resize-height",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "imageset, folder: 0 keeps sizes",
-       .fallback = "0",
-       .least = 0,
-       .most = 65500},
-      {.name = "resize-width",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "imageset, folder: 0 keeps sizes",
-       .fallback = "0",
-       .least = 0,
-       .most = 65500},
+      resize_flag("resize-height"),
+      resize_flag("resize-width"),
       {.name = "split",
        .kind = FlagKind::kNumber,
        .value = "SHARE",
@@ -287,16 +285,12 @@ Command convert_command() {
                    {"cortado convert weights net.caffemodel --list", "its dialect, layers, types and shapes"}},
       .run = run_convert,
       .about =
-          "The database is built aside and put in place when it is whole. A bad image or label is named and makes "
-          "the exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the "
-          "like "
+          "The database is built aside and put in place when it is whole. A bad image or label is named and makes the "
+          "exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the like "
           "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or "
-          ".npz; "
-          "which one is told by their content; what is written, by the output's name. A BatchNorm that scales becomes "
-          "a "
-          "BatchNorm and a Scale layer, or the "
-          "other "
-          "way round, as --net wants it; without --net, --to=bvlc adds a layer NAME_scale behind it."};
+          ".npz; which one is told by their content; what is written, by the output's name. A BatchNorm that scales "
+          "becomes a BatchNorm and a Scale layer, or the other way round, as --net wants it; without --net, --to=bvlc "
+          "adds a layer NAME_scale behind it."};
 }
 
 }  // namespace cortado::tools

@@ -39,16 +39,12 @@ const std::map<std::string, WeightsTarget>& targets() {
 
 /// What --to or the output's name says, which have to agree: "bvlc" where neither says anything.
 std::string target_name(const Arguments& arguments, const std::string& output) {
-  const std::vector<OutputFormat> formats = {
-      {"caffemodel", {".caffemodel"}}, {"h5", {".h5", ".hdf5"}}, {"safetensors", {".safetensors"}}, {"npz", {".npz"}}};
-  const std::string promised = format_promised(output, "weights", formats);
-  if (!arguments.has("to")) return promised.empty() || promised == "caffemodel" ? "bvlc" : promised;
-  const std::string to = arguments.text("to");
-  const bool caffemodel = targets().at(to).container == WeightsOrigin::kCaffemodel;
-  if (!promised.empty() && promised != (caffemodel ? "caffemodel" : to))
-    throw usage_error("--to=" + to + ": " + output + " is a name for " + promised,
-                      "leave out --to, or name it otherwise");
-  return to;
+  const std::vector<OutputFormat> formats = {{"caffemodel", {".caffemodel"}, {"bvlc", "nvidia", "intel"}},
+                                             {"h5", {".h5", ".hdf5"}},
+                                             {"safetensors", {".safetensors"}},
+                                             {"npz", {".npz"}}};
+  const std::string name = format_chosen(arguments, "to", output, "weights", formats);
+  return name.empty() || name == "caffemodel" ? "bvlc" : name;
 }
 
 int64_t values_of(const LayerWeights& layer) {
@@ -57,7 +53,7 @@ int64_t values_of(const LayerWeights& layer) {
   return count;
 }
 
-/// Types that the file does not tell, and BatchNorms, as the net has them.
+/// Takes types that the file does not hold, and the form of BatchNorms, from the net.
 void fit_to_net(const std::string& path, Loaded& loaded) {
   const NetFile file = read_net(path);
   std::vector<const caffe::LayerParameter*> net;

@@ -31,8 +31,7 @@ int run_data(const Arguments& arguments) {
   const std::string action = arguments.operands()[0];
   if (action == "bench") return run_data_bench(arguments);
   if (action == "sheet") return run_data_sheet(arguments);
-  throw usage_error("'" + action + "' is nothing that data does: bench or sheet",
-                    did_you_mean(action, {"bench", "sheet"}));
+  throw usage_error("'" + action + "' is no action of data: bench or sheet", did_you_mean(action, {"bench", "sheet"}));
 }
 
 std::vector<Flag> flags() {
@@ -63,7 +62,7 @@ std::vector<Flag> flags() {
         {.name = "epoch",
          .kind = FlagKind::kInteger,
          .value = "N",
-         .help = "sheet: which pass over the dataset, from 0; each is drawn anew",
+         .help = "sheet: which pass over the dataset, from 0; each draws its own random numbers",
          .fallback = "0",
          .least = 0,
          .most = 1000000000},
@@ -83,7 +82,7 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
   const caffe::NetState state = graph::merge_states(file->net.state(), state_of(arguments, phase_of(arguments)));
   data::DataOptions options;
   options.phase = state.phase();
-  if (arguments.has("data-threads")) options.forced_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   return data::make_pipeline_options(data_layer(*file, state, arguments.text("layer")), options);
 }
 

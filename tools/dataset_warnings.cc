@@ -49,7 +49,7 @@ struct Stretches {
 std::string sight(int64_t seen, int64_t records) {
   return seen == records
              ? "its " + count_text(records) + " records have"
-             : "of its " + count_text(records) + " records " + count_text(seen) + " were looked at: they have";
+             : "of its " + count_text(records) + " records " + count_text(seen) + " were checked: they have";
 }
 
 }  // namespace

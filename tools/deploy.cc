@@ -1,4 +1,4 @@
-// `cortado deploy`: of the net that was trained, the one to use it by. The result is built before it is written, so
+// `cortado deploy`: makes the net for inference from the net for training. The result is built before it is written, so
 // what is written runs.
 #include "graph/deploy.h"
 
@@ -43,7 +43,7 @@ std::string quoted(const std::vector<std::string>& names, const graph::Graph& gr
   return text;
 }
 
-/// Throws Error where the net does not build; else says what goes in and out.
+/// Throws Error where the net does not build; else describes its inputs and outputs.
 std::string describe(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
@@ -98,7 +98,7 @@ Command deploy_command() {
                         {.name = "blob",
                          .kind = FlagKind::kText,
                          .value = "BLOB,...",
-                         .help = "what the net is to give; else what its losses compare with labels"},
+                         .help = "the net's outputs; by default what its losses compare with labels"},
                         {.name = "force", .help = "replace what is there"},
                         set_flag()},
                        state_flags()}),
@@ -111,8 +111,8 @@ Command deploy_command() {
       .about =
           "Data layers become Input layers of one sample; labels, losses, scores and whatever nothing else needs go; "
           "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; of other losses the prediction stays as "
-          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal "
-          "ones. Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
+          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal ones. "
+          "Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
 }
 
 }  // namespace cortado::tools

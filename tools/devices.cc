@@ -1,4 +1,4 @@
-// `cortado devices`: what nets can run on here, and what they use of it.
+// `cortado devices`: the processors of this machine that nets can run on, and their libraries.
 #include "kernels/devices.h"
 
 #include <fstream>

@@ -112,9 +112,9 @@ Command draw_command() {
                    {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpdf net.dot -o net.pdf"}},
       .run = run_draw,
       .about =
-          "A block is a layer with those stacked on it: layers that compute in place or element by element on what "
-          "nobody else reads. It shows name, type, shapes and parameters; hold the pointer over it for all "
-          "options. An SVG's colours follow the page, light or dark."};
+          "A block is a layer with those stacked on it: layers that compute in place or element by element on what no "
+          "other layer reads. It shows name, type, shapes and parameters; hold the pointer over it for all options. An "
+          "SVG's colours follow the page, light or dark."};
 }
 
 }  // namespace cortado::tools

@@ -14,7 +14,7 @@ namespace cortado::tools {
 class FeatureFile {
  public:
   virtual ~FeatureFile() = default;
-  virtual void add(const float* values, int64_t rows) = 0;  ///< row major, each of the shape that open() was told
+  virtual void add(const float* values, int64_t rows) = 0;  ///< row major, each of the shape given to open()
   virtual void commit() = 0;                                ///< once, last
 };
 

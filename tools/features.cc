@@ -1,5 +1,5 @@
-// `cortado features`: what a trained net makes of its data, blob by blob, for other programs to learn from. Operands
-// are those of Caffe's extract_features, in its order.
+// `cortado features`: writes blobs of a trained net for each sample of its data, for other programs to learn from.
+// Operands are those of Caffe's extract_features, in its order.
 #include <algorithm>
 #include <charconv>
 #include <iostream>
@@ -28,14 +28,9 @@ struct Feature {
 
 /// What --format or the output's name says, which have to agree.
 std::string format_of(const Arguments& arguments, const std::string& path) {
-  const std::string promised =
-      format_promised(path, "features", {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
-  const std::string told = arguments.text("format");
-  if (!arguments.has("format")) return promised.empty() ? told : promised;
-  if (!promised.empty() && promised != told)
-    throw usage_error("--format=" + told + ": " + path + " is a name for " + promised,
-                      "leave out --format, or name it otherwise");
-  return told;
+  const std::string name = format_chosen(arguments, "format", path, "features",
+                                         {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
+  return name.empty() ? arguments.text("format") : name;
 }
 
 std::vector<Feature> named_features(const Arguments& arguments) {
@@ -52,8 +47,8 @@ std::vector<Feature> named_features(const Arguments& arguments) {
   return features;
 }
 
-/// The device that Caffe's operands "[CPU|GPU] [ID]" wish for.
-DeviceDefaults wishes_of(const std::vector<std::string>& operands) {
+/// The device that Caffe's operands "[CPU|GPU] [ID]" ask for.
+DeviceDefaults device_of(const std::vector<std::string>& operands) {
   DeviceDefaults defaults;
   if (operands.empty()) return defaults;
   if (operands[0] != "CPU" && operands[0] != "GPU")
@@ -72,7 +67,7 @@ std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vec
                                       Context& context) {
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   for (const Feature& feature : features) options.keep.push_back(feature.blob);
   options.only_kept = true;
   auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options,
@@ -112,7 +107,7 @@ void extract(std::vector<Feature>& features, Net& net, int64_t batches) {
 }
 
 int run_features(const Arguments& arguments) {
-  Context context = make_context(arguments, wishes_of(arguments.operands()));
+  Context context = make_context(arguments, device_of(arguments.operands()));
   std::vector<Feature> features = named_features(arguments);
   const std::unique_ptr<Net> net = open_feature_net(arguments, features, context);
   open_files(features, *net, arguments);
@@ -176,17 +171,17 @@ std::vector<Flag> own_flags() {
 Command features_command() {
   return {
       .name = "features",
-      .summary = "writes what a net makes of its data",
+      .summary = "writes the blobs that a net computes from its data",
       .flags = joined({own_flags(), state_flags(), device_flags()}),
-      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features is told it; --cpu and --gpu say the same", 0, 2},
+      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features takes it; --cpu and --gpu say the same", 0, 2},
       .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
                     "two blobs of 100 batches, into a database each"},
                    {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10",
                     "an array whose first extent counts images"}},
       .run = run_features,
       .about =
-          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts "
-          "images; each becomes a row."};
+          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts images; "
+          "each becomes a row."};
 }
 
 }  // namespace cortado::tools

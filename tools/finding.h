@@ -1,6 +1,6 @@
 #pragma once
 
-// What `cortado check` finds in one file, and how it is told.
+// What `cortado check` finds in one file, and how it is reported.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ struct Finding {
   std::vector<Mistake> mistakes, warnings;
   ExitCode code = ExitCode::kOk;
 
-  /// What was added before is left out. A wrong net outranks the dataset that it could not be tried on.
+  /// Mistakes added before are left out. A wrong net outranks the dataset that it could not be tried on.
   void add(ExitCode found, const std::vector<Mistake>& list);
   void warn(const std::vector<Mistake>& list);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a net's values for the classes say of an image.
+// The likeliest classes by a net's output.
 
 #include <cstddef>
 #include <vector>

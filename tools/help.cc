@@ -1,5 +1,4 @@
-// Help is made from the commands' tables, so it cannot tell of a flag that does not exist. Every command shows
-// examples.
+// Help is made from the commands' tables, so it cannot list a flag that does not exist. Every command shows examples.
 #include "tools/help.h"
 
 #include <algorithm>
@@ -69,7 +68,7 @@ std::string program_help() {
                             {"cortado train --solver=models/lenet/solver.prototxt", "trains, logs and snapshots"},
                             {"cortado classify --model=deploy.prototxt --weights=net.caffemodel cat.jpg",
                              "says what is in an image"}}) +
-         "\n'cortado COMMAND --help' tells of a command's flags, with examples.\n";
+         "\n'cortado COMMAND --help' lists a command's flags, with examples.\n";
 }
 
 std::string command_help(const Command& command) {
@@ -84,9 +83,9 @@ std::string command_help(const Command& command) {
 
 Command help_command() {
   return {.name = "help",
-          .summary = "tells of the commands, or of one",
+          .summary = "describes the commands, or one of them",
           .flags = {},
-          .operands = {"COMMAND", "the command to tell of", 0, 1},
+          .operands = {"COMMAND", "the command to describe", 0, 1},
           .examples = {{"cortado help train", "the flags of train, with examples"}},
           .run = run_help};
 }

@@ -24,8 +24,8 @@ data::TransformPlan transform_of(const LikeNet& like, bool reads_mean) {
   const std::string& mean = layer.transform_param().mean_file();
   if (reads_mean && !mean.empty() && !file_exists(mean))
     throw Error(ExitCode::kIo, {place_in(like, "transform_param.mean_file"),
-                                "the mean file '" + mean + "', which images are to lose, is not there",
-                                "--mean=FILE or --mean=B,G,R tells it; --like=none leaves images as they are",
+                                "the mean file '" + mean + "', which is to be subtracted from images, does not exist",
+                                "--mean=FILE or --mean=B,G,R gives it; --like=none leaves images as they are",
                                 {}});
   try {
     return data::make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
@@ -41,8 +41,8 @@ data::ImageSizes exactly(int64_t height, int64_t width) {
   return sizes;
 }
 
-/// What the images of the dataset were brought to: told by the layer, the dataset, or the mean image. `note` says where
-/// nothing tells.
+/// The size that the dataset's images were brought to, by the layer, the dataset or the mean image. `note` says where
+/// none of these knows.
 data::ImageSizes sizes_of(const LikeNet& like, const data::TransformPlan& plan, const Shape& input, std::string& note) {
   const caffe::LayerParameter& layer = like.data();
   const bool any_size = plan.crop_h > 0 || plan.augment.moves;
@@ -54,7 +54,7 @@ data::ImageSizes sizes_of(const LikeNet& like, const data::TransformPlan& plan, 
     return *sizes;
   if (plan.mean) return exactly(plan.mean->height, plan.mean->width);
   if (plan.augment.moves) return {};
-  note = "; '" + layer.data_param().source() + "' is not there to tell how large its images are";
+  note = "; '" + layer.data_param().source() + "' does not exist, so the size of its images is not known";
   return exactly(input[2], input[3]);
 }
 
@@ -84,7 +84,7 @@ data::ImagePreparation prepare_like(const Arguments& arguments, const LikeNet& l
                                     std::string& note) {
   data::ImagePreparation how;
   how.transform = transform_of(like, !arguments.has("mean"));
-  how.transform.mirror = false;  // a coin decides nothing here
+  how.transform.mirror = false;  // testing draws nothing
   how.sizes = sizes_of(like, how.transform, input, note);
   return how;
 }
@@ -151,8 +151,8 @@ std::vector<Flag> image_input_flags() {
       {.name = "mean",
        .kind = FlagKind::kText,
        .value = "MEAN",
-       .help = "subtracted in place of what --like says: a .binaryproto or .npy, of which channel means are taken, "
-               "or numbers as B,G,R"},
+       .help = "subtracted in place of what --like says: a .binaryproto or .npy, of which channel means are taken, or "
+               "numbers as B,G,R"},
       {.name = "scale",
        .kind = FlagKind::kNumber,
        .value = "X",

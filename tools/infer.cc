@@ -1,5 +1,5 @@
-// `cortado infer`: NumPy files through a net, once. Any blob may be an output; what those asked for do not need is not
-// run.
+// `cortado infer`: NumPy files through a net, once. Any blob may be an output; layers that the wanted outputs do not
+// need are not run.
 #include <iostream>
 #include <map>
 
@@ -53,7 +53,7 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     check_input_shape(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = {array.shape, std::move(array.values)};
   }
-  if (arrays.empty() && !declared.empty())  // what else is missing the predictor tells: not all may be needed
+  if (arrays.empty() && !declared.empty())  // the predictor reports what else is missing: not all may be needed
     throw usage_error("--input=" + declared.begin()->first + "=FILE.npy is missing",
                       "the net's inputs: " + listed(declared));
   return arrays;

@@ -64,7 +64,7 @@ void save_choices(const Arguments& arguments, Context& context) {
   for (const auto& [problem, choice] : context.handle<kernels::KernelCache>().recorded())
     if (choice.origin == "measured" || choice.origin == "model") made[problem] = choice;
   if (made.empty()) return;
-  std::error_code ignored;  // writing tells
+  std::error_code ignored;  // writing reports it
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string why = kernels::write_kernel_cache(path, kernels::machine_name(), made);
   if (!why.empty()) log_info() << "The choices of kernels were not kept: " << why;

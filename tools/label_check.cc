@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMaxWhole = 100000, kLooks = 4096;
 
-/// A layer that takes a set's labels for classes, and those labels that are none.
+/// A layer that takes a set's labels for classes, and the labels that are not classes.
 struct Reader {
   const graph::Node* node;
   ClassLabels wanted;

@@ -55,7 +55,7 @@ void show_fields(const std::string& opening, const Descriptor& message) {
 void show_messages_below(const Descriptor& message) {
   std::string names;
   for (const Descriptor* inner : messages_below(message)) names += (names.empty() ? "" : ", ") + inner->name();
-  if (!names.empty()) std::cout << wrapped("'cortado layers NAME' tells of " + names, 0) << "\n";
+  if (!names.empty()) std::cout << wrapped("'cortado layers NAME' describes " + names, 0) << "\n";
 }
 
 void show_type(const LayerType& type) {

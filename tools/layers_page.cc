@@ -16,7 +16,7 @@ using google::protobuf::Descriptor;
 
 constexpr char kOpening[] =
     "# Layers\n\n"
-    "Made by `cortado layers --markdown` from the code and `proto/cortado.proto`; mend it there. `cortado layers TYPE` "
+    "Made by `cortado layers --markdown` from the code and `proto/cortado.proto`; edit it there. `cortado layers TYPE` "
     "shows the\n"
     "same in a terminal. A type's options stand in the message named beside it; `...` marks fields that may be given "
     "more than\n"

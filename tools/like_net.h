@@ -10,7 +10,7 @@
 
 namespace cortado::tools {
 
-/// The net that images are prepared like.
+/// The net whose data layer says how images are prepared.
 struct LikeNet {
   std::string path;
   std::shared_ptr<const NetFile> file;

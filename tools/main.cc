@@ -53,7 +53,7 @@ int run_command(const Command& command, const std::vector<std::string>& words) {
   } catch (const Error& error) {
     show_error(error.what());
     if (error.code() == ExitCode::kUsage)
-      show_error(usage_line(command) + "'cortado " + command.name + " --help' tells more");
+      show_error(usage_line(command) + "'cortado " + command.name + " --help' says more");
     return int(error.code());
   }
 }
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   using namespace cortado;
   reserve_descriptors();
   limit_spinning(argv);
-  // A log that nobody reads any more, or a file that may not grow, must not end a training: its write fails then.
+  // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);

@@ -28,8 +28,7 @@ int known_names(std::string_view text, const google::protobuf::Descriptor& messa
 }
 
 /// Of the outermost fields, how many more are a solver's than a net's.
-int more_names_of_solvers(const std::string& path) {
-  const std::string text = read_file(path, int64_t(1) << 24);
+int more_names_of_solvers(std::string_view text) {
   return known_names(text, *caffe::SolverParameter::descriptor()) -
          known_names(text, *caffe::NetParameter::descriptor());
 }
@@ -43,14 +42,19 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
 
 bool is_solver_file(const std::string& path) {
   if (kind_of_file(path) == FileKind::kWeights) return false;  // a binary net
-  return more_names_of_solvers(path) > 0;
+  return more_names_of_solvers(read_file(path, int64_t(1) << 24)) > 0;
 }
 
 SolverFile open_solver(const std::string& path) {
-  if (kind_of_file(path) == FileKind::kText && more_names_of_solvers(path) < 0)
-    throw usage_error(path + " is a net, and a solver is wanted",
-                      "a solver is a file of its own that names it: net: \"" + path + "\"");
-  return read_solver(path);
+  const std::string text = read_prototxt(path);
+  try {
+    return read_solver_from_text(text, path);
+  } catch (const Error&) {
+    if (kind_of_content(text) == FileKind::kText && more_names_of_solvers(text) < 0)
+      throw usage_error(path + " is a net, and a solver is wanted",
+                        "a solver is a file of its own that names it: net: \"" + path + "\"");
+    throw;
+  }
 }
 
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {

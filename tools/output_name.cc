@@ -6,13 +6,12 @@
 #include <cctype>
 
 #include "core/file.h"
-#include "tools/flags.h"
 
 namespace cortado::tools {
 
 namespace {
 
-/// What people know files by, apart from what the command at hand writes.
+/// Well-known endings, apart from those that the command at hand writes.
 const std::vector<std::string> kKnown = {
     ".caffemodel", ".solverstate", ".binaryproto", ".prototxt", ".pbtxt",   ".h5",      ".hdf5",    ".safetensors",
     ".npz",        ".npy",         ".onnx",        ".pth",      ".pt",      ".ckpt",    ".pb",      ".tflite",
@@ -43,9 +42,7 @@ bool has(const std::vector<std::string>& endings, const std::string& ending) {
 
 std::string format_promised(const std::string& path, const std::string& what,
                             const std::vector<OutputFormat>& formats) {
-  std::string trimmed = path;  // a folder's
-  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
-  const std::string ending = ending_of(trimmed);
+  const std::string ending = ending_of(without_trailing_slashes(path));  // a folder's, perhaps
   std::string list;
   for (const OutputFormat& format : formats) {
     if (has(format.endings, ending)) return format.name;
@@ -53,6 +50,18 @@ std::string format_promised(const std::string& path, const std::string& what,
   }
   if (!has(kKnown, ending)) return "";
   throw usage_error(path + ": " + what + " cannot be written as " + ending, what + " can be written as " + list);
+}
+
+std::string format_chosen(const Arguments& arguments, const std::string& flag, const std::string& path,
+                          const std::string& what, const std::vector<OutputFormat>& formats) {
+  const std::string promised = format_promised(path, what, formats);
+  if (!arguments.has(flag)) return promised;
+  const std::string value = arguments.text(flag);
+  for (const OutputFormat& format : formats)
+    if (format.name == promised && value != promised && !has(format.flag_values, value))
+      throw usage_error("--" + flag + "=" + value + ": " + path + " is a name for " + promised,
+                        "leave out --" + flag + ", or name it otherwise");
+  return value;
 }
 
 void check_output_name(const std::string& path, const std::string& what, const std::vector<std::string>& endings) {

@@ -8,7 +8,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 std::string quoted(const std::string& word) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) || std::strchr("_-+./:,=@%", c) || c > 127; };
   if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;

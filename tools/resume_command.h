@@ -6,8 +6,8 @@
 
 namespace cortado::tools {
 
-/// The command line, in words that a shell takes, that goes on from the solver state `state` as the `arguments` of
-/// `train` say: theirs, but for where to begin.
+/// The command line, quoted for a shell, that resumes from the solver state `state`: the `arguments` of `train`, except
+/// where to start.
 std::string resume_command(const Arguments& arguments, const std::string& state);
 
 }  // namespace cortado::tools

@@ -45,12 +45,11 @@ Device named_gpu(const std::string& text, bool wish) {
   return wish ? preferred_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
 }
 
-Precision choose_precision(const Arguments& arguments, const std::string& wish, const Device& device) {
+Precision choose_precision(const Arguments& arguments, Precision wish, const Device& device) {
   const bool ordered = arguments.has("precision");
-  const std::string name = ordered ? arguments.text("precision") : wish;
-  const auto precision = precision_named(name);
-  if (!precision) return Precision::kFp32;  // a solver's; its check tells where
-  if (!device.is_cpu() || *precision == Precision::kFp32) return *precision;
+  const Precision precision = ordered ? precision_named(arguments.text("precision")) : wish;
+  if (!device.is_cpu() || precision == Precision::kFp32) return precision;
+  const std::string name = name_of(precision);
   if (ordered) throw usage_error("--precision=" + name + ": only fp32 runs on the CPU", "--gpu=0 runs on a GPU");
   log_warning() << "precision " << name << " is for GPUs: running in fp32 on the CPU";
   return Precision::kFp32;
@@ -70,7 +69,7 @@ std::vector<Flag> device_flags() {
        .kind = FlagKind::kText,
        .value = "P",
        .help = "of values on a GPU: fp32, tf32, bf16 or fp16; weights stay fp32",
-       .choices = {"fp32", "tf32", "bf16", "fp16"}},
+       .choices = precision_names()},
       {.name = "eager", .help = "on a GPU: no CUDA graphs, each kernel is launched by itself"},
       {.name = "threads",
        .kind = FlagKind::kInteger,
@@ -185,6 +184,10 @@ Context make_context(const Arguments& arguments, const DeviceDefaults& defaults)
   use_device(context, device);
   remember_choices(arguments, context);
   return context;
+}
+
+int data_threads_of(const Arguments& arguments) {
+  return arguments.has("data-threads") ? int(arguments.integer("data-threads")) : 0;
 }
 
 Overrides overrides_of(const Arguments& arguments) { return Overrides(arguments.each("set")); }

@@ -9,7 +9,7 @@
 
 namespace cortado::tools {
 
-/// What -gpu becomes where the program was called by a name of Caffe's: a wish, not an order.
+/// What -gpu becomes where the program was called by a name of Caffe's: a preference, not an order.
 constexpr char kWishedGpu[] = "wished-gpu";
 
 std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
@@ -26,22 +26,25 @@ Flag batch_flag();  ///< --batch, for with_batch()
 
 std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
-/// What a solver's file says of where and how to run, which flags overrule.
+/// Where and how to run by default, as a solver's file says; flags override it.
 struct DeviceDefaults {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
-  std::string said = "solver_mode is GPU";  ///< that a GPU is wished for; empty: nobody said so, it is the default
-  std::string precision = "fp32";
+  std::string said = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
+  Precision precision = Precision::kFp32;
 };
 
-/// Where to run. Where a GPU that is wished for (`defaults`, or -gpu under a name of Caffe's) cannot be had, one notice
-/// and the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices.
+/// Where to run. Where a preferred GPU (`defaults`, or -gpu under a name of Caffe's) is not available, one notice and
+/// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices.
 Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
 
 /// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the
-/// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as a
-/// wish become fp32 with a warning.
+/// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as
+/// a default become fp32 with a warning.
 Context make_context(const Arguments& arguments, const DeviceDefaults& defaults = {});
+
+/// --data-threads; 0 where it is not given.
+int data_threads_of(const Arguments& arguments);
 
 /// What --set gives. Throws Error(kUsage) for what is no path and value.
 Overrides overrides_of(const Arguments& arguments);

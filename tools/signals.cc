@@ -19,7 +19,7 @@ volatile std::sig_atomic_t training = 0;
 
 /// Only what is allowed inside a signal handler.
 void say(std::string_view text) {
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody listens; nothing to do about it
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is no reader; nothing to do about it
 }
 
 void act(int signal, SignalEffect effect) {

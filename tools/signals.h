@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "solvers/solver.h"
+#include "solvers/requests.h"
 
 namespace cortado::tools {
 
@@ -11,10 +11,10 @@ enum class SignalEffect { kStop, kSnapshot, kNone };
 
 SignalEffect signal_effect_of(const std::string& name);  ///< "stop", "snapshot" or "none"
 
-/// From now on SIGINT, SIGTERM and SIGHUP become requests to the solver; SIGTERM stops. Those that whoever started the
-/// process had it ignore (nohup, a script's background jobs) stay ignored. Until stop_with_snapshot() is called nothing
-/// is learned that could be lost: asked to stop, the process ends at once, whatever it waits for. Afterwards it does so
-/// the second time. Returns where the requests appear; it lives as long as the process.
+/// From now on SIGINT, SIGTERM and SIGHUP become requests to the solver; SIGTERM stops. Those that the
+/// process was started to ignore (nohup, a script's background jobs) stay ignored. Until stop_with_snapshot() is called
+/// nothing learned can be lost: a request to stop ends the process at once, whatever it waits for. Afterwards the
+/// second one does. Returns where the requests appear; it lives as long as the process.
 Requests& catch_signals(SignalEffect on_interrupt, SignalEffect on_hangup);
 void stop_with_snapshot();
 

@@ -1,6 +1,6 @@
-// A glyph is a few strokes, apart by blanks. A point is two letters of base 36, x and y, on a grid where letters stand
-// on y = 4 and end at 12 or, capitals, at 16. A point after ~ is not on the stroke but pulls it to its side, as in
-// TrueType: with the points before and behind it makes a quadratic Bezier, and half way between two such there is a
+// A glyph is a few strokes, separated by blanks. A point is two letters of base 36, x and y, on a grid where letters
+// stand on y = 4 and end at 12 or, capitals, at 16. A point after ~ is not on the stroke but pulls it to its side, as
+// in TrueType: with the points before and behind it makes a quadratic Bezier, and half way between two such there is a
 // point.
 #include "tools/stroke_font.h"
 

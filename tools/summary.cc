@@ -1,5 +1,6 @@
-// `cortado summary`: what a net is made of, from its graph and plan alone. No memory of the net's is taken. Layers and
-// blobs are those of the file, from the graph before fusion; memory is that of the plan which would run.
+// `cortado summary`: a net's layers, shapes and memory, from its graph and plan alone. The net's memory is not
+// allocated. Layers and blobs are those of the file, from the graph before fusion; memory is that of the plan which
+// would run.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -189,11 +190,10 @@ Command summary_command() {
       .run = run_summary,
       .about =
           "params counts weights that solvers set, those that layers share once, and tells apart which of them learn "
-          "and "
-          "which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
-          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the "
-          "values' memory, as in training without iter_size, clip_gradients and snapshot_diff; with one of "
-          "these they take as much again as the weights."};
+          "and which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
+          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the values' memory, "
+          "as in training without iter_size, clip_gradients and snapshot_diff; with one of these they take as much "
+          "again as the weights."};
 }
 
 }  // namespace cortado::tools

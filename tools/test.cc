@@ -22,7 +22,7 @@ namespace {
 struct Tested {
   std::unique_ptr<Net> net;
   std::unique_ptr<OutputReader> outputs;
-  std::unique_ptr<ClassWatch> classes;  ///< null: nobody wants them
+  std::unique_ptr<ClassWatch> classes;  ///< null: not wanted
 };
 
 Tested watched(std::unique_ptr<Net> net, bool classes) {
@@ -80,12 +80,12 @@ int64_t count_records(const Net& net) {
   }
 }
 
-/// What is wanted of a test: people look at tables, programs read JSON, Caffe's log readers the lines on stderr.
-struct Wishes {
+/// How the result is shown besides Caffe's lines on stderr.
+struct Forms {
   bool json, tables;
 };
 
-Wishes wishes_of(const Arguments& arguments) {
+Forms forms_of(const Arguments& arguments) {
   const bool json = arguments.on("json");
   return {json, !json && (is_terminal(1) || is_terminal(2) || arguments.has("labels"))};
 }
@@ -114,15 +114,15 @@ void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& 
 
 int run_test(const Arguments& arguments) {
   if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  const Wishes options = wishes_of(arguments);
+  const Forms forms = forms_of(arguments);
   Context context = make_context(arguments);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   const auto file = open_net(arguments.text("model"), overrides_of(arguments));
   std::vector<Tested> nets;
   nets.push_back(
-      watched(make_frozen_net(file, options, arguments.texts("weights"), context), options.json || options.tables));
+      watched(make_frozen_net(file, options, arguments.texts("weights"), context), forms.json || forms.tables));
   Net& net = *nets[0].net;
   for (const std::string& input : net.input_names())
     log_warning() << "Nothing gives input '" << input << "' its data: it holds zeros (cortado infer takes arrays)";
@@ -141,8 +141,8 @@ int run_test(const Arguments& arguments) {
   log_info() << "Running for " << report.batches << " iterations.";
   run_batches(nets, whole, epoch, context, report);
   log_scores(report.scores, epoch);
-  if (options.tables) std::cout << tables_of(report, size_t(terminal_columns()));
-  if (options.json)
+  if (forms.tables) std::cout << tables_of(report, size_t(terminal_columns()));
+  if (forms.json)
     std::cout << json_of(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   return 0;
 }
@@ -184,9 +184,8 @@ Command test_command() {
       .run = run_test,
       .about =
           "A score is that of all samples: right ones by counted ones, not a mean over batches. On a terminal the end "
-          "is "
-          "a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: the "
-          "scores of each batch and their means, and the scores of all samples where these differ from the means "
+          "is a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: "
+          "the scores of each batch and their means, and the scores of all samples where these differ from the means "
           "(--epoch: those alone). Names of classes are looked for beside the dataset as well."};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `cortado test` found, for people and for programs.
+// The results of `cortado test`, as tables and as JSON.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -116,7 +116,7 @@ double least_ms(const Timing& timing, const Roofline& roof) {
   return sum;
 }
 
-/// In Caffe's words, for those who read its logs.
+/// In Caffe's words, for readers of its logs.
 void log_timing(const Net& net, const Timing& timing) {
   const auto& nodes = net.plan().graph.nodes;
   log_info() << "Average time per layer: ";
@@ -234,7 +234,7 @@ int run_time(const Arguments& arguments) {
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
   options.recompute = arguments.on("recompute");
   options.frozen = phase_of(arguments) == caffe::TEST;
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   const auto net =
       make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
                options, context);

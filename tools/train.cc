@@ -1,10 +1,14 @@
-// `cortado train`: reads as the path of the data does: files, context, solver, run.
+// `cortado train`: from files to updates. The solver's message names nets; a net's message becomes a graph, the graph a
+// plan, the plan a net; the loop trains it.
 #include <unistd.h>
 
 #include <optional>
 
 #include "core/log.h"
 #include "data/pipeline/pipeline.h"
+#include "graph/passes/passes.h"
+#include "graph/plan.h"
+#include "solvers/check.h"
 #include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
@@ -28,7 +32,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.state.clear_phase();
   options.weights = arguments.texts("weights");
   options.snapshot = arguments.text("snapshot");
-  if (arguments.has("data-threads")) options.data_threads = int(arguments.integer("data-threads"));
+  options.data_threads = data_threads_of(arguments);
   options.recompute = arguments.on("recompute");
   options.freeze = arguments.texts("freeze");
   options.overrides = overrides_of(arguments);
@@ -46,39 +50,48 @@ void suggest_next(const Solver& solver) {
              " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
 
-void say_how_to_go_on(const Arguments& arguments, const Solver& solver) {
+void say_how_to_resume(const Arguments& arguments, const Solver& solver) {
   const std::string text =
-      "to go on: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
+      "to resume: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
   if (is_terminal(STDERR_FILENO))
     show_error(text);
   else
     log_info() << text;
 }
 
-int run_train(const Arguments& arguments) {
-  if (arguments.has("snapshot") && arguments.has("weights"))
-    throw usage_error("--snapshot and --weights exclude each other",
-                      "a snapshot brings its weights; --weights starts anew from them");
-  SolverFile file = open_solver(arguments.text("solver"));
-  const SolverOptions options = solver_options(arguments);
+/// The nets that the solver names.
+SolverNets build_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
+  SolverNetReader reader(file, options, context);
+  log_info() << "Creating training net from " << reader.train_source();
+  const SolverNetFile message = reader.train();
+  graph::Graph graph = graph::build(message.file, graph::options_for(message.options, context));
+  graph::run_passes(graph);
+  graph::Plan plan = graph::make_plan(std::move(graph), context);
+  return with_test_nets(std::make_unique<Net>(std::move(plan), context), reader, context);
+}
+
+void apply_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
   options.overrides.apply(file);
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
-  // On a terminal the progress line stands for the log.
-  if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  if (arguments.on("verbose")) data::log_every_restart();
-  Context context = make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
-                                             .gpu_index = file.solver.device_id(),
-                                             .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : "",
-                                             .precision = file.solver.precision()});
-  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
-                                     signal_effect_of(arguments.text("sighup-effect")));
+}
 
+Context context_for(const Arguments& arguments, const SolverFile& file) {
+  const caffe::SolverParameter& solver = file.solver;
+  return make_context(arguments, {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
+                                  .gpu_index = solver.device_id(),
+                                  .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
+                                  .precision = precision_named(solver.precision())});
+}
+
+Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
   allow_measuring(arguments, context);
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
-  Solver solver(std::move(file), options, context);
-  save_choices(arguments, context);
-  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
-    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  RunStart start = prepare_run(file, options, context);
+  SolverNets nets = build_nets(file, options, context);
+  return Solver(std::move(file), std::move(start), std::move(nets));
+}
+
+int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
   TrainView view(int(solver.config().average_loss()));
   std::optional<MetricsWriter> metrics;
   check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
@@ -87,52 +100,75 @@ int run_train(const Arguments& arguments) {
   if (metrics) solver.add_observer(&*metrics);
   stop_with_snapshot();
   if (solver.run(requests) == Outcome::kStopped) {
-    say_how_to_go_on(arguments, solver);
+    say_how_to_resume(arguments, solver);
     return stop_exit_code();
   }
   suggest_next(solver);
   return 0;
 }
 
+int run_train(const Arguments& arguments) {
+  if (arguments.has("snapshot") && arguments.has("weights"))
+    throw usage_error("--snapshot and --weights exclude each other",
+                      "a snapshot brings its weights; --weights starts a new training from them");
+  SolverFile file = open_solver(arguments.text("solver"));
+  const SolverOptions options = solver_options(arguments);
+  apply_flags(arguments, options, file);
+  require_valid(file);
+  // On a terminal the progress line replaces the log.
+  if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
+  if (arguments.on("verbose")) data::log_every_restart();
+  Context context = context_for(arguments, file);
+  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
+                                     signal_effect_of(arguments.text("sighup-effect")));
+  Solver solver = build_solver(arguments, std::move(file), options, context);
+  save_choices(arguments, context);
+  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  return run_loop(arguments, solver, requests);
+}
+
 std::vector<Flag> flags() {
   const std::vector<std::string> effects = {"stop", "snapshot", "none"};
-  return {{.name = "solver",
-           .kind = FlagKind::kText,
-           .value = "FILE",
-           .help = "the solver's prototxt",
-           .required = true,
-           .operand = true},
-          weights_flag("weights to start from, copied by layer name"),
-          {.name = "snapshot",
-           .kind = FlagKind::kText,
-           .value = "FILE",
-           .help = "a .solverstate to go on from, bit for bit; 'auto': the last whole one of the run that wrote to "
-                   "the solver's prefix last, if there is any"},
-          set_flag(),
-          data_threads_flag(),
-          recompute_flag(),
-          freeze_flag(),
-          {.name = "seed",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
-           .least = 0},
-          {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
-          {.name = "sigint-effect",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
-           .fallback = "stop",
-           .choices = effects},
-          {.name = "sighup-effect",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "of a hangup: stop, snapshot, or none",
-           .fallback = "snapshot",
-           .choices = effects},
-          {.name = "verbose",
-           .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
-           .letter = 'v'}};
+  return {
+      {.name = "solver",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help = "the solver's prototxt",
+       .required = true,
+       .operand = true},
+      weights_flag("weights to start from, copied by layer name"),
+      {.name = "snapshot",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help =
+           "a .solverstate to resume from, bit for bit; 'auto': the newest one that is whole of the run that wrote to "
+           "the solver's prefix last, if there is any"},
+      set_flag(),
+      data_threads_flag(),
+      recompute_flag(),
+      freeze_flag(),
+      {.name = "seed",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
+       .least = 0},
+      {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
+      {.name = "sigint-effect",
+       .kind = FlagKind::kText,
+       .value = "WHAT",
+       .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
+       .fallback = "stop",
+       .choices = effects},
+      {.name = "sighup-effect",
+       .kind = FlagKind::kText,
+       .value = "WHAT",
+       .help = "of a hangup: stop, snapshot, or none",
+       .fallback = "snapshot",
+       .choices = effects},
+      {.name = "verbose",
+       .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
+       .letter = 'v'}};
 }
 
 }  // namespace
@@ -145,7 +181,7 @@ Command train_command() {
           .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
                         "trains; snapshots go where snapshot_prefix says"},
                        {"cortado train --solver=solver.prototxt --snapshot=auto",
-                        "goes on where the newest snapshot stands, or starts"},
+                        "resumes from the newest snapshot, or starts fresh"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
                         "finetunes: layers of the same name start from the file"},
                        {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
@@ -156,8 +192,8 @@ Command train_command() {
           .run = run_train,
           .about =
               "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "
-              "exits with 7. One that early_stop ends exits with 0, after a snapshot. "
-              "Log lines are Caffe's. Datasets are read in order, and every random draw follows from the seed."};
+              "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
+              "are read in order, and every random draw follows from the seed."};
 }
 
 }  // namespace cortado::tools

@@ -54,7 +54,7 @@ void TrainView::update_speed(const Progress& progress) {
   window_seconds_ = progress.seconds;
 }
 
-/// Whatever the width: how much is done, what the loss is, and how long it takes yet.
+/// At any width the line keeps the share done, the loss and the time left.
 std::vector<ProgressField> TrainView::fields(const Progress& progress) {
   const double share = progress.max_iter > 0 ? double(progress.iter) / double(progress.max_iter) : 0;
   std::vector<ProgressField> out = {

@@ -1,8 +1,7 @@
 #pragma once
 
-// What a person at a terminal sees of a training: one line that moves, and a line that stays for each test and
-// snapshot. Where stderr is no terminal it shows nothing, and the log lines speak. In both cases it tells once when
-// data is the brake.
+// A training on a terminal: one line that is rewritten, and a line that stays for each test and snapshot. Where stderr
+// is no terminal nothing is shown but log lines. Either way one hint is given where training waits for its data.
 
 #include <chrono>
 #include <set>

@@ -1,5 +1,5 @@
-// `cortado upgrade`: a net or a solver of any year, as today's. What kind of file it is, is told by its content, so one
-// command does the work of Caffe's three.
+// `cortado upgrade`: a net or a solver of any year, as today's. The content tells the kind of file, so one command does
+// the work of Caffe's three.
 #include "proto/upgrade.h"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// What NVIDIA's, Intel's and SSD's options mean here (docs/augmentation.md says it to people).
+// What NVIDIA's, Intel's and SSD's options mean here (for users: docs/augmentation.md).
 #include <algorithm>
 #include <cmath>
 

@@ -106,7 +106,7 @@ void draw_fill(const TransformPlan& plan, AugmentParams& params) {
   params.border = plan.augment.border;
 }
 
-/// Flips, motions and the policy, in the order in which people see them happen.
+/// Flips, motions and the policy, in the order in which they act on the picture.
 Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, AugmentParams& params) {
   const AugmentPlan& augment = plan.augment;
   ColorList colors(params);

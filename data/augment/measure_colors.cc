@@ -1,6 +1,6 @@
 // What equalising and automatic contrast know of a sample: histograms of at most 64 x 64 pixels of the result, spread
-// evenly, each the source's nearest pixel after the operations before. Departs from others, who look at all pixels: so
-// nothing has to be passed over twice, and a device gets a table instead of a search.
+// evenly, each the source's nearest pixel after the operations before. Other programs look at all pixels; this
+// needs no second pass over them, and a device gets a table instead of a search.
 #include <algorithm>
 
 #include "data/augment/augment.h"

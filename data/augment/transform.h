@@ -47,7 +47,8 @@ AugmentParams draw_params(const TransformPlan& plan, int channels, int height, i
 
 /// The draw for a sample as it was decoded: its coordinates where the sample holds only a part of the source that was
 /// drawn for, or the source (or part) at a smaller scale; and what has to be measured of its pixels. transform() does
-/// it by itself for whole sources at any scale; whoever decodes a part, or hands draws to transform_batch(), before.
+/// it by itself for whole sources at any scale; code that decodes a part, or hands draws to transform_batch(), calls
+/// this first.
 AugmentParams resolve_params(const AugmentParams& params, const Sample& sample);
 AugmentParams resolve_params(const AugmentParams& params, const Sample& sample, const SourcePart& part);
 

@@ -57,10 +57,6 @@ ConvertReport convert_folder(const FolderOptions& given) {
   return report;
 }
 
-std::string labels_file_of(const std::string& output) {
-  std::string path = output;
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path + ".labels.txt";
-}
+std::string labels_file_of(const std::string& output) { return without_trailing_slashes(output) + ".labels.txt"; }
 
 }  // namespace cortado::data

@@ -1,44 +1,36 @@
 #pragma once
 
-// Reading a LevelDB, to convert it: what Caffe makes where nobody names a backend. Its folder holds CURRENT (the name
-// of the MANIFEST), the MANIFEST (a log of which tables there are, on which level), tables, and logs of writes that are
-// in no table yet. Tables of level 0 overlap; those of each other level follow each other. Of several writes of one key
-// the latest counts. Nothing is written to the folder, and no lock is taken.
+// Reading a LevelDB, to convert it: what Caffe makes where no backend is named. The program `cortado-leveldb` beside
+// this one reads it by libleveldb, which never runs here: a damaged database may make it crash, and what comes back is
+// checked. Nothing is written to the folder, and no lock is taken.
 
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "data/convert/leveldb_table.h"
+#include "proto/helper_process.h"
 
 namespace cortado::data {
 
 class Leveldb {
  public:
-  /// Throws Error(kIo) where the folder cannot be read, Error(kData) where it is no LevelDB, or is damaged.
+  /// Throws Error(kIo) where the folder's CURRENT cannot be read, Error(kData) where it is no LevelDB, is damaged, or
+  /// this build has no LevelDB.
   explicit Leveldb(const std::string& folder);
 
-  /// The next record by rising key; false behind the last. Views last until the next call. Throws Error(kIo/kData).
+  /// The next record by rising key; false behind the last. Views last until the next call. Throws Error(kData) naming
+  /// the folder.
   bool next(std::string_view& key, std::string_view& value);
 
  private:
-  struct Source {
-    std::unique_ptr<LeveldbCursor> cursor;
-    LeveldbEntry entry;
-    bool ended = false;
-  };
+  bool take(std::string& out, size_t n);
+  std::string end();
+  [[noreturn]] void fail(const std::string& what) const;
 
-  void add(std::unique_ptr<LeveldbCursor> cursor);
-  Source* first();
-  void advance(Source& source) { source.ended = !source.cursor->next(source.entry); }
-
-  std::vector<Source> sources_;
-  Source* given_ = nullptr;  ///< its entry was returned by next()
-  std::string last_key_;
+  std::string folder_;
+  std::unique_ptr<HelperProcess> process_;
+  std::string head_, record_, last_key_;
   bool any_ = false;
 };
-
-/// Whether a folder looks like a LevelDB.
-bool is_leveldb(const std::string& folder);
 
 }  // namespace cortado::data

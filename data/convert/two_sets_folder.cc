@@ -1,7 +1,6 @@
 #include "data/convert/two_sets_folder.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/replace_file.h"
 #include "data/convert/convert.h"
 #include "data/lmdb/folder_exchange.h"
 
@@ -53,20 +53,12 @@ void remove_sets(const std::string& path) {
   if (is_two_sets(path)) std::filesystem::remove_all(path, ignored);
 }
 
-std::string without_trailing_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 }  // namespace
 
 TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
-    : path_(without_trailing_slashes(path)),
-      temporary_(path_ + ".tmp." + std::to_string(::getpid())),
-      replace_(replace) {
+    : path_(without_trailing_slashes(path)), temporary_(temporary_beside(path_)), replace_(replace) {
   if (path_.empty()) fail(path_, "a dataset needs a name");
-  recover_folder(path_);
-  if (file_exists(path_)) remove_sets(replaced_folder(path_));
+  recover_folder(path_, remove_sets);
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
@@ -85,8 +77,8 @@ std::string TwoSetsFolder::part(const std::string& name) const { return join_pat
 void TwoSetsFolder::commit(const std::string& labels) {
   if (!labels.empty()) write_file_atomically(part(kLabelsPart), labels);
   check_target(path_, replace_);  // again: much time may have passed
-  put_folder_in_place(temporary_, path_);
-  if (replace_) remove_sets(replaced_folder(path_));  // or the old ones are in temporary_ now
+  put_folder_in_place(temporary_, path_, remove_sets);
+  temporary_.clear();
 }
 
 }  // namespace cortado::data

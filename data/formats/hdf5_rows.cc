@@ -119,7 +119,7 @@ void Hdf5Rows::load(size_t file) {
   loaded_ = int64_t(file);
 }
 
-/// Makes row row_ of the file at place_ be at hand, passing over files without rows.
+/// Makes the file at place_ the loaded one and row_ one of its rows, passing over files without rows.
 void Hdf5Rows::begin_file() {
   for (size_t empty = 0; !begun_; ++empty) {
     const size_t file = file_at(place_);

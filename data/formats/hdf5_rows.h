@@ -50,7 +50,7 @@ class Hdf5Rows {
   std::vector<std::vector<float>> values_;  ///< of each dataset, in the file that is loaded
   int64_t loaded_ = -1;
   uint64_t position_ = 0, epoch_ = 0, place_ = 0, row_ = 0;  ///< place_: of the file in the epoch's order
-  std::vector<uint32_t> file_order_, row_order_;             ///< of the epoch, of the file at hand; empty: as they lie
+  std::vector<uint32_t> file_order_, row_order_;             ///< of the epoch, of the loaded file; empty: as they lie
   bool begun_ = false;                                       ///< the file at place_ is loaded and row_order_ is its own
 };
 

@@ -5,7 +5,7 @@
 
 namespace cortado::data {
 
-/// What a file holds, as people can read it: not much of it, and no control characters.
+/// What a file holds, fit for a message: its beginning, without control characters.
 inline std::string printable(std::string_view bytes) {
   std::string text(bytes.substr(0, 200));
   for (char& c : text)

@@ -52,16 +52,11 @@ void swap_out(const std::string& made, const std::string& path, const std::strin
   if (!old.empty()) rename(old, path);
 }
 
-/// A dataset's, and never more than that: the folder stays where something else is in it.
-void remove_folder(const std::string& folder) {
-  for (const char* file : {"/data.mdb", "/lock.mdb", ""}) ::remove((folder + file).c_str());
-}
-
 }  // namespace
 
 std::string replaced_folder(const std::string& path) { return path + ".tmp.old"; }
 
-void put_folder_in_place(const std::string& made, const std::string& path) {
+void put_folder_in_place(const std::string& made, const std::string& path, const FolderRemover& remove) {
   sync_folder(made);
   const std::string old = swap_in(made, path);
   try {
@@ -70,14 +65,14 @@ void put_folder_in_place(const std::string& made, const std::string& path) {
     swap_out(made, path, old);
     throw;
   }
-  if (!old.empty()) remove_folder(old);
+  if (!old.empty()) remove(old);
 }
 
-void recover_folder(const std::string& path) {
+void recover_folder(const std::string& path, const FolderRemover& remove) {
   const std::string old = replaced_folder(path);
   if (!file_exists(old)) return;
   if (file_exists(path))
-    remove_folder(old);
+    remove(old);
   else
     rename(old, path);
 }

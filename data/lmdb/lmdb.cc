@@ -106,7 +106,8 @@ void Lmdb::choose_meta() {
   if (file_.size() < 2 * page_size_) fail("the file is cut off");
   for (int meta = 0; meta < 2; ++meta) {
     const uint8_t* page = head + meta * page_size_;
-    if (load<uint32_t>(page + kMetaMagic) != kMagic) fail("its header is damaged");
+    if (load<uint32_t>(page + kMetaMagic) != kMagic || load<uint32_t>(page + kMetaPageSize) != page_size_)
+      fail("its header is damaged");
     if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("it has a format other than version 1");
   }
   const int meta = transaction(1) > transaction(0) ? 1 : 0;

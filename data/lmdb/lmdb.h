@@ -33,7 +33,7 @@ class Lmdb {
   const std::string& path() const { return path_; }  ///< as first opened
   /// Records will be taken from random places: bring_in() is then worth a system call.
   void expect_random_reads() const;
-  /// Brings a record's bytes to memory, all at once, so that nobody who reads them afterwards waits page by page.
+  /// Brings a record's bytes to memory, all at once, so that reading them afterwards does not wait page by page.
   void bring_in(const Record& record) const;
   /// Starts to read a part of the file, between two records, and does not wait for it.
   void read_ahead(std::string_view part) const { file_.will_need(part); }
@@ -82,7 +82,8 @@ class LmdbCursor {
   void seek(int64_t index);
   /// Where the record that next() would return lies; for Lmdb::record_at(). Eight bytes that replace a key.
   uint64_t position();
-  void skip();  ///< passes over the record at position(), without reading it
+  /// Passes over the record at position(), without reading it. Throws Error(kData) where more follow the last one.
+  void skip();
 
  private:
   friend class Lmdb;
@@ -94,6 +95,7 @@ class LmdbCursor {
 
   void descend(uint64_t number, int level);
   void next_leaf();
+  void check_at_end();
   Level& leaf();
 
   std::shared_ptr<const Lmdb> database_;

@@ -128,7 +128,14 @@ Record LmdbCursor::next() {
 
 void LmdbCursor::skip() {
   ++leaf().entry;
-  ++index_;
+  if (++index_ == database_->records_) check_at_end();
+}
+
+void LmdbCursor::check_at_end() {
+  bool more = leaf().entry < leaf().entries;
+  for (int level = 0; level < database_->depth_ - 1; ++level) more |= levels_[level].entry + 1 < levels_[level].entries;
+  if (more)
+    database_->fail("it holds more than the " + std::to_string(database_->records_) + " records that its header tells");
 }
 
 }  // namespace cortado::data

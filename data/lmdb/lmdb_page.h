@@ -1,10 +1,10 @@
 #pragma once
 
 // Pages and nodes of an LMDB file, each checked as it is looked at. Shared by lmdb.cc and lmdb_cursor.cc alone.
-//   page  u64 number, u16 -, u16 flags, u16 lower, u16 upper (a run of overflow pages: u32 pages), then u16 node
-//   offsets node  u16 low, u16 high, u16 flags, u16 key size, key, value. The value's size is low + high * 2^16; in a
-//   branch
-//         low, high and flags together are the number of a child page
+//   page  u64 number, u16 -, u16 flags, u16 lower, u16 upper (a run of overflow pages: u32 pages in place of both),
+//         then a u16 for each node: its offset
+//   node  u16 low, u16 high, u16 flags, u16 key size, key, value
+// The value's size is low + high * 2^16; in a branch low, high and flags together are the number of a child page.
 
 #include <cstdint>
 #include <cstring>

@@ -4,15 +4,16 @@
 
 #include <lmdb.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/replace_file.h"
 #include "data/lmdb/folder_exchange.h"
 
 namespace cortado::data {
@@ -23,11 +24,6 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
 
 [[noreturn]] void fail(ExitCode code, const std::string& path, const std::string& what, const std::string& hint = {}) {
   throw file_error(code, path, what, hint);
-}
-
-std::string without_trailing_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
 }
 
 /// Only what is surely a database (or nothing) is ever replaced.
@@ -43,14 +39,17 @@ void check_target(const std::string& path, bool replace) {
   if (error) fail(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
 }
 
+/// The folder stays where something else is in it.
+void remove_lmdb(const std::string& folder) {
+  for (const char* file : {"/data.mdb", "/lock.mdb", ""}) ::remove((folder + file).c_str());
+}
+
 }  // namespace
 
 LmdbWriter::LmdbWriter(const std::string& path, bool replace)
-    : path_(without_trailing_slashes(path)),
-      temporary_(path_ + ".tmp." + std::to_string(::getpid())),
-      replace_(replace) {
+    : path_(without_trailing_slashes(path)), temporary_(temporary_beside(path_)), replace_(replace) {
   if (path_.empty()) fail(ExitCode::kIo, path_, "a dataset needs a name");
-  recover_folder(path_);
+  recover_folder(path_, remove_lmdb);
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
@@ -58,7 +57,7 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
     const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
     fail(ExitCode::kIo, path_, "cannot make the dataset: " + why);
   }
-  // Nobody else knows of the folder yet: no lock file, and one sync at the end.
+  // No other process knows of the folder yet: no lock file, and one sync at the end.
   int status = ::mdb_env_create(&env_);
   if (status == 0) status = ::mdb_env_set_mapsize(env_, map_size_);
   if (status == 0) status = ::mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666);
@@ -133,7 +132,7 @@ void LmdbWriter::commit() {
   if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
   ::mdb_env_close(std::exchange(env_, nullptr));
   check_target(path_, replace_);  // again: much time may have passed
-  put_folder_in_place(temporary_, path_);
+  put_folder_in_place(temporary_, path_, remove_lmdb);
   temporary_.clear();
 }
 

@@ -35,7 +35,7 @@ class BatchSlab {
 
   std::vector<ReadySample> samples;
   std::vector<MixParams> mixes;  ///< of pairs, where there is mixing
-  std::vector<float> labels;     ///< for whoever wants them in one piece
+  std::vector<float> labels;     ///< all of them in one piece
 
   /// Memory for sample `i`, from any thread; it lasts until begin().
   uint8_t* take(int i, size_t bytes);

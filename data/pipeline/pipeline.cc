@@ -21,7 +21,7 @@ std::atomic<bool> restart_logged{false}, every_restart{false};
 
 constexpr int kMarginColumns = 24;  // that decoding a window takes along
 
-/// Threads are started inside: they leave the signals that people and schedulers send to the main thread.
+/// Threads are started inside: they leave the signals that users and schedulers send to the main thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

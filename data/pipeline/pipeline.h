@@ -22,7 +22,7 @@ namespace cortado::data {
 struct DataOptions {
   caffe::Phase phase = caffe::TRAIN;
   int default_threads = 1;  ///< where data_param.threads is not set
-  int forced_threads = 0;   ///< --data-threads: instead of whatever the net says; 0: not given
+  int data_threads = 0;     ///< --data-threads: instead of whatever the net says; 0: not given
   uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
   int rank = 0, ranks = 1;  ///< where several processes share one order of records: this one's part of it
 };

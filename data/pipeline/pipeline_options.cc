@@ -59,7 +59,7 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   made.batch_size = int(batch_size);
   made.prefetch = std::max(int(param.prefetch()), 1);
   int64_t chosen = threads > 0 ? int64_t(threads) : std::max(options.default_threads, 1);
-  if (options.forced_threads > 0) chosen = options.forced_threads;
+  if (options.data_threads > 0) chosen = options.data_threads;
   if (chosen > kMaxThreads) throw FieldError(own + ".threads", "at most " + std::to_string(kMaxThreads) + " threads");
   made.threads = int(chosen);
   if (param.has_cache_on())

@@ -67,7 +67,7 @@ void DataPipeline::State::read_here(Context& context, const Tensor& y, const Ten
   release(context);
 }
 
-/// The slab is given back when the next batch is asked for: by then its copy, which nobody waits for, is done.
+/// The slab is given back when the next batch is asked for: by then its copy, which nothing waits for, is done.
 void DataPipeline::State::read_on_device(Context& context, const Tensor& y, const Tensor& labels) {
   if (released < given) {
     device->wait_sent(released);

@@ -9,7 +9,7 @@ namespace {
 data::PipelineOptions pipeline_options(const LayerOptions& options) {
   data::DataOptions data;
   data.phase = options.phase;
-  data.forced_threads = options.data_threads;
+  data.data_threads = options.data_threads;
   data.seed = options.seed;
   return data::make_pipeline_options(options.config, data, options.open_data);
 }

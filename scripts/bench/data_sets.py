@@ -3,9 +3,9 @@
 
     data_sets.py CORTADO FOLDER [--raw=N] [--jpeg=N]
 
-FOLDER/raw_lmdb holds N raw records of 3x256x256, FOLDER/jpeg_lmdb N JPEGs of 500x375. Images are cut at random from large
-canvases of noise at all scales (amplitude falling with frequency, as photographs have it) with edges drawn on top, so that
-a JPEG takes about as many bytes as a photograph of that size and no two records are alike.
+FOLDER/raw_lmdb holds N raw records of 3x256x256, FOLDER/jpeg_lmdb N JPEGs of 500x375. Images are cut at random from
+large canvases of noise at all scales (amplitude falling with frequency, as photographs have it) with edges drawn on
+top, so that a JPEG takes about as many bytes as a photograph of that size and no two records are alike.
 """
 import argparse, os, subprocess, tempfile
 import numpy

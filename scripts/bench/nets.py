@@ -45,7 +45,7 @@ def is_of(layer, phase):
 
 
 def without_dropout(layers):
-    """The layers without Dropout; whoever read its top reads its bottom."""
+    """The layers without Dropout; what read its top reads its bottom."""
     kept, renamed = [], {}
     for layer in layers:
         bottoms = [renamed.get(bottom, bottom) for bottom in layer.get('bottom', [])]

@@ -93,7 +93,8 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
                 ['first time, s', 'again, s', 'PyTorch, s', '`--help`, s'],
                 lambda r: ['%.3f' % r['cold_s'], '%.3f' % r['warm_s'],
                            '%.2f' % r['peer_s'] if 'peer_s' in r else '', '%.3f' % r['help_s']]),
-    'accuracy': ('Accuracy on Fashion-MNIST after equal times', ['parameters', 'seconds', 'iterations', 'accuracy', 'loss'],
+    'accuracy': ('Accuracy on Fashion-MNIST after equal times',
+                 ['parameters', 'seconds', 'iterations', 'accuracy', 'loss'],
                  lambda r: ['%d' % r['parameters'], '%.0f' % r['seconds'], '%d' % r['iterations'],
                             '%.4f' % r['accuracy'], '%.3f' % r['loss']])}
 

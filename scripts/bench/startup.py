@@ -37,8 +37,8 @@ def first_step(command, env):
 
 
 def ours(options, folder, name, batch):
-    """Seconds of runs without the file of choices made before, and of as many with it, one right after the other: between
-    them a virtual machine's host may take free memory away, which takes longer to come back than the run."""
+    """Seconds of runs without the file of choices made before, and of as many with it, one right after the other:
+    between them a virtual machine's host may take free memory away, which takes longer to come back than the run."""
     net = nets.write(folder + '/dummy.prototxt', nets.training(name, batch, source='DummyData'))
     solver = nets.write(folder + '/solver.prototxt', SOLVER % (net, folder + '/snapshot'))
     cache = folder + '/cache'

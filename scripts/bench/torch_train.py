@@ -77,7 +77,7 @@ def main():
     taken = 0
 
     def step():
-        """The loss stays where it is: on a GPU nobody waits for it before the block's end."""
+        """The loss stays where it is: on a GPU nothing waits for it before the block's end."""
         nonlocal taken
         data, label = feed[taken % len(feed)]
         taken += 1

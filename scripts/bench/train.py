@@ -20,7 +20,8 @@ def commands(options, folder, name, batch, **form):
     place = ['gpu=' + options.gpu, 'precision=' + options.precision] if options.gpu else []
     there = ' cuda:%s %s' % (options.gpu, options.precision) if options.gpu else ''
     ours = lambda path, rate=RATE: [options.bin + '/cortado_bench_train', net, path] + common + [rate] + place
-    peer = lambda setting: [options.python, options.scripts + '/torch_train.py', net, init] + common + [RATE, setting + there]
+    peer = lambda setting: ([options.python, options.scripts + '/torch_train.py', net, init] + common +
+                            [RATE, setting + there])
     return ours, peer, init
 
 
@@ -49,7 +50,7 @@ def measure(options, folder, name, tell):
 
 
 def alone(options, command):
-    """Milliseconds of a step where nobody else is there, its threads waiting actively."""
+    """Milliseconds of a step of a process alone on the machine, its threads waiting actively."""
     with Worker('', command, options.threads, ACTIVE) as worker:
         count = pairing.count_for(worker.greet(), options.block)
         worker.step(3)
@@ -74,8 +75,8 @@ def compared(options, name, ours, peer, steps):
 
 
 def trajectory(options, folder, name, tell, steps=20):
-    """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be told
-    from them: once more from weights that a larger rate has brought to where this one is stable."""
+    """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be
+    told from them: once more from weights that a larger rate has brought to where this one is stable."""
     batch = nets.training_batch(name)
     ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4)
     fresh = compared(options, name, ours(init), peer, steps)

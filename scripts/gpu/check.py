@@ -184,8 +184,9 @@ def sanitizer(check, options):
         return check.add('sanitizer', 'memcheck', 'not run', 'there is no compute-sanitizer', 0)
     for chosen in ('Reorder.*:Pool.*:Lrn.*:BatchNorm.*', 'Pooling.*:Eltwise.*:Concat.*:SoftmaxWithLoss.*:Scale.*:Mix.*',
                    'Convolution.*:InnerProduct.*:Lstm.*:DeviceTraining.LearnsWhatTheCpuLearns'):
-        check.run('sanitizer', chosen[:24], [tool, '--tool=memcheck', '--error-exitcode=9', options.bin +
-                                             '/cortado_device_tests', '--gtest_brief=1', '--gtest_filter=' + chosen], 90,
+        check.run('sanitizer', chosen[:24], [tool, '--tool=memcheck', '--error-exitcode=9',
+                                             options.bin + '/cortado_device_tests', '--gtest_brief=1',
+                                             '--gtest_filter=' + chosen], 90,
                   lambda text: (re.findall(r'ERROR SUMMARY: .*', text) or [last_line(text)[:200]])[-1],
                   **test_env(options))
 

@@ -1,6 +1,6 @@
 // SGD with momentum: h = m h + rate g; w -= h.
 //
-// The rate is inside the velocity h, as in Caffe: when the rate drops, the velocity gathered at the old rate goes on.
+// The rate is inside the velocity h, as in Caffe: when the rate drops, the velocity gathered at the old rate stays.
 
 #include "solvers/layer_rate.h"
 

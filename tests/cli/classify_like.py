@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The scores of `classify` are those that the net's test has for the same images: size, crop, mean and scale are the data
-layer's, whether it reads an LMDB made of the images or the images themselves.
+"""The scores of `classify` are those that the net's test has for the same images: size, crop, mean and scale are the
+data layer's, whether it reads an LMDB made of the images or the images themselves.
 
     classify_like.py CORTADO
 """
@@ -76,7 +76,8 @@ def classified(done):
 def close(a, b): return all(abs(x - y) < 2e-6 for x, y in zip(a, b)) and len(a) == len(b)
 
 def accuracy_of(found):
-    right = sum(max(range(3), key=lambda k: row[k]) == CLASSES.index(image.split('/')[-2]) for image, row in found.items())
+    right = sum(max(range(3), key=lambda k: row[k]) == CLASSES.index(image.split('/')[-2])
+                for image, row in found.items())
     return right / len(found)
 
 def tested(exe, net, weights):
@@ -96,7 +97,8 @@ def main():
     with open('list.txt', 'w') as f:
         for path in images: f.write('%s %d\n' % (path, CLASSES.index(path.split('/')[1])))
 
-    for name, layers in (('lmdb', [DATA % ('TRAIN', 'set/mean.npy'), (DATA % ('TEST', 'set/mean.npy')).replace('mirror: true', '')]),
+    for name, layers in (('lmdb', [DATA % ('TRAIN', 'set/mean.npy'),
+                                   (DATA % ('TEST', 'set/mean.npy')).replace('mirror: true', '')]),
                          ('list', [IMAGE_DATA % phase for phase in ('TRAIN', 'TEST')])):
         os.mkdir(name)
         net, deploy = name + '/train_val.prototxt', name + '/deploy.prototxt'
@@ -139,11 +141,12 @@ def main():
     found = classified(run(0, exe, 'classify', '--model=lmdb/deploy.prototxt', '--weights=lmdb/snap_iter_30.caffemodel',
                            '--json', '--top=3', 'photos'))
     shutil.move('set/train_lmdb', 'set/gone')
-    words = [exe, 'classify', '--model=lmdb/deploy.prototxt', '--weights=lmdb/snap_iter_30.caffemodel', '--json', '--top=3', 'photos']
+    words = [exe, 'classify', '--model=lmdb/deploy.prototxt', '--weights=lmdb/snap_iter_30.caffemodel', '--json',
+             '--top=3', 'photos']
     assert classified(run(0, *words)) == found
     os.remove('set/mean.npy')
     assert 'lmdb/train_val.prototxt:' in run(5, *words).stderr
-    assert 'is not there to tell how large' in run(0, *words, '--mean=100').stderr
+    assert 'does not exist, so the size of its images is not known' in run(0, *words, '--mean=100').stderr
 
 
 main()

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""`cortado deploy` on every net of models/: the net it makes has the layers, shapes and parameters of the one written by hand.
+"""`cortado deploy` on every net of models/: the net it makes has the layers, shapes and parameters of the one written
+by hand.
 
     deploy.py CORTADO
 """

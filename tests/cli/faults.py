@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Faults that no file holds: calls of the system that fail or are the last, pipes where files should be, descriptors that are
-closed, disks and limits that are reached. faults.py CORTADO FAILING_CALLS.so"""
+"""Faults that no file holds: calls of the system that fail or are the last, pipes where files should be, descriptors
+that are closed, disks and limits that are reached. faults.py CORTADO FAILING_CALLS.so"""
 import errno, glob, json, os, re, resource, shutil, signal, subprocess, sys, time
 from workplace import Workplace
 import fixtures
@@ -12,7 +12,8 @@ ENDED = 99  # by the shim
 def run(place, *words, limit=60, env=None, **more):
     environment = dict(os.environ, **env) if env else None
     if env: environment['LD_PRELOAD'] = SHIM
-    return subprocess.run([place.exe, *words], cwd=place.name, env=environment, capture_output=True, text=True, timeout=limit, **more)
+    return subprocess.run([place.exe, *words], cwd=place.name, env=environment, capture_output=True, text=True,
+                          timeout=limit, **more)
 
 def fails(place, code, *words, tells=(), **more):
     done = run(place, *words, **more)
@@ -37,7 +38,8 @@ class Datasets:
         assert self.convert(8).returncode == 0
 
     def convert(self, count, *flags, **more):
-        return run(self.place, 'convert', 'idx', 'images%d' % count, 'labels%d' % count, '-o', 'sets/db', *flags, **more)
+        return run(self.place, 'convert', 'idx', 'images%d' % count, 'labels%d' % count, '-o', 'sets/db', *flags,
+                   **more)
 
     def records(self):
         """How many the dataset holds, every one of which can be read; None where there is no dataset."""
@@ -64,8 +66,8 @@ def check_death_while_replacing(place):
         print('  %s: %d deaths' % (call, count - 1))
 
 def check_death_without_exchange(place):
-    """Where the file system cannot exchange, the old dataset may be without its name; a reader says how to get it back, and the
-    next conversion does."""
+    """Where the file system cannot exchange, the old dataset may be without its name; a reader says how to get it back,
+    and the next conversion does."""
     sets, lost = Datasets(place), 0
     env = {'FAIL': 'renameat2:1:%d' % errno.EINVAL}
     for call in ('fsync', 'rename', 'remove'):
@@ -113,7 +115,8 @@ def check_pipes(place):
     path, limit = place.path, 20
     pipe(path('pipe'))
     tells = ['pipe', 'not a regular file']
-    place.write('deploy.prototxt', '''layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 dim: 4 dim: 4 } } }
+    place.write('deploy.prototxt', '''layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 1 dim: 1 dim: 4 dim: 4 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 2 } }\n''')
     fixtures.pgm(path('image.pgm'), 4, 4)
     fixtures.caffemodel(path('good.caffemodel'), fixtures.layer_weights(
@@ -125,10 +128,12 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
     pipe(path('piped_leveldb/CURRENT'))
     place.write('list.txt', 'pipe 1\n')
     nets = {'data.mdb': ('Data', 'data_param { source: "piped_lmdb" batch_size: 2 backend: LMDB }'),
-            'mean': ('Data', 'data_param { source: "train_lmdb" batch_size: 2 backend: LMDB } transform_param { mean_file: "pipe" }'),
+            'mean': ('Data', 'data_param { source: "train_lmdb" batch_size: 2 backend: LMDB } '
+                             'transform_param { mean_file: "pipe" }'),
             'list': ('ImageData', 'image_data_param { source: "pipe" batch_size: 2 }'),
             'image': ('ImageData', 'image_data_param { source: "list.txt" batch_size: 2 }'),
-            'windows': ('WindowData', 'window_data_param { source: "pipe" batch_size: 2 } transform_param { crop_size: 8 }'),
+            'windows': ('WindowData', 'window_data_param { source: "pipe" batch_size: 2 } '
+                                      'transform_param { crop_size: 8 }'),
             'rows': ('HDF5Data', 'hdf5_data_param { source: "pipe" batch_size: 2 }')}
     solver = open(path('solver.prototxt')).read()
     for name, layer in nets.items():
@@ -136,12 +141,15 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
         place.write('piped_solver.prototxt', solver.replace('net.prototxt', 'piped.prototxt').replace('test_i', '#'))
         for words in (('check', 'piped.prototxt'), ('train', '--solver=piped_solver.prototxt')):
             done = run(place, *words, limit=limit)
-            assert done.returncode in (4, 5) and all(t in done.stderr for t in tells), (name, words, done.returncode, done.stderr)
+            told = done.returncode in (4, 5) and all(t in done.stderr for t in tells)
+            assert told, (name, words, done.returncode, done.stderr)
     for code, words in ((5, ('mean', 'piped_lmdb')), (5, ('convert', 'leveldb', 'piped_leveldb', '-o', 'x')),
                         (5, ('train', '--solver=solver.prototxt', '--weights=pipe')),
                         (5, ('train', '--solver=solver.prototxt', '--snapshot=pipe')),
-                        (5, ('convert', 'weights', 'pipe', '--list')), (5, ('convert', 'idx', 'pipe', 'pipe', '-o', 'x')),
-                        (5, ('convert', 'cifar', 'pipe', '-o', 'x')), (5, ('upgrade', 'pipe', 'x')), (5, ('check', 'pipe')),
+                        (5, ('convert', 'weights', 'pipe', '--list')),
+                        (5, ('convert', 'idx', 'pipe', 'pipe', '-o', 'x')),
+                        (5, ('convert', 'cifar', 'pipe', '-o', 'x')), (5, ('upgrade', 'pipe', 'x')),
+                        (5, ('check', 'pipe')),
                         (5, classify + ('pipe',)), (5, classify + ('image.pgm', '--mean=pipe'))):
         fails(place, code, *words, tells=tells, limit=limit)
     place.clear()
@@ -160,8 +168,8 @@ def check_signals_while_waiting(place):
     """Nothing is lost yet: one signal ends a training that waits for a net that nobody writes."""
     pipe(place.path('pipe'))
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
-        waiting = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--set', 'solver.net=pipe'], cwd=place.name,
-                                   stderr=subprocess.PIPE, text=True)
+        waiting = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--set', 'solver.net=pipe'],
+                                   cwd=place.name, stderr=subprocess.PIPE, text=True)
         for line in waiting.stderr:
             if 'Creating training net' in line: break
         time.sleep(0.3)
@@ -179,8 +187,9 @@ def check_closed_descriptors(place):
     for closed in ((2,), (0, 1, 2), (1, 2)):
         place.clear()
         if os.path.exists(place.path('metrics.jsonl')): os.remove(place.path('metrics.jsonl'))
-        code = subprocess.call([place.exe, 'train', '--solver=solver.prototxt', '--metrics=metrics.jsonl'], cwd=place.name,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: [os.close(n) for n in closed])
+        code = subprocess.call([place.exe, 'train', '--solver=solver.prototxt', '--metrics=metrics.jsonl'],
+                               cwd=place.name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               preexec_fn=lambda: [os.close(n) for n in closed])
         assert code == 0, (closed, code)
         assert [e['ev'] for e in metrics_of(place)][-1] == 'run_end', closed
         for name in glob.glob(place.path('snap*')): assert b'solver.cc' not in open(name, 'rb').read(), name
@@ -189,7 +198,8 @@ def check_closed_descriptors(place):
 
 def check_full_disk(place):
     """Metrics are whole lines, and the reason is the system's."""
-    flags = ('train', '--solver=solver.prototxt', '--set', 'solver.snapshot=0', '--set', 'solver.snapshot_after_train=false')
+    flags = ('train', '--solver=solver.prototxt', '--set', 'solver.snapshot=0', '--set',
+             'solver.snapshot_after_train=false')
     place.write('metrics.jsonl', '')
     assert run(place, *flags, '--metrics=metrics.jsonl').returncode == 0
     lines = open(place.path('metrics.jsonl')).read().splitlines(True)
@@ -197,10 +207,12 @@ def check_full_disk(place):
         place.write('metrics.jsonl', '')
         done = run(place, *flags, '--metrics=metrics.jsonl',
                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-        assert done.returncode == 0 and 'metrics are lost: cannot write to metrics.jsonl: File too large' in done.stderr, done.stderr[-2000:]
+        told = 'metrics are lost: cannot write to metrics.jsonl: File too large' in done.stderr
+        assert done.returncode == 0 and told, done.stderr[-2000:]
         assert open(place.path('metrics.jsonl')).read().endswith('}\n') and len(metrics_of(place)) >= 1
     done = run(place, *flags, '--metrics=/dev/full')
-    assert done.returncode == 0 and 'cannot write to /dev/full: No space left on device' in done.stderr, done.stderr[-2000:]
+    told = 'cannot write to /dev/full: No space left on device' in done.stderr
+    assert done.returncode == 0 and told, done.stderr[-2000:]
 
 def check_threads(place):
     """Whichever thread cannot be made: exit 6, with words, and the old snapshots stay."""
@@ -214,7 +226,8 @@ def check_threads(place):
 
 def check_address_space(place):
     """What `ulimit -v` leaves is what is available."""
-    place.write('large.prototxt', '''layer { name: "a" type: "Input" top: "a" input_param { shape { dim: 1 dim: 50000 } } }
+    place.write('large.prototxt', '''
+layer { name: "a" type: "Input" top: "a" input_param { shape { dim: 1 dim: 50000 } } }
 layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" inner_product_param { num_output: 10000 } }\n''')
     limit = 1500 << 20
     told = fails(place, 6, 'time', '--model=large.prototxt', '--phase=TEST', tells=['not enough memory'],
@@ -226,8 +239,9 @@ def main():
     global SHIM
     SHIM = os.path.abspath(sys.argv[2])
     place = Workplace(sys.argv[1], iters=40)
-    for check in (check_death_while_replacing, check_death_without_exchange, check_failing_sync, check_pipes, check_prototxt_from_pipes,
-                  check_signals_while_waiting, check_closed_descriptors, check_full_disk, check_threads, check_address_space):
+    for check in (check_death_while_replacing, check_death_without_exchange, check_failing_sync, check_pipes,
+                  check_prototxt_from_pipes, check_signals_while_waiting, check_closed_descriptors, check_full_disk,
+                  check_threads, check_address_space):
         if len(sys.argv) > 3 and check.__name__ not in sys.argv[3:]: continue
         check(place)
         print(check.__name__, 'ok')

@@ -11,7 +11,8 @@ import fixtures
 
 NET = '''name: "folded"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
-layer { name: "c0" type: "Convolution" bottom: "data" top: "c0" convolution_param { num_output: 16 kernel_size: 3 pad: 1 bias_term: false } }
+layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 bias_term: false } }
 layer { name: "b0" type: "BatchNorm" bottom: "c0" top: "c0" }
 layer { name: "s0" type: "Scale" bottom: "c0" top: "c0" scale_param { bias_term: true } }
 layer { name: "r0" type: "ReLU" bottom: "c0" top: "c0" }
@@ -21,7 +22,8 @@ layer { name: "c1" type: "Convolution" bottom: "dw" top: "c1" convolution_param 
 layer { name: "b1" type: "BatchNorm" bottom: "c1" top: "c1" }
 layer { name: "sum" type: "Eltwise" bottom: "c0" bottom: "c1" top: "sum" }
 layer { name: "r2" type: "ReLU" bottom: "sum" top: "sum" }
-layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up" convolution_param { num_output: 4 kernel_size: 2 stride: 2 } }
+layer { name: "up" type: "Deconvolution" bottom: "sum" top: "up"
+  convolution_param { num_output: 4 kernel_size: 2 stride: 2 } }
 layer { name: "fc" type: "InnerProduct" bottom: "up" top: "fc" inner_product_param { num_output: 5 } }
 layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }
 '''

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Training 200 iterations, against being killed at a random moment after the snapshot of iteration 100 and going on with
---snapshot=auto: the weights must be the same bytes. With dropout, shuffle, mirror and random crop.
+"""Training 200 iterations, against being killed at a random moment after the snapshot of iteration 100 and going on
+with --snapshot=auto: the weights must be the same bytes. With dropout, shuffle, mirror and random crop.
 
     kill_resume.py CORTADO [--rounds 3] [--threads 1 2] [--seed N] [--flags="--gpu=0"]
 """
@@ -25,7 +25,8 @@ def wait_for(path, process):
         time.sleep(0.001)
 
 def killed_run(place, threads, delay):
-    """Kills a training `delay` seconds after iteration 100, or sooner where it ended before; returns where it was resumed."""
+    """Kills a training `delay` seconds after iteration 100, or sooner where it ended before; returns where it was
+    resumed."""
     while True:
         place.clear()
         process = subprocess.Popen(command(place, threads), cwd=place.name, stderr=subprocess.DEVNULL)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""docs/layers.md is what the program makes of its layers, and every option has a line of help. layers_page.py CORTADO"""
+"""docs/layers.md is what the program makes of its layers, and every option has a line of help. layers_page.py
+CORTADO"""
 import json, os, subprocess, sys
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/layers.md')

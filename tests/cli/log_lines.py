@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Reads our logs by the rules of the programs that read Caffe's: the CSV maker, the seconds' extractor, the shell tables that
-plots are drawn from, and DIGITS. What a reader would stumble over is looked for in runs that are made for it: names with
-blanks, outputs of many elements, values that are no numbers, no snapshot_prefix, a snapshot_prefix that is a folder.
-log_lines.py CORTADO"""
+"""Reads our logs by the rules of the programs that read Caffe's: the CSV maker, the seconds' extractor, the shell
+tables that plots are drawn from, and DIGITS. What a reader would stumble over is looked for in runs that are made for
+it: names with blanks, outputs of many elements, values that are no numbers, no snapshot_prefix, a snapshot_prefix that
+is a folder. log_lines.py CORTADO"""
 import datetime, os, re, subprocess, sys
 from workplace import Workplace
 
@@ -49,7 +49,8 @@ def parse_log(lines):
     return tables['Train'], tables['Test']
 
 def shell_tables(lines):
-    """What grep, sed and awk cut out for gnuplot: by counting words, or at '='. Columns of the test and of the train table."""
+    """What grep, sed and awk cut out for gnuplot: by counting words, or at '='. Columns of the test and of the train
+    table."""
     about_tests = [i for i, line in enumerate(lines) if 'Test ' in line]
     near = sorted({j for i in about_tests for j in (i - 1, i)})  # grep -B 1
     number = lambda line: re.sub(r'.*Iteration ([0-9]*).*', r'\1', line)
@@ -72,10 +73,14 @@ def digits(lines):
         if saving:
             assert message.startswith('Snapshotting solver state'), 'after the weights comes the state: ' + message
             saving = False
-        for kind, rule in (('test', r'Iteration (\d+), Testing net \(#0\)$'), ('iteration', r'Iteration (\d+).*loss = ' + FLOAT),
-                           ('rate', r'Iteration (\d+), lr = ' + FLOAT), ('train', r'Train net output #\d+: (\S*) = ' + FLOAT),
-                           ('score', r'Test net output #\d+: (\S*) = ' + FLOAT), ('memory', r'Memory required for data:\s+(\d+)'),
-                           ('snapshot', r'Snapshotting to binary proto file\s+(\S+)\s*$'), ('done', r'(Optimization Done\.)$')):
+        for kind, rule in (('test', r'Iteration (\d+), Testing net \(#0\)$'),
+                           ('iteration', r'Iteration (\d+).*loss = ' + FLOAT),
+                           ('rate', r'Iteration (\d+), lr = ' + FLOAT),
+                           ('train', r'Train net output #\d+: (\S*) = ' + FLOAT),
+                           ('score', r'Test net output #\d+: (\S*) = ' + FLOAT),
+                           ('memory', r'Memory required for data:\s+(\d+)'),
+                           ('snapshot', r'Snapshotting to binary proto file\s+(\S+)\s*$'),
+                           ('done', r'(Optimization Done\.)$')):
             match = re.match(rule, message, re.IGNORECASE)
             if match: events.append((kind,) + match.groups())
             if match and kind == 'snapshot': saving = True
@@ -87,10 +92,12 @@ def digits(lines):
 def messages_of(lines): return [re.sub(r'^\w\d{4} \S+\s+\d+ \S+\] ', '', line) for line in lines]
 
 def check_prefixes(lines):
-    """Level, month and day, time, a thread right-aligned in five, file and line, one blank; no line says Iteration otherwise."""
+    """Level, month and day, time, a thread right-aligned in five, file and line, one blank; no line says Iteration
+    otherwise."""
     logged = [line for line in lines if re.match(r'[IWEF]\d', line)]
     assert len(logged) > 30
-    for line in logged: assert re.match(r'[IWEF](\d{4}) \d\d:\d\d:\d\d\.\d{6} (?= *\d+ )[ \d]{5,} [\w.]+:\d+\] ', line), line
+    prefix = r'[IWEF](\d{4}) \d\d:\d\d:\d\d\.\d{6} (?= *\d+ )[ \d]{5,} [\w.]+:\d+\] '
+    for line in logged: assert re.match(prefix, line), line
     assert not [line for line in lines if 'Iteration' in line and line not in logged]
 
 def check_numbers(lines):
@@ -107,9 +114,11 @@ def check_plain(lines):
     train, test = parse_log(lines)
     assert [row['NumIters'] for row in train] == [0, 20, 40, 60, 80] and all(set(r) >= {'loss'} for r in train), train
     assert [row['NumIters'] for row in test] == [0, 50, 100] and all(set(r) >= {'loss', 'accuracy'} for r in test), test
-    assert [row['LearningRate'] for row in train][1:] == [0.01, 0.01, 0.01, 0.005], train  # the rate before: its line comes last
+    # The rate before: its line comes last.
+    assert [row['LearningRate'] for row in train][1:] == [0.01, 0.01, 0.01, 0.005], train
+    # Which may come anywhere, here as in Caffe.
     (iterations, accuracies, losses), (numbers, means, rates) = shell_tables(
-        [line for line in lines if 'Restarting data prefetching' not in line])  # which may come anywhere, here as in Caffe
+        [line for line in lines if 'Restarting data prefetching' not in line])
     assert iterations == ['0', '50', '100'] and numbers == ['0', '20', '40', '60', '80', '100'], (iterations, numbers)
     assert [float(a) for a in accuracies] == [row['accuracy'] for row in test]
     assert [float(l) for l in losses] == [row['loss'] for row in test]
@@ -132,7 +141,8 @@ def check_digits(lines):
 
 def check_odd_outputs(lines):
     """A name with blanks is one word, elements are numbered on through all outputs, nan is nan."""
-    outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(lines) if 'Test net output' in m]
+    outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(lines)
+               if 'Test net output' in m]
     assert all(outputs), lines
     numbers, names = [int(m[1]) for m in outputs], [m[2] for m in outputs]
     count = numbers.index(0, 1)
@@ -158,10 +168,12 @@ def check_prefix_rules(place):
     train(place, '--solver=sub/my.solver.prototxt', *short)
     train(place, '--solver=sub/my.solver.prototxt', '--set', 'solver.snapshot_prefix=kept', *short)
     for stem in ('sub/my.solver', 'kept/my.solver'):
-        for extension in ('caffemodel', 'solverstate'): assert os.path.exists(place.path('%s_iter_3.%s' % (stem, extension))), stem
+        for extension in ('caffemodel', 'solverstate'):
+            assert os.path.exists(place.path('%s_iter_3.%s' % (stem, extension))), stem
 
 def main():
-    assert extract_seconds(['I1231 23:59:59.500000 1 a.cc:1] Solving', 'I0101 00:00:00.250000 1 a.cc:1] Iteration 1']) == [0.75]
+    assert extract_seconds(['I1231 23:59:59.500000 1 a.cc:1] Solving',
+                            'I0101 00:00:00.250000 1 a.cc:1] Iteration 1']) == [0.75]
     place = Workplace(sys.argv[1], iters=100, snapshot=50)
     lines = train(place, '--solver=solver.prototxt')
     for check in (check_prefixes, check_numbers, check_plain, check_digits): check(lines)
@@ -174,12 +186,14 @@ def main():
     net = open(place.path('net.prototxt')).read()
     place.write('net.prototxt', net + '''
 layer { name: "probs" type: "Softmax" bottom: "ip" top: "a b\\n Iteration 1" include { phase: TEST } }
-layer { name: "shift" type: "Power" bottom: "loss" top: "below" power_param { scale: 0 shift: -1 } include { phase: TEST } }
+layer { name: "shift" type: "Power" bottom: "loss" top: "below"
+  power_param { scale: 0 shift: -1 } include { phase: TEST } }
 layer { name: "log" type: "Log" bottom: "below" top: "z\\tnan" include { phase: TEST } }
 ''')
     odd = train(place, '--solver=solver.prototxt')
     for check in (check_prefixes, check_numbers, check_odd_outputs): check(odd)
-    diverged = train(place, '--solver=solver.prototxt', '--set', 'solver.base_lr=1e30', '--set', 'solver.display=1', code=7)
+    diverged = train(place, '--solver=solver.prototxt', '--set', 'solver.base_lr=1e30', '--set', 'solver.display=1',
+                     code=7)
     check_numbers(diverged)
     assert not [line for line in diverged if 'Iteration' in line and not re.match(r'I\d{4} ', line)]
     print('%d lines read by four sets of rules' % (len(lines) + len(odd) + len(diverged)))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Runs what a page shows: every block marked `sh`, line by line, in one shell and one folder; each line must return 0. A
-block marked `prototxt` whose first line is `# NAME` becomes that file. What the page takes for granted (an old project,
-photographs) is made first (page_folders.py). pages.py CORTADO PAGE.md [KEPT_FOLDER]"""
+"""Runs what a page shows: every block marked `sh`, line by line, in one shell and one folder; each line must return 0.
+A block marked `prototxt` whose first line is `# NAME` becomes that file. What the page takes for granted (an old
+project, photographs) is made first (page_folders.py). pages.py CORTADO PAGE.md [KEPT_FOLDER]"""
 import os, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

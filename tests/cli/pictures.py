@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide face,
-and a PNG shows what the SVG says. pictures.py CORTADO"""
+"""`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide
+face, and a PNG shows what the SVG says. pictures.py CORTADO"""
 import json, os, random, re, struct, subprocess, sys, tempfile, zlib
 import xml.etree.ElementTree as ElementTree
 
@@ -54,8 +54,8 @@ def points_of(path):
             bend, at = [last] + pairs[at:at + 3], at + 3
         for k in range(21):
             t = k / 20
-            points.append(tuple(sum(c * p[i] for c, p in zip(((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3), bend))
-                                for i in (0, 1)))
+            shares = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3
+            points.append(tuple(sum(c * p[i] for c, p in zip(shares, bend)) for i in (0, 1)))
         last = bend[-1]
     return points
 
@@ -64,7 +64,8 @@ def check_svg(text, blocks, down):
     root = ElementTree.fromstring(text)
     width, height = float(root.get('width')), float(root.get('height'))
     groups = root.findall(SVG + 'g')
-    boxes = [Box(next(r for r in g.findall(SVG + 'rect') if r.get('class').split()[0] in ('box', 'tag'))) for g in groups]
+    boxes = [Box(next(r for r in g.findall(SVG + 'rect') if r.get('class').split()[0] in ('box', 'tag')))
+             for g in groups]
     assert sum('box' in g.find(SVG + 'rect').get('class') for g in groups) == blocks
     for i, box in enumerate(boxes):
         assert box.x >= 0 and box.y >= 0 and box.x + box.w <= width and box.y + box.h <= height
@@ -138,7 +139,8 @@ def check_png(path, folder, *flags):
     for path_of in root.findall(SVG + 'path'):
         points = points_of(path_of.get('d'))
         assert pixel(*points[10]) != (255, 255, 255), path_of.get('d')
-        (x, y), (dx, dy) = points[-1], next((a - c, b - d) for (a, b), (c, d) in zip([points[-1]] * len(points), points[::-1])
+        (x, y), (dx, dy) = points[-1], next((a - c, b - d)
+                                            for (a, b), (c, d) in zip([points[-1]] * len(points), points[::-1])
                                             if abs(a - c) + abs(b - d) > 1)
         long = (dx * dx + dy * dy) ** 0.5
         for aside in (-1.8, 1.8):  # a head
@@ -188,8 +190,9 @@ def main():
         check_png(MODELS + '/lenet/deploy.prototxt', folder, '--rankdir=LR')
         images = []
         for letter in 'az':  # letters are told apart
-            with open(folder + '/name.prototxt', 'w') as file: file.write('layer { name: "relu%s" type: "DummyData" top: "a" '
-                'dummy_data_param { shape { dim: 1 } } }' % letter)
+            with open(folder + '/name.prototxt', 'w') as file:
+                file.write('layer { name: "relu%s" type: "DummyData" top: "a" '
+                           'dummy_data_param { shape { dim: 1 } } }' % letter)
             run('draw', folder + '/name.prototxt', folder + '/name.png')
             images.append(open(folder + '/name.png', 'rb').read())
         assert images[0] != images[1]
@@ -198,7 +201,8 @@ def main():
             with open(path, 'w') as file: file.write(random_net(seed))
             check_net(path, '--full') if seed % 2 else check_net(path)
         with open(path, 'w') as file:
-            file.write('layer { name: "a" type: "NobodyKnows" top: "a" }\nlayer { name: "b" type: "ReLU" bottom: "a" top: "b" }')
+            file.write('layer { name: "a" type: "NobodyKnows" top: "a" }\n'
+                       'layer { name: "b" type: "ReLU" bottom: "a" top: "b" }')
         check_svg(run('draw', path), 1, True)
         run('draw', path, folder + '/out.svg'), run('draw', path, folder + '/out.dot')
         assert ElementTree.parse(folder + '/out.svg') and open(folder + '/out.dot').read().startswith('digraph')

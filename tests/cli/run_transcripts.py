@@ -9,8 +9,8 @@ A transcript is text in blocks, run in order in one empty folder:
     == run CODE [limit=S]  the first line is a command, which must return CODE within S (5) seconds; then, one a line:
         > TEXT     stdout has this line          >~ REGEX    a line of stdout matches         >! REGEX   none does
         2> TEXT    stderr has this line          2>~ REGEX   a line of stderr matches         2>! REGEX  none does
-Lines that start with # between blocks are comments. `cortado`, and the symlinks to it with Caffe's names that the build puts
-beside it, are on PATH. Whatever a transcript says, no command may die by a signal or print an escape code.
+Lines that start with # between blocks are comments. `cortado`, and the symlinks to it with Caffe's names that the build
+puts beside it, are on PATH. Whatever a transcript says, no command may die by a signal or print an escape code.
 """
 import argparse, os, re, shlex, subprocess, sys, tempfile
 

@@ -17,7 +17,8 @@ def main():
     with open(place.path('solver.prototxt'), 'a') as f: f.write('test_initialization: false\n')
     log = run(place, 'train', '--solver=solver.prototxt').stderr
     inside = {name: float(value) for name, value in re.findall(r'Test net output #\d+: (\S+) = (\S+)', log)}
-    report = json.loads(run(place, 'test', '--model=net.prototxt', '--weights=snap_iter_5.caffemodel', '--iterations=3', '--json').stdout)
+    report = json.loads(run(place, 'test', '--model=net.prototxt', '--weights=snap_iter_5.caffemodel',
+                            '--iterations=3', '--json').stdout)
     assert set(inside) == set(report['outputs']) == {'accuracy', 'loss'}, (inside, report)
     for name, value in report['outputs'].items():
         assert abs(inside[name] - value) <= 1e-5 * max(1, abs(value)), (name, inside[name], value)

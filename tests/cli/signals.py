@@ -8,8 +8,8 @@ class Run:
     """A training that has begun."""
 
     def __init__(self, place, *flags, **more):
-        self.process = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--threads=1', *flags], cwd=place.name,
-                                        stderr=subprocess.PIPE, text=True, **more)
+        self.process = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--threads=1', *flags],
+                                        cwd=place.name, stderr=subprocess.PIPE, text=True, **more)
         self.log = ''
         self.read_until('Iteration 20')
 
@@ -38,7 +38,7 @@ def check_stops(place):
         returned, _ = run.end()
         assert returned == code, (returned, run.log[-2000:])
         assert 'Optimization stopped early.' in run.log
-        assert '] to go on: cortado train --solver=solver.prototxt --threads=1 --snapshot=snap_iter_' in run.log
+        assert '] to resume: cortado train --solver=solver.prototxt --threads=1 --snapshot=snap_iter_' in run.log
         state, = snapshots(place)
         assert os.path.exists(place.path(state.replace('solverstate', 'caffemodel')))
         resumed = Run(place, '--snapshot=auto')
@@ -112,15 +112,16 @@ def check_second_trainer(place):
     """Two trainings must not write the same snapshots."""
     place.clear()
     run = Run(place)
-    second = subprocess.run([place.exe, 'train', '--solver=solver.prototxt'], cwd=place.name, capture_output=True, text=True, timeout=10)
+    second = subprocess.run([place.exe, 'train', '--solver=solver.prototxt'], cwd=place.name, capture_output=True,
+                            text=True, timeout=10)
     assert second.returncode == 5 and 'hint: ' in second.stderr, (second.returncode, second.stderr[-500:])
     run.send(signal.SIGINT)
     assert run.end()[0] == 130
 
 def main():
     place = Workplace(sys.argv[1], iters=100000000, snapshot=0, test_interval=1000000)
-    for check in (check_stops, check_snapshot_and_go_on, check_nothing, check_hangup_stops, check_twice, check_ignored, check_no_reader,
-                  check_second_trainer):
+    for check in (check_stops, check_snapshot_and_go_on, check_nothing, check_hangup_stops, check_twice, check_ignored,
+                  check_no_reader, check_second_trainer):
         check(place)
         print(check.__name__, 'ok')
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a terminal sees, through a pseudo-terminal: one progress line that fits whatever the window is made, no log lines, colours
-unless forbidden, and how to go on after Ctrl-C.
+"""What a terminal sees, through a pseudo-terminal: one progress line that fits whatever the window is made, no log
+lines, colours unless forbidden, and how to go on after Ctrl-C.
 
     terminal.py CORTADO
 """
@@ -11,8 +11,8 @@ COLUMNS = 60
 
 
 class Screen:
-    """A terminal as far as is needed: text, \\r, \\n, "erase to the end of the row" and "of the screen". In a window that gets
-    another width, lines are broken into rows anew, as terminals of today do, or cut, as those of old did."""
+    """A terminal as far as is needed: text, \\r, \\n, "erase to the end of the row" and "of the screen". In a window
+    that gets another width, lines are broken into rows anew, as terminals of today do, or cut, as those of old did."""
 
     def __init__(self, columns, reflows):
         self.columns, self.reflows = columns, reflows
@@ -56,8 +56,8 @@ class Screen:
 
 
 class Terminal:
-    """A program with stderr on a terminal. `actions` are (pattern, function of this): done in order, each when what was shown
-    since the one before matches."""
+    """A program with stderr on a terminal. `actions` are (pattern, function of this): done in order, each when what was
+    shown since the one before matches."""
 
     def __init__(self, place, *words, columns=COLUMNS, reflows=True, actions=(), **extra):
         self.ours, theirs = pty.openpty()
@@ -65,7 +65,8 @@ class Terminal:
         self.resize(columns)
         env = {k: v for k, v in os.environ.items() if k != 'NO_COLOR'}
         env.update({'TERM': 'xterm', **extra})
-        self.process = subprocess.Popen([place.exe, *words], cwd=place.name, env=env, stderr=theirs, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen([place.exe, *words], cwd=place.name, env=env, stderr=theirs,
+                                        stdout=subprocess.DEVNULL)
         os.close(theirs)
         self.shown, actions, since = '', list(actions), 0
         while True:
@@ -110,7 +111,8 @@ def check_progress(place):
         if columns < 60: continue
         assert all(re.match(r'train \d+/400 +\d+% \[[#.]{10}\] loss ', l) for l in progress), progress
         if columns < 80: continue
-        epochs = [re.search(r' \| epoch (\d+\.\d)/21\.33( \| |$)', l) for l in progress]  # 400 batches of 16 from 300 records
+        # 400 batches of 16 from 300 records.
+        epochs = [re.search(r' \| epoch (\d+\.\d)/21\.33( \| |$)', l) for l in progress]
         iters = [int(re.match(r'train (\d+)', l)[1]) for l in progress]
         assert all(epochs) and all(abs(float(e[1]) - i * 16 / 300) < 0.051 for e, i in zip(epochs, iters)), progress
         if columns == 200: assert re.search(r'\(avg20 .*lr .*img/s \| data .*best accuracy', progress[-1]), progress[-1]
@@ -122,19 +124,22 @@ def check_resize(place):
     for reflows in (True, False):
         place.clear()
         actions = [(r'\d% .*ETA', lambda t: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
-        terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000', '--set', 'solver.snapshot=0',
-                            '--set', 'solver.test_interval=10000', columns=100, reflows=reflows, actions=actions)
+        terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000',
+                            '--set', 'solver.snapshot=0', '--set', 'solver.test_interval=10000',
+                            columns=100, reflows=reflows, actions=actions)
         assert terminal.code == 0, terminal.shown[-2000:]
-        rest = [line for line in terminal.screen.lines if line and not re.match(r'test at 0: |snapshot |trained |next: ', line)]
+        rest = [line for line in terminal.screen.lines if line
+                and not re.match(r'test at 0: |snapshot |trained |next: ', line)]
         assert not rest, (reflows, rest, terminal.screen.lines)
 
 def check_many_values(place):
     """Ten classes' accuracies are one entry, and the lines that stay are not broken."""
     place.clear()
     net = open(place.path('net.prototxt')).read()
-    several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "another_loss_%d" '
-                      'include { phase: TEST } }\n' % (i, i) for i in range(8))
-    place.write('net.prototxt', net.replace('bottom: "label" top: "accuracy"', 'bottom: "label" top: "accuracy" top: "by_class"')
+    several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" '
+                      'top: "another_loss_%d" include { phase: TEST } }\n' % (i, i) for i in range(8))
+    place.write('net.prototxt', net.replace('bottom: "label" top: "accuracy"',
+                                            'bottom: "label" top: "accuracy" top: "by_class"')
                 .replace('num_output: 4', 'num_output: 10') + several)
     place.clear()
     terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=80)
@@ -144,27 +149,32 @@ def check_many_values(place):
     assert terminal.code == 0, terminal.shown[-2000:]
     tests = [l for l in terminal.lines() if re.match(r'test at \d+: accuracy', l)]
     assert tests and all(len(l) < 80 and re.search(r', \d+ more$', l) for l in tests), tests
-    assert not [l for l in terminal.screen.broken if not 'next: cortado test'.startswith(l[:18])], terminal.screen.broken
+    others = [l for l in terminal.screen.broken if not 'next: cortado test'.startswith(l[:18])]
+    assert not others, terminal.screen.broken
     tests = [l for l in wide.lines() if re.match(r'test at \d+: accuracy', l)]
-    assert tests and all(re.search(r', by_class [\d.]+ to [\d.]+ \(10 values\)', l) and 'another_loss_7' in l for l in tests), tests
+    assert tests and all(re.search(r', by_class [\d.]+ to [\d.]+ \(10 values\)', l) and 'another_loss_7' in l
+                         for l in tests), tests
     assert 'best by_class' not in wide.shown and 'best accuracy' in wide.shown
 
 def check_interrupt(place):
     """Ctrl-C says how to go on, in words that a shell takes, and that goes on."""
     place.clear()
-    terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000', '--set=solver.snapshot_prefix="snap it"',
-                        '--seed=5', '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
+    terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000',
+                        '--set=solver.snapshot_prefix="snap it"', '--seed=5', '--no-eager', columns=300,
+                        actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
     assert terminal.code == 130, terminal.shown[-2000:]
     lines = [l for l in terminal.screen.lines if l]
     assert 'stopping after this iteration, with a snapshot; once more stops at once' in lines, lines
     assert not [l for l in lines if 'ETA' in l], 'a piece of the progress line: %s' % lines
-    assert lines[-1].startswith('to go on: '), lines
-    words = shlex.split(lines[-1][len('to go on: '):])
+    assert lines[-1].startswith('to resume: '), lines
+    words = shlex.split(lines[-1][len('to resume: '):])
     state, = [n for n in os.listdir(place.name) if n.endswith('.solverstate')]
-    assert state.startswith('snap it_iter_') and words[:2] == ['cortado', 'train'] and words[-1] == '--snapshot=' + state, words
+    assert state.startswith('snap it_iter_'), words
+    assert words[:2] == ['cortado', 'train'] and words[-1] == '--snapshot=' + state, words
     iters = int(re.search(r'\d+', state)[0]) + 5
     again = subprocess.run(words + ['--set=solver.max_iter=%d' % iters], cwd=place.name, capture_output=True, text=True)
-    assert again.returncode == 0 and 'Restoring previous solver status from ' + state in again.stderr, again.stderr[-2000:]
+    restored = 'Restoring previous solver status from ' + state in again.stderr
+    assert again.returncode == 0 and restored, again.stderr[-2000:]
     assert os.path.exists(place.path('snap it_iter_%d.caffemodel' % iters))
     place.clear()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The scores of `cortado test` and of a solver's tests, against counts made here from the same integers: images, weights
-and labels are whole numbers, so that every score is exact. The set is sorted by class: batches lack classes.
+"""The scores of `cortado test` and of a solver's tests, against counts made here from the same integers: images,
+weights and labels are whole numbers, so that every score is exact. The set is sorted by class: batches lack classes.
 
     test_scores.py CORTADO
 """
@@ -14,22 +14,25 @@ NAMES = ['ant', 'bee', 'cat', 'dog', 'elk']
 IGNORED = 1
 
 NET = '''name: "scores"
-layer { name: "data" type: "Data" top: "data" top: "label" data_param { source: "sorted_lmdb" batch_size: 8 backend: LMDB } }
+layer { name: "data" type: "Data" top: "data" top: "label"
+  data_param { source: "sorted_lmdb" batch_size: 8 backend: LMDB } }
 layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: %(outputs)d } }
 layer { name: "best" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc" top: "each" include { phase: TEST } }
-layer { name: "some" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc_some" top: "each_some" include { phase: TEST }
-  accuracy_param { ignore_label: 1 } }
+layer { name: "some" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc_some" top: "each_some"
+  include { phase: TEST } accuracy_param { ignore_label: 1 } }
 layer { name: "top3" type: "Accuracy" bottom: "ip" bottom: "label" top: "acc3" top: "each3" include { phase: TEST }
   accuracy_param { top_k: 3 } }
 layer { name: "small" type: "Power" bottom: "ip" top: "small" power_param { scale: 0.0009765625 } }
-layer { name: "loss" type: "SoftmaxWithLoss" bottom: "small" bottom: "label" top: "loss" loss_param { ignore_label: 1 } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "small" bottom: "label" top: "loss"
+  loss_param { ignore_label: 1 } }
 '''
 FILTERED = '''
 layer { name: "filter" type: "Filter" bottom: "ip" bottom: "label" bottom: "label" top: "few" top: "few_labels" }
-layer { name: "few_acc" type: "Accuracy" bottom: "few" bottom: "few_labels" top: "acc_few" top: "each_few" include { phase: TEST } }
+layer { name: "few_acc" type: "Accuracy" bottom: "few" bottom: "few_labels" top: "acc_few" top: "each_few"
+  include { phase: TEST } }
 '''
-SOLVER = '''net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 2 display: 0 random_seed: 1 snapshot_after_train: false
-test_interval: 1 snapshot_prefix: "own" weights: "net.caffemodel" solver_mode: CPU
+SOLVER = '''net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 2 display: 0 random_seed: 1
+snapshot_after_train: false test_interval: 1 snapshot_prefix: "own" weights: "net.caffemodel" solver_mode: CPU
 '''
 
 
@@ -161,7 +164,8 @@ def check_json(truth, place, device):
     wanted = exact(truth, all_samples(truth))
     assert set(report['outputs']) == set(wanted) == set(report['counts']) == set(report['batch_means'])
     for name, values in wanted.items(): close(report['outputs'][name], values, name)
-    for name, parts in truth.all_parts(all_samples(truth)).items(): close(report['counts'][name], [p[1] for p in parts], name)
+    for name, parts in truth.all_parts(all_samples(truth)).items():
+        close(report['counts'][name], [p[1] for p in parts], name)
     close(report['loss'], wanted['loss'], 'loss')
     check_classification(truth, report, all_samples(truth), [''] * CLASSES)
     report = json.loads(test(place, '--iterations=3', '--json', '--threads=1', device).stdout)
@@ -192,9 +196,11 @@ def check_pipe(truth, place):
             close(shown, values, name)
     for name, values in means(truth, first_batches(3)).items():
         close([float(l.split(' = ')[1].split(' ')[0]) for l in lines if l.startswith(name + ' = ')], values, name)
-    told = dict(l.removeprefix('Of all samples together: ').split(' = ') for l in lines if l.startswith('Of all samples'))
+    told = dict(l.removeprefix('Of all samples together: ').split(' = ') for l in lines
+                if l.startswith('Of all samples'))
     averages, right = means(truth, first_batches(3)), exact(truth, range(24))
-    differ = {(name, c) for name in right for c in range(len(right[name])) if abs(right[name][c] - averages[name][c]) > 1e-4}
+    differ = {(name, c) for name in right for c in range(len(right[name]))
+              if abs(right[name][c] - averages[name][c]) > 1e-4}
     label = lambda name, c: name if len(right[name]) == 1 else '%s[%d]' % (name, c)
     assert set(told) == {label(*d) for d in differ} and ('each', 1) in differ, told
     for name, c in differ: close(float(told[label(name, c)]), [right[name][c]], name)
@@ -248,7 +254,8 @@ def check_many_classes(truth, place):
 def check_without_outputs(truth, place):
     """An Accuracy that a Silence takes from the outputs, and a loss alone, tell the classes as well."""
     quiet = 'layer { name: "quiet" type: "Silence" bottom: "acc" bottom: "each" include { phase: TEST } }\n'
-    loss = re.sub(r'layer \{ name: "(best|some|top3)".*\n( .*\n)?', '', NET).replace(' loss_param { ignore_label: 1 }', '')
+    loss = re.sub(r'layer \{ name: "(best|some|top3)".*\n( .*\n)?', '', NET)
+    loss = loss.replace(' loss_param { ignore_label: 1 }', '')
     for net in (NET + quiet, loss):
         place.write('net.prototxt', net % {'outputs': CLASSES})
         report = json.loads(test(place, '--epoch', '--json').stdout)

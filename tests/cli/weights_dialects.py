@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""One set of weights, written by this program in every Caffe's way, loads to the same blobs, gives the same results, and
-comes back from every file that cortado writes, read by this program. Standard library only.
+"""One set of weights, written by this program in every Caffe's way, loads to the same blobs, gives the same results,
+and comes back from every file that cortado writes, read by this program. Standard library only.
 
     weights_dialects.py CORTADO
 """
@@ -87,7 +87,8 @@ def safetensors(layers, dtype='F32', metadata=True):
         for k, (shape, values) in enumerate(blobs):
             if dtype == 'BF16': raw = b''.join(struct.pack('<f', v)[2:] for v in values)
             else: raw = packed({'F64': 'd', 'F32': 'f', 'F16': 'e'}[dtype], values)
-            head['%s.%d' % (name, k)] = {'dtype': dtype, 'shape': shape, 'data_offsets': [len(data), len(data) + len(raw)]}
+            head['%s.%d' % (name, k)] = {'dtype': dtype, 'shape': shape,
+                                         'data_offsets': [len(data), len(data) + len(raw)]}
             data += raw
     text = json.dumps(head).encode()
     return struct.pack('<Q', len(text)) + text + data
@@ -147,7 +148,8 @@ def read_safetensors(path):
         layer, k = name.rsplit('.', 1)
         blobs = out.setdefault(layer, (types['type:' + layer], []))[1]
         assert int(k) == len(blobs)
-        blobs.append((tensor['shape'], list(struct.unpack('<%d%s' % ((last - begin) / struct.calcsize(kind), kind), values[begin:last]))))
+        form = '<%d%s' % ((last - begin) / struct.calcsize(kind), kind)
+        blobs.append((tensor['shape'], list(struct.unpack(form, values[begin:last]))))
     assert end == len(values)
     return out
 
@@ -159,7 +161,8 @@ layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip" inner_product_p
 '''
 PAIR_NET = NET % '''layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
 layer { name: "scale" type: "Scale" bottom: "conv" top: "conv" scale_param { bias_term: true } }'''
-NVIDIA_NET = NET % 'layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" batch_norm_param { scale_bias: true } }'
+NVIDIA_NET = NET % ('layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" '
+                    'batch_norm_param { scale_bias: true } }')
 INTEL_NET = NET % '''layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv"
   batch_norm_param { engine: MKLDNN use_weight_bias: true filler { value: 1 } bias_filler { value: 0 } } }'''
 
@@ -171,7 +174,8 @@ def expected(x):
         for c in range(2):
             for i in range(2):
                 for j in range(2):
-                    v = CONV[1][1][c] + sum(CONV[0][1][9 * c + 3 * a + b] * image[4 * (i + a) + j + b] for a in range(3) for b in range(3))
+                    v = CONV[1][1][c] + sum(CONV[0][1][9 * c + 3 * a + b] * image[4 * (i + a) + j + b]
+                                            for a in range(3) for b in range(3))
                     flat.append((v - MEAN[c]) / (VARIANCE[c] + 1e-5) ** 0.5 * GAMMA[c] + BETA[c])
         out += [IP[1][1][k] + sum(w * v for w, v in zip(IP[0][1][8 * k:8 * k + 8], flat)) for k in range(3)]
     return out
@@ -237,7 +241,8 @@ def check_written(tester, name, wanted):
     if len(bn) == 4: averages.append(([2], [0.0, 0.0]))
     for words in (['--to=nvidia'], ['--to=nvidia', '--half']):
         tester.run('convert', 'weights', name, 'out.caffemodel', *words)
-        tester.equal(read_caffemodel('out.caffemodel'), dict(wanted, bn=('BatchNorm', averages)), '%s %s' % (name, words))
+        tester.equal(read_caffemodel('out.caffemodel'), dict(wanted, bn=('BatchNorm', averages)),
+                     '%s %s' % (name, words))
     tester.run('convert', 'weights', name, 'out.caffemodel', '--to=intel')
     tester.equal(read_caffemodel('out.caffemodel'), wanted, name + ' to Intel')
     tester.run('convert', 'weights', name, 'half.safetensors', '--half')
@@ -249,7 +254,8 @@ def check_written(tester, name, wanted):
     if len(bn) == 4: return
     tester.run('convert', 'weights', name, 'out.caffemodel', '--net=pair.prototxt')
     tester.equal(read_caffemodel('out.caffemodel'),
-                 dict(wanted, bn=('BatchNorm', bn[:3]), scale=('Scale', [([2], GAMMA), ([2], BETA)])), name + ' for a pair')
+                 dict(wanted, bn=('BatchNorm', bn[:3]), scale=('Scale', [([2], GAMMA), ([2], BETA)])),
+                 name + ' for a pair')
     for kind, net in (('intel', 'intel.prototxt'), ('nvidia', 'nvidia.prototxt')):
         tester.run('convert', 'weights', name, 'out.caffemodel', '--net=' + net, '--to=' + kind)
         got = dict(read_caffemodel('out.caffemodel'))
@@ -265,7 +271,8 @@ def check_results(tester):
     npy('x.npy', [2, 1, 4, 4], x)
     for net in ('pair', 'nvidia', 'intel'):
         for name in ('bvlc', 'nvidia32', 'nvidia16', 'nvidia_old', 'intel', 'digits', 'F16'):
-            tester.run('infer', '--model=%s.prototxt' % net, '--weights=' + name, '--input', 'data=x.npy', '--output', 'ip=y.npy')
+            tester.run('infer', '--model=%s.prototxt' % net, '--weights=' + name, '--input', 'data=x.npy', '--output',
+                       'ip=y.npy')
             data = open('y.npy', 'rb').read()
             got = struct.unpack('<6f', data[-24:])
             for a, b in zip(got, expected(x)):
@@ -298,17 +305,20 @@ def check_large(tester):
     with open(tester.exe, 'rb') as f:
         sanitized = b'__asan_init' in f.read()  # its shadow takes terabytes of addresses
     limit = None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
-    done = subprocess.run([tester.exe, 'convert', 'weights', 'large', 'small', '--json'], capture_output=True, text=True, preexec_fn=limit)
+    done = subprocess.run([tester.exe, 'convert', 'weights', 'large', 'small', '--json'], capture_output=True,
+                          text=True, preexec_fn=limit)
     assert done.returncode == 0, done.stderr[-2000:]
     got = read_caffemodel('small')
-    tester.equal((list(got), got['last'][1], got['c'][1]), (['first', 'c', 'last'], [([2], [3.0, 4.0])], [([0], [])]), 'large')
+    tester.equal((list(got), got['last'][1], got['c'][1]), (['first', 'c', 'last'], [([2], [3.0, 4.0])], [([0], [])]),
+                 'large')
     os.remove('large')
 
 def main():
     tester = Tester(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)): write(name + '.prototxt', text.encode())
+        for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)):
+            write(name + '.prototxt', text.encode())
         check_files(tester)
         check_results(tester)
         check_bits(tester)

@@ -68,7 +68,8 @@ class Workplace(tempfile.TemporaryDirectory):
         with open(self.path(name), 'w') as f: f.write(text)
 
     def solver(self, iters=200, display=20, test_interval=50, snapshot=100):
-        self.write('solver.prototxt', SOLVER % dict(iters=iters, display=display, test_interval=test_interval, snapshot=snapshot))
+        options = dict(iters=iters, display=display, test_interval=test_interval, snapshot=snapshot)
+        self.write('solver.prototxt', SOLVER % options)
 
     def clear(self):
         for name in os.listdir(self.name):

@@ -1,6 +1,6 @@
 #pragma once
 
-// Plans written as people write them, made-up samples, and one result at a time.
+// Plans written as in nets, made-up samples, and one result at a time.
 
 #include <google/protobuf/text_format.h>
 

@@ -33,7 +33,7 @@ inline caffe::LayerParameter layer_of(const std::string& text) {
 inline PipelineOptions pipeline_of(const std::string& text, const ReadOptions& read = {}) {
   DataOptions options;
   options.phase = read.phase;
-  options.forced_threads = read.threads;
+  options.data_threads = read.threads;
   options.seed = read.seed;
   return make_pipeline_options(layer_of(text), options);
 }

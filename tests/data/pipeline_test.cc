@@ -300,7 +300,7 @@ TEST(PipelineOptions, ComeFromTheLayer) {
   layer.mutable_data_param()->set_seed(77);
   layer.mutable_data_param()->set_force_encoded_color(true);
   EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3}).threads, 5);
-  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3, .forced_threads = 2}).threads, 2);
+  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3, .data_threads = 2}).threads, 2);
   EXPECT_EQ(make_pipeline_options(layer, {}).seed, 77u);
   EXPECT_EQ(make_pipeline_options(layer, {}).transform.color, ColorMode::kColor);
 }

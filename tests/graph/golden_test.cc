@@ -46,7 +46,7 @@ std::string text_after(const std::string& net, const std::string& name, const He
   if (options.only_kept) options.keep = {head.only};
   if (!head.precision.empty()) {
     use_device(context, {DeviceKind::kSimulated, 0});
-    context.precision = precision_named(head.precision).value();
+    context.precision = precision_named(head.precision);
     options = graph::options_for(options, context);
   }
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(net, name)), options);

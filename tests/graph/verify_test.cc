@@ -52,7 +52,7 @@ graph::Plan plan_of(const std::string& path, const Mode& mode) {
   graph::BuildOptions options = options_of(mode);
   if (!mode.precision.empty()) {
     use_device(context, {DeviceKind::kSimulated, 0});
-    context.precision = precision_named(mode.precision).value();
+    context.precision = precision_named(mode.precision);
     options = graph::options_for(options, context);
   }
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net(path)), options);

@@ -6,7 +6,8 @@ import stat
 
 from workplace import Workplace, write, write_rows
 
-NET = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { source: "list.txt" batch_size: 4 } }
+NET = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label"
+  hdf5_data_param { source: "list.txt" batch_size: 4 } }
 layer { name: "none" type: "Silence" bottom: "data" bottom: "label" }'''
 
 OUTPUT = '''layer { name: "in" type: "DummyData" top: "a" top: "b" dummy_data_param { shape { dim: 4 } } }

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Damaged HDF5 files: cortado never crashes or hangs, and what it cannot read it says, with the exit code of the kind of file.
+"""Damaged HDF5 files: cortado never crashes or hangs, and what it cannot read it says, with the exit code of the kind
+of file.
 
     damaged.py CORTADO [--rounds N] [--seed N]
 
@@ -10,7 +11,8 @@ import random
 
 from workplace import Workplace, h5py, numpy, write, write_rows
 
-DATA = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label" hdf5_data_param { source: "list.txt" batch_size: 4 } }
+DATA = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label"
+  hdf5_data_param { source: "list.txt" batch_size: 4 } }
 '''
 # Takes rows of any size: a flipped bit in a size may give others, which weights would not fit.
 ROWS_NET = DATA + 'layer { name: "none" type: "Silence" bottom: "data" bottom: "label" }'
@@ -145,12 +147,14 @@ def main():
     write('net.prototxt', NET)
     write('rows.prototxt', ROWS_NET)
     write('list.txt', 'rows.h5\n')
-    write('solver.prototxt', 'net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 4 snapshot_after_train: false')
+    write('solver.prototxt',
+          'net: "net.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 4 snapshot_after_train: false')
     write_rows('rows.h5', 1, 20, compression='gzip', chunks=(7, 2, 3))
     write_weights('w.h5')
     write_state('s.h5')
     test = ('test', '--model=net.prototxt', '--weights=w.h5', '--iterations=6')
-    check(place, 'rows.h5', 4, draw, options.rounds, 'test', '--model=rows.prototxt', '--weights=w.h5', '--iterations=6')
+    check(place, 'rows.h5', 4, draw, options.rounds, 'test', '--model=rows.prototxt', '--weights=w.h5',
+          '--iterations=6')
     check_claims(place, test)
     write_rows('rows.h5', 1, 20)
     check(place, 'w.h5', 8, draw, options.rounds, *test)

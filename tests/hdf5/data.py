@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Files that h5py wrote go through HDF5Data and HDF5Output, and h5py reads them again: values, order, types, packing."""
+"""Files that h5py wrote go through HDF5Data and HDF5Output, and h5py reads them again: values, order, types,
+packing."""
 from workplace import Workplace, h5py, numpy, write, write_rows
 
 COPY = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label"
@@ -45,7 +46,8 @@ def check_shuffle(place):
 def check_types(place):
     """Every kind of number, in either byte order, is read as the float that is nearest."""
     write('list.txt', 'types.h5\n')
-    for kind in ('<f4', '>f4', '<f8', '>f8', '<f2', 'i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>u8', '?'):
+    for kind in ('<f4', '>f4', '<f8', '>f8', '<f2', 'i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>u8',
+                 '?'):
         values = (numpy.arange(12).reshape(6, 2) * 17 % 101).astype(kind)
         with h5py.File('types.h5', 'w') as file:
             file['data'] = values
@@ -55,7 +57,8 @@ def check_types(place):
 
 
 def check_forms(place):
-    """A group's dataset as a top, user's blocks before the file, the newest form of file, links, an unwritten dataset."""
+    """A group's dataset as a top, user's blocks before the file, the newest form of file, links, an unwritten
+    dataset."""
     values = numpy.arange(8, dtype='f4').reshape(4, 2)
     with h5py.File('forms.h5', 'w', userblock_size=1024, libver='latest') as file:
         file['set/data'] = values

@@ -4,7 +4,8 @@ import os
 
 from workplace import Workplace, h5py, numpy, write
 
-NET = '''layer { name: "in" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
+NET = '''layer { name: "in" type: "DummyData" top: "x" top: "y"
+  dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
   data_filler { type: "gaussian" } data_filler { type: "gaussian" } } }
 layer { name: "block/one" type: "InnerProduct" bottom: "x" top: "one"
   inner_product_param { num_output: 5 weight_filler { type: "xavier" } bias_filler { value: 0.5 } } }
@@ -15,8 +16,8 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "two" bottom: "y" top: "loss"
 DEPLOY = '''layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 4 dim: 3 } } }
 ''' + NET[NET.index('layer { name: "block'):NET.index('layer { name: "loss"')]
 
-SOLVER = '''net: "net.prototxt" base_lr: 0.05 lr_policy: "step" gamma: 0.5 stepsize: 4 momentum: 0.9 max_iter: 10 random_seed: 1
-snapshot: 5 snapshot_prefix: "s" snapshot_format: HDF5 snapshot_diff: true'''
+SOLVER = '''net: "net.prototxt" base_lr: 0.05 lr_policy: "step" gamma: 0.5 stepsize: 4 momentum: 0.9 max_iter: 10
+random_seed: 1 snapshot: 5 snapshot_prefix: "s" snapshot_format: HDF5 snapshot_diff: true'''
 
 
 def check_ours(place):
@@ -48,12 +49,14 @@ def expected(x, weights):
 def inferred(place, x, weights):
     write('deploy.prototxt', DEPLOY)
     numpy.save('x.npy', x)
-    place.succeed('infer', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output', 'two=two.npy')
+    place.succeed('infer', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output',
+                  'two=two.npy')
     return numpy.load('two.npy')
 
 
 def check_theirs(place):
-    """As H5LT writes: float datasets in groups; doubles of a build of Caffe for doubles; packed ones of other programs."""
+    """As H5LT writes: float datasets in groups; doubles of a build of Caffe for doubles; packed ones of other
+    programs."""
     draw = numpy.random.RandomState(2)
     shapes = {'block/one/0': (5, 3), 'block/one/1': (5,), 'two/0': (2, 5), 'two/1': (2,)}
     x = draw.randn(4, 3).astype('f4')
@@ -64,7 +67,8 @@ def check_theirs(place):
                 file.create_dataset('data/' + name, data=values, **options)
             file.create_group('data/relu')
         got = inferred(place, x, 'theirs')
-        assert numpy.allclose(got, expected(x, {k: v.astype('f4') for k, v in weights.items()}), atol=1e-5), (kind, options)
+        floats = {k: v.astype('f4') for k, v in weights.items()}
+        assert numpy.allclose(got, expected(x, floats), atol=1e-5), (kind, options)
 
 
 def check_old_shapes(place):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -56,22 +57,50 @@ TEST(Registry, WhatIsNotHereIsNotHere) {
   EXPECT_EQ(find_unavailable_type("Pithon"), nullptr);
 }
 
-/// Where gradients may flow through a layer, its test must measure them; check_layer() does.
-TEST(Registry, HasTheGradientOfEachTypeMeasured) {
-  std::map<std::string, std::string> sources, tests;
-  for (const auto& [folder, contents] : {std::pair("layers/types", &sources), std::pair("tests/layers", &tests)})
-    for (const auto& entry : std::filesystem::directory_iterator(in_source(folder)))
-      (*contents)[squeezed(entry.path().stem())] += file_content(entry.path());
+/// Squeezed names of files in a folder of the source tree, and their contents.
+std::map<std::string, std::string> contents_of(const std::string& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : std::filesystem::directory_iterator(in_source(folder)))
+    contents[squeezed(entry.path().stem())] += file_content(entry.path());
+  return contents;
+}
+
+/// The types of the product that `holds` of neither their source nor their test.
+std::string types_without(const std::function<bool(const LayerType&, std::string, std::string)>& holds) {
+  auto sources = contents_of("layers/types"), tests = contents_of("tests/layers");
   std::string missing;
-  for (const LayerType* type : all_layer_types()) {
-    if (type->name.starts_with(kTestPrefix) || type->max_bottoms == 0 || type->max_tops == 0) continue;
-    const std::string &source = sources[squeezed(type->name)], &test = tests[squeezed(type->name) + "test"];
-    if (source.find("differentiable(int) const override { return false; }") != std::string::npos) continue;
-    const bool measured =
-        test.find("check_layer(") != std::string::npos && test.find("'" + type->name + "'") != std::string::npos;
-    if (!measured) missing += " " + type->name;
-  }
-  EXPECT_EQ(missing, "") << "a type's test is tests/layers/<its name>_test.cc and calls check_layer()";
+  for (const LayerType* type : all_layer_types())
+    if (!type->name.starts_with(kTestPrefix) &&
+        !holds(*type, sources[squeezed(type->name)], tests[squeezed(type->name) + "test"]))
+      missing += " " + type->name;
+  return missing;
+}
+
+/// check_layer() is the harness's: it measures gradients and runs the layer on every device.
+bool is_checked(const LayerType& type, const std::string& test) {
+  return test.find("check_layer(") != std::string::npos && test.find("'" + type.name + "'") != std::string::npos;
+}
+
+/// Where gradients may flow through a layer, its test must measure them.
+TEST(Registry, HasTheGradientOfEachTypeMeasured) {
+  const auto measured = [](const LayerType& type, const std::string& source, const std::string& test) {
+    if (type.max_bottoms == 0 || type.max_tops == 0) return true;
+    return source.find("differentiable(int) const override { return false; }") != std::string::npos ||
+           is_checked(type, test);
+  };
+  EXPECT_EQ(types_without(measured), "") << "a type's test is tests/layers/<its name>_test.cc and calls check_layer()";
+}
+
+/// A net on a device has nothing to fall back to.
+TEST(Registry, HasEachTypeRunOnDevices) {
+  const std::string others = file_content(in_source("tests/layers/device_code_test.cc"));
+  // MemoryData never runs: an Input layer takes its place. Two HDF5Outputs cannot write one file; its test knows how.
+  const std::set<std::string> apart = {"MemoryData", "HDF5Output"};
+  const auto runs = [&](const LayerType& type, const std::string&, const std::string& test) {
+    return apart.contains(type.name) || is_checked(type, test) ||
+           others.find("\"type: '" + type.name + "'") != std::string::npos;
+  };
+  EXPECT_EQ(types_without(runs), "") << "its test calls check_layer(), or device_code_test.cc has a line for it";
 }
 
 TEST(Registry, FindsTypesByTheirExactName) {

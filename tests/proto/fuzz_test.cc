@@ -173,7 +173,8 @@ void expect_read_or_refused(const std::string& whole, const std::vector<std::str
 TEST(Fuzz, MutatedSafetensorsAreReadOrRefused) {
   const std::string header =
       R"({"__metadata__":{"net":"n","type:bn":"BatchNorm"},"a.0":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
-      R"("bn.0":{"dtype":"F16","shape":[2],"data_offsets":[16,20]},"bn.1":{"dtype":"BF16","shape":[2],"data_offsets":[20,24]},)"
+      R"("bn.0":{"dtype":"F16","shape":[2],"data_offsets":[16,20]},)"
+      R"("bn.1":{"dtype":"BF16","shape":[2],"data_offsets":[20,24]},)"
       R"("bn.2":{"dtype":"F64","shape":[],"data_offsets":[24,32]}})";
   const std::string whole = std::string(1, char(header.size() & 255)) + char(header.size() >> 8) +
                             std::string(6, '\0') + header + std::string("0123456789abcdefghijklmnopqrstuv");

@@ -1,5 +1,5 @@
-# cmake -DCOMPILER=... -DFOLDER=... -P: what cmake/constants.cmake finds in this compiler, in one that mends itself with the
-# flags, and in one that nothing mends. The latter two are scripts that write "assembly".
+# cmake -DCOMPILER=... -DFOLDER=... -P: what cmake/constants.cmake finds in this compiler, in one that mends itself with
+# the flags, and in one that nothing mends. The latter two are scripts that write "assembly".
 cmake_minimum_required(VERSION 3.24)
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/constants.cmake)
 file(MAKE_DIRECTORY ${FOLDER})
@@ -11,7 +11,8 @@ function(expect_equal what found wanted)
 endfunction()
 
 function(write_compiler name script)
-  file(WRITE ${FOLDER}/${name} "#!/bin/sh\nfor last; do :; done\nwhile [ \"$1\" != -o ]; do all=\"$all $1\"; shift; done\n${script}")
+  file(WRITE ${FOLDER}/${name} "#!/bin/sh\nfor last; do :; done\n"
+                               "while [ \"$1\" != -o ]; do all=\"$all $1\"; shift; done\n${script}")
   file(CHMOD ${FOLDER}/${name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
 
@@ -31,7 +32,8 @@ if(HOPELESS)
 endif()
 
 # The compiler in use: GCC 12.2 is known to fail without the flags.
-execute_process(COMMAND ${COMPILER} -dumpfullversion OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+execute_process(COMMAND ${COMPILER} -dumpfullversion OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE
+                ERROR_QUIET)
 execute_process(COMMAND ${COMPILER} -dumpmachine OUTPUT_VARIABLE machine OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT machine MATCHES "^x86_64")
   message("compiles for '${machine}': no AVX-512 there")

@@ -81,8 +81,8 @@ TEST(Allocation, NoneInAnIterationOfAnyKernel) {
   for (const char* options : {"momentum: 0.9 weight_decay: 0.1", "momentum: 0.9 iter_size: 2 clip_gradients: 10"}) {
     Folder folder;
     Context context(2);
-    Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {},
-                  context);
+    Solver solver = make_solver(
+        tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {}, context);
     solver.step(3);
     const uint64_t taken = Arena::taken_bytes();
     const int64_t primitives = kernels::onednn_primitives_made();
@@ -104,7 +104,7 @@ TEST(Allocation, NoneInAnIteration) {
         "type: \"AdaDelta\" momentum: 0.9 lr_policy: \"step\" gamma: 0.5 stepsize: 7"}) {
     Folder folder;
     Context context(1);
-    Solver solver(tiny_solver(folder, std::string(options) + " max_iter: 100"), {}, context);
+    Solver solver = make_solver(tiny_solver(folder, std::string(options) + " max_iter: 100"), {}, context);
     solver.step(10);
     const uint64_t taken = Arena::taken_bytes();
     EXPECT_GT(taken, 0u);

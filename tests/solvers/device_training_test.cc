@@ -27,7 +27,7 @@ Outcome train_on(const Device& device, Precision precision, SolverFile file, con
   use_device(context, device);
   SolverOptions options;
   options.snapshot = snapshot;
-  Solver solver(std::move(file), options, context);
+  Solver solver = make_solver(std::move(file), options, context);
   Requests requests{kRequestNothing};
   AfterIteration stopper([&](const Progress& progress) {
     if (progress.iter == stop_at) requests.fetch_or(kRequestStop);

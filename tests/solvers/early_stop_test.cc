@@ -100,8 +100,8 @@ TEST(EarlyStop, ScoresAreCheckedOnceTheNetsAreThere) {
   std::string message;
   const auto make = [&] {
     Context context(1);
-    Solver solver(tiny_solver(folder, "test_iter: 1 test_interval: 2\nearly_stop { metric: \"lss\" }", kStill), {},
-                  context);
+    Solver solver = make_solver(
+        tiny_solver(folder, "test_iter: 1 test_interval: 2\nearly_stop { metric: \"lss\" }", kStill), {}, context);
   };
   EXPECT_EQ(exit_code_of(make, &message), ExitCode::kNet);
   EXPECT_NE(message.find("solver.prototxt:2:"), std::string::npos) << message;

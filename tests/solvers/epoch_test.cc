@@ -30,7 +30,8 @@ std::vector<double> scores_of(const Folder& folder, const std::string& options, 
                               const Device& device = {}) {
   Context context(1);
   use_device(context, device);
-  Solver solver(tiny_solver(folder, "test_interval: 100 test_initialization: false " + options, net), {}, context);
+  Solver solver =
+      make_solver(tiny_solver(folder, "test_interval: 100 test_initialization: false " + options, net), {}, context);
   solver.step(3);
   std::vector<double> all;
   for (int round = 0; round < 2; ++round) {
@@ -67,10 +68,10 @@ TEST(Epoch, TrainingCountsRecords) {
   const std::string net = net_of(make_dataset(folder), 4);
   const std::string options = "base_lr: 0.01 lr_policy: \"poly\" power: 1 max_epoch: 3 iter_size: 2 ";
   Context context(1);
-  Solver solver(read_solver_from_text(
-                    options + "random_seed: 5 snapshot_prefix: \"" + folder / "tiny" + "\" net_param: {" + net + "}",
-                    folder / "s.prototxt"),
-                {}, context);
+  Solver solver = make_solver(read_solver_from_text(options + "random_seed: 5 snapshot_prefix: \"" + folder / "tiny" +
+                                                        "\" net_param: {" + net + "}",
+                                                    folder / "s.prototxt"),
+                              {}, context);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);
   EXPECT_EQ(solver.iter(), 7) << "69 records, ten in an iteration";
@@ -95,7 +96,7 @@ std::string mistake_in(const Folder& folder, const std::string& options, const s
   std::string message;
   const auto make = [&] {
     Context context(1);
-    Solver solver(tiny_solver(folder, options, net), {}, context);
+    Solver solver = make_solver(tiny_solver(folder, options, net), {}, context);
   };
   EXPECT_EQ(exit_code_of(make, &message), ExitCode::kNet);
   return message;

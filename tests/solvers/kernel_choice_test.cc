@@ -42,7 +42,7 @@ std::map<std::string, KernelCache::Entry> train_with(const Folder& folder,
   context.handle<KernelCache>().load(choices);
   SolverOptions options;
   options.snapshot = resume;
-  Solver solver(tiny_solver(folder, kOptions, conv_net(64)), options, context);
+  Solver solver = make_solver(tiny_solver(folder, kOptions, conv_net(64)), options, context);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);
   return context.handle<KernelCache>().recorded();
@@ -74,7 +74,7 @@ std::vector<double> losses(bool winograd, int* taken) {
   Folder folder;
   Context context(2);
   if (!winograd) context.handle<KernelCache>().exclude(ConvAlgorithm::kWinograd);
-  Solver solver(tiny_solver(folder, kOptions, conv_net(64)), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, kOptions, conv_net(64)), {}, context);
   std::vector<double> values;
   for (int i = 0; i < 20; ++i) {
     solver.step(1);

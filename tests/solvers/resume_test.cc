@@ -96,7 +96,7 @@ TEST(Resume, IsExactFromTheMiddleOfATest) {
     Context context(1);
     Requests requests{kRequestNothing};
     {
-      Solver solver(tiny_solver(folder, options), {}, context);
+      Solver solver = make_solver(tiny_solver(folder, options), {}, context);
       DuringTest observer(requests, request, 6, 1);
       solver.add_observer(&observer);
       EXPECT_EQ(solver.run(requests), request == kRequestStop ? Outcome::kStopped : Outcome::kFinished);
@@ -144,7 +144,7 @@ TEST(Resume, TakesCaffesStates) {
   Context context(1);
   SolverOptions options;
   options.snapshot = folder / "caffe.solverstate";
-  Solver solver(tiny_solver(folder, "type: \"Adam\""), options, context);
+  Solver solver = make_solver(tiny_solver(folder, "type: \"Adam\""), options, context);
   EXPECT_EQ(solver.iter(), 5);
   solver.snapshot();
   const caffe::SolverState again = read_state(folder / "tiny_iter_5.solverstate");

@@ -132,7 +132,8 @@ TEST_F(SnapshotHdf5, NamesThatDoNotFitAreRefusedBeforeTheTraining) {
   Folder folder;
   std::string message;
   Context context(1);
-  EXPECT_EQ(exit_code_of([&] { Solver(tiny_solver(folder, kHdf5, net), {}, context); }, &message), ExitCode::kSnapshot);
+  EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, kHdf5, net), {}, context); }, &message),
+            ExitCode::kSnapshot);
   EXPECT_NE(message.find("'data/a/0' is a blob"), std::string::npos) << message;
 }
 
@@ -151,7 +152,7 @@ TEST_F(SnapshotHdf5, AFullDiskIsForgiven) {
     if (progress.iter == 9) limit(before.rlim_cur);
   });
   Context context(1);
-  Solver solver(tiny_solver(folder, std::string(kHdf5) + "snapshot: 4"), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, std::string(kHdf5) + "snapshot: 4"), {}, context);
   solver.add_observer(&fill);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);

@@ -102,7 +102,7 @@ TEST(SnapshotRuns, WeightsThatARunStartsFromStay) {
   Context context(1);
   SolverOptions options;
   options.weights = {weights};
-  Solver solver(tiny_solver(folder, kNew), options, context);
+  Solver solver = make_solver(tiny_solver(folder, kNew), options, context);
   EXPECT_TRUE(read_file(weights) == content);
   EXPECT_FALSE(file_exists(folder / "tiny_iter_12.solverstate"));
   Requests requests{kRequestNothing};

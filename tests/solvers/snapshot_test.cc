@@ -121,7 +121,7 @@ TEST(Snapshot, MakesItsFolderOrSaysAtOnceThatItCannot) {
   write_file_atomically(folder / "file", "");
   const SolverFile blocked = tiny_solver(folder, "snapshot_prefix: \"" + folder / "file/c" + "\"");
   Context context(1);
-  EXPECT_EQ(exit_code_of([&] { Solver(blocked, {}, context); }), ExitCode::kIo);
+  EXPECT_EQ(exit_code_of([&] { make_solver(blocked, {}, context); }), ExitCode::kIo);
 }
 
 /// Files over this size cannot be written while one of these lives, as if the disk were full.
@@ -146,7 +146,7 @@ TEST(Snapshot, FullDiskEndsTheRunOnlyAtItsEnd) {
     if (progress.iter == 8) disk.emplace(100);
   });
   Context context(1);
-  Solver solver(tiny_solver(folder, "snapshot: 4"), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, "snapshot: 4"), {}, context);
   solver.add_observer(&fill);
   Requests requests{kRequestNothing};
   const ExitCode code = exit_code_of([&] { solver.run(requests); });
@@ -164,7 +164,7 @@ TEST(Snapshot, FullDiskIsForgivenWhenALaterOneIsWritten) {
     if (progress.iter == 9) disk.reset();
   });
   Context context(1);
-  Solver solver(tiny_solver(folder, "snapshot: 4"), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, "snapshot: 4"), {}, context);
   solver.add_observer(&fill);
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);

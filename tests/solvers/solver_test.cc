@@ -110,7 +110,7 @@ TEST(Solver, Learns) {
   const std::string net =
       std::regex_replace(std::string(kNet), std::regex("data_filler \\{ type: \"gaussian\" \\} \\}"),
                          "data_filler { type: \"constant\" value: 1 } }");
-  Solver solver(tiny_solver(folder, "max_iter: 300 base_lr: 0.1", net), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, "max_iter: 300 base_lr: 0.1", net), {}, context);
   solver.step(1);
   const double first = solver.loss();
   solver.step(299);
@@ -125,7 +125,7 @@ TEST(Solver, TestsWhatItsSnapshotHolds) {
                            "data_filler { type: \"constant\" value: 0.7 }");
   const SolverFile file = tiny_solver(folder, "test_iter: 2 test_interval: 5 snapshot: 5 max_iter: 5", net);
   Context context(1);
-  Solver solver(file, {}, context);
+  Solver solver = make_solver(file, {}, context);
   Requests requests{kRequestNothing};
   solver.run(requests);
   const double inside = solver.testers()[0].scores()[0].value;
@@ -158,7 +158,7 @@ TEST(Solver, AccumulatesOverIterSize) {
 TEST(Solver, ClipsTheNormOfAllGradients) {
   Folder folder;
   Context context(1);
-  Solver solver(tiny_solver(folder, "clip_gradients: 0.01 base_lr: 1"), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, "clip_gradients: 0.01 base_lr: 1"), {}, context);
   std::vector<std::vector<float>> before;
   for (const Param& param : solver.net().params()) before.emplace_back(param.w, param.w + param.count);
   solver.step(1);
@@ -179,7 +179,7 @@ TEST(Solver, UpdatesWithinBackwardAsItDoesAfterIt) {
     for (const char* order : {" ", " snapshot_diff: true"}) {
       Folder folder;
       Context context(1);
-      Solver solver(tiny_solver(folder, std::string(rule) + order), {}, context);
+      Solver solver = make_solver(tiny_solver(folder, std::string(rule) + order), {}, context);
       EXPECT_EQ(solver.net().plan().gradient_bytes() == 0, order[1] == 0);
       solver.step(12);
       weights.push_back(solver.net().to_proto().SerializeAsString());
@@ -201,7 +201,7 @@ TEST(Solver, RecomputingLearnsTheSame) {
     Context context(1);
     SolverOptions options;
     options.recompute = recompute;
-    Solver solver(tiny_solver(folder, "momentum: 0.9", net), options, context);
+    Solver solver = make_solver(tiny_solver(folder, "momentum: 0.9", net), options, context);
     const auto& backward = solver.net().plan().backward;
     EXPECT_EQ(std::count_if(backward.begin(), backward.end(),
                             [](const graph::Step& step) { return step.call == graph::Call::kRecompute; }),
@@ -215,7 +215,7 @@ TEST(Solver, RecomputingLearnsTheSame) {
 TEST(Solver, ALossThatIsNotFiniteLeavesTheWeights) {
   Folder folder;
   Context context(1);
-  Solver solver(tiny_solver(folder, "base_lr: 1e20"), {}, context);
+  Solver solver = make_solver(tiny_solver(folder, "base_lr: 1e20"), {}, context);
   std::string before;
   for (int k = 0; k < 50; ++k) {
     before = solver.net().to_proto().SerializeAsString();
@@ -242,7 +242,7 @@ TEST(Solver, StopsWhenTheLossIsNotFinite) {
 TEST(Solver, SnapshotsOnRequestAndGoesOn) {
   Folder folder;
   Context context(1);
-  Solver solver(tiny_solver(folder), {}, context);
+  Solver solver = make_solver(tiny_solver(folder), {}, context);
   Requests requests{kRequestNothing};
   AfterIteration ask([&](const Progress& progress) {
     if (progress.iter == 3) requests.fetch_or(kRequestSnapshot);
@@ -274,7 +274,7 @@ TEST(Solver, WritesMetrics) {
   {
     MetricsWriter metrics(path);
     Context context(1);
-    Solver solver(tiny_solver(folder, "display: 6 test_iter: 1 test_interval: 6"), {}, context);
+    Solver solver = make_solver(tiny_solver(folder, "display: 6 test_iter: 1 test_interval: 6"), {}, context);
     solver.add_observer(&metrics);
     Requests requests{kRequestNothing};
     solver.run(requests);

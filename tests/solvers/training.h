@@ -85,7 +85,7 @@ inline Outcome train(SolverFile file, const std::string& snapshot = {}, int64_t 
   Context context(threads);
   SolverOptions options;
   options.snapshot = snapshot;
-  Solver solver(std::move(file), options, context);
+  Solver solver = make_solver(std::move(file), options, context);
   Requests requests{kRequestNothing};
   AfterIteration stopper([&](const Progress& progress) {
     if (progress.iter == stop_at) requests.fetch_or(kRequestStop);

@@ -25,7 +25,7 @@ std::vector<double> weights_in(const std::string& path) {
 std::vector<double> train_and_average(SolverFile file, const Device& device, double most) {
   Context context(2);
   use_device(context, device);
-  Solver solver(std::move(file), {}, context);
+  Solver solver = make_solver(std::move(file), {}, context);
   std::vector<double> average = weights_of(solver.net().to_proto());
   AfterIteration take([&](const Progress& progress) {
     const double n = double(progress.iter - 1), decay = std::min(most, (1 + n) / (10 + n));
@@ -40,7 +40,7 @@ std::vector<double> train_and_average(SolverFile file, const Device& device, dou
 
 double test_loss(SolverFile file) {
   Context context(1);
-  Solver solver(std::move(file), {}, context);
+  Solver solver = make_solver(std::move(file), {}, context);
   Requests requests{kRequestNothing};
   solver.run(requests);
   return solver.testers()[0].scores()[0].value;

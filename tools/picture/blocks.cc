@@ -38,7 +38,7 @@ Layers connect(const NetFile& file, const caffe::NetState& state) {
     out.y.emplace_back();
     for (const std::string& name : config.bottom()) {
       const auto found = last.find(name);
-      if (found == last.end()) continue;  // nobody makes it: the net is wrong there, and `check` says so
+      if (found == last.end()) continue;  // no layer makes it: the net is wrong there, and `check` says so
       out.x.back().push_back(found->second);
       out.flows[size_t(found->second)].readers.push_back(layer);
     }

@@ -56,7 +56,7 @@ struct NetPicture {
 
 LayerKind kind_of(const std::string& type);
 
-/// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which nobody else reads, and
+/// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which no other layer reads, and
 /// computes in place or element by element, is stacked onto the layer that makes it. `shapes` is the same net's graph
 /// after infer_shapes; null: nothing is known of shapes, and types and names need not be right.
 NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool full,

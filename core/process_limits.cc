@@ -1,0 +1,38 @@
+#include "core/process_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+namespace cortado {
+
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+
+void limit(int resource, rlim_t most) {
+  rlimit now;
+  if (::getrlimit(resource, &now) != 0) return;
+  now.rlim_cur = std::min(most, now.rlim_max);
+  ::setrlimit(resource, &now);
+}
+
+}  // namespace
+
+void limit_memory(int64_t bytes) {
+  if (kLimitsMemory) limit(RLIMIT_AS, rlim_t(bytes));
+}
+
+void limit_seconds(int64_t seconds) {
+  rusage used;
+  ::getrusage(RUSAGE_SELF, &used);
+  limit(RLIMIT_CPU, rlim_t(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds));
+}
+
+void limit_core_files() { limit(RLIMIT_CORE, 0); }
+
+}  // namespace cortado

@@ -1,0 +1,142 @@
+#include "solvers/checkpointer.h"
+
+#include <chrono>
+#include <cstdio>
+#include <random>
+
+#include "core/log.h"
+#include "solvers/run_conditions.h"
+#include "solvers/snapshot_files.h"
+#include "solvers/snapshot_hdf5.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kVersion = "cortado 1";
+
+std::string new_run() {
+  std::random_device random;
+  char text[17];
+  std::snprintf(text, sizeof text, "%08x%08x", random(), random());
+  return text;
+}
+
+}  // namespace
+
+Checkpointer::Checkpointer(TrainState& state, Evaluation& evaluation, Observers& observers)
+    : state_(state), evaluation_(evaluation), observers_(observers), run_(new_run()) {}
+
+void Checkpointer::begin(RunStart start) {
+  lock_ = std::move(start.lock);
+  started_from_ = std::move(start.weights);
+  if (start.snapshot) restore(*start.snapshot);
+  state_.progress.start_iter = iter();
+  if (!lock_) return;
+  check_space();
+  set_others_aside();
+}
+
+void Checkpointer::restore(const Snapshot& snapshot) {
+  log_info() << "Restoring previous solver status from " << snapshot.state_path;
+  state_.load(snapshot);
+  resumed_from_ = snapshot.state_path;
+  if (snapshot.state_path == snapshot_paths(config(), iter()).state) newest_ = iter();
+  if (state_.average) restore_average(snapshot);
+  if (snapshot.exact()) {
+    const caffe::TrainingState& training = snapshot.state.training();
+    if (training.has_run()) run_ = training.run();
+    evaluation_.load(training);
+    if (const std::string warning = warning_of_conditions(training, state_.net); !warning.empty()) warn(warning);
+  } else {
+    warn(
+        "the snapshot has neither data position nor random state: training continues, but not where it would have "
+        "been");
+  }
+  if (iter() >= state_.progress.max_iter)
+    log_info() << "Nothing is left to train: the snapshot is of iteration " << iter() << " of "
+               << state_.progress.max_iter;
+}
+
+void Checkpointer::restore_average(const Snapshot& snapshot) {
+  const caffe::TrainingState& training = snapshot.state.training();
+  if (training.average_size() > 0) return state_.average->load(training, snapshot.state_path);
+  state_.average->reset();
+  if (snapshot.exact()) warn("the snapshot has no average of the weights: it begins with them");
+}
+
+caffe::SolverState Checkpointer::state_message() {
+  caffe::SolverState message;
+  caffe::TrainingState& training = *message.mutable_training();
+  training.set_version(kVersion);
+  training.set_run(run_);
+  training.set_written(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  training.set_seed(state_.net.context().seed);
+  save_conditions(state_.net, training);
+  evaluation_.save(training);
+  state_.save(message);
+  return message;
+}
+
+void Checkpointer::write() {
+  const SnapshotPaths paths = snapshot_paths(config(), iter());
+  WeightAverage* average = state_.average ? &*state_.average : nullptr;
+  if (average) {
+    const ShownAverage shown(average, true);
+    write_average(paths, state_.net);
+  }
+  const ShownAverage hidden(average, false);
+  write_snapshot(paths, state_.net, config().snapshot_diff(), state_.update, state_message());
+  newest_ = iter();
+  observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
+}
+
+void Checkpointer::try_write() {
+  if (newest_ == iter()) return;
+  try {
+    if (!lock_) {
+      lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix());
+      set_others_aside();
+    }
+    write();
+    failure_.reset();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kIo) throw;
+    failure_ = error;
+    const std::string kept = newest_ >= 0 ? "; that of iteration " + std::to_string(newest_) + " is kept" : "";
+    log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message
+                << kept;
+    warn("training continues without this snapshot; the next one is tried when it is due");
+  }
+}
+
+/// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite
+/// one snapshot after the other, and a resume would find a mixture of two.
+void Checkpointer::set_others_aside() {
+  const Progress& progress = state_.progress;
+  if (progress.start_iter >= progress.max_iter) return;
+  const std::string& prefix = config().snapshot_prefix();
+  const int64_t start = resumed_from_.empty() ? -1 : progress.start_iter;
+  const SetAside aside = set_later_snapshots_aside(prefix, start, started_from_);
+  if (aside.iterations.empty()) return;
+  std::string list;
+  for (const int64_t iter : aside.iterations) list += (list.empty() ? "" : ", ") + std::to_string(iter);
+  warn("this run starts at iteration " + std::to_string(progress.start_iter) + ", and " + prefix +
+       " had snapshots of another one past it, of iteration " + list + ": they were moved to " + aside.folder);
+}
+
+void Checkpointer::check_space() {
+  const int64_t average = state_.average ? state_.average->bytes() : 0;
+  const int64_t size = state_.net.plan().weight_bytes() + state_.update.history_bytes() + 2 * average,
+                room = free_bytes(config().snapshot_prefix());
+  const SnapshotPaths paths = snapshot_paths(config(), 0);
+  if (paths.hdf5) check_hdf5_snapshot(paths.weights, state_.net);
+  if (!paths.hdf5 && size >= int64_t(1) << 31)
+    throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold",
+                "snapshot_format: HDF5 has no such limit");
+  if (room >= 0 && room < 2 * size)
+    warn("a snapshot takes " + std::to_string(size >> 20) + " MiB, and only " + std::to_string(room >> 20) +
+         " MiB are free at " + config().snapshot_prefix());
+}
+
+}  // namespace cortado

@@ -1,0 +1,67 @@
+#pragma once
+
+// The tests of a run: when they are due, the test nets' scores and the best of them, and what follows from scores,
+// early_stop and lr_policy plateau.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "solvers/early_stop.h"
+#include "solvers/observers.h"
+#include "solvers/solver_nets.h"
+#include "solvers/tester.h"
+#include "solvers/train_state.h"
+
+namespace cortado {
+
+/// What a test asks of the run around it.
+struct TestCalls {
+  std::function<bool()> continues;  ///< before each batch; false ends the test
+  std::function<void()> on_gain;    ///< the score of early_stop has gained: its weights are worth a snapshot
+};
+
+class Evaluation {
+ public:
+  /// References outlive this. Throws FieldError where a metric of the solver is no score of the test nets.
+  Evaluation(SolverNets& nets, TrainState& state, Observers& observers);
+  Evaluation(const Evaluation&) = delete;
+  Evaluation& operator=(const Evaluation&) = delete;
+
+  /// Whether tests are to run before the next iteration.
+  bool is_due() const;
+  /// Runs all test nets. False: `calls` ended it. Until begin() a snapshot is then, and where early_stop ends the run,
+  /// of the moment before the first of these tests, which a resumed run does again.
+  bool run(const TestCalls& calls);
+  bool stops_early() const { return stops_early_; }
+  /// Iterations follow: an earlier test's end is forgotten.
+  void begin();
+
+  /// With early_stop, one log line about the best value of its score.
+  void log_best() const;
+  std::vector<Tester>& testers() { return testers_; }
+
+  void save(caffe::TrainingState& training);
+  void load(const caffe::TrainingState& training);
+
+ private:
+  void make_testers(SolverNets& nets);
+  void find_metrics(const SolverNets& nets);
+  void save_tests(caffe::TrainingState& training);
+  bool run_one(size_t index, const TestCalls& calls);
+  void keep_best(size_t index);
+  void use_score(size_t index, const TestCalls& calls);
+  const caffe::SolverParameter& config() const { return state_.config; }
+
+  TrainState& state_;
+  Observers& observers_;
+  std::vector<Tester> testers_;
+  std::vector<BestTestScore> best_;
+  std::optional<Metric> plateau_metric_;
+  std::optional<EarlyStop> early_stop_;
+  bool stops_early_ = false;
+  std::optional<caffe::TrainingState> before_;  ///< what save_tests() said before the tests that run or were ended
+};
+
+}  // namespace cortado

@@ -1,0 +1,92 @@
+#include "solvers/run_conditions.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "graph/freeze.h"
+#include "kernels/kernel_cache.h"
+
+namespace cortado {
+
+namespace {
+
+/// One line for each node of the plan: what would change bits if it were chosen otherwise.
+std::vector<std::string> choices_of(const Net& net) {
+  std::vector<std::string> lines;
+  const graph::Plan& plan = net.plan();
+  for (size_t n = 0; n < plan.graph.nodes.size(); ++n) {
+    const graph::Node& node = plan.graph.nodes[n];
+    std::string line = node.name + " (" + node.type + ")";
+    for (const graph::ValueId y : node.y) line += " " + name_of(plan.graph.value(y).layout);
+    if (!plan.needs[n].algorithm.empty()) line += " " + plan.needs[n].algorithm;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Begins the line behind the choices that lists the layers that learn nothing.
+constexpr const char* kFrozen = "frozen: ";
+
+std::string frozen_line(const Net& net) {
+  const std::string names = frozen_layers(net);
+  return kFrozen + (names.empty() ? "none" : names);
+}
+
+/// The first step that was chosen otherwise.
+std::string difference_of_steps(const std::vector<std::string>& then, const std::vector<std::string>& now) {
+  for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
+    const std::string before = i < then.size() ? then[i] : "nothing";
+    const std::string here = i < now.size() ? now[i] : "nothing";
+    if (before != here) return "a step was '" + before + "' and is now '" + here + "'";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string frozen_layers(const Net& net) {
+  std::string names;
+  for (const std::string& name : graph::layers_that_keep(net.plan().graph)) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+void save_conditions(Net& net, caffe::TrainingState& training) {
+  training.set_threads(net.context().threads);
+  training.set_device(net.context().device.str());
+  for (const std::string& line : choices_of(net)) training.add_choices(line);
+  training.add_choices(frozen_line(net));
+  for (const auto& [problem, choice] : net.context().handle<kernels::KernelCache>().recorded()) {
+    caffe::KernelChoice& kernel = *training.add_kernel();
+    kernel.set_problem(problem);
+    kernel.set_candidate(choice.candidate);
+  }
+}
+
+void take_kernels(const caffe::TrainingState& training, Context& context) {
+  std::map<std::string, kernels::KernelCache::Entry> choices;
+  for (const caffe::KernelChoice& kernel : training.kernel())
+    choices[kernel.problem()] = {kernel.candidate(), "snapshot", 0};
+  context.handle<kernels::KernelCache>().load(choices);
+}
+
+std::string warning_of_conditions(const caffe::TrainingState& training, Net& net) {
+  const Context& context = net.context();
+  std::vector<std::string> then(training.choices().begin(), training.choices().end());
+  if (!then.empty() && then.back().starts_with(kFrozen)) {
+    const std::string frozen = frozen_line(net);
+    if (frozen != then.back())
+      return "resuming with other layers frozen than before: was " + then.back() + ", is " + frozen +
+             "; weights that learn again begin without history";
+    then.pop_back();
+  }
+  std::string difference = difference_of_steps(then, choices_of(net));
+  if (training.threads() != context.threads)
+    difference = "it was written with " + std::to_string(training.threads()) + " threads, now there are " +
+                 std::to_string(context.threads);
+  if (training.device() != context.device.str())
+    difference = "it was written on " + training.device() + ", this is " + context.device.str();
+  return difference.empty() ? "" : "resuming, but not bit for bit: " + difference;
+}
+
+}  // namespace cortado

@@ -1,0 +1,26 @@
+#pragma once
+
+// What decides a run's bits besides its state: kernels, layouts, threads, the device, the layers that learn nothing. A
+// snapshot holds them; a resumed run takes its kernels and compares the rest.
+
+#include <string>
+
+#include "net/net.h"
+#include "proto/cortado.pb.h"
+
+namespace cortado {
+
+/// The layers with weights that could be learned and are not, separated by commas.
+std::string frozen_layers(const Net& net);
+
+void save_conditions(Net& net, caffe::TrainingState& training);
+
+/// Nets that are built on `context` from now on take the kernels of the run that wrote `training`, whatever a cache or
+/// a measurement says.
+void take_kernels(const caffe::TrainingState& training, Context& context);
+
+/// A warning where the conditions of `net` differ from those of the run that wrote `training`, which costs bits, not
+/// correctness; "" where they are the same.
+std::string warning_of_conditions(const caffe::TrainingState& training, Net& net);
+
+}  // namespace cortado

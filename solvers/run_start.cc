@@ -1,0 +1,54 @@
+#include "solvers/run_start.h"
+
+#include <random>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "solvers/check.h"
+#include "solvers/run_conditions.h"
+
+namespace cortado {
+
+namespace {
+
+void warn(RunStart& start, const std::string& text) {
+  log_warning() << text;
+  start.warnings.push_back(text);
+}
+
+void choose_seed(const caffe::SolverParameter& config, Context& context, RunStart& start) {
+  const bool exact = start.snapshot && start.snapshot->exact(), given = config.random_seed() >= 0;
+  context.seed = given ? uint64_t(config.random_seed()) : std::random_device()();
+  if (!given && !exact) log_info() << "No random_seed is given: taking " << context.seed;
+  if (!exact) return;
+  const uint64_t before = start.snapshot->state.training().seed();
+  if (given && before != context.seed)
+    warn(start, "random_seed differs from the snapshot's; training continues with the snapshot's");
+  context.seed = before;
+}
+
+bool writes_snapshots(const caffe::SolverParameter& config) {
+  return config.snapshot() > 0 || config.snapshot_after_train();
+}
+
+}  // namespace
+
+RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context) {
+  const caffe::SolverParameter& config = file.solver;
+  log_info() << "Initializing solver from parameters: \n" << config.DebugString();
+  if (!options.snapshot.empty() && !options.weights.empty())
+    throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
+                "a snapshot brings its weights; --weights starts a new training from them");
+  RunStart start;
+  for (const Mistake& warning : solver_warnings(file))
+    warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
+                    (warning.hint.empty() ? "" : "; " + warning.hint));
+  if (writes_snapshots(config)) start.lock = std::make_unique<SnapshotLock>(config.snapshot_prefix());
+  if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, config.snapshot_prefix());
+  choose_seed(config, context, start);
+  if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
+  if (!start.snapshot) start.weights = starting_weights(file, options);
+  return start;
+}
+
+}  // namespace cortado

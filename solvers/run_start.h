@@ -1,0 +1,28 @@
+#pragma once
+
+// Where a run starts. It is found before the run's nets are built, because a snapshot decides their seed and kernels.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.h"
+#include "solvers/snapshot.h"
+#include "solvers/solver_nets.h"
+
+namespace cortado {
+
+struct RunStart {
+  std::unique_ptr<SnapshotLock> lock;  ///< of the solver's prefix; null where only a request or a stop writes snapshots
+  std::optional<Snapshot> snapshot;    ///< to resume from
+  std::vector<std::string> weights;    ///< files to start from where there is no snapshot
+  std::vector<std::string> warnings;   ///< about the above and the solver, logged already
+};
+
+/// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's
+/// random_seed, or that of the snapshot, or one picked and logged; and the kernels of the snapshot. Throws Error for
+/// every mistake.
+RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context);
+
+}  // namespace cortado

@@ -1,0 +1,86 @@
+#include "solvers/train_state.h"
+
+#include "net/epoch.h"
+#include "solvers/data_positions.h"
+#include "solvers/run_conditions.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kNetName = "train";  // in snapshots
+
+}  // namespace
+
+TrainState::TrainState(const caffe::SolverParameter& config, Net& net)
+    : config(config), net(net), schedule(config), window(config.average_loss()), update(config, net) {
+  if (config.ema_decay() > 0) average.emplace(config, net);
+  if (!net.context().device.is_cpu()) device.emplace(config, update.rule(), net, update.entries());
+  progress.max_iter = config.max_iter();
+  progress.images_per_iter = net.batch_size() * config.iter_size();
+  progress.records = records_if_known(net.plan().graph);
+}
+
+void TrainState::take_loss(double loss) {
+  progress.loss = loss;
+  window.add(float(loss));
+  progress.smoothed_loss = window.smoothed();
+}
+
+StepRates TrainState::next_rates() {
+  const StepRates rates = schedule.next(progress.iter, progress.smoothed_loss);
+  progress.rate = rates.rate;
+  return rates;
+}
+
+void TrainState::save(caffe::SolverState& state) {
+  state.set_iter(int(progress.iter));
+  LearningRate& rate = schedule.rate();
+  state.set_current_step(rate.current_step());
+  if (rate.is_plateau()) {
+    state.set_minimum_loss(rate.plateau().least());
+    state.set_iter_last_event(int(rate.plateau().last_event()));
+  }
+  save_training(*state.mutable_training());
+}
+
+void TrainState::save_training(caffe::TrainingState& training) {
+  training.set_pass(pass(0));
+  save_positions(net, kNetName, training);
+  for (const float loss : window.recent()) training.add_recent_losses(loss);
+  training.set_smoothed_loss(window.smoothed());
+  if (device && net.context().precision == Precision::kFp16) {
+    const StepState step = device->state();
+    training.set_loss_scale(step.loss_scale);
+    training.set_good_steps(step.good_steps);
+    training.set_skipped_steps(step.skipped);
+  }
+  update.save_memory(training);
+  if (average) average->save(training);
+}
+
+void TrainState::load(const Snapshot& snapshot) {
+  net.load_weights(snapshot.weights, snapshot.weights_path);
+  update.load(snapshot.state.history(), snapshot.state_path);
+  progress.iter = snapshot.state.iter();
+  LearningRate& rate = schedule.rate();
+  rate.set_current_step(snapshot.state.current_step());
+  if (snapshot.state.has_minimum_loss())
+    rate.plateau().restore(snapshot.state.minimum_loss(), snapshot.state.iter_last_event());
+  if (snapshot.exact()) load_training(snapshot.state.training());
+}
+
+void TrainState::load_training(const caffe::TrainingState& training) {
+  window.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
+  progress.smoothed_loss = window.smoothed();
+  load_positions(training, kNetName, net);
+  update.load_memory(training);
+  if (!device || !training.has_loss_scale()) return;
+  StepState step;
+  step.loss_scale = training.loss_scale();
+  step.good_steps = training.good_steps();
+  step.skipped = training.skipped_steps();
+  device->set_state(step);
+}
+
+}  // namespace cortado

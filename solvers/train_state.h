@@ -1,0 +1,53 @@
+#pragma once
+
+// What iterations change besides the net's weights: the progress, the rates and losses, the histories of the update
+// rule, the average of the weights. A snapshot holds all of it.
+
+#include <optional>
+#include <string>
+
+#include "net/net.h"
+#include "solvers/device_training.h"
+#include "solvers/loss_window.h"
+#include "solvers/observer.h"
+#include "solvers/schedule.h"
+#include "solvers/snapshot.h"
+#include "solvers/weight_average.h"
+#include "solvers/weight_update.h"
+
+namespace cortado {
+
+struct TrainState {
+  /// Takes memory on the net's device. `config` was checked, and says max_iter; both references outlive this.
+  TrainState(const caffe::SolverParameter& config, Net& net);
+  TrainState(const TrainState&) = delete;
+  TrainState& operator=(const TrainState&) = delete;
+
+  /// The number of the forward pass of this iteration's k-th batch, which keys the draws of layers.
+  uint64_t pass(int k) const { return uint64_t(progress.iter) * uint64_t(config.iter_size()) + uint64_t(k); }
+  /// The loss of this iteration; once for each.
+  void take_loss(double loss);
+  /// The rates of this iteration; once for each, after take_loss() where a rate depends on the loss.
+  StepRates next_rates();
+
+  /// All but the history, which write_snapshot() takes from `update` blob by blob.
+  void save(caffe::SolverState& state);
+  /// Weights, history and what Caffe's states know; then, of a snapshot that is exact(), the rest but the average.
+  /// Throws Error(kSnapshot) where something does not fit.
+  void load(const Snapshot& snapshot);
+
+  const caffe::SolverParameter& config;
+  Net& net;
+  Progress progress;
+  Schedule schedule;
+  LossWindow window;
+  WeightUpdate update;
+  std::optional<WeightAverage> average;  ///< with ema_decay
+  std::optional<DeviceTraining> device;  ///< where the net does not run on the CPU
+
+ private:
+  void save_training(caffe::TrainingState& training);
+  void load_training(const caffe::TrainingState& training);
+};
+
+}  // namespace cortado
