@@ -2,7 +2,8 @@
 
 // Convolution (cross-correlation) of N x C x ... x H x W by K filters in groups. Along each spatial axis
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
-// Forward may do more to each value (kernels/post_ops.h). Each direction is run by the candidate that suits it best (kernels/conv_choice.cc).
+// Forward may do more to each value (kernels/post_ops.h). Each direction is run by the candidate that suits it best
+// (kernels/conv_choice.cc).
 
 #include <memory>
 #include <optional>
@@ -47,7 +48,7 @@ struct ConvShape {
 struct ConvRequest {
   ConvShape shape;
   bool bias = false;
-  PostOps post = {};  ///< of forward; affine steps are in w and bias already
+  PostOps post = {};                                     ///< of forward; affine steps are in w and bias already
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
@@ -82,7 +83,7 @@ enum class SumPlace { kInY, kApart, kAnywhere };
 class ConvKernel {
  public:
   virtual ~ConvKernel() = default;
-  virtual std::string name() const = 0;  ///< for people
+  virtual std::string name() const = 0;  ///< as plans show it
   virtual WeightFormat weight_format() const = 0;
   virtual SumPlace sum_place() const { return SumPlace::kInY; }
   virtual int64_t scratch() const = 0;

@@ -17,7 +17,7 @@ struct PrepareRequest {
   std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
   std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
   std::vector<bool> wants_dw;       ///< per w
-  std::vector<bool> has_dy;         ///< per y: false where nobody's gradient arrives (dy is null then)
+  std::vector<bool> has_dy;         ///< per y: false where no gradient arrives (dy is null then)
   kernels::PostOps post;      ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
   bool backward = false;      ///< whether backward() will be called at all
   bool masks_dx = false;      ///< backward makes dx[0] 0 wherever x[0] is not positive (Layer::can_mask_dx)

@@ -9,7 +9,7 @@
 
 namespace cortado::graph {
 
-/// The only reader of the node's only result, if nobody else can see that result and the reader makes one result
+/// The only reader of the node's only result, if nothing else can see that result and the reader makes one result
 /// itself; else -1.
 NodeId only_follower(const Graph& graph, const Node& node);
 

@@ -44,7 +44,8 @@ class Own final : public BatchNorm {
   int64_t forward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
   int64_t backward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
   int64_t mask_bytes() const override {
-    return request_.post.sum && request_.post.activation ? runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t)) : 0;
+    if (!request_.post.sum || !request_.post.activation) return 0;
+    return runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t));
   }
 
   void forward(Context& context, const BatchNormOperands& io) override {

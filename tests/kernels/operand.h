@@ -14,6 +14,7 @@
 #include "core/rng.h"
 #include "core/tensor.h"
 #include "kernels/devices.h"
+#include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels::testing {
