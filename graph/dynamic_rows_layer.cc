@@ -21,6 +21,12 @@ bool lie_alike(const LayerNeeds& a, const LayerNeeds& b) {
 
 }  // namespace
 
+/// Not a sum: the other operand may have other rows.
+std::optional<kernels::PostOp> DynamicRowsLayer::as_post_op() const {
+  const std::optional<kernels::PostOp> op = most_->as_post_op();
+  return op && std::holds_alternative<kernels::SumOfTwo>(*op) ? std::nullopt : op;
+}
+
 LayerNeeds DynamicRowsLayer::prepare(const PrepareRequest& request, Context& context) {
   request_ = request;
   request_.frozen = false;  // weights made for one shape may not do for another

@@ -3,7 +3,8 @@
 // A layer behind one whose number of rows only the values tell (layers/dynamic_rows.h). The plan has it run on as many
 // rows as there can be: so much memory it gets. Each pass runs a layer of the same options that was made for the shapes
 // that there are, in the first part of that memory; the rest of y is 0. Layers so made are kept, as the same shapes
-// come again. Such a layer is in plain layout, nothing is fused with it, and on a device it is launched by the host.
+// come again. Such a layer is in plain layout, takes over what needs no other operand and no derived weights, and on a
+// device it is launched by the host.
 
 #include <functional>
 #include <list>
@@ -21,6 +22,12 @@ class DynamicRowsLayer final : public Layer, public Scoring {
       : name_(std::move(name)), most_(std::move(most)), make_(std::move(make)) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override { return most_->infer(x); }
+  std::optional<kernels::PostOp> as_post_op() const override;
+  bool accepts(const kernels::PostOps& post, NetMode) const override {
+    return !post.sum && most_->accepts(post, NetMode::kTraining);
+  }
+  bool masks_dy(const kernels::PostOps& post) const override { return most_->masks_dy(post); }
+  bool can_mask_dx() const override { return most_->can_mask_dx(); }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
   void forward(Context& context, const Operands& io) override;

@@ -84,6 +84,7 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
     out << (i ? ", " : " w: ") << "#" << node.w[i] << " " << weight.spec.shape.str();
     if (!weight.learns()) out << " fixed";
   }
+  if (!node.post.empty()) out << " then " << kernels::to_text(node.post);
   for (const ValueId id : node.y)
     if (const Value& value = graph.value(id); value.loss_weight != 0) out << " loss*" << value.loss_weight;
   if (node.runs_backward) {

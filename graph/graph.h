@@ -70,7 +70,9 @@ struct Node {
   std::vector<bool> wants_dx;  ///< per x
   std::vector<bool> wants_dw;  ///< per w
   bool runs_backward = false;
-  bool masks_dx = false;  ///< backward does for dx[0] what the ReLU that made x[0] would do
+  kernels::PostOps post;      ///< what it has taken over from the nodes behind it
+  bool masks_dx = false;      ///< backward does for dx[0] what the ReLU that made x[0] would do
+  bool dy_is_masked = false;  ///< the reader of y[0] does so for this node
 };
 
 struct BuildOptions {

@@ -88,7 +88,10 @@ class Preparation {
                                                        : kernels::WeightFormat(graph_.weight(id).spec.shape));
     request.wants_dx = node.wants_dx;
     request.wants_dw = node.wants_dw;
+    request.post = node.post;
     request.backward = node.runs_backward;
+    request.masks_dx = node.masks_dx;
+    request.dy_is_masked = node.dy_is_masked;
     request.frozen = graph_.options.frozen;
     request.adds_dw = graph_.options.accumulates || shares_weights(node);
     request.layer_seed = seed_of(node);

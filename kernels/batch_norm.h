@@ -1,19 +1,18 @@
 #pragma once
 
-// Batch normalisation over the channel axis, with a scale, a shift, another tensor added and a ReLU behind it in the
-// same pass where wanted:
-//   y = max(0, gamma * (x - mean) / sqrt(variance + eps) + beta + addend), perhaps with a ceiling, too
+// Batch normalisation over the channel axis, and what may be done behind it in the same pass (kernels/post_ops.h):
+//   y = activation(gamma * (x - mean) / sqrt(variance + eps) + beta + addend)
 // mean and the biased variance are the batch's own, or given (inference, frozen statistics).
 //
 // Without an addend backward finds out from x where the ReLU let it pass. With one it needs y, or a bit for each
 // element that forward kept. Bits move a 16th or 32nd of what y does; y costs no memory where the net keeps it anyway.
 
-#include <cmath>
 #include <memory>
 #include <string>
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/post_ops.h"
 
 namespace cortado::kernels {
 
@@ -21,11 +20,8 @@ struct BatchNormRequest {
   TensorSpec x;  ///< N x C, or N x C x anything, of a float type; y, dx and dy are stored alike
   float eps = 1e-5f;
   bool given_statistics = false;  ///< mean and variance are inputs, not results
-  bool affine = false;            ///< there are gamma and beta
-  bool adds = false;              ///< there is an addend, stored as x is
-  bool relu = false;
-  float ceiling = INFINITY;  ///< with relu: y is no more than this
-  bool backward = false;     ///< backward() will be called
+  PostOps post = {};              ///< a sum is with `addend`, stored as x is; affine: gamma and perhaps beta
+  bool backward = false;          ///< backward() will be called
 
   int64_t channels() const { return x.shape[1]; }
 };

@@ -63,9 +63,8 @@ std::string describe(const ConvRequest& request, ConvDirection direction) {
   out << " to " << s.k << " in " << s.groups << " " << name_of(s.x_layout) << "-" << name_of(s.y_layout);
   if (s.dtype != DType::kF32) out << " " << name_of(s.dtype);
   if (request.bias) out << " bias";
-  if (request.relu) out << " relu";
-  if (request.ceiling < INFINITY) out << request.ceiling;
-  if (request.sum) out << " sum";
+  if (request.post.activation) out << " " << name_of(request.post.activation);
+  if (request.post.sum) out << " sum";
   if (request.frozen) out << " frozen";
   if (request.w_format) out << " weights " << request.w_format->name();
   return out.str();
@@ -86,19 +85,6 @@ std::string Conv::name() const {
 
 int64_t Conv::backward_scratch() const {
   return std::max(backward_data_ ? backward_data_->scratch() : 0, backward_weights_ ? backward_weights_->scratch() : 0);
-}
-
-void Conv::forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch,
-                   const void* z) {
-  forward_->run(context, {.x = x, .w = w, .bias = bias, .z = z ? z : y, .y = y}, scratch);
-}
-
-void Conv::backward_data(Context& context, const void* dy, const void* w, void* dx, void* scratch) {
-  backward_data_->run(context, {.dy = dy, .w = w, .dx = dx}, scratch);
-}
-
-void Conv::backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) {
-  backward_weights_->run(context, {.x = x, .dy = dy, .d = d}, scratch);
 }
 
 Layout preferred_layout(const Context& context) {

@@ -2,9 +2,9 @@
 
 // Convolution (cross-correlation) of N x C x ... x H x W by K filters in groups. Along each spatial axis
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
-// A ReLU may follow within forward. Each direction is run by the candidate that suits it best (kernels/conv_choice.cc).
+// Forward may do more to each value (kernels/post_ops.h). Each direction is run by the candidate that suits it best
+// (kernels/conv_choice.cc).
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +12,9 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/conv_algorithm.h"
 #include "kernels/cpu_level.h"
+#include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels {
@@ -46,14 +48,12 @@ struct ConvShape {
 struct ConvRequest {
   ConvShape shape;
   bool bias = false;
-  bool relu = false;                                     ///< forward writes max(y, 0)
+  PostOps post = {};                                     ///< of forward; affine steps are in w and bias already
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
   bool frozen = false;                                   ///< w is set once and never read back: any storage will do
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
-  bool sum = false;                                      ///< forward adds z, which is like y, before the ReLU
-  float ceiling = INFINITY;                              ///< with relu: forward writes no more than this
   bool forward = true;                                   ///< whether it will be called; else backward_data will be
 };
 
@@ -83,7 +83,7 @@ enum class SumPlace { kInY, kApart, kAnywhere };
 class ConvKernel {
  public:
   virtual ~ConvKernel() = default;
-  virtual std::string name() const = 0;  ///< for people
+  virtual std::string name() const = 0;  ///< as plans show it
   virtual WeightFormat weight_format() const = 0;
   virtual SumPlace sum_place() const { return SumPlace::kInY; }
   virtual int64_t scratch() const = 0;
@@ -94,8 +94,6 @@ class ConvKernel {
 /// the type of that. Calls allocate nothing. One object serves one caller at a time.
 class Conv {
  public:
-  using Gradients = ConvGradients;
-
   /// Kernels of directions that are not wanted are null.
   Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
        std::unique_ptr<ConvKernel> backward_weights);
@@ -106,12 +104,15 @@ class Conv {
   int64_t forward_scratch() const { return forward_ ? forward_->scratch() : 0; }
   int64_t backward_scratch() const;  ///< enough for either of the two backward functions
 
-  /// `bias` is null without one; `z` matters with a sum, and null means that it is y.
-  void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch,
-               const void* z = nullptr);
+  /// `z` matters with a sum.
+  void forward(Context& context, const ConvOperands& io, void* scratch) { forward_->run(context, io, scratch); }
   /// Overwrites dx.
-  void backward_data(Context& context, const void* dy, const void* w, void* dx, void* scratch);
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch);
+  void backward_data(Context& context, const ConvOperands& io, void* scratch) {
+    backward_data_->run(context, io, scratch);
+  }
+  void backward_weights(Context& context, const ConvOperands& io, void* scratch) {
+    backward_weights_->run(context, io, scratch);
+  }
 
  private:
   std::unique_ptr<ConvKernel> forward_, backward_data_, backward_weights_;
@@ -127,6 +128,7 @@ struct ConvCandidate {
   /// measured. Called for requests that make() may refuse.
   double (*cost)(const ConvRequest& request, ConvDirection direction, CpuLevel level);
   CpuLevel CpuLevels::*level = nullptr;  ///< which of the two it goes by; null: a device's
+  ConvAlgorithm algorithm = ConvAlgorithm::kDirect;
 };
 
 /// All candidates for 32-bit floats on the CPU, and all for devices; the last one of each accepts everything.

@@ -51,7 +51,7 @@ double ConvBenchmark::time(ConvKernel& kernel, Context& context, double most, do
 
 double ConvBenchmark::measured(ConvKernel& kernel, Context& context, double most, double rival) const {
   const WeightFormat format = kernel.weight_format();
-  const bool apart = request_.sum && kernel.sum_place() == SumPlace::kApart;
+  const bool apart = request_.post.sum && kernel.sum_place() == SumPlace::kApart;
   const DeviceMemory w = filled(context, format.bytes(), format.dtype());
   const DeviceMemory bias = filled(context, request_.shape.k * int64_t(sizeof(float)), format.dtype());
   const DeviceMemory z = apart ? filled(context, request_.shape.y().bytes(), request_.shape.dtype) : DeviceMemory();

@@ -104,7 +104,7 @@ class Chooser {
 
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
     std::string why;
-    if (cache_.excludes(candidate.name) || (!request_.winograd && candidate.name.find("winograd") != std::string::npos))
+    if (cache_.excludes(candidate.algorithm) || (!request_.winograd && candidate.algorithm == ConvAlgorithm::kWinograd))
       why = "not wanted";
     else if (auto kernel = candidate.make(request_, direction_, context_, why))
       return kernel;

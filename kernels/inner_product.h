@@ -1,7 +1,7 @@
 #pragma once
 
 // The fully connected product: y = x w^T + bias, with x of rows x inputs and w of outputs x inputs (transposed: w is
-// stored, and seen by the user, as inputs x outputs). A ReLU may follow within forward.
+// stored, and seen by the user, as inputs x outputs). An activation may follow within forward.
 
 #include <memory>
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels {
@@ -17,7 +18,7 @@ struct InnerProductRequest {
   int64_t rows = 0, inputs = 0, outputs = 0;
   bool transpose = false;
   bool bias = false;
-  bool relu = false;                                     ///< forward writes max(y, 0)
+  PostOps post = {};                                     ///< of forward: an activation alone
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< Gradients may lack one of the two, or be added to

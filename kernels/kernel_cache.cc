@@ -11,12 +11,6 @@
 
 namespace cortado::kernels {
 
-bool KernelCache::excludes(const std::string& candidate) const {
-  for (const std::string& prefix : excluded_)
-    if (candidate.rfind(prefix, 0) == 0) return true;
-  return false;
-}
-
 const KernelCache::Entry* KernelCache::find(const std::string& problem) const {
   if (const auto found = recorded_.find(problem); found != recorded_.end()) return &found->second;
   if (const auto found = known_.find(problem); found != known_.end()) return &found->second;

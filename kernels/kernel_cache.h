@@ -14,6 +14,8 @@
 #include <set>
 #include <string>
 
+#include "kernels/conv_algorithm.h"
+
 namespace cortado::kernels {
 
 class KernelCache {
@@ -38,9 +40,9 @@ class KernelCache {
   bool measures() const { return measures_; }
   void spend(double seconds) { budget_ -= seconds, left_ -= seconds; }
 
-  /// Candidates whose name begins with `prefix` are not used by this run, whatever was recorded earlier.
-  void exclude(const std::string& prefix) { excluded_.insert(prefix); }
-  bool excludes(const std::string& candidate) const;
+  /// Candidates of `algorithm` are not used by this run, whatever was recorded earlier.
+  void exclude(ConvAlgorithm algorithm) { excluded_.insert(algorithm); }
+  bool excludes(ConvAlgorithm algorithm) const { return excluded_.contains(algorithm); }
 
   /// Adds entries of a snapshot or a file for find(); a later call's replace an earlier one's.
   void load(const std::map<std::string, Entry>& entries) {
@@ -56,7 +58,7 @@ class KernelCache {
  private:
   double left_ = 0, plan_ = 0, budget_ = 0;
   bool measures_ = false;
-  std::set<std::string> excluded_;
+  std::set<ConvAlgorithm> excluded_;
   std::map<std::string, Entry> known_, recorded_;
 };
 

@@ -6,6 +6,7 @@
 #include "core/half.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "layers/data_cursor.h"
 #include "net/bound_step.h"
 #include "proto/absent_blob.h"
 #include "proto/batch_norm_form.h"
@@ -213,13 +214,15 @@ void Net::layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_di
 std::vector<std::pair<std::string, uint64_t>> Net::positions() const {
   std::vector<std::pair<std::string, uint64_t>> list;
   for (const graph::Node& node : plan_.graph.nodes)
-    if (const auto position = node.layer->position()) list.emplace_back(node.name, *position);
+    if (const auto* cursor = dynamic_cast<const DataCursor*>(node.layer.get()))
+      list.emplace_back(node.name, cursor->position());
   return list;
 }
 
 void Net::seek(const std::string& layer, uint64_t position) {
   for (const graph::Node& node : plan_.graph.nodes)
-    if (node.name == layer) node.layer->seek(position);
+    if (auto* cursor = dynamic_cast<DataCursor*>(node.layer.get()); cursor && node.name == layer)
+      cursor->seek(position);
 }
 
 int64_t Net::batch_size() const {
@@ -233,7 +236,8 @@ int64_t Net::batch_size() const {
 
 double Net::wait_seconds() const {
   double sum = 0;
-  for (const graph::Node& node : plan_.graph.nodes) sum += node.layer->wait_seconds();
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (const auto* cursor = dynamic_cast<const DataCursor*>(node.layer.get())) sum += cursor->wait_seconds();
   return sum;
 }
 

@@ -51,7 +51,8 @@ std::string Net::first_not_finite() const {
   // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
   for (const BoundStep& step : forward_) {
     const graph::Node& node = plan_.graph.node(step.node);
-    if (const auto position = node.layer->position()) step.layer->seek(*position - uint64_t(step.io.y[0].shape()[0]));
+    if (auto* cursor = dynamic_cast<DataCursor*>(step.layer))
+      cursor->seek(cursor->position() - uint64_t(step.io.y[0].shape()[0]));
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
       if (!all_finite(values_of(context_, step.io.y[i]))) {

@@ -9,7 +9,7 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
   int64_t records = 0;
   std::string first;
   for (const graph::Node& node : graph.nodes) {
-    if (!node.layer->position()) continue;
+    if (!dynamic_cast<const DataCursor*>(node.layer.get())) continue;
     const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
     if (!source || source->records() == 0)
       throw FieldError(field, "layer '" + node.name + "' (" + node.type + ") does not know how many records it has",

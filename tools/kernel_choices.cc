@@ -40,8 +40,7 @@ std::string choice_cache_path() {
 void remember_choices(const Arguments& arguments, Context& context) {
   context.handle<kernels::CudaOptions>().fast = arguments.on("fast");
   auto& choices = context.handle<kernels::KernelCache>();
-  if (arguments.on("no-winograd"))
-    for (const char* prefix : {"winograd", "onednn-winograd"}) choices.exclude(prefix);
+  if (arguments.on("no-winograd")) choices.exclude(kernels::ConvAlgorithm::kWinograd);
   const std::string path = choice_cache_path();
   if (arguments.on("deterministic") || path.empty()) return;
   choices.load(kernels::read_kernel_cache(path, kernels::machine_name()));

@@ -7,8 +7,17 @@
 
 namespace cortado::graph {
 
+namespace {
+
+bool is_affine(const kernels::PostOps& post) { return post == kernels::PostOps{.affine = post.affine}; }
+
+}  // namespace
+
 void fold_batch_norm(Graph& graph) {
-  if (graph.options.frozen && may_merge(graph)) merge_followers(graph, &Layer::fold);
+  if (!graph.options.frozen || !may_merge(graph)) return;
+  merge_followers(graph, [](const Layer& layer, const kernels::PostOps& post) {
+    return is_affine(post) && layer.accepts(post, NetMode::kFrozen) && !layer.accepts(post, NetMode::kTraining);
+  });
 }
 
 }  // namespace cortado::graph

@@ -10,6 +10,12 @@ NodeId only_follower(const Graph& graph, const Node& node) {
   return graph.node(next).y.size() == 1 ? next : -1;
 }
 
+std::optional<kernels::PostOps> post_with(const Node& node, const Node& next) {
+  if (!next.post.empty()) return std::nullopt;
+  const std::optional<kernels::PostOp> op = next.layer->as_post_op();
+  return op ? node.post.followed_by(*op) : std::nullopt;
+}
+
 void merge(Node& node, Node& next) {
   node.name += "+" + next.name;
   node.type += "+" + next.type;
@@ -26,13 +32,16 @@ void remove_merged(Graph& graph) {
   index_readers(graph);
 }
 
-void merge_followers(Graph& graph, bool (Layer::*takes_over)(const Layer& next)) {
+void merge_followers(Graph& graph,
+                     const std::function<bool(const Layer& layer, const kernels::PostOps& post)>& agrees) {
   for (Node& node : graph.nodes) {
     if (!node.layer) continue;
     for (;;) {
       const NodeId next = only_follower(graph, node);
       if (next < 0 || graph.node(next).x.size() != 1) break;
-      if (!((*node.layer).*takes_over)(*graph.node(next).layer)) break;
+      auto post = post_with(node, graph.node(next));
+      if (!post || !agrees(*node.layer, *post)) break;
+      node.post = std::move(*post);
       merge(node, graph.node(next));
     }
   }

@@ -1,5 +1,6 @@
-// A layer takes over the layer behind it where it offers to (Convolution+ReLU, BatchNorm+Scale+ReLU, sum+ReLU) and
-// nobody else can see the value between them. The node keeps the names of all that it replaces.
+// A layer takes over the layer behind it where it accepts that (Convolution+ReLU, BatchNorm+Scale+ReLU, sum+ReLU) and
+// nothing else reads the value between them. The node keeps the names of all that it replaces. What multiplies and
+// shifts channels it takes over as in every net: weights of frozen ones are another pass's.
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
@@ -7,7 +8,10 @@
 namespace cortado::graph {
 
 void fuse(Graph& graph) {
-  if (may_merge(graph)) merge_followers(graph, &Layer::absorb);
+  if (!may_merge(graph)) return;
+  merge_followers(graph, [mode = mode_of(graph)](const Layer& layer, const kernels::PostOps& post) {
+    return layer.accepts(post, post.sum || post.activation ? mode : NetMode::kTraining);
+  });
 }
 
 }  // namespace cortado::graph

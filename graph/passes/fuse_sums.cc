@@ -16,16 +16,20 @@ NodeId maker_of(Graph& graph, ValueId operand) {
   if (follower.x.size() != 1) return last;
   const NodeId before = graph.value(follower.x[0]).producer;
   Node& node = graph.node(before);
-  if (only_follower(graph, node) != last || !node.layer->sums_in_training() || !node.layer->absorb(*follower.layer))
-    return last;
+  if (only_follower(graph, node) != last || !node.layer->accepts({.sum = true}, NetMode::kTraining)) return last;
+  auto post = post_with(node, follower);
+  if (!post || !node.layer->accepts(*post, NetMode::kTraining)) return last;
+  node.post = std::move(*post);
   merge(node, follower);
   graph.value(operand).producer = before;
   return before;
 }
 
+bool adds_two(const Node& node) { return node.layer->as_post_op() == kernels::PostOp(kernels::SumOfTwo()); }
+
 /// Which operand of the sum is made later: 0 or 1; -1 where it is no sum of two.
 int later_operand(Graph& graph, const Node& sum) {
-  if (!sum.layer->adds_two() || sum.x.size() != 2 || sum.x[0] == sum.x[1]) return -1;
+  if (!adds_two(sum) || sum.x.size() != 2 || sum.x[0] == sum.x[1]) return -1;
   return maker_of(graph, sum.x[0]) > maker_of(graph, sum.x[1]) ? 0 : 1;
 }
 
@@ -37,7 +41,9 @@ void take_over_sum(Graph& graph, Node& sum) {
   Node& node = graph.node(maker);
   const NodeId follower = only_follower(graph, node);
   if (follower < 0 || &graph.node(follower) != &sum) return;
-  if (!(graph.options.frozen || node.layer->sums_in_training()) || !node.layer->absorb_sum(*sum.layer)) return;
+  auto post = post_with(node, sum);
+  if (!post || !node.layer->accepts(*post, mode_of(graph))) return;
+  node.post = std::move(*post);
   node.x.push_back(sum.x[size_t(1 - later)]);
   node.wants_dx.push_back(sum.wants_dx[size_t(1 - later)]);
   merge(node, sum);

@@ -13,7 +13,7 @@ void move_relu_masks(Graph& graph) {
     if (value.kept || value.loss_weight != 0 || value.readers.size() != 1 || value.readers[0].input != 0) continue;
     Node& reader = graph.node(value.readers[0].node);
     if (!reader.runs_backward || !reader.wants_dx[0]) continue;
-    reader.masks_dx = node.layer->hand_relu_mask(*reader.layer);
+    node.dy_is_masked = reader.masks_dx = node.layer->masks_dy(node.post) && reader.layer->can_mask_dx();
   }
 }
 

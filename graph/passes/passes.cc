@@ -19,6 +19,8 @@ const std::vector<Pass>& all_passes() {
        propagate_dynamic_rows},
       {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
       {"fuse_sums", "a sum goes into the normalisation before it; frozen: into the convolution", fuse_sums, true},
+      {"interleave_concats", "equal parts whose channels are dealt out are joined so at once", interleave_concats,
+       true},
       {"fuse", "layers take over their followers", fuse, true},
       {"move_relu_masks", "max pooling does the mask of a ReLU before it", move_relu_masks, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts, false,

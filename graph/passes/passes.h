@@ -44,6 +44,7 @@ void insert_splits(Graph& graph);
 void propagate_dynamic_rows(Graph& graph);
 void fold_batch_norm(Graph& graph);
 void fuse_sums(Graph& graph);
+void interleave_concats(Graph& graph);
 void fuse(Graph& graph);
 void move_relu_masks(Graph& graph);
 void choose_layouts(Graph& graph);

@@ -17,6 +17,7 @@
 #include "kernels/batch_norm.h"
 #include "kernels/cpu/batch_norm_runs.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 
 namespace cortado::kernels {
 namespace {
@@ -43,15 +44,16 @@ class Own final : public BatchNorm {
   int64_t forward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
   int64_t backward_scratch() const override { return scratch_sums() + 3 * group_bytes(); }
   int64_t mask_bytes() const override {
-    return request_.adds && request_.relu ? runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t)) : 0;
+    if (!request_.post.sum || !request_.post.activation) return 0;
+    return runs_.words(runs_.samples, 0) * int64_t(sizeof(uint16_t));
   }
 
   void forward(Context& context, const BatchNormOperands& io) override {
     if (runs_.samples * runs_.length == 0) return set_empty(io);
-    with_bool(request_.adds, [&](auto adds) {
-      with_bool(request_.relu, [&](auto relu) {
+    with_bool(request_.post.sum, [&](auto adds) {
+      with_activation(request_.post.activation.kind, [&](auto kind) {
         with_bool(streams(io.y, {io.x, io.addend}),
-                  [&](auto streaming) { forward_as<adds, relu, streaming>(context, io); });
+                  [&](auto streaming) { forward_as<adds, kind, streaming>(context, io); });
       });
     });
   }
@@ -73,8 +75,8 @@ class Own final : public BatchNorm {
 
  private:
   Gate gate(const BatchNormOperands& io) const {
-    if (!request_.relu) return Gate::kOpen;
-    return !request_.adds ? Gate::kOfX : io.mask ? Gate::kOfBits : Gate::kOfY;
+    if (!request_.post.activation) return Gate::kOpen;
+    return !request_.post.sum ? Gate::kOfX : io.mask ? Gate::kOfBits : Gate::kOfY;
   }
   int64_t group_bytes() const { return runs_.groups * int64_t(sizeof(Vec16f)); }
   int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
@@ -139,23 +141,23 @@ class Own final : public BatchNorm {
     return static_cast<uint16_t*>(io.mask) + (io.mask ? runs_.words(n, g) : 0);
   }
 
-  template <bool adds, bool relu, bool streaming>
+  template <bool adds, Activation::Kind kind, bool streaming>
   void write_y(const BatchNormOperands& io, int64_t g, int64_t n) const {
     const Vec16f mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
-    const Vec16f ceiling = spread(request_.ceiling);
+    const Vec16f ceiling = spread(request_.post.activation.ceiling);
     const int64_t begin = runs_.offset(n, g);
     const float *x = floats(io.x) + begin, *addend = floats(io.addend) + (adds ? begin : 0);
     uint16_t* bits = bits_of(io, g, n);
     map_run<streaming>(runs_.run(g), floats(io.y) + begin, [&](int64_t i, const auto& at) {
       Vec16f v = (at.load(x + i) - mean) * a + beta;
       if constexpr (adds) v += at.load(addend + i);
-      if constexpr (!relu) return v;
-      if (adds && bits) bits[i / kLanes] = bits_between(v, Vec16f{}, ceiling);
-      return smaller(v < 0 ? Vec16f{} : v, ceiling);
+      if constexpr (adds && kind != Activation::kNone)
+        if (bits) bits[i / kLanes] = passing(ceiling, v);
+      return activated(kind, ceiling, v);
     });
   }
 
-  template <bool adds, bool relu, bool streaming>
+  template <bool adds, Activation::Kind kind, bool streaming>
   void forward_as(Context& context, const BatchNormOperands& io) {
     const auto sum = [&](int64_t g, int64_t n, Sums& sums) {
       if (!request_.given_statistics) sum_squares(io, g, n, sums);
@@ -163,7 +165,7 @@ class Own final : public BatchNorm {
     const auto finish = [&](int64_t g, const Sums& sums) {
       if (!request_.given_statistics) set_statistics(io, g, sums);
     };
-    const auto map = [&](int64_t g, int64_t n) { write_y<adds, relu, streaming>(io, g, n); };
+    const auto map = [&](int64_t g, int64_t n) { write_y<adds, kind, streaming>(io, g, n); };
     passes_.run(context, io.scratch, sum, finish, map);
   }
 
@@ -174,7 +176,7 @@ class Own final : public BatchNorm {
     const float* y;
   };
   Gated gated(const BatchNormOperands& io, int64_t g, int64_t n) const {
-    return {slope(io, g), runs_.of_group(io.beta, g), spread(request_.ceiling), bits_of(io, g, n),
+    return {slope(io, g), runs_.of_group(io.beta, g), spread(request_.post.activation.ceiling), bits_of(io, g, n),
             floats(io.y) + (io.y ? runs_.offset(n, g) : 0)};
   }
 
@@ -184,7 +186,7 @@ class Own final : public BatchNorm {
     if constexpr (gate == Gate::kOpen) return dy;
     if constexpr (gate == Gate::kOfBits) return where(k.bits[i / kLanes], dy);
     const Vec16f v = gate == Gate::kOfY ? at.load(k.y + i) : centred * k.a + k.beta;
-    return (v > 0) & (v < k.ceiling) ? dy : Vec16f{};
+    return kernels::passed(k.ceiling, v, dy);
   }
 
   /// The sums of g and g (x - mean) over a run; writes g to daddend where that is wanted and not there yet.
@@ -209,7 +211,7 @@ class Own final : public BatchNorm {
   }
 
   bool writes_daddend(const BatchNormOperands& io) const {
-    return io.daddend && (request_.relu || io.daddend != io.dy);
+    return io.daddend && (request_.post.activation || io.daddend != io.dy);
   }
 
   void add_to(float* result, bool add, int64_t g, Vec16f value) const {

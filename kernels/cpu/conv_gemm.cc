@@ -65,9 +65,8 @@ class Gemm final : public ConvKernel {
   Gemm(const ConvRequest& request, ConvDirection direction, Context& context)
       : s_(request.shape),
         direction_(direction),
-        relu_(request.relu),
-        ceiling_(request.ceiling),
-        sum_(request.sum),
+        activation_(request.post.activation),
+        sum_(request.post.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
         lines_(s_),
         places_(s_.y().shape.count(2)),
@@ -193,16 +192,14 @@ class Gemm final : public ConvKernel {
     }
   }
 
-  /// Bias and ReLU.
+  /// Bias and activation.
   void finish(Context& context, const float* bias, float* y) const {
-    if (!bias && !relu_) return;
+    if (!bias && !activation_) return;
     parallel_ranges(context, filters_, 1, [&](int64_t begin, int64_t end) {
+      const Activation activation = activation_;  // not to be read again after each store
       for (int64_t k = begin; k < end; ++k) {
         const float add = bias ? bias[k] : 0;
-        for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) {
-          const float value = *p + add;
-          *p = !relu_ ? value : value < 0 ? 0 : value > ceiling_ ? ceiling_ : value;
-        }
+        for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) *p = activation(*p + add);
       }
     });
   }
@@ -220,8 +217,7 @@ class Gemm final : public ConvKernel {
 
   ConvShape s_;
   ConvDirection direction_;
-  bool relu_;
-  float ceiling_;
+  Activation activation_;
   bool sum_;
   WeightFormat format_;
   ConvLines lines_;
@@ -252,6 +248,6 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
 
 }  // namespace
 
-ConvCandidate gemm_conv_candidate() { return {"gemm", make, cost, &CpuLevels::onednn}; }
+ConvCandidate gemm_conv_candidate() { return {"gemm", make, cost, &CpuLevels::onednn, ConvAlgorithm::kProducts}; }
 
 }  // namespace cortado::kernels

@@ -27,12 +27,13 @@ class Gemm final : public InnerProduct {
   void forward(Context& context, const void* x, const void* w, const void* bias, void* result, void* scratch) override {
     float* y = floats(result);
     gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
-    if (!bias && !r_.relu) return;
+    if (!bias && !r_.post.activation) return;
     parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
+      const Activation activation = r_.post.activation;
       for (int64_t i = begin; i < end; ++i)
         for (int64_t o = 0; o < r_.outputs; ++o) {
-          const float value = y[i * r_.outputs + o] + (bias ? floats(bias)[o] : 0);
-          y[i * r_.outputs + o] = r_.relu && value < 0 ? 0 : value;
+          float& value = y[i * r_.outputs + o];
+          value = activation(value + (bias ? floats(bias)[o] : 0));
         }
     });
   }

@@ -60,7 +60,7 @@ class Cudnn : public ConvKernel {
     limits_ = {.tensor_cores_on_floats = context.precision == Precision::kTf32,
                .floats = s.dtype == DType::kF32,
                .nondeterministic = options.fast,
-               .winograd = request.winograd && !context.handle<KernelCache>().excludes("winograd"),
+               .winograd = request.winograd && !context.handle<KernelCache>().excludes(ConvAlgorithm::kWinograd),
                .workspace = options.workspace};
   }
 
@@ -133,16 +133,15 @@ class Forward final : public Cudnn {
     if (fused_) return run_fused(context, io, w, scratch);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, io.y}, scratch);
     if (!follows()) return;
-    const ConvolutionEnd end{.z = request_.sum ? io.z : nullptr,
+    const ConvolutionEnd end{.z = request_.post.sum ? io.z : nullptr,
                              .bias = io.bias,
                              .bias_type = format_.dtype(),
-                             .relu = request_.relu,
-                             .ceiling = request_.ceiling};
+                             .activation = request_.post.activation};
     finish_convolution(context, request_.shape.y(), io.y, end, io.y);
   }
 
  private:
-  bool follows() const { return request_.bias || request_.sum || request_.relu; }
+  bool follows() const { return request_.bias || !request_.post.empty(); }
 
   /// cuDNN 9.19 has engines for a bias, with and without z before it and a ReLU behind it, and none for z or a ReLU
   /// alone. A ceiling it ranks in depthwise convolutions only: what it falls back on elsewhere knows no tensor cores.
@@ -157,22 +156,22 @@ class Forward final : public Cudnn {
     });
   }
 
-  /// y = relu(conv(x, w) + z + bias), perhaps without z and without the ReLU.
+  /// y = activation(conv(x, w) + z + bias), perhaps without z and without the activation.
   void append_all(Graph& graph) const {
     const int64_t k = request_.shape.k;
     const GraphTensor z{kZ, y_.shape, y_.strides, y_.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type};
-    const GraphTensor product = inner(kProduct), sum = request_.sum ? inner(kSum) : product;
-    const GraphTensor biased = request_.relu ? inner(kBiased) : y_;
+    const GraphTensor product = inner(kProduct), sum = request_.post.sum ? inner(kSum) : product;
+    const GraphTensor biased = request_.post.activation ? inner(kBiased) : y_;
     graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
-    if (request_.sum) graph.add(product, z, sum);
+    if (request_.post.sum) graph.add(product, z, sum);
     graph.add(sum, bias, biased);
-    if (request_.relu) graph.relu(biased, y_, request_.ceiling);
+    if (request_.post.activation) graph.activate(biased, y_, request_.post.activation);
   }
 
   void run_fused(Context& context, const ConvOperands& io, void* w, void* scratch) {
     std::vector<int64_t> ids = {kX, kW, kY, kBias};
     std::vector<void*> memory = {memory_of(io.x), w, io.y, bias(context, io.bias, scratch)};
-    if (request_.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
+    if (request_.post.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
     run_plan(context, ids, memory, scratch);
   }
 

@@ -246,12 +246,13 @@ void Graph::add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y
   pointwise(Descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), CUDNN_POINTWISE_ADD, x, &b, y);
 }
 
-void Graph::relu(const GraphTensor& x, const GraphTensor& y, float ceiling) {
+void Graph::activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation) {
   Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
   kind.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep);
-  const double most = ceiling;
-  if (ceiling < INFINITY) kind.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &most);
+  const double most = activation.ceiling;
+  if (activation.kind == Activation::kClippedRelu)
+    kind.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &most);
   pointwise(std::move(kind), CUDNN_POINTWISE_RELU_FWD, x, nullptr, y);
 }
 

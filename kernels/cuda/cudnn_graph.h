@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/cudnn.h"
 #include "kernels/cuda_options.h"
+#include "kernels/post_ops.h"
 
 namespace cortado::kernels::cudnn {
 
@@ -101,9 +102,9 @@ class Graph {
   /// y = x * w, dx = dy * w or dw = x * dy, summed in 32-bit floats. `x`, `w`, `y` may be their gradients.
   void convolve(Conv direction, const GraphWindow& window, const GraphTensor& x, const GraphTensor& w,
                 const GraphTensor& y);
-  /// y = x + b, where b may be spread over y; y = max(x, 0), NaN where x is, and not above `ceiling`.
+  /// y = x + b, where b may be spread over y; y = activation(x).
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
-  void relu(const GraphTensor& x, const GraphTensor& y, float ceiling);
+  void activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation);
 
   /// The plan of the engine that the library ranks `rank`-th among those within `limits`; with rank 0 the first whose
   /// plan can be made. Null, with the reason in `why`, where there is none.

@@ -46,7 +46,8 @@ class CublasLt final : public InnerProduct {
   void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
     forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
-    if (r_.relu && !fuses_relu()) finish_convolution(context, y_, y, {.relu = true}, y);
+    if (r_.post.activation && !fuses_relu())
+      finish_convolution(context, y_, y, {.activation = r_.post.activation}, y);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
@@ -75,7 +76,9 @@ class CublasLt final : public InnerProduct {
     }
   };
 
-  bool fuses_relu() const { return r_.relu && !r_.backward_data && !r_.backward_weights; }
+  bool fuses_relu() const {
+    return r_.post.activation.kind == Activation::kRelu && !r_.backward_data && !r_.backward_weights;
+  }
 
   /// Whether what the product reads has to be made of 32-bit floats.
   bool copies(const FilterCopy& spec) const { return weights_format_.is_plain() && spec.differs(); }

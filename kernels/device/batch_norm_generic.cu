@@ -42,7 +42,7 @@ class Plain final : public BatchNorm {
   std::string name() const override { return "plain"; }
   int64_t forward_scratch() const override { return scratch_.bytes(); }
   int64_t backward_scratch() const override { return scratch_.bytes(); }
-  int64_t mask_bytes() const override { return r_.adds && r_.relu ? parts_.p.packs() : 0; }
+  int64_t mask_bytes() const override { return r_.post.sum && r_.post.activation ? parts_.p.packs() : 0; }
 
   void forward(Context& context, const BatchNormOperands& io) override {
     with_packs([&](auto type, auto width) { forward_as<decltype(type), width>(context, io); });
@@ -95,21 +95,21 @@ class Plain final : public BatchNorm {
       for_each(context, r_.channels(), slope(io, k));
     else
       set_statistics<T, kWidth>(context, io, k);
-    const T* addend = r_.adds ? static_cast<const T*>(io.addend) : nullptr;
+    const T* addend = r_.post.sum ? static_cast<const T*>(io.addend) : nullptr;
     uint8_t* mask = mask_bytes() > 0 ? static_cast<uint8_t*>(io.mask) : nullptr;
     for_each(
         context, runs_.calls(),
-        Forward<T, kWidth>{runs_, normal<T, kWidth>(io, k), addend, static_cast<T*>(io.y), mask, r_.relu, r_.ceiling});
+        Forward<T, kWidth>{runs_, normal<T, kWidth>(io, k), addend, static_cast<T*>(io.y), mask, r_.post.activation});
   }
 
   template <typename T, int kWidth>
   void backward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
     for_each(context, r_.channels(), slope(io, k));
-    const auto* mask = r_.adds ? static_cast<const uint8_t*>(io.mask) : nullptr;
-    const T* y = r_.adds && r_.relu ? static_cast<const T*>(io.y) : nullptr;
-    Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), mask, y, r_.relu, r_.ceiling};
-    T* daddend = r_.relu || io.daddend != io.dy ? static_cast<T*>(io.daddend) : nullptr;
+    const auto* mask = r_.post.sum ? static_cast<const uint8_t*>(io.mask) : nullptr;
+    const T* y = r_.post.sum && r_.post.activation ? static_cast<const T*>(io.y) : nullptr;
+    Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), mask, y, r_.post.activation};
+    T* daddend = r_.post.activation || io.daddend != io.dy ? static_cast<T*>(io.daddend) : nullptr;
     if (io.dgamma || io.dbeta || daddend || !r_.given_statistics)
       sum_packs<kWidth>(context, parts_, GradientTerm<T, kWidth>{passed, daddend}, k.a,
                         scratch_part(io.scratch, sums_));
@@ -117,7 +117,7 @@ class Plain final : public BatchNorm {
         context, r_.channels(),
         Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
     if (!io.dx) return;
-    if (io.daddend) passed.dy = static_cast<const T*>(io.daddend), passed.relu = false;
+    if (io.daddend) passed.dy = static_cast<const T*>(io.daddend), passed.activation = {};
     for_each(context, runs_.calls(), Backward<T, kWidth>{runs_, passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
   }
 

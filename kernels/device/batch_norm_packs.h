@@ -3,9 +3,8 @@
 // What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_generic.cu has
 // the formulas). Functors for the loops of core/for_each.h and terms for sum_packs(), for .cu files.
 
-#include <cmath>
-
 #include "kernels/device/channel_packs.h"
+#include "kernels/post_ops.h"
 
 namespace cortado::kernels::batch_norm {
 
@@ -15,7 +14,7 @@ struct Coefficients {
   float *slope, *beta, *by_x, *rest, *a, *b;
 };
 
-/// x, and what forward computes of it before an addend and the ReLU, for both directions alike.
+/// x, and what forward computes of it before an addend and the activation, for both directions alike.
 template <typename T, int kWidth>
 struct Normal {
   PackedChannels p;
@@ -47,13 +46,12 @@ struct Passed {
   const T* dy;
   const uint8_t* mask;
   const T* y;
-  bool relu;
-  float ceiling;
+  Activation activation;
 
   CORTADO_HD Values<kWidth> operator()(const typename Normal<T, kWidth>::Of& k, const Values<kWidth>& centred,
                                        int64_t pack) const {
     Values<kWidth> g = load_values<kWidth>(dy + pack * kWidth);
-    if (!relu) return g;
+    if (!activation) return g;
     if (mask) {
       const unsigned bits = mask[pack];
       for (int i = 0; i < kWidth; ++i) g.v[i] = bits >> i & 1u ? g.v[i] : 0.0f;
@@ -64,7 +62,7 @@ struct Passed {
       value = load_values<kWidth>(y + pack * kWidth);
     else
       for (int i = 0; i < kWidth; ++i) value.v[i] = normal.value(k, centred, i);
-    for (int i = 0; i < kWidth; ++i) g.v[i] = value.v[i] > 0 && value.v[i] < ceiling ? g.v[i] : 0.0f;
+    for (int i = 0; i < kWidth; ++i) g.v[i] = activation.passes(value.v[i]) ? g.v[i] : 0.0f;
     return g;
   }
 };
@@ -127,8 +125,7 @@ struct Forward {
   const T* addend;  ///< may be null
   T* y;
   uint8_t* mask;  ///< may be null
-  bool relu;
-  float ceiling;
+  Activation activation;
 
   CORTADO_HD void operator()(int64_t call) const {
     const PackRun run = runs(call);
@@ -144,16 +141,16 @@ struct Forward {
       const Values<kWidth> more = load_values<kWidth>(addend + pack * kWidth);
       for (int i = 0; i < kWidth; ++i) value.v[i] += more.v[i];
     }
-    if (relu) rectify(value, pack);
+    if (activation) activate(value, pack);
     store_values(y + pack * kWidth, value);
   }
 
-  CORTADO_HD void rectify(Values<kWidth>& value, int64_t pack) const {
+  CORTADO_HD void activate(Values<kWidth>& value, int64_t pack) const {
     unsigned bits = 0;
     for (int i = 0; i < kWidth; ++i) {
       const float v = value.v[i];
-      bits |= unsigned(v > 0 && v < ceiling) << i;
-      value.v[i] = v < 0 ? 0.0f : v > ceiling ? ceiling : v;
+      bits |= unsigned(activation.passes(v)) << i;
+      value.v[i] = activation(v);
     }
     if (mask) mask[pack] = uint8_t(bits);
   }

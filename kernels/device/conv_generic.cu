@@ -53,8 +53,7 @@ struct Forward {
   const T *x, *z;
   const W *w, *bias;
   T* y;
-  bool relu;
-  float ceiling;
+  Activation activation;
 
   CORTADO_HD void operator()(int64_t at) const {
     const PlaneIndex o = g.y.stored(at);
@@ -70,7 +69,7 @@ struct Forward {
         total += sum_of(g.c, term);
       }
     }
-    y[at] = T(finished(total, bias, o.c, relu, ceiling));
+    y[at] = T(finished(total, bias, o.c, activation));
   }
 };
 
@@ -166,10 +165,10 @@ class Plain final : public ConvKernel {
   template <typename T, typename W>
   void run_with(Context& context, const ConvOperands& io) const {
     const W *w = static_cast<const W*>(io.w), *bias = static_cast<const W*>(io.bias);
-    const T *x = static_cast<const T*>(io.x), *z = request_.sum ? static_cast<const T*>(io.z) : nullptr;
+    const T *x = static_cast<const T*>(io.x), *z = request_.post.sum ? static_cast<const T*>(io.z) : nullptr;
     if (direction_ == ConvDirection::kForward)
       for_each(context, g_.y.count(),
-               Forward<T, W>{g_, x, z, w, bias, static_cast<T*>(io.y), request_.relu, request_.ceiling});
+               Forward<T, W>{g_, x, z, w, bias, static_cast<T*>(io.y), request_.post.activation});
     else
       for_each(context, g_.x.count(), BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
   }

@@ -52,10 +52,9 @@ struct Finish {
   const T* from;
   const Bias* bias;
   T* y;
-  bool relu;
-  float ceiling;
+  Activation activation;
   using Arrays = ByPacks<In<&Finish::from>, Out<&Finish::y>>;
-  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = T(finished(float(from[i]), bias, c, relu, ceiling)); }
+  CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = T(finished(float(from[i]), bias, c, activation)); }
 };
 
 template <typename T, typename Bias>
@@ -63,11 +62,10 @@ struct FinishSum {
   const T *from, *z;
   const Bias* bias;
   T* y;
-  bool relu;
-  float ceiling;
+  Activation activation;
   using Arrays = ByPacks<In<&FinishSum::from>, In<&FinishSum::z>, Out<&FinishSum::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
-    y[i] = T(finished(float(from[i]) + float(z[i]), bias, c, relu, ceiling));
+    y[i] = T(finished(float(from[i]) + float(z[i]), bias, c, activation));
   }
 };
 
@@ -111,9 +109,9 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
       using Bias = std::remove_cvref_t<decltype(*bias)>;
       const ChannelView view = channel_view(y_spec);
       if (z)
-        for_each_channel(context, view, FinishSum<T, Bias>{x, z, bias, to, end.relu, end.ceiling});
+        for_each_channel(context, view, FinishSum<T, Bias>{x, z, bias, to, end.activation});
       else
-        for_each_channel(context, view, Finish<T, Bias>{x, bias, to, end.relu, end.ceiling});
+        for_each_channel(context, view, Finish<T, Bias>{x, bias, to, end.activation});
     };
     if (end.bias_type == DType::kF32) return finish(static_cast<const float*>(end.bias));
     finish(static_cast<const T*>(end.bias));

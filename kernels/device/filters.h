@@ -3,10 +3,9 @@
 // What libraries' convolutions need around them on a device: filters in the type and order that they want, and back;
 // and what follows a convolution that could not do it itself.
 
-#include <cmath>
-
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/post_ops.h"
 
 namespace cortado::kernels {
 
@@ -32,13 +31,12 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
 /// dw = copy, or dw += copy
 void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add);
 
-/// What follows a convolution: y = from + z + bias, then the ReLU and its ceiling.
+/// What follows a convolution: y = activation(from + z + bias).
 struct ConvolutionEnd {
   const void* z = nullptr;        ///< like y; may be null, or y itself
   const void* bias = nullptr;     ///< one for each channel; may be null
   DType bias_type = DType::kF32;  ///< this or that of y
-  bool relu = false;
-  float ceiling = INFINITY;  ///< of the ReLU
+  Activation activation = {};
 };
 
 /// `from` may be y.

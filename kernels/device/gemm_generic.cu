@@ -32,7 +32,7 @@ struct Product {
   C* c;
   float beta;
   const B* bias;
-  bool relu;
+  Activation activation;
 
   CORTADO_HD void operator()(int64_t at) const {
     const int64_t i = at / s.n, j = at % s.n;
@@ -40,14 +40,14 @@ struct Product {
     const Line<B> column = s.transpose_b ? Line<B>{b + j * s.k, 1} : Line<B>{b + j, s.n};
     float sum = sum_of(s.k, Term<A, B>{row, column});
     if (beta != 0) sum += beta * float(c[at]);
-    c[at] = C(finished(sum, bias, j, relu));
+    c[at] = C(finished(sum, bias, j, activation));
   }
 };
 
 }  // namespace
 
 void gemm_generic(Context& context, const GemmShape& s, const void* a, const void* b, void* c, float beta,
-                  const void* bias, bool relu) {
+                  const void* bias, const Activation& activation) {
   with_float_type(s.a, [&](auto a_type) {
     with_float_type(s.b, [&](auto b_type) {
       with_float_type(s.c, [&](auto c_type) {
@@ -56,7 +56,7 @@ void gemm_generic(Context& context, const GemmShape& s, const void* a, const voi
         using C = decltype(c_type);
         for_each(context, s.m * s.n,
                  Product<A, B, C>{s, static_cast<const A*>(a), static_cast<const B*>(b), static_cast<C*>(c), beta,
-                                  static_cast<const B*>(bias), relu});
+                                  static_cast<const B*>(bias), activation});
       });
     });
   });

@@ -2,10 +2,10 @@
 
 // What the plain candidates of matrix products and convolutions share.
 
-#include <cmath>
 #include <cstdint>
 
 #include "core/host_device.h"
+#include "kernels/post_ops.h"
 
 namespace cortado::kernels {
 
@@ -20,12 +20,10 @@ CORTADO_HD float sum_of(int64_t n, const Term& term) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-/// What follows a product: a bias and a ReLU, which may have a ceiling.
+/// What follows a product: a bias, which may be null, and an activation.
 template <typename Bias>
-CORTADO_HD float finished(float value, const Bias* bias, int64_t i, bool relu, float ceiling = INFINITY) {
-  const float sum = bias ? value + float(bias[i]) : value;
-  if (!relu) return sum;
-  return sum < 0 ? 0.0f : sum > ceiling ? ceiling : sum;
+CORTADO_HD float finished(float value, const Bias* bias, int64_t i, const Activation& activation) {
+  return activation(bias ? value + float(bias[i]) : value);
 }
 
 }  // namespace cortado::kernels

@@ -25,8 +25,9 @@ class PipelineLayer : public Layer, public RecordSource {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+  bool forward_needs_host() const override { return true; }
 
-  std::optional<uint64_t> position() const override { return pipeline_ ? pipeline_->position() : 0; }
+  uint64_t position() const override { return pipeline_ ? pipeline_->position() : 0; }
   void seek(uint64_t position) override;
   int64_t records() const override { return pipeline_ ? pipeline_->records() : 0; }
   const data::DataPipeline* pipeline() const override { return pipeline_.get(); }

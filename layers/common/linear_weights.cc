@@ -23,6 +23,7 @@ std::optional<kernels::WeightFormat> LinearWeights::fixed_format(const PrepareRe
 
 void LinearWeights::prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias,
                             bool channels_first, LayerNeeds& needs) {
+  folded_ = request.post.affine;
   own_bias_ = own_bias;
   channels_first_ = channels_first;
   kernel_ = kernel;
@@ -55,7 +56,7 @@ void LinearWeights::fold_into(Context& context, std::vector<float>& w, std::vect
   std::vector<const float*> of_followers;
   for (const std::vector<float>& copy : copies) of_followers.push_back(copy.data());
   const int64_t count = io.w[0].count(), channels = bias_.shape().count();
-  const ChannelFactors factors(folded_, of_followers, channels);
+  const kernels::ChannelFactors factors(folded_, of_followers, channels);
   const int64_t run = channels_first_ ? count / std::max<int64_t>(1, channels) : 1;  // neighbours of one channel
   for (int64_t i = 0; i < count; ++i) w[size_t(i)] = float(w[size_t(i)] * factors.scale[size_t(i / run % channels)]);
   for (size_t c = 0; c < size_t(channels); ++c) bias[c] = float(bias[c] * factors.scale[c] + factors.shift[c]);

@@ -8,20 +8,20 @@
 //   - the kernel likes them transformed for good, or in 16 bits
 // A kernel whose w has 16 bits wants its bias so, too.
 
-#include "layers/layer.h"
+#include <optional>
+#include <vector>
+
+#include "layers/operands.h"
 
 namespace cortado {
 
 class LinearWeights {
  public:
-  /// Takes over the follower behind what was folded before. Its weights come behind those that are there.
-  void fold(const ChannelAffine& follower) { folded_.push_back(follower); }
-  bool folds() const { return !folded_.empty(); }
-
   /// The format that a kernel has to accept; nothing where it may choose. To be asked before the kernel is made.
   static std::optional<kernels::WeightFormat> fixed_format(const PrepareRequest& request);
 
-  /// Settles the formats in `needs` for a kernel that wants `kernel`. `own_bias`: the layer's own w are two, not one.
+  /// Settles the formats in `needs` for a kernel that wants `kernel`, which needs a bias where affine steps of
+  /// request.post are folded in. `own_bias`: the layer's own w are two, not one.
   /// `channels_first`: the output channels are the first axis of w, else the last.
   void prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias, bool channels_first,
                LayerNeeds& needs);
@@ -31,10 +31,11 @@ class LinearWeights {
   const void* bias(const Operands& io) const;  ///< null where there is none
 
  private:
+  bool folds() const { return !folded_.empty(); }
   bool derives_bias() const { return folds() || (own_bias_ && !bias_.is_plain()); }
   void fold_into(Context& context, std::vector<float>& w, std::vector<float>& bias, const Operands& io) const;
 
-  std::vector<ChannelAffine> folded_;
+  std::vector<kernels::ChannelAffine> folded_;    ///< their weights follow the layer's own
   kernels::WeightFormat stored_, kernel_, bias_;  ///< of w here and in the kernel, and of the kernel's bias
   bool own_bias_ = false, channels_first_ = true, derives_ = false;
 };

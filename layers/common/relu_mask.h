@@ -2,8 +2,7 @@
 
 // What a layer that has taken over a ReLU begins backward with. For .cu files, as core/for_each.h is.
 
-#include <cmath>
-
+#include "kernels/post_ops.h"
 #include "layers/common/typed.h"
 
 namespace cortado {
@@ -14,16 +13,17 @@ template <typename T>
 struct ReluMask {
   const T* y;
   T* dy;
-  float ceiling;
+  kernels::Activation activation;
   using Arrays = ByPacks<In<&ReluMask::y>, InOut<&ReluMask::dy>>;
-  CORTADO_HD void operator()(int64_t i) const { dy[i] = y[i] > 0 && y[i] < ceiling ? float(dy[i]) : 0; }
+  CORTADO_HD void operator()(int64_t i) const { dy[i] = activation.passes(y[i]) ? float(dy[i]) : 0; }
 };
 
 }  // namespace
 
-/// dy becomes 0 wherever the ReLU's y is 0, or at its ceiling.
-inline void mask_by_relu(Context& context, const Tensor& y, const Tensor& dy, float ceiling = INFINITY) {
-  for_each_typed<ReluMask>(context, y, dy, ceiling);
+/// dy becomes 0 where the activation that made y lets no gradient pass: where a ReLU's y is 0, or at its ceiling.
+inline void mask_by_relu(Context& context, const Tensor& y, const Tensor& dy,
+                         const kernels::Activation& activation = kernels::Activation::relu()) {
+  for_each_typed<ReluMask>(context, y, dy, activation);
 }
 
 }  // namespace cortado

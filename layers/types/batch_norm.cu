@@ -18,8 +18,6 @@
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "layers/types/relu.h"
-#include "layers/types/scale.h"
 #include "proto/batch_norm_form.h"
 
 namespace cortado {
@@ -37,7 +35,7 @@ struct Statistics {
 struct TakeAverage {
   Statistics s;
   CORTADO_HD void operator()(int64_t c) const {
-    const float scale = average_scale(*s.factor);
+    const float scale = kernels::average_scale(*s.factor);
     s.mean[c] = s.means[c] * scale;
     s.variance[c] = s.variances[c] * scale;
   }
@@ -63,7 +61,7 @@ struct MoveAverage {
   Statistics s;
   float kept;
   CORTADO_HD void operator()(int64_t c) const {
-    const float scale = average_scale(*s.factor), old = scale == 0 ? 0 : kept;
+    const float scale = kernels::average_scale(*s.factor), old = scale == 0 ? 0 : kept;
     s.means[c] = old * scale * s.means[c] + (1 - old) * s.mean[c];
     s.variances[c] = old * scale * s.variances[c] + (1 - old) * s.variance[c];
   }
@@ -83,9 +81,7 @@ class BatchNormLayer : public Layer {
         given_statistics_(options_.has_use_global_stats() && (options_.use_global_stats() || !form_.nvidia)
                               ? options_.use_global_stats()
                               : options.phase == caffe::TEST),
-        affine_(form_.scales),
-        bias_(form_.shifts),
-        relu_(options_.relu()) {
+        post_(with_own({})) {
     if (!(options_.eps() >= 0))
       throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
     const float fraction = options_.moving_average_fraction();
@@ -116,30 +112,17 @@ class BatchNormLayer : public Layer {
     return shapes;
   }
 
-  bool absorb(const Layer& next) override {
-    if (relu_) return false;
-    if (const auto* scale = dynamic_cast<const ScaleLayer*>(&next)) {
-      if (affine_ || adds_ || !scale->learns_per_channel()) return false;
-      affine_ = true;
-      bias_ = scale->has_bias();
-      return true;
-    }
-    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || relu->leaks()) return false;
-    ceiling_ = relu->ceiling();
-    return relu_ = true;
+  /// One Scale, where it has no factors of its own.
+  bool accepts(const kernels::PostOps& post, NetMode) const override {
+    if (options_.relu() || !post.activation.gates()) return false;
+    if (post.affine.empty()) return true;
+    return post.affine.size() == 1 && !form_.scales && post.affine[0].scales && !post.affine[0].normalises;
   }
 
-  bool absorb_sum(const Layer& next) override {
-    if (!next.adds_two() || relu_ || adds_) return false;
-    return adds_ = true;
-  }
-  bool sums_in_training() const override { return true; }
-
-  /// By running averages, without a sum or a ReLU, it is a factor and a term for each channel.
-  std::optional<ChannelAffine> channel_affine() const override {
-    if (!given_statistics_ || adds_ || relu_) return std::nullopt;
-    return ChannelAffine{.normalises = true, .scales = affine_, .shifts = bias_, .eps = eps_};
+  /// By running averages, without a ReLU, it is a factor and a term for each channel.
+  std::optional<kernels::PostOp> as_post_op() const override {
+    if (!given_statistics_ || options_.relu()) return std::nullopt;
+    return kernels::ChannelAffine{.normalises = true, .scales = form_.scales, .shifts = form_.shifts, .eps = eps_};
   }
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
@@ -150,15 +133,15 @@ class BatchNormLayer : public Layer {
     if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
     norm.eps = eps_;
     norm.given_statistics = given_statistics_;
-    norm.affine = affine_, norm.adds = adds_, norm.relu = relu_, norm.ceiling = ceiling_;
+    norm.post = post_ = with_own(request.post);
     norm.backward = request.backward;
     norm_ = kernels::plan_batch_norm(norm, context);
     const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
     LayerNeeds needs;
     needs.backward_reads_x = {true, false};
     needs.backward_reads_x.resize(request.x.size());
-    needs.aliasing.y_may_overwrite_x = adds_ || !request.backward;
-    needs.aliasing.overwritten_x = adds_ && request.backward ? 1 : 0;
+    needs.aliasing.y_may_overwrite_x = post_.sum || !request.backward;
+    needs.aliasing.overwritten_x = post_.sum && request.backward ? 1 : 0;
     needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
     needs.saved = {statistics};
     if (request.backward) {
@@ -198,12 +181,12 @@ class BatchNormLayer : public Layer {
     call.dx = io.dx[0].data;
     if (io.saved.size() > 1) call.mask = io.saved[1];
     call.y = io.y[0].data;
-    if (adds_) call.daddend = io.dx[1].data;
-    if (affine_) {
+    if (post_.sum) call.daddend = io.dx[1].data;
+    if (scales()) {
       call.dgamma = io.dw[kGamma].f32();
       call.add_dgamma = io.adds(kGamma);
     }
-    if (bias_) {
+    if (shifts()) {
       call.dbeta = io.dw[kBeta].f32();
       call.add_dbeta = io.adds(kBeta);
     }
@@ -211,11 +194,20 @@ class BatchNormLayer : public Layer {
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
-    return x[0].count() * ((given_statistics_ ? 2 : 5) + (affine_ ? 2 : 0) + (adds_ ? 1 : 0) + (relu_ ? 1 : 0));
+    return x[0].count() * ((given_statistics_ ? 2 : 5) + (scales() ? 2 : 0) + post_.sum + bool(post_.activation));
   }
 
  private:
   static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }
+
+  /// Its own factors, terms and ReLU, and what it has taken over.
+  kernels::PostOps with_own(kernels::PostOps post) const {
+    if (form_.scales) post.affine = {{.scales = true, .shifts = form_.shifts}};
+    if (options_.relu()) post.activation = kernels::Activation::relu();
+    return post;
+  }
+  bool scales() const { return !post_.affine.empty(); }
+  bool shifts() const { return scales() && post_.affine[0].shifts; }
 
   float* mean(const Operands& io) const { return static_cast<float*>(io.saved[0]); }
   float* variance(const Operands& io) const { return mean(io) + channels_of(io.x[0].shape()); }
@@ -223,11 +215,11 @@ class BatchNormLayer : public Layer {
   kernels::BatchNormOperands operands(const Operands& io) const {
     kernels::BatchNormOperands call;
     call.x = io.x[0].data;
-    if (adds_) call.addend = io.x[1].data;
+    if (post_.sum) call.addend = io.x[1].data;
     call.mean = mean(io);
     call.variance = variance(io);
-    if (affine_) call.gamma = io.w[kGamma].f32();
-    if (bias_) call.beta = io.w[kBeta].f32();
+    if (scales()) call.gamma = io.w[kGamma].f32();
+    if (shifts()) call.beta = io.w[kBeta].f32();
     call.scratch = io.scratch;
     return call;
   }
@@ -248,12 +240,10 @@ class BatchNormLayer : public Layer {
   }
 
   const caffe::BatchNormParameter& options_;
-  const BatchNormForm form_;  ///< by the options; affine_ and bias_ also by a Scale that was taken over
+  const BatchNormForm form_;
   const float eps_;
   bool given_statistics_;  ///< the running average; else the batch's own
-  bool affine_, bias_, relu_;
-  bool adds_ = false;         ///< x[1], before the ReLU
-  float ceiling_ = INFINITY;  ///< of the ReLU
+  kernels::PostOps post_;  ///< with at most one affine step, its weights the fourth and the fifth; adds x[1]
   std::unique_ptr<kernels::BatchNorm> norm_;
   std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for recompute()
 };

@@ -43,9 +43,9 @@ class BiasLayer : public Layer {
     return {.y = {x[0]}, .w = {filled_weight(options_.filler(), broadcast_.shape, "bias_param.filler")}};
   }
 
-  std::optional<ChannelAffine> channel_affine() const override {
+  std::optional<kernels::PostOp> as_post_op() const override {
     if (!learned_ || broadcast_.axis != 1 || broadcast_.shape.axes() != 1) return std::nullopt;
-    return ChannelAffine{.shifts = true};
+    return kernels::ChannelAffine{.shifts = true};
   }
 
   LayoutRule layouts() const override { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }

@@ -1,17 +1,11 @@
 // Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are
 // equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
-//
-// It takes over a ShuffleChannel that deals out the channels of equal parts, as ShuffleNet's units end with: each part
-// then goes to every so manyth channel in the same pass.
-
-#include <algorithm>
 
 #include "core/error.h"
 #include "core/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/strips.h"
 #include "layers/registry.h"
-#include "layers/types/shuffle_channel.h"
 
 namespace cortado {
 
@@ -26,13 +20,6 @@ class ConcatLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-
-  bool absorb(const Layer& next) override {
-    const auto* shuffle = dynamic_cast<const ShuffleChannelLayer*>(&next);
-    if (!shuffle || shuffle->group() != equal_parts_ || deals_out_) return false;
-    return deals_out_ = true;
-  }
-
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
   TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
@@ -40,19 +27,9 @@ class ConcatLayer : public Layer {
   void backward(Context& context, const Operands& io) override;
 
  private:
-  /// What lies together in a part, and how far it is from the next in the whole.
-  Strips strips(const Tensor& part) const {
-    return deals_out_ ? Strips{part.shape().count(0, 2), part.shape().count(2)} : strips_of(part.spec, axis_);
-  }
-  int64_t pitch(const Tensor& whole) const {
-    return deals_out_ ? equal_parts_ * whole.shape().count(2) : strips_of(whole.spec, axis_).width;
-  }
-
   const caffe::ConcatParameter& param_;
   int axis_ = 1;
   bool whole_blocks_ = false;
-  int64_t equal_parts_ = 0;  ///< so many of as many channels each; 0 where they are not, or may come in blocks
-  bool deals_out_ = false;
 };
 
 LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
@@ -69,9 +46,6 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
           "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
     y[axis_] += x[i][axis_];
   }
-  const bool equal =
-      axis_ == 1 && x.size() > 1 && std::all_of(x.begin(), x.end(), [&](const Shape& part) { return part == x[0]; });
-  equal_parts_ = equal && !whole_blocks_ ? int64_t(x.size()) : 0;
   return {.y = {y}, .w = {}};
 }
 
@@ -84,9 +58,9 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
 
 void ConcatLayer::forward(Context& context, const Operands& io) {
   if (io.x.size() == 1) return;
-  StripsIn whole{io.y[0], 0, pitch(io.y[0])};
+  StripsIn whole{io.y[0], 0, strips_of(io.y[0].spec, axis_).width};
   for (const Tensor& x : io.x) {
-    const Strips part = strips(x);
+    const Strips part = strips_of(x.spec, axis_);
     copy_strips(context, part, {x, 0, part.width}, whole);
     whole.start += part.width;
   }
@@ -94,9 +68,9 @@ void ConcatLayer::forward(Context& context, const Operands& io) {
 
 void ConcatLayer::backward(Context& context, const Operands& io) {
   if (io.x.size() == 1) return;
-  StripsIn whole{io.dy[0], 0, pitch(io.dy[0])};
+  StripsIn whole{io.dy[0], 0, strips_of(io.dy[0].spec, axis_).width};
   for (const Tensor& dx : io.dx) {
-    const Strips part = strips(dx);
+    const Strips part = strips_of(dx.spec, axis_);
     if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
     whole.start += part.width;
   }

@@ -12,7 +12,6 @@
 // leave that out.
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.h"
 #include "kernels/conv.h"
@@ -22,7 +21,6 @@
 #include "layers/common/relu_mask.h"
 #include "layers/registry.h"
 #include "layers/types/depthwise_convolution.h"
-#include "layers/types/relu.h"
 
 namespace cortado {
 
@@ -34,7 +32,6 @@ class ConvolutionLayer : public Layer {
       : options_(options.config.convolution_param()),
         depthwise_(depthwise),
         window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
-        relu_(options_.relu()),
         tops_(size_t(options.config.top_size())) {
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
@@ -59,29 +56,13 @@ class ConvolutionLayer : public Layer {
     return window_.layer_shapes(x, shape_.weight(), shape_.k, places);
   }
 
-  bool absorb(const Layer& next) override {
-    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || relu->leaks() || relu_ || tops_ != 1) return false;
-    ceiling_ = relu->ceiling();
-    return relu_ = true;
+  bool accepts(const kernels::PostOps& post, NetMode mode) const override {
+    if (options_.relu() || tops_ != 1 || !post.activation.gates()) return false;
+    if (mode == NetMode::kTraining) return post.affine.empty() && !post.sum;
+    return post.affine.empty() || of_images_;
   }
-
-  bool hand_relu_mask(Layer& reader) override {
-    if (!relu_ || ceiling_ < INFINITY || tops_ != 1 || !reader.take_relu_mask()) return false;
-    masks_dy_ = false;
-    return true;
-  }
-
-  bool absorb_sum(const Layer& next) override {
-    if (!next.adds_two() || relu_ || tops_ != 1 || sum_) return false;
-    return sum_ = true;
-  }
-
-  bool fold(const Layer& next) override {
-    const auto affine = next.channel_affine();
-    if (!affine || !of_images_ || relu_ || tops_ != 1 || sum_) return false;
-    weights_.fold(*affine);
-    return true;
+  bool masks_dy(const kernels::PostOps& post) const override {
+    return tops_ == 1 && with_own(post).activation.kind == kernels::Activation::kRelu;
   }
 
   LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
@@ -92,14 +73,14 @@ class ConvolutionLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool wants_dw =
         request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
+    post_ = with_own(request.post);
+    masks_dy_ = request.backward && post_.activation && !request.dy_is_masked;
     LayerNeeds needs;
     kernels::ConvRequest conv{.shape = shape_,
-                              .bias = has_bias() || weights_.folds(),
-                              .relu = relu_,
+                              .bias = has_bias() || !post_.affine.empty(),
+                              .post = {.sum = post_.sum, .activation = post_.activation},
                               .backward_data = false,
                               .backward_weights = wants_dw};
-    conv.ceiling = ceiling_;
-    conv.sum = sum_;
     conv.frozen = request.frozen;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
@@ -118,13 +99,12 @@ class ConvolutionLayer : public Layer {
       if (i == 0) needs.algorithm = convs_[0]->name();
     }
     weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
-    sums_in_y_ = sum_ && convs_[0]->sum_place() == kernels::SumPlace::kInY;
-    needs.aliasing.y_may_overwrite_x = sum_ && convs_[0]->sum_place() != kernels::SumPlace::kApart;
-    needs.aliasing.overwritten_x = sum_ ? 1 : 0;
+    sums_in_y_ = post_.sum && convs_[0]->sum_place() == kernels::SumPlace::kInY;
+    needs.aliasing.y_may_overwrite_x = post_.sum && convs_[0]->sum_place() != kernels::SumPlace::kApart;
+    needs.aliasing.overwritten_x = post_.sum ? 1 : 0;
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
-    const bool masks = request.backward && relu_ && masks_dy_;
-    needs.backward_reads_y.assign(request.y.size(), masks);
-    needs.aliasing.overwrites_dy = masks;
+    needs.backward_reads_y.assign(request.y.size(), masks_dy_);
+    needs.aliasing.overwrites_dy = masks_dy_;
     return needs;
   }
 
@@ -132,43 +112,52 @@ class ConvolutionLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
-    const void *w = weights_.w(io), *bias = weights_.bias(io);
-    const void* z = !sum_ ? nullptr : sums_in_y_ ? io.y[0].data : io.x[1].data;
-    for (size_t i = 0; i < tops_; ++i) convs_[i]->forward(context, io.x[i].data, w, bias, io.y[i].data, io.scratch, z);
+    kernels::ConvOperands call{.w = weights_.w(io), .bias = weights_.bias(io)};
+    if (post_.sum) call.z = sums_in_y_ ? io.y[0].data : io.x[1].data;
+    for (size_t i = 0; i < tops_; ++i) {
+      call.x = io.x[i].data, call.y = io.y[i].data;
+      convs_[i]->forward(context, call, io.scratch);
+    }
   }
 
   void backward(Context& context, const Operands& io) override {
-    kernels::Conv::Gradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
-                               has_bias() && io.adds(1)};
+    kernels::ConvGradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
+                             has_bias() && io.adds(1)};
     for (size_t i = 0; i < io.x.size(); ++i) {
       if (!io.dy[i]) {
         if (io.dx[i]) clear_values(context, io.dx[i]);
         continue;
       }
-      if (relu_ && masks_dy_) mask_by_relu(context, io.y[i], io.dy[i], ceiling_);
-      if (d.w || d.bias) convs_[i]->backward_weights(context, io.x[i].data, io.dy[i].data, d, io.scratch);
+      if (masks_dy_) mask_by_relu(context, io.y[i], io.dy[i], post_.activation);
+      const kernels::ConvOperands call{
+          .x = io.x[i].data, .dy = io.dy[i].data, .w = io.w[0].data, .dx = io.dx[i].data, .d = d};
+      if (d.w || d.bias) convs_[i]->backward_weights(context, call, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
-      if (io.dx[i]) convs_[i]->backward_data(context, io.dy[i].data, io.w[0].f32(), io.dx[i].data, io.scratch);
+      if (io.dx[i]) convs_[i]->backward_data(context, call, io.scratch);
     }
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
-    const int64_t per_result = int64_t(has_bias() || weights_.folds()) + int64_t(relu_) + int64_t(sum_);
+    const kernels::PostOps post = with_own(post_);
+    const int64_t per_result = (has_bias() || !post.affine.empty()) + bool(post.activation) + post.sum;
     return int64_t(tops_) * (2 * shape_.macs() + per_result * y[0].count());
   }
 
  private:
   bool has_bias() const { return options_.bias_term(); }
+  kernels::PostOps with_own(kernels::PostOps post) const {
+    if (options_.relu()) post.activation = kernels::Activation::relu();
+    return post;
+  }
 
   caffe::ConvolutionParameter options_;
   bool depthwise_;
   ConvWindow window_;
   LinearWeights weights_;
-  bool relu_, sum_ = false;
-  bool sums_in_y_ = false;    ///< the kernel adds to what y holds
-  float ceiling_ = INFINITY;  ///< of the ReLU
-  bool of_images_ = true;     ///< N x C x H x W: other operands are plain
-  bool masks_dy_ = true;      ///< false: dy comes masked
+  kernels::PostOps post_;   ///< its own ReLU and what it has taken over
+  bool sums_in_y_ = false;  ///< the kernel adds to what y holds
+  bool of_images_ = true;   ///< N x C x H x W: other operands are plain
+  bool masks_dy_ = false;   ///< backward begins with the ReLU's
   size_t tops_;
   kernels::ConvShape shape_;
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom

@@ -99,7 +99,7 @@ class DeconvolutionLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     for (size_t i = 0; i < tops_; ++i) {
-      convs_[i]->backward_data(context, io.x[i].data, weights_.w(io), io.y[i].data, io.scratch);
+      convs_[i]->backward_data(context, {.dy = io.x[i].data, .w = weights_.w(io), .dx = io.y[i].data}, io.scratch);
       if (has_bias())
         for_each_channel_typed<AddBias>(context, channel_view(io.y[i].spec, axis_), io.y[i], io.w[1].f32());
     }
@@ -112,14 +112,18 @@ class DeconvolutionLayer : public Layer {
         if (io.dx[i]) clear_values(context, io.dx[i]);
         continue;
       }
-      const kernels::Conv::Gradients d{io.dw[0].f32(), nullptr, add_w, false};
-      if (d.w) convs_[i]->backward_weights(context, io.dy[i].data, io.x[i].data, d, io.scratch);
+      const kernels::ConvOperands call{.x = io.dy[i].data,
+                                       .dy = io.x[i].data,
+                                       .w = io.w[0].data,
+                                       .y = io.dx[i].data,
+                                       .d = {io.dw[0].f32(), nullptr, add_w, false}};
+      if (call.d.w) convs_[i]->backward_weights(context, call, io.scratch);
       if (has_bias() && io.dw[1]) {
         const ChannelSums sums{io.scratch, io.dw[1], add_bias};
         sum_channels<Itself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
       }
       add_w = add_bias = true;  // the other bottoms add to what the first wrote
-      if (io.dx[i]) convs_[i]->forward(context, io.dy[i].data, io.w[0].f32(), nullptr, io.dx[i].data, io.scratch);
+      if (io.dx[i]) convs_[i]->forward(context, call, io.scratch);
     }
   }
 

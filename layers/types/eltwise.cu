@@ -13,10 +13,10 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "kernels/post_ops.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/typed.h"
 #include "layers/registry.h"
-#include "layers/types/relu.h"
 
 namespace cortado {
 
@@ -24,16 +24,14 @@ namespace {
 
 using caffe::EltwiseParameter;
 
-CORTADO_HD inline float rectified(float value, bool relu) { return relu && value < 0 ? 0 : value; }
-
 template <typename T>
 struct Sum {
   const T *a, *b;
   T* y;
   float scale_a, scale_b;
-  bool relu;
+  kernels::Activation activation;
   using Arrays = ByPacks<In<&Sum::a>, In<&Sum::b>, Out<&Sum::y>>;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = rectified(scale_a * a[i] + scale_b * b[i], relu); }
+  CORTADO_HD void operator()(int64_t i) const { y[i] = activation(scale_a * a[i] + scale_b * b[i]); }
 };
 
 /// to = scale * from where the ReLU let the sum through (y > 0), else 0. Without a ReLU y is null.
@@ -100,8 +98,8 @@ class EltwiseLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  bool absorb(const Layer& next) override;
-  bool adds_two() const override { return plain_sum() && coeff_.size() == 2 && !relu_; }
+  std::optional<kernels::PostOp> as_post_op() const override;
+  bool accepts(const kernels::PostOps& post, NetMode mode) const override;
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
@@ -119,7 +117,7 @@ class EltwiseLayer : public Layer {
 
   EltwiseParameter::EltwiseOp operation_;
   std::vector<float> coeff_;  ///< one per bottom once inferred
-  bool relu_ = false;         ///< of the follower that was taken over
+  kernels::Activation relu_;  ///< of the follower that was taken over
   bool dx_are_one_ = false;
 };
 
@@ -136,10 +134,13 @@ LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
   return {.y = {x[0]}, .w = {}};
 }
 
-bool EltwiseLayer::absorb(const Layer& next) {
-  const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-  if (!relu || !relu->is_plain() || operation_ != EltwiseParameter::SUM || relu_) return false;
-  return relu_ = true;
+std::optional<kernels::PostOp> EltwiseLayer::as_post_op() const {
+  if (!plain_sum() || coeff_.size() != 2) return std::nullopt;
+  return kernels::SumOfTwo();
+}
+
+bool EltwiseLayer::accepts(const kernels::PostOps& post, NetMode) const {
+  return operation_ == EltwiseParameter::SUM && post == kernels::PostOps{.activation = kernels::Activation::relu()};
 }
 
 bool EltwiseLayer::plain_sum() const {
@@ -149,9 +150,10 @@ bool EltwiseLayer::plain_sum() const {
 
 LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
   const bool product = operation_ == EltwiseParameter::PROD;
+  relu_ = request.post.activation;
   LayerNeeds needs;
   needs.backward_reads_x.assign(request.x.size(), product);
-  needs.backward_reads_y = {relu_};
+  needs.backward_reads_y = {bool(relu_)};
   needs.aliasing.dx_is_dy = plain_sum() && !relu_;
   needs.aliasing.dx_are_one = dx_are_one_ = plain_sum() && relu_;
   needs.aliasing.dx_may_overwrite_dy = true;  // backward does dx[0] last
@@ -187,8 +189,9 @@ void EltwiseLayer::backward(Context& context, const Operands& io) {
 void EltwiseLayer::sum(Context& context, const Operands& io) const {
   const size_t last = io.x.size() - 1;
   const Tensor& y = io.y[0];
-  for_each_typed<Sum>(context, io.x[0], io.x[1], y, coeff_[0], coeff_[1], relu_ && last == 1);
-  for (size_t k = 2; k <= last; ++k) for_each_typed<Sum>(context, y, io.x[k], y, 1.0f, coeff_[k], relu_ && k == last);
+  const auto activation = [&](size_t k) { return k == last ? relu_ : kernels::Activation(); };
+  for_each_typed<Sum>(context, io.x[0], io.x[1], y, coeff_[0], coeff_[1], activation(1));
+  for (size_t k = 2; k <= last; ++k) for_each_typed<Sum>(context, y, io.x[k], y, 1.0f, coeff_[k], activation(k));
 }
 
 void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {

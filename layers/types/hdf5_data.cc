@@ -9,13 +9,14 @@
 #include "core/error.h"
 #include "core/host_view.h"
 #include "data/formats/hdf5_rows.h"
+#include "layers/data_cursor.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
 
-class Hdf5DataLayer : public Layer {
+class Hdf5DataLayer : public Layer, public DataCursor {
  public:
   explicit Hdf5DataLayer(const LayerOptions& options) : open_data_(options.open_data) {
     const caffe::HDF5DataParameter& param = options.config.hdf5_data_param();
@@ -64,8 +65,9 @@ class Hdf5DataLayer : public Layer {
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+  bool forward_needs_host() const override { return true; }
 
-  std::optional<uint64_t> position() const override { return rows_ ? rows_->position() : 0; }
+  uint64_t position() const override { return rows_ ? rows_->position() : 0; }
   void seek(uint64_t position) override {
     if (rows_) rows_->seek(position);
   }

@@ -11,7 +11,6 @@
 #include "layers/common/relu_mask.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "layers/types/relu.h"
 
 namespace cortado {
 
@@ -19,8 +18,7 @@ namespace {
 
 class InnerProductLayer : public Layer {
  public:
-  explicit InnerProductLayer(const LayerOptions& options)
-      : options_(options.config.inner_product_param()), relu_(options_.relu()) {
+  explicit InnerProductLayer(const LayerOptions& options) : options_(options.config.inner_product_param()) {
     const std::string path = "inner_product_param";
     if (options_.num_output() == 0)
       throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
@@ -49,17 +47,10 @@ class InnerProductLayer : public Layer {
     return shapes;
   }
 
-  bool absorb(const Layer& next) override {
-    const auto* relu = dynamic_cast<const ReluLayer*>(&next);
-    if (!relu || !relu->is_plain() || relu_) return false;
-    return relu_ = true;
-  }
-
-  bool fold(const Layer& next) override {
-    const auto affine = next.channel_affine();
-    if (!affine || relu_ || !outputs_are_channels_) return false;
-    weights_.fold(*affine);
-    return true;
+  bool accepts(const kernels::PostOps& post, NetMode mode) const override {
+    if (options_.relu() || post.sum || (post.activation && post.activation.kind != kernels::Activation::kRelu))
+      return false;
+    return post.affine.empty() || (mode == NetMode::kFrozen && outputs_are_channels_);
   }
 
   TypeRule types() const override { return TypeRule::kHalf; }
@@ -67,8 +58,9 @@ class InnerProductLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool own_bias = options_.bias_term();
     const bool wants_dw = request.backward && (request.wants_dw[0] || (own_bias && request.wants_dw[1]));
-    product_.bias = own_bias || weights_.folds();
-    product_.relu = relu_;
+    activation_ = options_.relu() ? kernels::Activation::relu() : request.post.activation;
+    product_.bias = own_bias || !request.post.affine.empty();
+    product_.post = {.activation = activation_};
     product_.backward_data = request.backward && request.wants_dx[0];
     product_.backward_weights = wants_dw;
     product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
@@ -83,8 +75,8 @@ class InnerProductLayer : public Layer {
     needs.forward_scratch = kernel_->forward_scratch();
     needs.backward_scratch = kernel_->backward_scratch();
     needs.backward_reads_x = {wants_dw};
-    needs.backward_reads_y = {request.backward && relu_};
-    needs.aliasing.overwrites_dy = request.backward && relu_;
+    needs.aliasing.overwrites_dy = request.backward && activation_;
+    needs.backward_reads_y = {needs.aliasing.overwrites_dy};
     return needs;
   }
 
@@ -96,7 +88,7 @@ class InnerProductLayer : public Layer {
 
   void backward(Context& context, const Operands& io) override {
     const void* dy = io.dy[0].data;
-    if (relu_) mask_by_relu(context, io.y[0], io.dy[0]);
+    if (activation_) mask_by_relu(context, io.y[0], io.dy[0], activation_);
     kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
     if (product_.bias) {
       d.bias = io.dw[1].f32();
@@ -107,12 +99,14 @@ class InnerProductLayer : public Layer {
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
-    return checked_mul(y[0].count(), 2 * product_.inputs + (product_.bias ? 1 : 0) + (relu_ ? 1 : 0));
+    return checked_mul(y[0].count(),
+                       2 * product_.inputs + (product_.bias ? 1 : 0) + (options_.relu() || activation_ ? 1 : 0));
   }
 
  private:
   const caffe::InnerProductParameter& options_;
-  bool relu_, outputs_are_channels_ = true;
+  bool outputs_are_channels_ = true;
+  kernels::Activation activation_;  ///< its own, or taken over
   LinearWeights weights_;
   kernels::InnerProductRequest product_;
   std::unique_ptr<kernels::InnerProduct> kernel_;

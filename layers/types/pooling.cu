@@ -32,7 +32,7 @@ class PoolingLayer : public Layer {
     return {.y = argmax_ ? std::vector<Shape>{y, y} : std::vector<Shape>{y}, .w = {}};
   }
 
-  bool take_relu_mask() override { return masks_dy_ = options_.pool() == Options::MAX; }
+  bool can_mask_dx() const override { return options_.pool() == Options::MAX; }
 
   /// Places are told in plain layout only, and as floats: 16 bits do not count far.
   LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
@@ -48,6 +48,7 @@ class PoolingLayer : public Layer {
     pool.backward = request.backward;
     pool.argmax = argmax_;
     pool_ = kernels::plan_pool(pool, context);
+    masks_dy_ = request.masks_dx;
     LayerNeeds needs;
     if (pool_->saved_bytes() > 0) needs.saved = {pool_->saved_bytes()};
     needs.aliasing.overwrites_dy = request.backward && masks_dy_;

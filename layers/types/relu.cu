@@ -45,6 +45,11 @@ const RegisterLayer registered(elementwise_type<ReluLayer>("ReLU", "max(x, 0), o
 ReluLayer::ReluLayer(const LayerOptions& options, float ceiling)
     : negative_slope_(options.config.relu_param().negative_slope()), ceiling_(ceiling) {}
 
+std::optional<kernels::PostOp> ReluLayer::as_post_op() const {
+  if (negative_slope_ != 0) return std::nullopt;
+  return ceiling_ < INFINITY ? kernels::Activation::clipped_relu(ceiling_) : kernels::Activation::relu();
+}
+
 void ReluLayer::forward(Context& context, const Operands& io) {
   for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
 }

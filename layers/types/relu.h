@@ -1,7 +1,6 @@
 #pragma once
 
-// ReLU has a header because other layers recognise one behind them and take over its work (Layer::absorb), and because
-// ReLU6 is one with a ceiling.
+// ReLU has a header because ReLU6 is one with a ceiling.
 
 #include <cmath>
 
@@ -13,9 +12,7 @@ class ReluLayer : public ElementwiseLayer {
  public:
   explicit ReluLayer(const LayerOptions& options, float ceiling = INFINITY);
 
-  bool leaks() const { return negative_slope_ != 0; }
-  float ceiling() const { return ceiling_; }                          ///< y is at most this
-  bool is_plain() const { return !leaks() && ceiling_ == INFINITY; }  ///< max(x, 0) and nothing more
+  std::optional<kernels::PostOp> as_post_op() const override;
 
   /// With a slope >= 0, y has the sign of x.
   BackwardReads backward_reads() const override { return negative_slope_ >= 0 ? BackwardReads::kY : BackwardReads::kX; }

@@ -2,11 +2,11 @@
 // the others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape. Without a
 // filler g starts as 1, not as Caffe's usual 0.
 
+#include "layers/common/broadcast.h"
 #include "layers/common/channel_sums.h"
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "layers/types/scale.h"
 
 namespace cortado {
 
@@ -53,18 +53,30 @@ struct Itself {
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
 
-const RegisterLayer registered({
-    .name = "Scale",
-    .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
-    .options = "scale_param",
-    .min_bottoms = 1,
-    .max_bottoms = 2,
-    .min_tops = 1,
-    .max_tops = 1,
-    .make = make_layer<ScaleLayer>,
-});
+class ScaleLayer : public Layer {
+ public:
+  explicit ScaleLayer(const LayerOptions& options);
 
-}  // namespace
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  std::optional<kernels::PostOp> as_post_op() const override;
+  LayoutRule layouts() const override;
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
+
+ private:
+  bool has_bias() const { return options_.bias_term(); }
+  /// to = from times the factors
+  void multiply(Context& context, const Operands& io, const Tensor& from, const Tensor& to) const;
+
+  const caffe::ScaleParameter& options_;
+  caffe::FillerParameter filler_;
+  bool learned_ = true;
+  bool in_blocks_ = false;
+  Broadcast broadcast_;
+};
 
 ScaleLayer::ScaleLayer(const LayerOptions& options)
     : options_(options.config.scale_param()), filler_(options_.filler()) {
@@ -80,6 +92,12 @@ LayerShapes ScaleLayer::infer(const std::vector<Shape>& x) {
   if (has_bias())
     shapes.w.push_back(filled_weight(options_.bias_filler(), broadcast_.shape, "scale_param.bias_filler"));
   return shapes;
+}
+
+/// Where it multiplies each channel by a weight of its own, and perhaps adds another.
+std::optional<kernels::PostOp> ScaleLayer::as_post_op() const {
+  if (!learned_ || broadcast_.axis != 1 || broadcast_.shape.axes() != 1) return std::nullopt;
+  return kernels::ChannelAffine{.scales = true, .shifts = has_bias()};
 }
 
 LayoutRule ScaleLayer::layouts() const { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
@@ -127,5 +145,18 @@ void ScaleLayer::backward(Context& context, const Operands& io) {
 int64_t ScaleLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&) const {
   return (has_bias() ? 2 : 1) * x[0].count();
 }
+
+const RegisterLayer registered({
+    .name = "Scale",
+    .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
+    .options = "scale_param",
+    .min_bottoms = 1,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<ScaleLayer>,
+});
+
+}  // namespace
 
 }  // namespace cortado

@@ -4,12 +4,12 @@
 // Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
 // small table tells. Padding lanes are found in place, where x has them zero.
 
+#include "core/device_memory.h"
 #include "core/error.h"
 #include "core/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/typed.h"
 #include "layers/registry.h"
-#include "layers/types/shuffle_channel.h"
 
 namespace cortado {
 
@@ -37,18 +37,25 @@ ChannelView stored_channels(const TensorSpec& spec) {
   return view;
 }
 
-const RegisterLayer registered({
-    .name = "ShuffleChannel",
-    .help = "deals the channels of each group out to all others",
-    .options = "shuffle_channel_param",
-    .min_bottoms = 1,
-    .max_bottoms = 1,
-    .min_tops = 1,
-    .max_tops = 1,
-    .make = make_layer<ShuffleChannelLayer>,
-});
+class ShuffleChannelLayer : public Layer {
+ public:
+  explicit ShuffleChannelLayer(const LayerOptions& options);
 
-}  // namespace
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  TypeRule types() const override { return TypeRule::kFollow; }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+
+ private:
+  bool stays() const { return group_ == 1 || group_ == channels_ || channels_ == 0; }
+  DeviceMemory distances(Context& context, const TensorSpec& spec, int64_t rows) const;
+  void gather(Context& context, const DeviceMemory& table, const Tensor& from, const Tensor& to) const;
+
+  int64_t group_, channels_ = 0;
+  DeviceMemory there_, back_;  ///< for each channel the way to its source, in elements
+};
 
 ShuffleChannelLayer::ShuffleChannelLayer(const LayerOptions& options)
     : group_(options.config.shuffle_channel_param().group()) {
@@ -95,5 +102,18 @@ void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, co
 void ShuffleChannelLayer::forward(Context& context, const Operands& io) { gather(context, there_, io.x[0], io.y[0]); }
 
 void ShuffleChannelLayer::backward(Context& context, const Operands& io) { gather(context, back_, io.dy[0], io.dx[0]); }
+
+const RegisterLayer registered({
+    .name = "ShuffleChannel",
+    .help = "deals the channels of each group out to all others",
+    .options = "shuffle_channel_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<ShuffleChannelLayer>,
+});
+
+}  // namespace
 
 }  // namespace cortado

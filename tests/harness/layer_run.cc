@@ -64,7 +64,10 @@ bool MadeLayer::takes_over(const caffe::LayerParameter& follower, const std::vec
   const std::unique_ptr<Layer> next = make(follower, phase);
   const bool sum = follower.type() == "Eltwise";
   const LayerShapes after = next->infer(sum ? std::vector{shapes.y[0], x.back()} : std::vector{shapes.y[0]});
-  if (sum ? !next->adds_two() || !layer->absorb_sum(*next) : !layer->absorb(*next)) return false;
+  const std::optional<kernels::PostOp> op = next->as_post_op();
+  const auto longer = op ? post.followed_by(*op) : std::nullopt;
+  if (!longer || longer->sum != (sum || post.sum) || !layer->accepts(*longer, NetMode::kTraining)) return false;
+  post = *longer;
   shapes.y[0] = after.y[0];
   shapes.w.insert(shapes.w.end(), after.w.begin(), after.w.end());
   return true;
@@ -102,6 +105,7 @@ void LayerRun::prepare() {
   for (const Shape& shape : made_.shapes.y)
     request_.y.push_back(spec_of(shape, false, all_typed(rule) || (rule == TypeRule::kMakes && request_.y.empty())));
   for (const WeightSpec& w : made_.shapes.w) request_.w.push_back({w.shape, DType::kF32, Layout::kPlain});
+  request_.post = made_.post;
   request_.backward = options_.backward;
   request_.wants_dx = options_.wants_dx;
   fill_up(request_.wants_dx, request_.x.size(), true);

@@ -28,6 +28,7 @@ struct MadeLayer {
   std::vector<caffe::LayerParameter> followers;
   std::unique_ptr<Layer> layer;
   LayerShapes shapes;     ///< the follower's weights included
+  kernels::PostOps post;  ///< what the layer has taken over
   bool absorbed = false;  ///< whether all followers were taken over
 
  private:

@@ -11,6 +11,8 @@ namespace {
 
 using namespace testing;
 
+constexpr ChannelAffine kScaleAndShift = {.scales = true, .shifts = true};
+
 struct Reference {
   std::vector<double> mean, variance, y, dx, daddend, dgamma, dbeta;
 };
@@ -33,14 +35,14 @@ Reference reference(const BatchNormRequest& r, const Inputs& in) {
   for (size_t c = 0; r.given_statistics && c < channels; ++c) e.mean[c] = in.mean[c], e.variance[c] = in.variance[c];
   const auto deviation = [&](size_t c) { return std::sqrt(e.variance[c] + r.eps); };
   const auto hat = [&](size_t i) { return (x[i] - e.mean[channel(i)]) / deviation(channel(i)); };
-  const auto factor = [&](size_t c) { return r.affine ? double(in.gamma[c]) : 1; };
+  const auto factor = [&](size_t c) { return r.post.affine.empty() ? 1 : double(in.gamma[c]); };
   std::vector<double>& g = e.daddend;
   g.assign(in.dy.begin(), in.dy.end());
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = channel(i);
-    const double v = hat(i) * factor(c) + (r.affine ? in.beta[c] : 0) + (r.adds ? in.addend[i] : 0);
-    e.y[i] = r.relu ? std::clamp(v, 0.0, double(r.ceiling)) : v;
-    if (r.relu && (v <= 0 || v >= r.ceiling)) g[i] = 0;
+    const double v = hat(i) * factor(c) + (r.post.affine.empty() ? 0 : in.beta[c]) + (r.post.sum ? in.addend[i] : 0);
+    e.y[i] = r.post.activation ? std::clamp(v, 0.0, double(r.post.activation.ceiling)) : v;
+    if (r.post.activation && (v <= 0 || v >= r.post.activation.ceiling)) g[i] = 0;
     e.dbeta[c] += g[i];
     e.dgamma[c] += g[i] * hat(i);
   }
@@ -76,17 +78,17 @@ Result run(const BatchNormRequest& r, const Inputs& in, const Run& how, DeviceKi
                 dbeta = floats_of(context, Values(in.gamma.size(), 0.5f));
   const Fenced scratch(context, std::max(norm->forward_scratch(), norm->backward_scratch())),
       mask(context, norm->mask_bytes());
-  EXPECT_EQ(norm->mask_bytes() > 0, r.adds && r.relu);
-  const bool has_daddend = r.adds && how.wants_daddend;
-  const Operand& y = how.in_place && r.adds ? addend : own_y;
+  EXPECT_EQ(norm->mask_bytes() > 0, r.post.sum && r.post.activation);
+  const bool has_daddend = r.post.sum && how.wants_daddend;
+  const Operand& y = how.in_place && r.post.sum ? addend : own_y;
   const Operand& dx = how.in_place && !has_daddend ? dy : own_dx;
   const Operand& daddend = how.in_place ? dy : own_daddend;
   BatchNormOperands io;
   io.x = x.data(), io.y = y.data();
-  if (r.adds) io.addend = addend.data();
+  if (r.post.sum) io.addend = addend.data();
   if (!how.y_is_there) io.mask = mask.data();
   io.mean = mean.data(), io.variance = variance.data();
-  if (r.affine) io.gamma = gamma.data(), io.beta = beta.data();
+  if (!r.post.affine.empty()) io.gamma = gamma.data(), io.beta = beta.data();
   io.scratch = scratch.data();
   norm->forward(context, io);
   const Values y_values = y.values();
@@ -133,15 +135,14 @@ void expect_like(const Result& got, const Reference& e, DType dtype) {
 
 void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
   r.backward = true;
-  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + (r.affine ? " affine" : "") +
-               (r.adds ? " adds" : "") + (r.relu ? " relu" + std::to_string(r.ceiling) : "") +
+  SCOPED_TRACE(r.x.shape.str() + " " + name_of(r.x.dtype) + " " + name_of(r.x.layout) + " " + to_text(r.post) +
                (r.given_statistics ? " given" : ""));
   const Inputs in = inputs(r);
   const Result got = run(r, in, {}, kind);
   expect_like(got, reference(r, in), r.x.dtype);
   for (const int threads : {2, 5}) EXPECT_TRUE(run(r, in, {.threads = threads}, kind) == got) << threads << " threads";
   EXPECT_TRUE(run(r, in, {.threads = 2, .in_place = true}, kind) == got) << "in place";
-  if (!r.adds) return;
+  if (!r.post.sum) return;
   EXPECT_TRUE(run(r, in, {.y_is_there = true}, kind) == got) << "by y";
   for (const bool in_place : {false, true}) {
     Result part = got;
@@ -159,8 +160,9 @@ void check_extras(const TensorSpec& x, DeviceKind kind = DeviceKind::kCpu) {
       for (const bool adds : {false, true})
         for (const bool relu : {false, true}) {
           BatchNormRequest r;
-          r.x = x, r.given_statistics = given, r.affine = affine, r.adds = adds, r.relu = relu;
-          if (affine) r.ceiling = 0.75f;
+          r.x = x, r.given_statistics = given, r.post = relu_if(relu, adds);
+          if (affine) r.post.affine = {kScaleAndShift};
+          if (affine && relu) r.post.activation = Activation::clipped_relu(0.75f);
           check(r, kind);
         }
 }
@@ -182,14 +184,14 @@ TEST(BatchNorm, FollowsTheFormulasOnDevices) {
 
 TEST(BatchNorm, FollowsTheFormulasInSixteenBitsOnDevices) {
   BatchNormRequest r;
-  r.affine = r.relu = true;
+  r.post = {.affine = {kScaleAndShift}, .activation = Activation::relu()};
   for (const DeviceKind kind : devices())
     for (const DType dtype : {DType::kF16, DType::kBF16})
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
         for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 24, 100, 90}, Shape{3, 32, 7, 7}})
           for (const bool adds : {false, true}) {
             r.x = {shape, dtype, layout};
-            r.adds = adds;
+            r.post.sum = adds;
             check(r, kind);
           }
 }
@@ -201,11 +203,11 @@ TEST(BatchNorm, TakesOtherNumbersOfAxes) {
 
 TEST(BatchNorm, TakesTensorsThatGoAroundTheCaches) {
   BatchNormRequest r;
-  r.affine = r.relu = true;
+  r.post = {.affine = {kScaleAndShift}, .activation = Activation::relu()};
   for (const Layout layout : {Layout::kPlain, Layout::kBlocked16})
     for (const bool adds : {false, true}) {
       r.x = {Shape{2, 20, 176, 176}, DType::kF32, layout};
-      r.adds = adds;
+      r.post.sum = adds;
       check(r);
     }
 }
@@ -214,7 +216,7 @@ TEST(BatchNorm, PassesNanOn) {
   Context context(1);
   BatchNormRequest r;
   r.x.shape = {2, 1, 2, 2};
-  r.relu = true;
+  r.post.activation = Activation::relu();
   for (const auto make : {make_batch_norm_native, make_batch_norm_generic}) {
     std::string why;
     const auto norm = make(r, context, why);

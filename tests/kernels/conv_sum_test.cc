@@ -21,8 +21,12 @@ Values forward(const ConvCandidate& candidate, const ConvRequest& request, const
       bias = floats_of(context, random_values(s.k, 3));
   const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 2));
   const Fenced scratch(context, conv->forward_scratch());
-  conv->forward(context, x.data(), w.data(), request.bias ? bias.data() : nullptr, y.data(), scratch.data(),
-                apart ? z.data() : nullptr);
+  const ConvOperands io{.x = x.data(),
+                        .w = w.data(),
+                        .bias = request.bias ? bias.data() : nullptr,
+                        .z = apart ? z.data() : y.data(),
+                        .y = y.data()};
+  conv->forward(context, io, scratch.data());
   scratch.expect_intact();
   return y.values();
 }
@@ -37,8 +41,7 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
         s.x_layout = s.y_layout = layout;
         ConvRequest request{.shape = s, .bias = bias};
         const Values alone = forward(candidate, request, added, kind);
-        request.relu = relu;
-        request.sum = true;
+        request.post = relu_if(relu, /*sum=*/true);
         const Values sum = forward(candidate, request, added, kind);
         if (alone.empty() || sum.empty()) continue;
         std::vector<double> expected(alone.begin(), alone.end());

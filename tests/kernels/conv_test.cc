@@ -54,7 +54,7 @@ Reference reference(const ConvRequest& request, const Values& x, const Values& w
     const size_t k = o / size_t(places) % size_t(s.k);
     if (!bias.empty()) r.dbias[k] += dy[o];
     if (!bias.empty()) r.y[o] += bias[k];
-    if (request.relu) r.y[o] = std::clamp(r.y[o], 0.0, double(request.ceiling));
+    if (request.post.activation) r.y[o] = std::clamp(r.y[o], 0.0, double(request.post.activation.ceiling));
   }
   return r;
 }
@@ -95,23 +95,23 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
   const float* bias_in = request.bias ? bias_memory.data() : nullptr;
 
   for (int pass = 0; pass < 2; ++pass)
-    conv->forward(context, x_in.data(), w_in.data(), bias_in, y.data(), scratch.data());
+    conv->forward(context, {.x = x_in.data(), .w = w_in.data(), .bias = bias_in, .y = y.data()}, scratch.data());
   expect_near(y.values(), expected.y, values, "y");
 
   if (request.backward_data) {
-    conv->backward_data(context, dy_in.data(), w_in.data(), dx.data(), scratch.data());
+    conv->backward_data(context, {.dy = dy_in.data(), .w = w_in.data(), .dx = dx.data()}, scratch.data());
     expect_near(dx.values(), expected.dx, values, "dx");
   }
   if (request.backward_weights) {
     StoredWeight dw(context, conv->weight_format()), dw_once(context, conv->weight_format());
     const Operand dbias(context, {{int64_t(bias.size())}});
-    Conv::Gradients g{dw.data(), request.bias ? dbias.data() : nullptr, false, false};
-    conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
+    ConvOperands io{.x = x_in.data(), .dy = dy_in.data(), .d = {dw.data(), request.bias ? dbias.data() : nullptr}};
+    conv->backward_weights(context, io, scratch.data());
     expect_near(dw.plain(context), expected.dw, sums, "dw");
     expect_near(dbias.values(), expected.dbias, sums, "dbias");
 
-    g.add_w = g.add_bias = true;
-    conv->backward_weights(context, x_in.data(), dy_in.data(), g, scratch.data());
+    io.d.add_w = io.d.add_bias = true;
+    conv->backward_weights(context, io, scratch.data());
     std::vector<double> twice = expected.dw, twice_bias = expected.dbias;
     for (double& v : twice) v *= 2;
     for (double& v : twice_bias) v *= 2;
@@ -119,8 +119,10 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
     expect_near(dbias.values(), twice_bias, sums, "dbias added to");
 
     if (request.bias) {  // each may be unwanted
-      conv->backward_weights(context, x_in.data(), dy_in.data(), {dw_once.data(), nullptr}, scratch.data());
-      conv->backward_weights(context, x_in.data(), dy_in.data(), {nullptr, dbias.data()}, scratch.data());
+      io.d = {dw_once.data(), nullptr};
+      conv->backward_weights(context, io, scratch.data());
+      io.d = {nullptr, dbias.data()};
+      conv->backward_weights(context, io, scratch.data());
       expect_near(dw_once.plain(context), expected.dw, sums, "dw alone");
       expect_near(dbias.values(), expected.dbias, sums, "dbias alone");
     }
@@ -174,7 +176,7 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
         if (s.spatial_axes != 2 && (x != Layout::kPlain || y != Layout::kPlain)) continue;
         s.x_layout = x;
         s.y_layout = y;
-        accepted += check(candidate, {s, /*bias=*/true, /*relu=*/false, true, true});
+        accepted += check(candidate, {s, /*bias=*/true, /*post=*/{}, true, true});
         if (::testing::Test::HasFatalFailure()) return accepted;
       }
   return accepted;
@@ -193,7 +195,7 @@ int check_on_device(const ConvCandidate& candidate, DeviceKind kind) {
         for (Layout y : {Layout::kPlain, Layout::kChannelsLast}) {
           if (s.spatial_axes != 2 && (x != Layout::kPlain || y != Layout::kPlain)) continue;
           s.dtype = dtype, s.x_layout = x, s.y_layout = y;
-          const ConvRequest request{s, /*bias=*/true, /*relu=*/accepted % 2 == 1, true, true};
+          const ConvRequest request{s, /*bias=*/true, relu_if(accepted % 2 == 1), true, true};
           accepted += check(candidate, request, kind);
         }
   return accepted;
@@ -213,9 +215,9 @@ TEST(ConvOnDevices, AgreesWithTheDefinitionInEveryType) {
 TEST(ConvOnDevices, ThePlainOneIsWhatOthersLeave) {
   Context device = context_on(DeviceKind::kSimulated), host(2);
   ConvShape s = square(2, 16, 6, 16, 3, 1, 1);
-  EXPECT_EQ(plan_conv({s, true, true, true, true}, device)->name(), "plain");
+  EXPECT_EQ(plan_conv({s, true, relu_if(true), true, true}, device)->name(), "plain");
   s.dtype = DType::kBF16;
-  EXPECT_EQ(plan_conv({s, true, true, true, true}, host)->name(), "plain");
+  EXPECT_EQ(plan_conv({s, true, relu_if(true), true, true}, host)->name(), "plain");
 }
 
 TEST(ConvOneDnn, AgreesWithTheDefinition) {
@@ -234,7 +236,7 @@ TEST(ConvWinograd, AgreesWithTheDefinition) {
   for (ConvShape& s : list) s.x_layout = s.y_layout = Layout::kBlocked16;
   int accepted = 0;
   for (const ConvCandidate& candidate : named("winograd"))
-    for (const ConvShape& s : list) accepted += check(candidate, {s, /*bias=*/true, /*relu=*/false, true, true});
+    for (const ConvShape& s : list) accepted += check(candidate, {s, /*bias=*/true, /*post=*/{}, true, true});
   EXPECT_EQ(accepted, 2 * 12);
 }
 
@@ -255,16 +257,16 @@ double relative_distance(const std::vector<float>& a, const std::vector<float>& 
 std::vector<std::vector<float>> results(const ConvCandidate& candidate, const ConvShape& s) {
   Context context(2);
   std::string why;
-  const auto conv = make_conv(candidate, {s, false, false, true, true}, context, why);
+  const auto conv = make_conv(candidate, {s, false, {}, true, true}, context, why);
   if (!conv) throw std::runtime_error(candidate.name + ": " + why);
   const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)),
       dy(context, s.y(), random_values(s.y().shape.count(), 2)), y(context, s.y()), dx(context, s.x());
   const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 3)),
       dw(context, conv->weight_format());
   const Fenced scratch(context, std::max(conv->forward_scratch(), conv->backward_scratch()));
-  conv->forward(context, x.data(), w.data(), nullptr, y.data(), scratch.data());
-  conv->backward_data(context, dy.data(), w.data(), dx.data(), scratch.data());
-  conv->backward_weights(context, x.data(), dy.data(), {dw.data()}, scratch.data());
+  conv->forward(context, {.x = x.data(), .w = w.data(), .y = y.data()}, scratch.data());
+  conv->backward_data(context, {.dy = dy.data(), .w = w.data(), .dx = dx.data()}, scratch.data());
+  conv->backward_weights(context, {.x = x.data(), .dy = dy.data(), .d = {dw.data()}}, scratch.data());
   return {y.values(), dx.values(), dw.plain(context)};
 }
 
@@ -299,7 +301,7 @@ TEST(ConvAmx, AgreesWithTheDefinition) {
     for (ConvShape& s : list) {
       s.x_layout = s.y_layout = Layout::kBlocked16;
       const bool dx = s.h.stride == 1 && s.w.stride == 1;
-      accepted += check(candidate, {s, /*bias=*/true, /*relu=*/true, dx, /*backward_weights=*/true});
+      accepted += check(candidate, {s, /*bias=*/true, relu_if(true), dx, /*backward_weights=*/true});
     }
   EXPECT_TRUE(accepted == 0 || accepted == 17) << accepted;  // all, or no AMX
 }
@@ -316,7 +318,7 @@ TEST(ConvAmx, IsAsExactAsFloats) {
       const Operand x_in(context, s.x(), x), y(context, s.y());
       const StoredWeight w_in(context, conv->weight_format(), w);
       const Fenced scratch(context, conv->forward_scratch());
-      conv->forward(context, x_in.data(), w_in.data(), nullptr, y.data(), scratch.data());
+      conv->forward(context, {.x = x_in.data(), .w = w_in.data(), .y = y.data()}, scratch.data());
       scratch.expect_intact();
       const std::vector<double> exact = reference({s}, x, w, {}, Values(size_t(s.y().shape.count()))).y;
       EXPECT_LE(relative_distance(y.values(), {exact.begin(), exact.end()}), 1e-6) << s.c;
@@ -337,15 +339,15 @@ TEST(Conv, ReluAndNoBias) {
         for (Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
           ConvShape s = square(2, 20, 6, 20, 3, 1, 1);
           s.x_layout = s.y_layout = layout;
-          EXPECT_TRUE(check(named(name)[0], {s, bias, relu, true, true}) || layout == Layout::kPlain);
+          EXPECT_TRUE(check(named(name)[0], {s, bias, relu_if(relu), true, true}) || layout == Layout::kPlain);
         }
 }
 
 TEST(Conv, ReluWithACeiling) {
   for (const Layout layout : {Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
-    ConvRequest request{.shape = square(2, 20, 6, 20, 3, 1, 1), .bias = true, .relu = true};
+    ConvRequest request{.shape = square(2, 20, 6, 20, 3, 1, 1), .bias = true};
     request.shape.x_layout = request.shape.y_layout = layout;
-    request.ceiling = 0.25f;
+    request.post.activation = Activation::clipped_relu(0.25f);
     int accepted = 0;
     for (const ConvCandidate& candidate : conv_candidates()) accepted += check(candidate, request);
     EXPECT_GE(accepted, layout == Layout::kBlocked16 ? 4 : 1);
@@ -360,13 +362,13 @@ TEST(Conv, WorksInGivenWeightFormats) {
   ConvShape blocked = square(2, 32, 8, 48, 3, 1, 1);
   blocked.x_layout = blocked.y_layout = Layout::kBlocked16;
   std::string why;
-  const auto owner = make_conv(named("onednn-last")[0], {blocked, true, false, false, false}, context, why);
+  const auto owner = make_conv(named("onednn-last")[0], {blocked, true, {}, false, false}, context, why);
   ASSERT_TRUE(owner) << why;
   ASSERT_FALSE(owner->weight_format().is_plain() || owner->weight_format().is_blocked16());
   for (const WeightFormat& format :
        {owner->weight_format(), WeightFormat(blocked.weight()), WeightFormat::blocked16(blocked.weight(), 1)})
     for (const ConvCandidate& candidate : {direct_in_blocks(), named("gemm")[0], named("winograd4x3")[0]}) {
-      ConvRequest request{blocked, true, false, true, true, format};
+      ConvRequest request{blocked, true, {}, true, true, format};
       const auto conv = make_conv(candidate, request, context, why);
       if (candidate.name == "winograd4x3" && !format.is_blocked16()) {
         EXPECT_EQ(why, "the weights lie otherwise");
@@ -382,13 +384,13 @@ TEST(Conv, EveryBatchOfANetStoresWeightsAlike) {
   Context context(2);
   ConvShape s = square(8, 32, 14, 64, 3, 1, 1), t = square(1, 32, 14, 64, 3, 1, 1);
   s.x_layout = s.y_layout = t.x_layout = t.y_layout = Layout::kBlocked16;
-  const auto train = plan_conv({s, true, false, true, true}, context), test = plan_conv({t, true, false}, context);
+  const auto train = plan_conv({s, true, {}, true, true}, context), test = plan_conv({t, true}, context);
   EXPECT_TRUE(train->weight_format() == test->weight_format());
 }
 
 TEST(Conv, NoImagesGiveZeroGradients) {
-  EXPECT_FALSE(check(named("onednn")[0], {square(0, 4, 6, 4, 3, 1, 1), true, false, true, true}));
-  EXPECT_TRUE(check(gemm_conv_candidate(), {square(0, 4, 6, 4, 3, 1, 1), true, false, true, true}));
+  EXPECT_FALSE(check(named("onednn")[0], {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
+  EXPECT_TRUE(check(gemm_conv_candidate(), {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
 }
 
 TEST(Conv, OneDnnDeclinesWhatItsCountersCannotHold) {

@@ -89,8 +89,7 @@ TEST(CudnnPlans, BackwardOfDenseSixteenBitConvolutionsCopiesNoImages) {
 ConvRequest frozen(const Case& c, DType dtype, bool sum, bool relu) {
   ConvRequest request{.shape = shape_of(c, dtype, Layout::kChannelsLast)};
   request.bias = request.frozen = true;
-  request.sum = sum;
-  request.relu = relu;
+  request.post = relu_if(relu, sum);
   return request;
 }
 

@@ -54,7 +54,7 @@ struct End {
 /// y of the plain candidate; `frozen`: its weights are stored as x is.
 Values forward(ConvRequest request, const End& end, bool frozen, DeviceKind kind) {
   const ConvShape& s = request.shape;
-  request.bias = end.bias, request.sum = end.sum, request.relu = end.relu, request.frozen = frozen;
+  request.bias = end.bias, request.post = relu_if(end.relu, end.sum), request.frozen = frozen;
   Context context = context_on(kind);
   std::string why;
   const auto conv = make_conv(plain_conv_candidate(), request, context, why);
@@ -67,8 +67,12 @@ Values forward(ConvRequest request, const End& end, bool frozen, DeviceKind kind
   const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)), apart(context, s.y(), z),
       y(context, s.y(), z), bias(context, {{s.k}, format.dtype()}, rounded(random_values(s.k, 3), s.dtype));
   const StoredWeight w(context, format, rounded(random_values(s.weight().count(), 2), s.dtype));
-  conv->forward(context, x.data(), w.data(), end.bias ? bias.data() : nullptr, y.data(), nullptr,
-                end.apart ? apart.data() : nullptr);
+  const ConvOperands io{.x = x.data(),
+                        .w = w.data(),
+                        .bias = end.bias ? bias.data() : nullptr,
+                        .z = end.apart ? apart.data() : y.data(),
+                        .y = y.data()};
+  conv->forward(context, io, nullptr);
   EXPECT_EQ(apart.values(), z);
   return y.values();
 }
@@ -97,7 +101,7 @@ TEST(FrozenWeights, MultiplyToTheSameBits) {
       for (const bool transpose : {false, true}) {
         Context context = context_on(kind);
         InnerProductRequest request{
-            .rows = 3, .inputs = 21, .outputs = 5, .transpose = transpose, .bias = true, .relu = true};
+            .rows = 3, .inputs = 21, .outputs = 5, .transpose = transpose, .bias = true, .post = relu_if(true)};
         request.dtype = dtype;
         const auto forward = [&](bool frozen) {
           request.frozen = frozen;

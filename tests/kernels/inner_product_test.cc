@@ -13,7 +13,7 @@ using Make = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Conte
 
 std::string name_of(const InnerProductRequest& r) {
   return std::to_string(r.rows) + " x " + std::to_string(r.inputs) + " -> " + std::to_string(r.outputs) +
-         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + (r.relu ? " relu" : "") +
+         (r.transpose ? " transposed" : "") + (r.bias ? " bias" : "") + " " + to_text(r.post) +
          (r.turns ? " turned" : "") + " " + name_of(r.dtype);
 }
 
@@ -42,7 +42,7 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
         dw[weight] += double(dy[at]) * x[in];
       }
       if (r.bias) y[at] += bias[size_t(o)], dbias[size_t(o)] += dy[at];
-      if (r.relu) y[at] = std::max(0.0, y[at]);
+      if (r.post.activation) y[at] = std::max(0.0, y[at]);
     }
 
   const WeightFormat format = product->weight_format();
@@ -89,7 +89,7 @@ std::vector<InnerProductRequest> requests() {
                               {100, 64, 10}, {16, 16, 16}, {3, 5, 1}};
   for (const auto& [rows, inputs, outputs] : sizes)
     for (int options = 0; options < 8; ++options)
-      list.push_back({rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0, true, true});
+      list.push_back({rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, relu_if((options & 4) != 0), true, true});
   return list;
 }
 
@@ -126,7 +126,7 @@ TEST(InnerProduct, SumsGradientsOverManyRows) {
   for (const auto& [rows, inputs, outputs] : sizes)
     for (int options = 0; options < 4; ++options)
       for (const bool in_blocks : {false, true}) {
-        InnerProductRequest request{rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, false, true, true};
+        InnerProductRequest request{rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, {}, true, true};
         if (!in_blocks) request.w_format = WeightFormat(request.weight());
         EXPECT_TRUE(check(make_inner_product_onednn, request));
       }
@@ -135,7 +135,7 @@ TEST(InnerProduct, SumsGradientsOverManyRows) {
 TEST(InnerProduct, WorksInGivenWeightFormats) {
   Context context(2);
   std::string why;
-  const InnerProductRequest blocks{64, 80, 50, false, true, false, true, true};
+  const InnerProductRequest blocks{64, 80, 50, false, true, {}, true, true};
   const auto owner = make_inner_product_onednn(blocks, context, why);
   ASSERT_TRUE(owner) << why;
   ASSERT_FALSE(owner->weight_format().is_plain());
@@ -151,7 +151,7 @@ TEST(InnerProduct, WorksInGivenWeightFormats) {
 
 TEST(InnerProduct, EmptySumsAreZero) {
   for (const auto& [rows, inputs, outputs] : {std::tuple{0, 3, 2}, {2, 0, 3}}) {
-    InnerProductRequest request{rows, inputs, outputs, false, true, false, true, true};
+    InnerProductRequest request{rows, inputs, outputs, false, true, {}, true, true};
     EXPECT_FALSE(check(make_inner_product_onednn, request));
     EXPECT_TRUE(check(make_inner_product_gemm, request));
     EXPECT_TRUE(check(make_inner_product_generic, request, DeviceKind::kSimulated));

@@ -95,8 +95,7 @@ TEST(KernelCache, RememberedOnesAreTakenWhereTheyCanBe) {
 
 TEST(KernelCache, ExcludedOnesAreNotTaken) {
   Context context(2);
-  context.handle<KernelCache>().exclude("winograd");
-  context.handle<KernelCache>().exclude("onednn-winograd");
+  context.handle<KernelCache>().exclude(ConvAlgorithm::kWinograd);
   const auto conv = plan_conv(some_request(), context);
   EXPECT_EQ(conv->name().find("wino"), std::string::npos) << conv->name();
   ConvRequest request = some_request();

@@ -14,6 +14,7 @@
 #include "core/rng.h"
 #include "core/tensor.h"
 #include "kernels/devices.h"
+#include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
 
 namespace cortado::kernels::testing {
@@ -51,6 +52,11 @@ inline Values rounded(Values values, DType dtype) {
 
 /// By how much rounding to a type may move a value of up to 1, or a part of a larger one.
 inline double rounding(DType dtype) { return dtype == DType::kF16 ? 0x1p-11 : dtype == DType::kBF16 ? 0x1p-8 : 0; }
+
+/// What follows, where it is a ReLU or nothing.
+inline PostOps relu_if(bool relu, bool sum = false) {
+  return {.sum = sum, .activation = relu ? Activation::relu() : Activation()};
+}
 
 /// Memory of a context's device, all NaN at first, between two fences that must stay as they are.
 class Fenced {

@@ -42,43 +42,6 @@ TEST(Concat, KnowsTheOldName) { check_layer(concat("concat_dim: 0", 0, {{2, 3}, 
 TEST(Concat, PassesASingleBottomOn) { check_layer(concat("", 1, {{2, 3, 2, 2}})); }
 TEST(Concat, TakesEmptyParts) { check_layer(concat("", 1, {{2, 0, 2}, {2, 3, 2}})); }
 
-/// Channel k of part p is channel k parts + p.
-Array dealt_out(const Arrays& x) {
-  Shape shape = x[0].shape;
-  const int64_t parts = int64_t(x.size()), channels = shape[1], inner = shape.count(2);
-  shape[1] *= parts;
-  Array y(shape);
-  for (int64_t p = 0; p < parts; ++p)
-    for (int64_t i = 0; i < int64_t(x[0].size()); ++i) {
-      const int64_t row = i / inner, n = row / channels, k = row % channels;
-      y[size_t(((n * channels + k) * parts + p) * inner + i % inner)] = x[size_t(p)][size_t(i)];
-    }
-  return y;
-}
-
-TEST(Concat, TakesOverAShuffleOfEqualParts) {
-  for (const Shape& part : {Shape{2, 10, 3, 2}, Shape{2, 3}, Shape{1, 4, 5}})
-    for (const size_t parts : {2u, 3u}) {
-      LayerCase layer_case = concat("", 1, std::vector<Shape>(parts, part));
-      layer_case.reference = [](const Arrays& x, const Arrays&) -> Arrays { return {dealt_out(x)}; };
-      layer_case.follower = "type: 'ShuffleChannel' shuffle_channel_param { group: " + std::to_string(parts) + " }";
-      check_layer(layer_case);
-    }
-}
-
-TEST(Concat, LeavesOtherShufflesAlone) {
-  const auto absorbs = [](const std::vector<Shape>& x, const std::string& options = "", int64_t group = 2) {
-    return MadeLayer("type: 'Concat' concat_param { " + options + " }",
-                     "type: 'ShuffleChannel' shuffle_channel_param { group: " + std::to_string(group) + " }", x)
-        .absorbed;
-  };
-  EXPECT_TRUE(absorbs({{2, 6, 2, 2}, {2, 6, 2, 2}}));
-  EXPECT_FALSE(absorbs({{2, 6, 2, 2}, {2, 6, 2, 2}}, "", 3));
-  EXPECT_FALSE(absorbs({{2, 6, 2, 2}, {2, 4, 2, 2}}));
-  EXPECT_FALSE(absorbs({{2, 6, 2, 2}, {2, 6, 2, 2}}, "axis: 0"));
-  EXPECT_FALSE(absorbs({{2, 16, 2, 2}, {2, 16, 2, 2}}));  // these stay in blocks
-}
-
 TEST(Concat, FollowsBlocksOnlyWhereEveryPartFillsThem) {
   const auto rule = [](const std::vector<Shape>& x) { return MadeLayer("type: 'Concat'", "", x).layer->layouts(); };
   EXPECT_EQ(rule({{2, 16, 2, 2}, {2, 32, 2, 2}}), LayoutRule::kFollow);

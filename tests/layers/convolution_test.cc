@@ -153,9 +153,10 @@ TEST(Convolution, TakesOverARelu6) {
 
 TEST(Convolution, KeepsTheMaskOfARelu6) {
   const MadeLayer convolution(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU6'", {{1, 2, 5, 5}});
-  const MadeLayer pooling("type: 'Pooling' pooling_param { kernel_size: 2 }", "", {{1, 4, 3, 3}});
   EXPECT_TRUE(convolution.absorbed);
-  EXPECT_FALSE(convolution.layer->hand_relu_mask(*pooling.layer));
+  EXPECT_FALSE(convolution.layer->masks_dy(convolution.post));
+  EXPECT_TRUE(convolution.layer->masks_dy({.activation = kernels::Activation::relu()}));
+  EXPECT_FALSE(convolution.layer->masks_dy({}));
 }
 
 TEST(Convolution, LeavesALeakyReluAlone) {

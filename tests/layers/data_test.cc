@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "data/formats/datum.h"
 #include "data/lmdb/lmdb_writer.h"
+#include "layers/data_cursor.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
@@ -38,6 +39,8 @@ class Data : public testing::Test {
   std::filesystem::path folder_;
 };
 
+DataCursor& cursor_of(LayerRun& run) { return dynamic_cast<DataCursor&>(run.layer()); }
+
 TEST_F(Data, GivesBatchesInTheDatasetsOrder) {
   LayerRun run(layer(), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{4, 1, 2, 3}, {4}}));
@@ -48,16 +51,16 @@ TEST_F(Data, GivesBatchesInTheDatasetsOrder) {
       EXPECT_EQ(run.y()[1][size_t(i)], record);
       for (int k = 0; k < 6; ++k) EXPECT_EQ(run.y()[0][size_t(6 * i + k)], record + k);
     }
-    EXPECT_EQ(run.layer().position(), uint64_t(4 * batch + 4));
+    EXPECT_EQ(cursor_of(run).position(), uint64_t(4 * batch + 4));
   }
 }
 
 TEST_F(Data, ContinuesWhereItIsTold) {
   LayerRun run(layer(), {}, {.backward = false});
-  run.layer().seek(7);
+  cursor_of(run).seek(7);
   run.forward();
   expect_near(run.y()[1], Array({4}, {7, 8, 9, 0}), 0, "label");
-  EXPECT_GE(run.layer().wait_seconds(), 0);
+  EXPECT_GE(cursor_of(run).wait_seconds(), 0);
 }
 
 TEST_F(Data, NeedsNoLabelTop) {

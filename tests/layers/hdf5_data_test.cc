@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "layers/data_cursor.h"
 #include "layers/registry.h"
 #include "proto/hdf5_file.h"
 #include "tests/harness/hdf5_here.h"
@@ -12,6 +13,8 @@
 
 namespace cortado::harness {
 namespace {
+
+DataCursor& cursor_of(Layer& layer) { return dynamic_cast<DataCursor&>(layer); }
 
 /// Two files of 3 and 4 rows: image i is 2 x 2 of i, label i is 10 i.
 class HDF5Data : public testing::Test {
@@ -55,7 +58,7 @@ TEST_F(HDF5Data, BatchesGoOnInTheNextFile) {
       EXPECT_EQ(run.y()[1][size_t(i)], 10 * row);
       for (int k = 0; k < 4; ++k) EXPECT_EQ(run.y()[0][size_t(4 * i + k)], row);
     }
-    EXPECT_EQ(run.layer().position(), uint64_t(5 * batch + 5));
+    EXPECT_EQ(cursor_of(run.layer()).position(), uint64_t(5 * batch + 5));
   }
 }
 
@@ -65,7 +68,7 @@ TEST_F(HDF5Data, ContinuesWhereItIsTold) {
   whole.forward();
   whole.forward();
   whole.forward();
-  later.layer().seek(10);
+  cursor_of(later.layer()).seek(10);
   later.forward();
   EXPECT_TRUE(same_bits(later.y()[0], whole.y()[0]));
   EXPECT_TRUE(same_bits(later.y()[1], whole.y()[1]));
@@ -102,7 +105,7 @@ TEST(HDF5DataWithoutItsFiles, DoesNotKnowTheShapes) {
   options.open_data = false;
   const auto layer = find_layer_type("HDF5Data")->make(options);
   EXPECT_EQ(layer->infer({}).y, (std::vector<Shape>{Shape{-1}, Shape{-1}}));
-  EXPECT_EQ(layer->position(), 0u);
+  EXPECT_EQ(cursor_of(*layer).position(), 0u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "layers/data_cursor.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
@@ -35,6 +36,8 @@ class ImageData : public testing::Test {
   std::filesystem::path folder_;
 };
 
+DataCursor& cursor_of(LayerRun& run) { return dynamic_cast<DataCursor&>(run.layer()); }
+
 TEST_F(ImageData, GivesBatchesAndContinuesWhereItIsTold) {
   LayerRun run(layer("is_color: false"), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 2, 2}, {2}}));
@@ -42,8 +45,8 @@ TEST_F(ImageData, GivesBatchesAndContinuesWhereItIsTold) {
   run.forward();
   expect_near(run.y()[0], Array({2, 1, 2, 2}, {2, 2, 2, 2, 0, 0, 0, 0}), 0, "data");
   expect_near(run.y()[1], Array({2}, {12, 10}), 0, "label");
-  EXPECT_EQ(run.layer().position(), 4u);
-  run.layer().seek(1);
+  EXPECT_EQ(cursor_of(run).position(), 4u);
+  cursor_of(run).seek(1);
   run.forward();
   expect_near(run.y()[1], Array({2}, {11, 12}), 0, "label");
 }

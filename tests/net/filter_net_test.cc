@@ -46,9 +46,10 @@ std::string alone(int64_t rows) {
          "layer { name: 'before' type: 'Scale' bottom: 'data' top: 'x' }" + kBehind;
 }
 
-std::unique_ptr<Net> make(const std::string& text, Context& context) {
+std::unique_ptr<Net> make(const std::string& text, Context& context, bool fuse = true) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
+  options.fuse = fuse;
   options.accumulates = true;
   options.keep = {"fc2"};
   return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
@@ -151,6 +152,47 @@ TEST(FilterNet, RunsWithoutRows) {
   EXPECT_EQ(net->blob_shape("fc2"), Shape({0, 3}));
   for (const Param& param : net->params())
     EXPECT_EQ(plain(*net, param, param.dw), std::vector<float>(size_t(param.shape.count()), 0));
+}
+
+/// What stands for the layer of this name, by its type.
+std::string type_of(const Net& net, const std::string& layer) {
+  for (const graph::Node& node : net.plan().graph.nodes)
+    if (node.name.starts_with(layer)) return node.type;
+  return "none";
+}
+
+TEST(FilterNet, FusesToTheSameBits) {
+  const std::string text = inputs("top: 'data' top: 'all' top: 'selector'", kRows, true) + R"(
+    layer { name: "filter" type: "Filter" bottom: "data" bottom: "all" bottom: "selector" top: "x" top: "label" }
+    layer { name: "fc1" type: "InnerProduct" bottom: "x" top: "fc1"
+        inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "relu" type: "ReLU" bottom: "fc1" top: "relu" }
+    layer { name: "bn" type: "BatchNorm" bottom: "relu" top: "bn" }
+    layer { name: "scale" type: "Scale" bottom: "bn" top: "scale" scale_param { bias_term: true } }
+    layer { name: "relu6" type: "ReLU6" bottom: "scale" top: "relu6" }
+    layer { name: "fc2" type: "InnerProduct" bottom: "relu6" top: "fc2"
+        inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc2" bottom: "label" top: "loss" })";
+  Context context(2), other(2);
+  const auto fused = make(text, context), apart = make(text, other, /*fuse=*/false);
+  EXPECT_EQ(type_of(*fused, "fc1"), "InnerProduct+ReLU");
+  EXPECT_EQ(type_of(*fused, "bn"), "BatchNorm+Scale+ReLU6");
+  EXPECT_EQ(type_of(*apart, "fc1"), "InnerProduct");
+  set_weights_of(*apart, *fused);
+  Batch batch(6);
+  for (const std::vector<float>& rows : {std::vector<float>{1, 0, 1, 1, 0, 1}, {0, 1, 0, 0, 1, 0}}) {
+    batch.choose(rows);
+    for (Net* net : {fused.get(), apart.get()}) {
+      give(*net, batch);
+      net->forward();
+      net->backward();
+    }
+    EXPECT_EQ(fused->read_blob("fc2"), apart->read_blob("fc2"));
+    for (size_t p = 0; p < fused->params().size(); ++p)
+      EXPECT_EQ(plain(*fused, fused->params()[p], fused->params()[p].dw),
+                plain(*apart, apart->params()[p], apart->params()[p].dw))
+          << fused->params()[p].layer;
+  }
 }
 
 TEST(FilterNet, IsTheSameOnDevices) {

@@ -73,7 +73,7 @@ struct Pass : TrainedPass {
 
 Pass run(const graph::BuildOptions& options) {
   Context context(2);
-  context.handle<kernels::KernelCache>().exclude("amx");
+  context.handle<kernels::KernelCache>().exclude(kernels::ConvAlgorithm::kAmx);
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
   RandomStream random(5);
   std::vector<float> data(size_t(net->blob_shape("data").count()));

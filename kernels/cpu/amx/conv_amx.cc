@@ -20,6 +20,7 @@
 #include "kernels/cpu/amx/split_filters.h"
 #include "kernels/cpu/conv_reach.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/cpu/vec16f.h"
 #include "kernels/cpu/winograd/winograd_tiles.h"
 #include "kernels/cpu/work_stealing.h"
@@ -43,6 +44,8 @@ class AmxConv final : public ConvKernel {
   AmxConv(const ConvRequest& request, bool to_x, int threads)
       : request_(request),
         to_x_(to_x),
+        sum_(request.post.sum && !to_x),
+        activation_(to_x ? Activation() : request.post.activation),
         from_blocks_(blocks_of(to_x ? request.shape.k : request.shape.c)),
         to_blocks_(blocks_of(to_x ? request.shape.c : request.shape.k)),
         h_(axis(request.shape.h)),
@@ -204,19 +207,19 @@ class AmxConv final : public ConvKernel {
   void write(const Work& work, int64_t block, const int64_t* targets, const float* sums) const {
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? request_.shape.c : request_.shape.k) - block * kLanes));
     const Vec16f bias = work.bias ? load_some(work.bias + block * kLanes, left) : Vec16f{};
-    const Vec16f ceiling = spread(request_.ceiling);
+    const Vec16f ceiling = spread(activation_.ceiling);
     float* to = work.to + block * h_.out * w_.out * kLanes;
     for (int64_t row = 0; row < kRows; ++row, sums += kLanes) {
       if (targets[row] < 0) continue;
       Vec16f value = load(sums) + bias;
-      if (request_.sum && !to_x_) value += load(to + targets[row]);
-      if (request_.relu && !to_x_) value = smaller(larger(value, Vec16f{}), ceiling);
-      store(to + targets[row], value);
+      if (sum_) value += load(to + targets[row]);
+      store(to + targets[row], activated(activation_.kind, ceiling, value));
     }
   }
 
   ConvRequest request_;
-  bool to_x_;
+  bool to_x_, sum_;
+  Activation activation_;
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
   SplitFilters filters_;
@@ -255,7 +258,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel) {
 
 }  // namespace
 
-std::vector<ConvCandidate> amx_conv_candidates() { return {{"amx", make, cost, &CpuLevels::own}}; }
+std::vector<ConvCandidate> amx_conv_candidates() { return {{"amx", make, cost, &CpuLevels::own, ConvAlgorithm::kAmx}}; }
 
 #else
 

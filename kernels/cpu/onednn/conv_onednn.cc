@@ -65,13 +65,7 @@ bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find(
 
 dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
   dnnl::primitive_attr attributes = user_scratchpad();
-  dnnl::post_ops after;
-  if (request.sum) after.append_sum(1.0f);
-  if (request.relu && request.ceiling < INFINITY)
-    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, request.ceiling);
-  else if (request.relu)
-    after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-  attributes.set_post_ops(after);
+  attributes.set_post_ops(describe(request.post));
   return attributes;
 }
 
@@ -151,7 +145,7 @@ class OneDnnForward final : public OneDnn {
 
   bool prepare(const Library& lib, std::string& why) {
     const Problem& p = problem_;
-    if (request_.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
+    if (request_.post.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, [&](const Desc& w) {
       return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
     });
@@ -351,7 +345,8 @@ std::vector<ConvCandidate> onednn_conv_candidates() {
   return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
           {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
           {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn},
-          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn}};
+          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn,
+           ConvAlgorithm::kWinograd}};
 }
 
 }  // namespace cortado::kernels

@@ -101,11 +101,7 @@ class OneDnn final : public InnerProduct {
   bool prepare_forward(const Library& lib, std::string& why) {
     constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
     dnnl::primitive_attr attributes = user_scratchpad();
-    if (r_.relu) {
-      dnnl::post_ops after;
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-      attributes.set_post_ops(after);
-    }
+    attributes.set_post_ops(describe(r_.post));
     const auto desc = r_.bias ? Forward::desc(kKind, x_, w_any_, bias_, y_) : Forward::desc(kKind, x_, w_any_, y_);
     forward_pd_ = Forward::primitive_desc(desc, attributes, lib.engine);
     const Desc w = forward_pd_.weights_desc();

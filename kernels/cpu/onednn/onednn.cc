@@ -107,6 +107,22 @@ Desc describe(const TensorSpec& spec) {
   return Desc(dims_of(spec.shape), data_type(spec.dtype), spec.layout == Layout::kBlocked16 ? Tag::nChw16c : Tag::nhwc);
 }
 
+dnnl::post_ops describe(const PostOps& post) {
+  dnnl::post_ops after;
+  if (post.sum) after.append_sum(1.0f);
+  switch (post.activation.kind) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+      break;
+    case Activation::kClippedRelu:
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling);
+      break;
+  }
+  return after;
+}
+
 Desc plain_desc(const Shape& shape) { return row_major(shape, DType::kF32); }
 
 Desc any_desc(const Shape& shape) {

@@ -14,6 +14,7 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/post_ops.h"
 #include "kernels/scratch.h"
 #include "kernels/weight_format.h"
 
@@ -35,6 +36,8 @@ Library& library(Context& context);
 Desc describe(const TensorSpec& spec);
 /// Row-major 32-bit floats; a scalar becomes one axis of 1.
 Desc plain_desc(const Shape& shape);
+/// What follows a forward primitive, but for affine steps. A sum is with what the result holds.
+dnnl::post_ops describe(const PostOps& post);
 /// Any storage: the primitive descriptor chooses.
 Desc any_desc(const Shape& shape);
 

@@ -15,6 +15,7 @@
 #include "kernels/conv.h"
 #include "kernels/cpu/bias_sums.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/cpu/thread_groups.h"
 #include "kernels/cpu/winograd/winograd.h"
 #include "kernels/cpu/winograd/winograd_filters.h"
@@ -122,9 +123,8 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
       : Base(request),
         stored_(stored),
         to_x_(to_x),
-        relu_(request.relu && !to_x),
-        sum_(request.sum && !to_x),
-        ceiling_(request.ceiling),
+        sum_(request.post.sum && !to_x),
+        activation_(to_x ? Activation() : request.post.activation),
         from_(to_x ? y_ : x_),
         to_(to_x ? x_ : y_),
         pad_h_(to_x ? kTaps - 1 - shape_.h.pad : shape_.h.pad),
@@ -193,7 +193,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
     const Vec16f bias = io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Vec16f{};
-    const Vec16f ceiling = spread(ceiling_);
+    const Vec16f ceiling = spread(activation_.ceiling);
     for (int64_t row = from; row < to; ++row) {
       const int64_t tile = begin + row;
       Vec16f frequencies[kSize][kSize], y[kOutputs][kOutputs];
@@ -204,16 +204,13 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 #pragma GCC unroll 8
       for (auto& line : y)
 #pragma GCC unroll 8
-        for (Vec16f& value : line) {
-          value += bias;
-          if (relu_) value = smaller(larger(value, Vec16f{}), ceiling);
-        }
+        for (Vec16f& value : line) value = activated(activation_.kind, ceiling, value + bias);
       store_tile(plane, grid_.h(tile), grid_.w(tile), y);
     }
   }
 
-  bool stored_, to_x_, relu_, sum_;
-  float ceiling_;
+  bool stored_, to_x_, sum_;
+  Activation activation_;
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;
@@ -381,7 +378,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
 template <int kOutputs, int kTaps>
 ConvCandidate candidate() {
   return {"winograd" + std::to_string(kOutputs) + "x" + std::to_string(kTaps), make<kOutputs, kTaps>,
-          cost<kOutputs, kTaps>, &CpuLevels::own};
+          cost<kOutputs, kTaps>, &CpuLevels::own, ConvAlgorithm::kWinograd};
 }
 
 }  // namespace

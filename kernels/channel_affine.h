@@ -1,8 +1,8 @@
 #pragma once
 
-// Layers that only multiply and shift whole channels, y = scale[c] x + shift[c], and how several of them in a row
-// become one. BatchNorm by its running averages is one, Scale and Bias are others. Folded into the weights of the layer
-// before them they cost nothing: w' = scale w and b' = scale b + shift, for each output channel.
+// What only multiplies and shifts whole channels, y = scale[c] x + shift[c], and how several of them in a row become
+// one. BatchNorm by its running averages is one, Scale and Bias are others. Folded into the weights of the layer before
+// them they cost nothing: w' = scale w and b' = scale b + shift, for each output channel.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,25 +10,27 @@
 
 #include "core/host_device.h"
 
-namespace cortado {
+namespace cortado::kernels {
 
-/// One such layer, told by the weights that it lists, in this order: mean, variance and their factor if it normalises,
+/// One such step, told by the weights that it lists, in this order: mean, variance and their factor if it normalises,
 /// then a factor for each channel if it scales, then a term for each channel if it shifts.
 struct ChannelAffine {
   bool normalises = false, scales = false, shifts = false;
   float eps = 0;  ///< added to the variance
 
   size_t weights() const { return (normalises ? 3u : 0u) + (scales ? 1u : 0u) + (shifts ? 1u : 0u); }
+  bool operator==(const ChannelAffine&) const = default;
 };
 
 /// What BatchNorm's sums of means and of variances are multiplied by to get averages; `factor` 0: there are none yet.
 CORTADO_HD inline float average_scale(float factor) { return factor == 0 ? 0 : 1 / factor; }
 
-/// A row of such layers for `channels` channels. `w` are the weights of all of them, layer after layer, plain floats.
+/// A row of such steps for `channels` channels. `w` are the weights of all of them, one step after the other, plain
+/// floats.
 struct ChannelFactors {
   ChannelFactors(const std::vector<ChannelAffine>& row, const std::vector<const float*>& w, int64_t channels);
 
   std::vector<double> scale, shift;  ///< per channel
 };
 
-}  // namespace cortado
+}  // namespace cortado::kernels

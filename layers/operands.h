@@ -1,0 +1,77 @@
+#pragma once
+
+// What a plan and a layer tell each other: what was decided, what the layer needs for that, and the operands of a call.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+#include "kernels/post_ops.h"
+#include "kernels/weight_format.h"
+
+namespace cortado {
+
+/// What the planner has decided for one layer, told once.
+struct PrepareRequest {
+  std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
+  std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
+  std::vector<bool> wants_dw;       ///< per w
+  std::vector<bool> has_dy;         ///< per y: false where no gradient arrives (dy is null then)
+  kernels::PostOps post;      ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
+  bool backward = false;      ///< whether backward() will be called at all
+  bool masks_dx = false;      ///< backward makes dx[0] 0 wherever x[0] is not positive (Layer::can_mask_dx)
+  bool dy_is_masked = false;  ///< dy[0] is 0 already where Layer::masks_dy() says that backward makes it so
+  bool frozen = false;        ///< w never changes once it is set, so LayerNeeds::derived may be asked for
+  bool adds_dw = false;       ///< whether Operands::adds() may be true of a weight
+  bool fixed_weight_formats = false;             ///< w's storage is given: another net owns the memory
+  std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
+  uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: keys its random draws
+};
+
+/// Which operands of a layer may, or do, lie in the same memory. The planner goes by it.
+struct Aliasing {
+  bool y_may_overwrite_x = false;    ///< forward works with y[0] in x[overwritten_x]'s memory
+  size_t overwritten_x = 0;          ///< not 0: that x alone has that memory then, and it is worth having
+  bool dx_may_overwrite_dy = false;  ///< backward works with the first wanted dx in dy[0]'s memory
+  bool last_dx_overwrites = false;   ///< ... with the last wanted one there instead
+  bool view = false;                 ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool y_persists = false;           ///< y keeps its content between calls: constants, inputs set from outside
+  bool dx_is_dy = false;             ///< every dx is dy[0]'s memory; backward does nothing for x
+  bool dx_are_one = false;           ///< all dx hold the same values: they share one memory, written once
+  bool overwrites_dy = false;        ///< backward spoils dy[0]; the planner gives it a copy where others still read it
+
+  bool operator==(const Aliasing&) const = default;
+};
+
+/// What a layer asks of the planner, told once. Sizes in bytes.
+struct LayerNeeds {
+  std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
+  std::vector<kernels::WeightFormat> derived;    ///< what derive() makes of w for forward(); frozen layers only
+  std::vector<bool> backward_reads_x;            ///< per x; empty: none
+  std::vector<bool> backward_reads_y;            ///< per y; empty: none
+  Aliasing aliasing;
+  std::vector<int64_t> saved;     ///< memory kept from forward to backward (masks, indices, statistics)
+  bool last_saved_for_y = false;  ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
+                                  ///< for another's sake it is null, and backward reads y[0]
+  bool can_recompute_y = false;   ///< recompute() makes y[0], the only y, again; saves the memory more than the time
+  int64_t forward_scratch = 0, backward_scratch = 0, recompute_scratch = 0;
+  std::string algorithm;  ///< what was chosen, in words ("onednn jit:avx512_core")
+};
+
+/// The operands of one call, bound once before the first. Pointers do not change between calls.
+struct Operands {
+  std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
+  std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
+  std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
+  std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats; forward only
+  std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
+  std::vector<void*> saved;  ///< one per LayerNeeds::saved; null where it has no bytes
+  void* scratch = nullptr;
+  std::vector<const Shape*> x_rows;  ///< per x with dynamic rows (dynamic_rows.h) its shape in this pass, else null
+  std::vector<Shape*> y_rows;        ///< likewise per y; forward writes them. Empty in nets without such values
+  bool accumulate = false;  ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
+  bool adds(size_t i) const { return accumulate || add_dw[i]; }
+};
+
+}  // namespace cortado

@@ -1,0 +1,71 @@
+// Interleave: joins tensors of one shape by their channels, in turn: the first channel of each, the second of each and
+// so on. It is a Concat with a ShuffleChannel of as many groups as there are bottoms behind it, as ShuffleNet's units
+// end with, in one pass over memory (graph/passes/interleave_concats.cc). Backward hands each bottom its channels of
+// dy.
+
+#include "layers/common/shape_rules.h"
+#include "layers/common/strips.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class InterleaveLayer : public Layer {
+ public:
+  explicit InterleaveLayer(const LayerOptions&) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 2);
+    require_same_shapes(x);
+    Shape y = x[0];
+    y[1] = checked_mul(y[1], int64_t(x.size()));
+    return {.y = {y}, .w = {}};
+  }
+
+  TypeRule types() const override { return TypeRule::kFollow; }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.can_recompute_y = true;
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    StripsIn whole{io.y[0], 0, pitch(io.y[0], io.x.size())};
+    for (const Tensor& x : io.x) {
+      const Strips part = channels_of(x);
+      copy_strips(context, part, {x, 0, part.width}, whole);
+      whole.start += part.width;
+    }
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    StripsIn whole{io.dy[0], 0, pitch(io.dy[0], io.dx.size())};
+    for (const Tensor& dx : io.dx) {
+      const Strips part = channels_of(dx);
+      if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
+      whole.start += part.width;
+    }
+  }
+
+ private:
+  static Strips channels_of(const Tensor& part) { return {part.shape().count(0, 2), part.shape().count(2)}; }
+  /// From a part's channel to its next one in the whole.
+  static int64_t pitch(const Tensor& whole, size_t parts) { return int64_t(parts) * whole.shape().count(2); }
+};
+
+const RegisterLayer registered({
+    .name = "Interleave",
+    .help = "joins tensors of one shape by their channels, in turn",
+    .options = "",
+    .min_bottoms = 2,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<InterleaveLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,111 @@
+// Every activation in both of its forms, for functors and in vector lanes, against its formula in double.
+
+#include "kernels/post_ops.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/post_ops_lanes.h"
+
+namespace cortado::kernels {
+namespace {
+
+constexpr float kCeiling = 1.5f;
+
+/// No default: the compiler asks for the formula of a new kind.
+double reference(Activation::Kind kind, double v) {
+  switch (kind) {
+    case Activation::kNone:
+      return v;
+    case Activation::kRelu:
+      return std::max(v, 0.0);
+    case Activation::kClippedRelu:
+      return std::min(std::max(v, 0.0), double(kCeiling));
+  }
+  return NAN;
+}
+
+Activation activation_of(Activation::Kind kind) {
+  return {kind, kind == Activation::kClippedRelu ? kCeiling : INFINITY};
+}
+
+/// Values of either sign on all sides of what kinds tell apart.
+std::vector<float> values() {
+  std::vector<float> list = {0.0f, -0.0f, kCeiling, -kCeiling, 1e-40f, -1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY};
+  for (int i = -40; i < 40; ++i) list.push_back(float(i) * 0.11f + 0.03f);
+  return list;
+}
+
+/// Whether a gradient passes, by the slope of the formula on both sides of v; 0 and the ceiling let none pass.
+bool slopes(Activation::Kind kind, double v) {
+  const double step = 1e-3;
+  return reference(kind, v + step) > reference(kind, v) && reference(kind, v) > reference(kind, v - step);
+}
+
+TEST(PostOps, FunctorsTakeActivationsByTheirFormulas) {
+  for (const Activation::Kind kind : kAllActivations) {
+    const Activation activation = activation_of(kind);
+    for (const float v : values()) EXPECT_EQ(activation(v), float(reference(kind, v))) << name_of(activation) << v;
+    EXPECT_TRUE(std::isnan(activation(NAN))) << name_of(activation);
+  }
+}
+
+TEST(PostOps, LanesTakeActivationsByTheirFormulas) {
+  for (const Activation::Kind kind : kAllActivations) {
+    const Activation activation = activation_of(kind);
+    const Vec16f ceiling = spread(activation.ceiling);
+    for (const float v : values()) {
+      const Vec16f y = activated(kind, ceiling, spread(v));
+      for (int lane = 0; lane < kLanes; ++lane)
+        EXPECT_EQ(std::bit_cast<uint32_t>(float(y[lane])), std::bit_cast<uint32_t>(activation(v)))
+            << name_of(activation) << v;
+    }
+    EXPECT_TRUE(std::isnan(activated(kind, ceiling, spread(NAN))[3])) << name_of(activation);
+  }
+}
+
+TEST(PostOps, LanesKnowKindsAtCompileTime) {
+  for (const Activation::Kind kind : kAllActivations) {
+    int called = 0;
+    with_activation(kind, [&](auto constant) { called += constant == kind; });
+    EXPECT_EQ(called, 1);
+  }
+}
+
+TEST(PostOps, GradientsPassWhereTheFormulaSlopes) {
+  for (const Activation::Kind kind : kAllActivations) {
+    const Activation activation = activation_of(kind);
+    if (!activation || !activation.gates()) continue;
+    const Vec16f ceiling = spread(activation.ceiling), dy = spread(-7);
+    for (const float v : values()) {
+      if (std::abs(v) > 1e3 || (std::abs(v) < 1e-3 && v != 0)) continue;  // no difference quotient there
+      const bool passes = slopes(kind, v);
+      EXPECT_EQ(activation.passes(v), passes) << name_of(activation) << v;
+      EXPECT_EQ(activation.passes(activation(v)), passes) << name_of(activation) << " asked of y, for " << v;
+      EXPECT_EQ(passing(ceiling, spread(v)), passes ? 0xffff : 0) << name_of(activation) << v;
+      EXPECT_EQ(passed(ceiling, spread(v), dy)[5], passes ? -7 : 0) << name_of(activation) << v;
+    }
+  }
+}
+
+TEST(PostOps, StandInTheirOrder) {
+  const ChannelAffine scale{.scales = true}, norm{.normalises = true, .eps = 1e-5f};
+  const PostOp ops[] = {norm, scale, SumOfTwo(), Activation::clipped_relu(6)};
+  PostOps all;
+  for (const PostOp& op : ops) {
+    const auto longer = all.followed_by(op);
+    ASSERT_TRUE(longer.has_value());
+    all = *longer;
+  }
+  EXPECT_EQ(all, (PostOps{{norm, scale}, true, Activation::clipped_relu(6)}));
+  EXPECT_EQ(to_text(all), "affine, sum, relu6");
+  for (const PostOp& op : ops) EXPECT_FALSE(all.followed_by(op).has_value()) << "behind the activation";
+  const PostOps sum{.sum = true};
+  EXPECT_FALSE(sum.followed_by(scale).has_value());
+  EXPECT_FALSE(sum.followed_by(SumOfTwo()).has_value());
+  EXPECT_TRUE(sum.followed_by(Activation::relu()).has_value());
+  EXPECT_TRUE(PostOps().empty());
+  EXPECT_EQ(to_text(PostOps()), "");
+}
+
+}  // namespace
+}  // namespace cortado::kernels
