@@ -18,7 +18,7 @@ const caffe::LayerParameter& config_of(const Graph& graph, const Node& node) {
 
 bool joins_channels(const Graph& graph, const Node& node) {
   const caffe::ConcatParameter& options = config_of(graph, node).concat_param();
-  const int64_t axis = options.has_concat_dim() ? options.concat_dim() : options.axis();
+  const int64_t axis = options.has_concat_dim() ? int64_t(options.concat_dim()) : options.axis();
   return axis == 1 || axis + graph.value(node.y[0]).shape.axes() == 1;
 }
 
