@@ -21,7 +21,7 @@ struct DeployOptions {
 struct Deployed {
   caffe::NetParameter net;
   std::vector<std::string> inputs, outputs;  ///< blobs
-  std::vector<std::string> notes;            ///< what people should know of the choices, a line each
+  std::vector<std::string> notes;            ///< remarks on the choices, a line each
 };
 
 /// The net of phase TEST with Input layers in the place of its data layers, Softmax or Sigmoid in the place of the

@@ -53,7 +53,7 @@ struct Weight {
   bool learns() const { return spec.learned && lr_mult != 0; }
 };
 
-/// A layer of the file, as snapshots and people know it, whatever node runs it now.
+/// A layer of the file, as snapshots name it, whichever node runs it now.
 struct SourceLayer {
   const caffe::LayerParameter* config;  ///< owned by the Graph's file
   std::string path;                     ///< "layer[3]", for the file's positions
@@ -127,7 +127,7 @@ struct Graph {
               const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
   Place place_of_layer(int source, const std::string& field = {}) const;
   caffe::Phase phase() const { return state.phase(); }
-  /// The blobs that nobody reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
+  /// The blobs that no layer reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
   std::vector<std::string> output_names() const;
   int source_named(const std::string& layer) const;  ///< index into layers, or -1
 };

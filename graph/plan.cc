@@ -53,7 +53,7 @@ class Planner {
   struct Buffer {
     int64_t bytes = 0;
     int first = 0, last = 0;
-    bool pinned = false;  ///< somebody outside looks at it: never to be overwritten
+    bool pinned = false;  ///< read from outside: never to be overwritten
   };
 
   /// A step's places as buffers, turned into offsets at the end.

@@ -10,7 +10,7 @@
 
 namespace cortado::graph {
 
-/// A tensor's place in the arena. offset < 0: it has no memory (nobody wants it).
+/// A tensor's place in the arena. offset < 0: it has no memory (it is not wanted).
 struct Slot {
   TensorSpec spec;
   int64_t offset = -1;

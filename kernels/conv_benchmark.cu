@@ -38,7 +38,7 @@ ConvBenchmark::ConvBenchmark(const ConvRequest& request, ConvDirection direction
       x_(filled(context, request.shape.x().bytes(), request.shape.dtype)),
       y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
-/// A kernel that was made and fails when it runs is one that nobody takes.
+/// A kernel that was made and fails when it runs is never chosen.
 double ConvBenchmark::time(ConvKernel& kernel, Context& context, double most, double rival) {
   try {
     return measured(kernel, context, most, rival);

@@ -8,7 +8,7 @@
 
 namespace cortado::kernels {
 
-/// kUnknown is all that nobody has measured: costs are guesses there, and every candidate is worth a run.
+/// kUnknown is every level without measurements: costs are guesses there, and every candidate is worth a run.
 enum class CpuLevel : uint8_t { kUnknown, kAvx2, kAvx512 };
 
 /// What this program was compiled for: the level of our own kernels.

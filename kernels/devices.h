@@ -1,6 +1,6 @@
 #pragma once
 
-// What the vendor libraries make of this machine, for people to read.
+// What the vendor libraries report of this machine, as text.
 
 #include <cstdint>
 #include <string>

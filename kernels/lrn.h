@@ -35,7 +35,7 @@ class Lrn {
 
 /// The first candidate that accepts. On the CPU there is only our own: oneDNN 2.6 keeps twice the size of x for
 /// backward, took 1.1 to 1.6 times as long for both directions together in blocks, and has no compiled backward for
-/// plain storage. On devices, too: cuDNN's backward wants y, which nobody has to keep here.
+/// plain storage. On devices, too: cuDNN's backward wants y, which need not be kept here.
 std::unique_ptr<Lrn> plan_lrn(const LrnRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Lrn> make_lrn_native(const LrnRequest& request, Context& context, std::string& why);

@@ -36,7 +36,7 @@ class Pool {
 
 /// The first candidate that accepts: our own in blocks (maxima 1.3 to 7 times as fast as oneDNN 2.6, averages up to 5
 /// times), elsewhere and for averages that move by one place oneDNN, where its windows mean the same. `refused`
-/// collects the reasons. On devices there is only our own: cuDNN's backward wants x and y, which nobody has to keep
+/// collects the reasons. On devices there is only our own: cuDNN's backward wants x and y, which need not be kept
 /// here.
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused = nullptr);
 

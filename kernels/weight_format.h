@@ -2,7 +2,7 @@
 
 // How a weight lies in memory while it is trained. A library's fastest kernels want weights in blocks of their own;
 // solvers work element by element, so they do not care, as long as w, dw and the history share one format. Files and
-// people always see Caffe's order: to_plain() and from_plain() translate.
+// users always see Caffe's order: to_plain() and from_plain() translate.
 
 #include <cstdint>
 #include <memory>

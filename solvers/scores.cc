@@ -39,7 +39,7 @@ const std::vector<Score>& OutputReader::read() {
 /// On devices labels are not checked before the scores are there. The loop checks the loss of a net that learns.
 void OutputReader::explain_nan() {
   const graph::BuildOptions& options = net_.plan().graph.options;
-  if (explained_ || net_.context().device.is_cpu() || options.backward) return;
+  if (explained_ || net_.context().shares_host_memory() || options.backward) return;
   if (std::none_of(scores_.begin(), scores_.end(), [](const Score& score) { return std::isnan(score.value); })) return;
   explained_ = true;
   net_.first_not_finite();

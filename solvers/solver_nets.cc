@@ -125,7 +125,7 @@ SolverNetFile SolverNetReader::train() {
   build.state.MergeFrom(options_.state);
   build.accumulates = file_.solver.iter_size() > 1;
   build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
-  build.transient_gradients = updates_within_backward(file_.solver, context_.device);
+  build.transient_gradients = updates_within_backward(file_.solver, context_);
   build.recompute = options_.recompute;
   build.freeze = options_.freeze;
   return net;

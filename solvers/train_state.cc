@@ -15,7 +15,7 @@ constexpr const char* kNetName = "train";  // in snapshots
 TrainState::TrainState(const caffe::SolverParameter& config, Net& net)
     : config(config), net(net), schedule(config), window(config.average_loss()), update(config, net) {
   if (config.ema_decay() > 0) average.emplace(config, net);
-  if (!net.context().device.is_cpu()) device.emplace(config, update.rule(), net, update.entries());
+  if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries());
   progress.max_iter = config.max_iter();
   progress.images_per_iter = net.batch_size() * config.iter_size();
   progress.records = records_if_known(net.plan().graph);

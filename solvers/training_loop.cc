@@ -110,7 +110,7 @@ void TrainingLoop::iterate() {
 /// Where all gradients are needed together they have memory of their own; else the update is a part of backward, and
 /// what is logged of this iteration comes after it.
 void TrainingLoop::iterate_on_cpu(bool display) {
-  const bool within_backward = updates_within_backward(config(), net_.context().device);
+  const bool within_backward = updates_within_backward(config(), net_.context());
   state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
   const StepRates rates = state_.next_rates();
   if (within_backward) state_.update.backward_and_apply(iter(), rates);

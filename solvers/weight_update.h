@@ -15,7 +15,7 @@ namespace cortado {
 
 /// Whether a solver updates each weight within backward, as soon as its gradient is complete, so that gradients need no
 /// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
-bool updates_within_backward(const caffe::SolverParameter& config, const Device& device);
+bool updates_within_backward(const caffe::SolverParameter& config, const Context& context);
 
 class WeightUpdate {
  public:

@@ -51,7 +51,7 @@ class Reader {
     while (pace.seconds < seconds) {
       pipeline_.read(context_, x_, label_);
       pace.images += pipeline_.data_shape()[0];
-      if (!context_.device.is_cpu()) synchronize(context_);
+      synchronize(context_);
       pace.seconds = std::chrono::duration<double>(Clock::now() - from).count();
     }
     pace.wait_share = (pipeline_.wait_seconds() - waited) / pace.seconds;

@@ -45,10 +45,10 @@ Device named_gpu(const std::string& text, bool wish) {
   return wish ? preferred_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
 }
 
-Precision choose_precision(const Arguments& arguments, Precision wish, const Device& device) {
+Precision choose_precision(const Arguments& arguments, Precision wish, const Context& context) {
   const bool ordered = arguments.has("precision");
   const Precision precision = ordered ? precision_named(arguments.text("precision")) : wish;
-  if (!device.is_cpu() || precision == Precision::kFp32) return precision;
+  if (!context.shares_host_memory() || precision == Precision::kFp32) return precision;
   const std::string name = name_of(precision);
   if (ordered) throw usage_error("--precision=" + name + ": only fp32 runs on the CPU", "--gpu=0 runs on a GPU");
   log_warning() << "precision " << name << " is for GPUs: running in fp32 on the CPU";
@@ -179,9 +179,9 @@ Context make_context(const Arguments& arguments, const DeviceDefaults& defaults)
   const int threads = arguments.has("threads") ? int(arguments.integer("threads")) : default_threads();
   use_threads(threads);
   Context context(threads);
-  context.precision = choose_precision(arguments, defaults.precision, device);
   context.captures = !arguments.on("eager");
   use_device(context, device);
+  context.precision = choose_precision(arguments, defaults.precision, context);
   remember_choices(arguments, context);
   return context;
 }

@@ -64,7 +64,7 @@ DataPipeline::State::State(PipelineOptions given_options)
 
 void DataPipeline::State::start(Context& context, const Tensor& y) {
   if (slabs.empty()) {
-    here = context.device.is_cpu() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
+    here = context.shares_host_memory() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
     std::vector<Slab> made(static_cast<size_t>(options.prefetch));
     if (options.cache != CacheOn::kNowhere)
       cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads);

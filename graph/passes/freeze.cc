@@ -10,7 +10,7 @@ namespace cortado::graph {
 
 namespace {
 
-/// Behind a dataset that was not opened nobody knows what weights a layer has.
+/// Behind a dataset that was not opened a layer's weights are unknown.
 bool may_have_weights(const Graph& graph, const Node& node) {
   return !graph.source(node.sources[0]).weights.empty() ||
          std::any_of(node.x.begin(), node.x.end(), [&](ValueId id) { return !graph.value(id).shape_known; });

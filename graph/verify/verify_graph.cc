@@ -100,7 +100,7 @@ class GraphCheck {
       const bool any = std::ranges::count(node.wants_dx, true) + std::ranges::count(node.wants_dw, true) > 0;
       if (node.runs_backward != any)
         fault(name_of(node) +
-              (any ? " is asked for gradients but runs no backward" : " runs a backward nobody asks for"));
+              (any ? " is asked for gradients but runs no backward" : " runs a backward that is not asked for"));
       for (size_t i = 0; i < node.x.size(); ++i)
         if (node.wants_dx[i] && !value(node.x[i]).wants_gradient)
           fault(name_of(node) + " makes a gradient of " + name_of(node.x[i]) + ", which wants none");

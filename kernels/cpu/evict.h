@@ -4,7 +4,7 @@
 
 namespace cortado::kernels {
 
-/// Takes `data` out of this machine's caches, so that whoever reads it next waits for memory. Where the CPU has no such
+/// Takes `data` out of this machine's caches, so that its next reader waits for memory. Where the CPU has no such
 /// instruction: nothing.
 void evict(const void* data, size_t bytes);
 

@@ -48,7 +48,7 @@ inline void store_some(float* p, const Vec16f& v, int n) {
 #endif
 }
 
-/// Past the caches, for large results that nobody reads soon. p is aligned to 64 bytes.
+/// Past the caches, for large results that are not read soon. p is aligned to 64 bytes.
 inline void stream(float* p, const Vec16f& v) {
 #ifdef __AVX512F__
   _mm512_stream_ps(p, __m512(v));

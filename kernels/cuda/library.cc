@@ -5,7 +5,7 @@
 namespace cortado::kernels {
 
 void* library_symbol(const char* file, const char* name) {
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // opened once, whoever asks; never closed
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // opened once; never closed
   void* symbol = library ? dlsym(library, name) : nullptr;
   if (symbol) return symbol;
   const char* words = dlerror();

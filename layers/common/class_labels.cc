@@ -33,15 +33,11 @@ BadLabel::BadLabel(float label, int64_t row, int64_t inner, int64_t classes, con
       row_(row),
       verdict_(verdict_on(label, "", row, inner, classes)) {}
 
-void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner, const char* advice) {
-  for (int64_t r = 0; r < rows; ++r)
-    if (labels.counts(r) && !labels.valid(r)) throw BadLabel(labels.values[r], r, inner, labels.classes, advice);
-}
-
 void validate_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner, const char* advice) {
   const HostView view(context, values.f32(), values.count());
   labels.values = view.data();
-  check_labels(labels, values.count(), inner, advice);
+  for (int64_t r = 0; r < values.count(); ++r)
+    if (labels.counts(r) && !labels.valid(r)) throw BadLabel(labels.values[r], r, inner, labels.classes, advice);
 }
 
 }  // namespace cortado

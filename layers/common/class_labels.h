@@ -19,11 +19,13 @@ struct ClassLabels {
   int64_t classes;
   bool ignores = false;
   float ignored = 0;
+  bool whole = true;  ///< false: a fraction is cut off, as Accuracy does; else it names no class
 
   CORTADO_HD bool counts(int64_t row) const { return !(ignores && values[row] == ignored); }
+  CORTADO_HD int64_t at(int64_t row) const { return int64_t(values[row]); }
   CORTADO_HD bool valid(int64_t row) const {
     const float v = values[row];
-    return v >= 0 && v < float(classes) && v == floorf(v);
+    return v >= 0 && v < float(classes) && (!whole || v == floorf(v));
   }
 };
 
@@ -35,8 +37,8 @@ class ReadsClasses {
   virtual std::optional<ClassLabels> class_labels() const = 0;
 };
 
-/// A label that is no class. Knows where it stands among the labels, so that whoever knows the dataset can name the
-/// record; what() says "label 9 of item 3 is not one of the 4 classes".
+/// A label that is no class. Knows where it stands among the labels, so that the net, which knows the dataset, can name
+/// the record; what() says "label 9 of item 3 is not one of the 4 classes".
 class BadLabel : public Error {
  public:
   /// `row` of bottom[1], whose items have `inner` rows each. `advice` ends the hint.
@@ -52,11 +54,8 @@ class BadLabel : public Error {
 /// Throws FieldError for bottom[1] unless `labels` holds one for each of `rows` predictions in x.
 void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 
-/// Throws BadLabel at the first label that counts and is no class. The values lie in the host's memory; an item has
+/// Throws BadLabel at the first of `values`, which may lie on a device, that counts and is no class. An item has
 /// `inner` rows. `advice` ends the hint.
-void check_labels(const ClassLabels& labels, int64_t rows, int64_t inner = 1, const char* advice = "");
-
-/// check_labels() of a copy of `values`, which may lie on a device.
 void validate_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,
                      const char* advice = "");
 

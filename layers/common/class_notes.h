@@ -5,6 +5,7 @@
 // much as the true one, or a score is no number, the first of the best others counts. For .cu files.
 
 #include "core/device_memory.h"
+#include "layers/common/class_labels.h"
 #include "layers/common/typed.h"
 #include "layers/scoring.h"
 
@@ -28,44 +29,40 @@ class ClassNotes {
 
 namespace {
 
-/// Labels have `classes`, counts(row), valid(row) and values[row]. The classes of row r lie `inner` apart.
-template <typename Labels>
+/// The classes of row r lie `inner` apart.
+template <typename T>
 struct NoteClasses {
-  template <typename T>
-  struct Functor {
-    const T* scores;
-    Labels labels;
-    int64_t inner, rows;
-    float* notes;
+  const T* scores;
+  ClassLabels labels;
+  int64_t inner, rows;
+  float* notes;
 
-    CORTADO_HD void operator()(int64_t r) const {
-      const bool judged = labels.counts(r) && labels.valid(r);
-      const int64_t label = judged ? int64_t(labels.values[r]) : -1;
-      notes[r] = float(label);
-      notes[rows + r] = float(best(scores + r / inner * labels.classes * inner + r % inner, label));
+  CORTADO_HD void operator()(int64_t r) const {
+    const bool judged = labels.counts(r) && labels.valid(r);
+    const int64_t label = judged ? labels.at(r) : -1;
+    notes[r] = float(label);
+    notes[rows + r] = float(best(scores + r / inner * labels.classes * inner + r % inner, label));
+  }
+  /// Without a label the first of the best.
+  CORTADO_HD int64_t best(const T* own, int64_t label) const {
+    int64_t best = label;
+    bool beaten = label < 0;
+    float most = label < 0 ? 0 : float(own[label * inner]);
+    for (int64_t c = 0; c < labels.classes; ++c) {
+      const float score = own[c * inner];
+      const bool better = beaten ? best < 0 || score > most : !(score < most);
+      if (c == label || !better) continue;
+      best = c, most = score, beaten = true;
     }
-    /// Without a label the first of the best.
-    CORTADO_HD int64_t best(const T* own, int64_t label) const {
-      int64_t best = label;
-      bool beaten = label < 0;
-      float most = label < 0 ? 0 : float(own[label * inner]);
-      for (int64_t c = 0; c < labels.classes; ++c) {
-        const float score = own[c * inner];
-        const bool better = beaten ? best < 0 || score > most : !(score < most);
-        if (c == label || !better) continue;
-        best = c, most = score, beaten = true;
-      }
-      return best;
-    }
-  };
+    return best;
+  }
 };
 
 /// Notes the classes of all rows, where they are wanted.
-template <typename Labels>
-void note(Context& context, const ClassNotes& notes, const Tensor& scores, const Labels& labels, int64_t inner) {
+void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels, int64_t inner) {
   if (!notes.wanted()) return;
   const auto each = [&](const auto& functor) { for_each(context, notes.rows(), functor); };
-  with_functor<NoteClasses<Labels>::template Functor>(each, scores, labels, inner, notes.rows(), notes.data());
+  with_functor<NoteClasses>(each, scores, labels, inner, notes.rows(), notes.data());
 }
 
 }  // namespace

@@ -80,13 +80,6 @@ CORTADO_HD inline double normal_of(uint32_t first, uint32_t second) {
 }
 
 template <typename T>
-struct Constant {
-  T* y;
-  float value;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = value; }
-};
-
-template <typename T>
 struct Uniform {
   T* y;
   int64_t n;

@@ -25,7 +25,7 @@ struct NormalizeLoss {
   const float* sums;
   float *loss, *normalizer;
   float fixed;
-  float* quotient;        ///< takes both sums; null: nobody asks
+  float* quotient;        ///< takes both sums; null: not wanted
   bool weighted = false;  ///< sums[1] is one of weights
   CORTADO_HD void operator()(int64_t) const {
     const float wanted = fixed > 0 ? fixed : sums[1], least = weighted && fixed <= 0 ? 0 : 1;

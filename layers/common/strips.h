@@ -72,6 +72,42 @@ inline void clear_strips(Context& context, const Strips& part, const StripsIn& t
                                       to.start, to.pitch - part.width);
 }
 
+/// Writes the parts into `whole`, the first at its start, the others behind each other in each strip. `strips_of_part`
+/// says how a part splits into strips. A part without memory counts as zero.
+template <typename StripsOfPart>
+void join_strips(Context& context, const std::vector<Tensor>& parts, StripsIn whole,
+                 const StripsOfPart& strips_of_part) {
+  for (const Tensor& part : parts) {
+    const Strips strips = strips_of_part(part);
+    if (part)
+      copy_strips(context, strips, {part, 0, strips.width}, whole);
+    else
+      clear_strips(context, strips, whole);
+    whole.start += strips.width;
+  }
+}
+
+/// The way back: writes the parts, but for those without memory, from `whole`.
+template <typename StripsOfPart>
+void cut_strips(Context& context, StripsIn whole, const std::vector<Tensor>& parts,
+                const StripsOfPart& strips_of_part) {
+  for (const Tensor& part : parts) {
+    const Strips strips = strips_of_part(part);
+    if (part) copy_strips(context, strips, whole, {part, 0, strips.width});
+    whole.start += strips.width;
+  }
+}
+
+// The same along an axis of `whole`, which the parts fill.
+inline void join_parts(Context& context, const std::vector<Tensor>& parts, const Tensor& whole, int axis) {
+  join_strips(context, parts, {whole, 0, strips_of(whole.spec, axis).width},
+              [axis](const Tensor& part) { return strips_of(part.spec, axis); });
+}
+inline void cut_parts(Context& context, const Tensor& whole, const std::vector<Tensor>& parts, int axis) {
+  cut_strips(context, {whole, 0, strips_of(whole.spec, axis).width}, parts,
+             [axis](const Tensor& part) { return strips_of(part.spec, axis); });
+}
+
 /// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole
 /// blocks.
 inline bool whole_blocks(const std::vector<Shape>& parts, int axis) {

@@ -51,6 +51,14 @@ void for_each_channel_typed(Context& context, const ChannelView& view, const Ten
   with_functor<Functor>([&](const auto& functor) { for_each_channel(context, view, functor); }, first, rest...);
 }
 
+/// Every element of y becomes `value`.
+template <typename T>
+struct Constant {
+  T* y;
+  float value;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = value; }
+};
+
 }  // namespace
 
 }  // namespace cortado

@@ -2,47 +2,21 @@
 
 #include <cmath>
 
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "layers/common/function_layer.h"
 
 namespace cortado {
 
 namespace {
 
-template <typename T>
-struct Forward {
-  const T* x;
-  T* y;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = fabsf(x[i]); }
+struct AbsVal {
+  static constexpr BackwardReads kReads = BackwardReads::kX;
+  static constexpr bool kKeepsZero = true;
+
+  CORTADO_HD static float value(float x) { return fabsf(x); }
+  CORTADO_HD static float gradient(float dy, float x) { return x > 0 ? dy : x < 0 ? -dy : 0; }
 };
 
-template <typename T>
-struct Backward {
-  const T *x, *dy;
-  T* dx;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float v = x[i], d = dy[i];
-    dx[i] = v > 0 ? d : v < 0 ? -d : 0;
-  }
-};
-
-class AbsValLayer : public ElementwiseLayer {
- public:
-  explicit AbsValLayer(const LayerOptions&) {}
-
-  BackwardReads backward_reads() const override { return BackwardReads::kX; }
-  bool keeps_zero() const override { return true; }
-
-  void forward(Context& context, const Operands& io) override { for_each_typed<Forward>(context, io.x[0], io.y[0]); }
-
-  void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0]);
-  }
-};
-
-const RegisterLayer registered(elementwise_type<AbsValLayer>("AbsVal", "the absolute value"));
+const RegisterLayer registered(function_type<AbsVal>("AbsVal", "the absolute value"));
 
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/format.h"
-#include "core/host_view.h"
 #include "layers/common/class_labels.h"
 #include "layers/common/class_notes.h"
 #include "layers/common/shape_rules.h"
@@ -22,22 +21,11 @@ namespace cortado {
 
 namespace {
 
-struct Labels {
-  const float* values;
-  int64_t classes;
-  bool ignores;
-  float ignored;
-
-  CORTADO_HD bool counts(int64_t r) const { return !(ignores && values[r] == ignored); }
-  CORTADO_HD bool valid(int64_t r) const { return values[r] >= 0 && values[r] < float(classes); }
-  CORTADO_HD int64_t at(int64_t r) const { return int64_t(values[r]); }
-};
-
 /// What there is to say of each sample: 1 where it counts, and 1 where it is right (NaN: its label is no class).
 template <typename T>
 struct Judge {
   const T* scores;
-  Labels labels;
+  ClassLabels labels;
   int64_t inner, top_k;
   float *right, *counted;
 
@@ -63,7 +51,7 @@ struct Verdicts {
 
 /// The same for each class: first those that are right, then those that count.
 struct VerdictsOfClass {
-  Labels labels;
+  ClassLabels labels;
   const float* verdicts;
   int64_t samples;
   CORTADO_HD float operator()(int64_t k, int64_t i) const {
@@ -104,10 +92,9 @@ class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
 
  private:
   int64_t samples() const { return outer_ * inner_; }
-  Labels labels(const float* values) const {
-    return {values, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
+  ClassLabels labels(const float* values) const {
+    return {values, classes_, param_.has_ignore_label(), float(param_.ignore_label()), /*whole=*/false};
   }
-  void check(const Labels& labels) const;
   /// Of y[k]: how many are right, and how many count.
   float* sums(size_t k) const { return reinterpret_cast<float*>(sums_.data()) + 2 * k; }
 
@@ -145,22 +132,13 @@ LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context& context) {
   return needs;
 }
 
-/// Throws BadLabel at the first label that is no class.
-void AccuracyLayer::check(const Labels& labels) const {
-  for (int64_t i = 0; i < samples(); ++i) {
-    if (!labels.counts(i) || labels.valid(i)) continue;
-    throw BadLabel(labels.values[i], i, inner_, classes_,
-                   "the dataset's labels and the number of classes must fit, and ignore_label excludes one value");
-  }
-}
-
 void AccuracyLayer::validate(Context& context, const Operands& io) {
-  const HostView values(context, io.x[1].f32(), io.x[1].count());
-  check(labels(values.data()));
+  validate_labels(context, io.x[1], labels(nullptr), inner_,
+                  "the dataset's labels and the number of classes must fit, and ignore_label excludes one value");
 }
 
 void AccuracyLayer::forward(Context& context, const Operands& io) {
-  const Labels labels = this->labels(io.x[1].f32());
+  const ClassLabels labels = this->labels(io.x[1].f32());
   float *right = static_cast<float*>(io.scratch), *counted = right + samples();
   const auto judge = [&](const auto& functor) { for_each(context, samples(), functor); };
   with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), right, counted);

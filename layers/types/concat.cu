@@ -23,8 +23,13 @@ class ConcatLayer : public Layer {
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
   TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
-  void forward(Context& context, const Operands& io) override;
-  void backward(Context& context, const Operands& io) override;
+
+  void forward(Context& context, const Operands& io) override {
+    if (io.x.size() > 1) join_parts(context, io.x, io.y[0], axis_);
+  }
+  void backward(Context& context, const Operands& io) override {
+    if (io.x.size() > 1) cut_parts(context, io.dy[0], io.dx, axis_);
+  }
 
  private:
   const caffe::ConcatParameter& param_;
@@ -54,26 +59,6 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
   needs.aliasing.view = needs.aliasing.dx_is_dy = request.x.size() == 1;
   needs.can_recompute_y = !needs.aliasing.view;
   return needs;
-}
-
-void ConcatLayer::forward(Context& context, const Operands& io) {
-  if (io.x.size() == 1) return;
-  StripsIn whole{io.y[0], 0, strips_of(io.y[0].spec, axis_).width};
-  for (const Tensor& x : io.x) {
-    const Strips part = strips_of(x.spec, axis_);
-    copy_strips(context, part, {x, 0, part.width}, whole);
-    whole.start += part.width;
-  }
-}
-
-void ConcatLayer::backward(Context& context, const Operands& io) {
-  if (io.x.size() == 1) return;
-  StripsIn whole{io.dy[0], 0, strips_of(io.dy[0].spec, axis_).width};
-  for (const Tensor& dx : io.dx) {
-    const Strips part = strips_of(dx.spec, axis_);
-    if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
-    whole.start += part.width;
-  }
 }
 
 const RegisterLayer registered({

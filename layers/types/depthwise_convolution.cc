@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "core/format.h"
-#include "layers/registry.h"
 
 namespace cortado {
 
@@ -19,16 +18,8 @@ void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels) {
 
 namespace {
 
-const RegisterLayer registered({
-    .name = "DepthwiseConvolution",
-    .help = "convolution with filters of its own for each channel",
-    .options = "convolution_param",
-    .min_bottoms = 1,
-    .max_bottoms = -1,
-    .min_tops = 1,
-    .max_tops = -1,
-    .make = make_depthwise_convolution,
-});
+const RegisterLayer registered(depthwise_type("DepthwiseConvolution",
+                                              "convolution with filters of its own for each channel"));
 
 }  // namespace
 

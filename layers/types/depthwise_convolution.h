@@ -5,8 +5,9 @@
 // `group`, and `num_output`, which then is the number of channels.
 
 #include <memory>
+#include <string>
 
-#include "layers/layer.h"
+#include "layers/registry.h"
 
 namespace cortado {
 
@@ -15,5 +16,17 @@ void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels);
 
 /// Made by layers/types/convolution.cu.
 std::unique_ptr<Layer> make_depthwise_convolution(const LayerOptions& options);
+
+/// What is registered of it, under each of its names.
+inline LayerType depthwise_type(const std::string& name, const std::string& help) {
+  return {.name = name,
+          .help = help,
+          .options = "convolution_param",
+          .min_bottoms = 1,
+          .max_bottoms = -1,
+          .min_tops = 1,
+          .max_tops = -1,
+          .make = make_depthwise_convolution};
+}
 
 }  // namespace cortado

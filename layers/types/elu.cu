@@ -1,4 +1,4 @@
-// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, which other than NVIDIA's Caffe nobody has, makes it SELU.
+// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, of NVIDIA's Caffe alone, makes it SELU.
 //
 // With alpha >= 0 and lambda > 0, y has the sign of x and below 0 the slope is y + lambda alpha: backward reads y and
 // forward may write over x. Otherwise backward needs x.

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "layers/common/function_layer.h"
 
 namespace cortado {
 
@@ -27,34 +26,13 @@ struct ByTanh {
   }
 };
 
-template <typename T, typename Normal>
-struct Forward {
-  const T* x;
-  T* y;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * Normal::below(x[i]); }
-};
+template <typename Normal>
+struct GeluBy {
+  static constexpr BackwardReads kReads = BackwardReads::kX;
 
-template <typename T, typename Normal>
-struct Backward {
-  const T* x;
-  const T* dy;
-  T* dx;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
-  CORTADO_HD void operator()(int64_t i) const {
-    const float v = x[i];
-    dx[i] = dy[i] * (Normal::below(v) + v * Normal::density(v));
-  }
+  CORTADO_HD static float value(float x) { return x * Normal::below(x); }
+  CORTADO_HD static float gradient(float dy, float x) { return dy * (Normal::below(x) + x * Normal::density(x)); }
 };
-
-template <typename T>
-using ForwardByErf = Forward<T, ByErf>;
-template <typename T>
-using ForwardByTanh = Forward<T, ByTanh>;
-template <typename T>
-using BackwardByErf = Backward<T, ByErf>;
-template <typename T>
-using BackwardByTanh = Backward<T, ByTanh>;
 
 class GeluLayer : public ElementwiseLayer {
  public:
@@ -64,13 +42,11 @@ class GeluLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return true; }
 
   void forward(Context& context, const Operands& io) override {
-    if (approximate_) return for_each_typed<ForwardByTanh>(context, io.x[0], io.y[0]);
-    for_each_typed<ForwardByErf>(context, io.x[0], io.y[0]);
+    approximate_ ? apply_function<GeluBy<ByTanh>>(context, io) : apply_function<GeluBy<ByErf>>(context, io);
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (approximate_) return for_each_typed<BackwardByTanh>(context, io.x[0], io.dy[0], io.dx[0]);
-    for_each_typed<BackwardByErf>(context, io.x[0], io.dy[0], io.dx[0]);
+    approximate_ ? apply_gradient<GeluBy<ByTanh>>(context, io) : apply_gradient<GeluBy<ByErf>>(context, io);
   }
 
  private:

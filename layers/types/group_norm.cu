@@ -6,6 +6,7 @@
 // samples.
 
 #include "core/error.h"
+#include "layers/common/needs.h"
 #include "layers/common/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -137,10 +138,7 @@ class GroupNormLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     constexpr int64_t kFloat = sizeof(float);
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.aliasing.y_may_overwrite_x = !request.backward;
-    needs.aliasing.dx_may_overwrite_dy = true;
+    LayerNeeds needs = needs_of_x(request);
     needs.saved = {all_groups() * kFloat, all_groups() * kFloat};
     needs.forward_scratch = 3 * rows() * kFloat;
     needs.backward_scratch = (4 * rows() + 2 * all_groups()) * kFloat;

@@ -1,12 +1,9 @@
 // HingeLoss: with m = max(0, 1 - x) for an item's class and m = max(0, 1 + x) for the others, y = sum of m / N (L1) or
 // sum of m^2 / N (L2), N being the extent of axis 0 alone. The classes are all elements of an item.
-// A label that is no class is a mistake, on devices a loss of NaN; Caffe writes to other memory.
 
-#include "layers/common/class_labels.h"
-#include "layers/common/shape_rules.h"
+#include "layers/common/class_loss.h"
 #include "layers/common/typed.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
 
 namespace cortado {
 
@@ -56,33 +53,23 @@ struct Backward {
   }
 };
 
-class HingeLossLayer : public Layer, public ReadsClasses, public Scoring {
+class HingeLossLayer : public ClassLossLayer {
  public:
   explicit HingeLossLayer(const LayerOptions& options)
       : squares_(options.config.hinge_loss_param().norm() == caffe::HingeLossParameter::L2) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 1);
-    items_ = x[0][0], classes_ = x[0].count(1);
-    require_labels(x[0], x[1], items_);
-    return {.y = {Shape()}, .w = {}};
-  }
-
-  TypeRule types() const override { return TypeRule::kReads; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true, true};
-    needs.forward_scratch = items_ * int64_t(sizeof(float));
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    LayerNeeds needs = ClassLossLayer::prepare(request, context);
+    needs.forward_scratch = items() * int64_t(sizeof(float));
     return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
     const ClassLabels labels = labels_of(io);
     float* sums = static_cast<float*>(io.scratch);
-    const auto sum = [&](const auto& loss) { reduce_rows(context, items_, classes_, loss, sums); };
+    const auto sum = [&](const auto& loss) { reduce_rows(context, items(), classes(), loss, sums); };
     with_functor<ItemLoss>(sum, io.x[0], labels, squares_);
-    reduce_rows(context, 1, items_, Scaled{sums, scale()}, io.y[0].f32());
+    reduce_rows(context, 1, items(), Scaled{sums, scale()}, io.y[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -90,23 +77,10 @@ class HingeLossLayer : public Layer, public ReadsClasses, public Scoring {
       for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), squares_, io.dy[0].f32(), scale());
   }
 
-  void validate(Context& context, const Operands& io) override {
-    validate_labels(context, io.x[1], {nullptr, classes_});
-  }
-
-  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
-
-  bool is_loss() const override { return true; }
-  bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:
-  ClassLabels labels_of(const Operands& io) const { return {io.x[1].f32(), classes_}; }
-  float scale() const { return items_ > 0 ? 1 / float(items_) : 0; }
-
   bool squares_;
-  int64_t items_ = 0, classes_ = 0;
 };
 
 const RegisterLayer registered({

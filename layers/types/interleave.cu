@@ -23,8 +23,6 @@ class InterleaveLayer : public Layer {
     return {.y = {y}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
-
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
     needs.can_recompute_y = true;
@@ -32,22 +30,14 @@ class InterleaveLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    StripsIn whole{io.y[0], 0, pitch(io.y[0], io.x.size())};
-    for (const Tensor& x : io.x) {
-      const Strips part = channels_of(x);
-      copy_strips(context, part, {x, 0, part.width}, whole);
-      whole.start += part.width;
-    }
+    join_strips(context, io.x, {io.y[0], 0, pitch(io.y[0], io.x.size())}, channels_of);
   }
 
   void backward(Context& context, const Operands& io) override {
-    StripsIn whole{io.dy[0], 0, pitch(io.dy[0], io.dx.size())};
-    for (const Tensor& dx : io.dx) {
-      const Strips part = channels_of(dx);
-      if (dx) copy_strips(context, part, whole, {dx, 0, part.width});
-      whole.start += part.width;
-    }
+    cut_strips(context, {io.dy[0], 0, pitch(io.dy[0], io.dx.size())}, io.dx, channels_of);
   }
+
+  TypeRule types() const override { return TypeRule::kFollow; }
 
  private:
   static Strips channels_of(const Tensor& part) { return {part.shape().count(0, 2), part.shape().count(2)}; }

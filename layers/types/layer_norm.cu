@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "layers/common/affine_weights.h"
+#include "layers/common/needs.h"
 #include "layers/common/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -101,10 +102,7 @@ class LayerNormLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     const int64_t bytes = rows_ * int64_t(sizeof(float));
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.aliasing.y_may_overwrite_x = !request.backward;
-    needs.aliasing.dx_may_overwrite_dy = true;
+    LayerNeeds needs = needs_of_x(request);
     needs.saved = {bytes, bytes};
     needs.backward_scratch = std::max(2 * bytes, options_.affine ? sum_of_columns_scratch(rows_, width_) : 0);
     return needs;

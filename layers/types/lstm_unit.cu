@@ -25,7 +25,7 @@ struct Forward {
   }
 };
 
-/// Gradients that do not arrive, and those that nobody wants, are null.
+/// Gradients that do not arrive, and those that are not wanted, are null.
 struct Backward {
   const float *c, *sums, *cont, *c_next, *dc_next, *dh;
   float *dc, *dsums;

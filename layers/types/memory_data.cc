@@ -1,4 +1,4 @@
-// MemoryData: a batch and its labels out of the user's memory. Whoever has a net as a function (net/predictor.h,
+// MemoryData: a batch and its labels out of the user's memory. Programs that use a net as a function (net/predictor.h,
 // `cortado infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size;
 // Caffe wants multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset()
 // does.

@@ -1,13 +1,10 @@
 // MultinomialLogisticLoss: y = -sum of log(max(p, 1e-20)) / N, where p is the probability that x gives to an item's
 // label and N the extent of axis 0 alone. The classes are all elements of an item; x is not normalised.
 // dx = -dy / (N max(p, 1e-20)) at the label and 0 elsewhere: below the floor the slope stays what it is there.
-// A label that is no class is a mistake, on devices a loss of NaN; Caffe reads other memory.
 
-#include "layers/common/class_labels.h"
-#include "layers/common/shape_rules.h"
+#include "layers/common/class_loss.h"
 #include "layers/common/typed.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
 
 namespace cortado {
 
@@ -40,28 +37,13 @@ struct Backward {
   }
 };
 
-class MultinomialLogisticLossLayer : public Layer, public ReadsClasses, public Scoring {
+class MultinomialLogisticLossLayer : public ClassLossLayer {
  public:
   explicit MultinomialLogisticLossLayer(const LayerOptions&) {}
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 1);
-    items_ = x[0][0], classes_ = x[0].count(1);
-    require_labels(x[0], x[1], items_);
-    return {.y = {Shape()}, .w = {}};
-  }
-
-  TypeRule types() const override { return TypeRule::kReads; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true, true};
-    return needs;
-  }
-
   void forward(Context& context, const Operands& io) override {
     const ClassLabels labels = labels_of(io);
-    const auto sum = [&](const auto& loss) { reduce_rows(context, 1, items_, loss, io.y[0].f32()); };
+    const auto sum = [&](const auto& loss) { reduce_rows(context, 1, items(), loss, io.y[0].f32()); };
     with_functor<ItemLoss>(sum, io.x[0], labels, scale());
   }
 
@@ -69,22 +51,7 @@ class MultinomialLogisticLossLayer : public Layer, public ReadsClasses, public S
     if (io.dx[0]) for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), io.dy[0].f32(), scale());
   }
 
-  void validate(Context& context, const Operands& io) override {
-    validate_labels(context, io.x[1], {nullptr, classes_});
-  }
-
-  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
-
-  bool is_loss() const override { return true; }
-  bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
-  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 2 * items_; }
-
- private:
-  ClassLabels labels_of(const Operands& io) const { return {io.x[1].f32(), classes_}; }
-  float scale() const { return items_ > 0 ? 1 / float(items_) : 0; }
-
-  int64_t items_ = 0, classes_ = 0;
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 2 * items(); }
 };
 
 const RegisterLayer registered({

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "layers/common/filler.h"
+#include "layers/common/needs.h"
 #include "layers/common/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -115,10 +116,7 @@ class NormalizeLayer : public Layer {
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     constexpr int64_t kFloat = sizeof(float);
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.aliasing.y_may_overwrite_x = !request.backward;
-    needs.aliasing.dx_may_overwrite_dy = true;
+    LayerNeeds needs = needs_of_x(request);
     needs.saved = {sets() * kFloat};
     needs.backward_scratch = (sets() + rows()) * kFloat;
     return needs;

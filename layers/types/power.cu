@@ -22,13 +22,6 @@ CORTADO_HD inline float raise(float base, float power) {
 }
 
 template <typename T>
-struct Constant {
-  T* y;
-  float value;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = value; }
-};
-
-template <typename T>
 struct Forward {
   const T* x;
   T* y;

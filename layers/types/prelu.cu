@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "layers/common/channel_sums.h"
 #include "layers/common/filler.h"
+#include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
@@ -61,10 +62,7 @@ class PreluLayer : public Layer {
   TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {true};
-    needs.aliasing.y_may_overwrite_x = !request.backward;
-    needs.aliasing.dx_may_overwrite_dy = true;
+    LayerNeeds needs = needs_of_x(request);
     if (request.backward && request.wants_dw[0])
       needs.backward_scratch = channel_sums_scratch(channel_view(request.x[0]));
     return needs;

@@ -45,8 +45,8 @@ class ShuffleChannelLayer : public Layer {
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
-  void forward(Context& context, const Operands& io) override;
-  void backward(Context& context, const Operands& io) override;
+  void forward(Context& context, const Operands& io) override { gather(context, there_, io.x[0], io.y[0]); }
+  void backward(Context& context, const Operands& io) override { gather(context, back_, io.dy[0], io.dx[0]); }
 
  private:
   bool stays() const { return group_ == 1 || group_ == channels_ || channels_ == 0; }
@@ -98,10 +98,6 @@ void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, co
   const auto* distance = reinterpret_cast<const int64_t*>(table.data());
   for_each_channel_typed<Gather>(context, stored_channels(from.spec), from, to, distance);
 }
-
-void ShuffleChannelLayer::forward(Context& context, const Operands& io) { gather(context, there_, io.x[0], io.y[0]); }
-
-void ShuffleChannelLayer::backward(Context& context, const Operands& io) { gather(context, back_, io.dy[0], io.dx[0]); }
 
 const RegisterLayer registered({
     .name = "ShuffleChannel",

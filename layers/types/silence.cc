@@ -1,4 +1,4 @@
-// Silence: takes blobs that nobody else wants, so that they are not outputs of the net. No gradient comes from it.
+// Silence: takes blobs that no other layer reads, so that they are not outputs of the net. No gradient comes from it.
 
 #include "layers/registry.h"
 
@@ -19,7 +19,7 @@ class SilenceLayer : public Layer {
 
 const RegisterLayer registered({
     .name = "Silence",
-    .help = "takes blobs that nobody else wants",
+    .help = "takes blobs that no other layer reads",
     .options = "",
     .min_bottoms = 1,
     .max_bottoms = -1,

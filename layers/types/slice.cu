@@ -1,5 +1,5 @@
 // Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point,
-// or into equal parts where there is none. Backward joins the parts' gradients; a part that nobody reads counts as
+// or into equal parts where there is none. Backward joins the parts' gradients; a part that is not read counts as
 // zero.
 
 #include <algorithm>
@@ -32,8 +32,13 @@ class SliceLayer : public Layer {
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
   TypeRule types() const override { return TypeRule::kFollow; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
-  void forward(Context& context, const Operands& io) override;
-  void backward(Context& context, const Operands& io) override;
+
+  void forward(Context& context, const Operands& io) override {
+    if (tops_ > 1) cut_parts(context, io.x[0], io.y, axis_);
+  }
+  void backward(Context& context, const Operands& io) override {
+    if (tops_ > 1) join_parts(context, io.dy, io.dx[0], axis_);
+  }
 
  private:
   std::vector<int64_t> extents(int64_t whole) const;
@@ -86,29 +91,6 @@ LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
   LayerNeeds needs;
   needs.aliasing.view = needs.aliasing.dx_is_dy = tops_ == 1;
   return needs;
-}
-
-void SliceLayer::forward(Context& context, const Operands& io) {
-  if (tops_ == 1) return;
-  StripsIn whole{io.x[0], 0, strips_of(io.x[0].spec, axis_).width};
-  for (const Tensor& y : io.y) {
-    const Strips part = strips_of(y.spec, axis_);
-    copy_strips(context, part, whole, {y, 0, part.width});
-    whole.start += part.width;
-  }
-}
-
-void SliceLayer::backward(Context& context, const Operands& io) {
-  if (tops_ == 1) return;
-  StripsIn whole{io.dx[0], 0, strips_of(io.dx[0].spec, axis_).width};
-  for (const Tensor& dy : io.dy) {
-    const Strips part = strips_of(dy.spec, axis_);
-    if (dy)
-      copy_strips(context, part, {dy, 0, part.width}, whole);
-    else
-      clear_strips(context, part, whole);
-    whole.start += part.width;
-  }
 }
 
 const RegisterLayer registered({

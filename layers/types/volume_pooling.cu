@@ -61,7 +61,7 @@ template <typename T>
 struct Maximum {
   const T* x;
   T* y;
-  int32_t* places;  ///< within the volume, -1 for a window without any; null: nobody will ask
+  int32_t* places;  ///< within the volume, -1 for a window without any; null: not wanted
   Volume volume;
 
   CORTADO_HD void operator()(int64_t o) const {

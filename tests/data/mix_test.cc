@@ -28,12 +28,12 @@ std::vector<float> some_values(size_t n) {
 }
 
 /// What a pair's draw means, written plainly.
-std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::vector<MixParams>& params) {
+std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::vector<MixParams>& pairs) {
   std::vector<float> y = x;
   for (int i = 0; i < n; ++i) {
     const int other = n - 1 - i;
     if (other == i) continue;
-    const MixParams& params = params[size_t(std::min(i, other))];
+    const MixParams& params = pairs[size_t(std::min(i, other))];
     for (int c = 0; c < kChannels; ++c)
       for (int row = 0; row < kHeight; ++row)
         for (int column = 0; column < kWidth; ++column) {
@@ -97,9 +97,9 @@ TEST(Mix, IsTheSameOnADeviceInItsOwnLayoutAndType) {
       draw(context, sizeof(MixParams) * 2);
   copy_to_device(context, there.data(), sent.data(), sent.size() * 2);
   copy_to_device(context, label.data(), labels.data(), 16);
-  copy_to_device(context, params.data(), params.data(), sizeof(MixParams) * 2);
+  copy_to_device(context, draw.data(), params.data(), sizeof(MixParams) * 2);
   Tensor tensor{{{n, kChannels, kHeight, kWidth}, DType::kF16, Layout::kChannelsLast}, context.device, there.data()};
-  mix_batch(context, reinterpret_cast<const MixParams*>(params.data()), tensor,
+  mix_batch(context, reinterpret_cast<const MixParams*>(draw.data()), tensor,
             reinterpret_cast<const float*>(label.data()), kClasses, reinterpret_cast<float*>(share.data()));
   copy_to_host(context, sent.data(), there.data(), sent.size() * 2);
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(float(sent[last(i)]), expected[i], 0.15) << i;

@@ -10,8 +10,8 @@ namespace {
 constexpr char kNet[] = R"(name: "n"
 layer { name: "data" type: "Data" top: "data" data_param { source: "a" batch_size: 4 } include { phase: TRAIN } }
 layer { name: "data" type: "Data" top: "data" data_param { source: "b" batch_size: 4 } include { phase: TEST } }
-layer { name: "conv.1]" type: "Convolution" bottom: "data" top: "conv"
-    convolution_param { num_output: 3 pad: 1 pad: 2 } }
+layer { name: "conv.1]" type: "Convolution" bottom: "data" top: "conv" )"
+                        R"(convolution_param { num_output: 3 pad: 1 pad: 2 } }
 )";
 
 NetFile net_with(const std::vector<std::string>& texts) {
