@@ -66,7 +66,7 @@ class Trainer {
     rates_ = fixed_rates(config_, rate);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
-    options.transient_gradients = updates_within_backward(config_, context_.device);
+    options.transient_gradients = updates_within_backward(config_, context_);
     options.recompute = settings.recompute;
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
     if (!settings.weights.empty()) net_->load_weights(read_weights(settings.weights), settings.weights);

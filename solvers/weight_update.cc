@@ -25,7 +25,8 @@ const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingSta
 }  // namespace
 
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context) {
-  return context.shares_host_memory() && config.iter_size() == 1 && config.clip_gradients() < 0 && !config.snapshot_diff();
+  return context.shares_host_memory() && config.iter_size() == 1 && config.clip_gradients() < 0 &&
+         !config.snapshot_diff();
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)

@@ -128,8 +128,7 @@ class Checker {
         const bool trains = state.phase() == caffe::TRAIN;
         finding.enter(state.phase());
         collect(finding, [&] {
-          graph::Graph graph =
-              check_net(net.file, state, updates_within_backward(file.solver, context_), finding);
+          graph::Graph graph = check_net(net.file, state, updates_within_backward(file.solver, context_), finding);
           if (trains && open_data_ && file.solver.max_epoch() > 0)
             at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
           if (!trains) tests.push_back(std::move(graph));

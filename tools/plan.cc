@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "core/log.h"
 #include "graph/passes/passes.h"
 #include "kernels/kernel_cache.h"
 #include "tools/command.h"
@@ -40,13 +41,7 @@ void show_choices(Context& context) {
   std::cout << "\n" << table.str();
 }
 
-int run_plan(const Arguments& arguments) {
-  if (arguments.text("model").empty() && arguments.on("passes")) {
-    list_passes();
-    return 0;
-  }
-  if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
-  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+graph::BuildOptions build_options(const Arguments& arguments) {
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
@@ -59,20 +54,23 @@ int run_plan(const Arguments& arguments) {
   options.keep = arguments.texts("keep");
   options.switch_off = arguments.texts("without");
   options.verify = arguments.on("verify-passes");
-  const std::string after = arguments.text("after");
+  return options;
+}
 
-  Context context = make_context(arguments);
-  graph::Graph graph = graph::build(file, graph::options_for(options, context));
-  std::vector<graph::PassReport> reports;
-  if (after != "build") reports = graph::run_passes(graph, after);
-  if (arguments.on("passes")) {
-    show_reports(reports);
-    return 0;
-  }
-  if (!after.empty()) {
-    std::cout << graph::to_text(graph);
-    return 0;
-  }
+/// What each pass does to the net. A dataset that cannot be opened is no obstacle: shapes that only it knows stay
+/// unknown.
+void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, const std::string& last) try {
+  graph::Graph graph = graph::build(file, options);
+  show_reports(graph::run_passes(graph, last));
+} catch (const Error& error) {
+  const bool of_data = error.code() == ExitCode::kData || error.code() == ExitCode::kIo;
+  if (!of_data || !options.open_data) throw;
+  log_warning() << "Datasets are left out: " << error.mistakes()[0].message;
+  options.open_data = false;
+  show_passes(file, options, last);
+}
+
+void show_plan(const Arguments& arguments, graph::Graph graph, Context& context) {
   if (!all_shapes_known(graph))
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
                 "--after=infer_shapes shows what is known without");
@@ -80,6 +78,28 @@ int run_plan(const Arguments& arguments) {
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
   show_choices(context);
   if (arguments.on("tune")) save_choices(arguments, context);
+}
+
+int run_plan(const Arguments& arguments) {
+  if (arguments.text("model").empty() && arguments.on("passes")) {
+    list_passes();
+    return 0;
+  }
+  if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  Context context = make_context(arguments);
+  const graph::BuildOptions options = graph::options_for(build_options(arguments), context);
+  const std::string after = arguments.text("after");
+  if (arguments.on("passes")) {
+    show_passes(file, options, after);
+    return 0;
+  }
+  graph::Graph graph = graph::build(file, options);
+  if (after != "build") graph::run_passes(graph, after);
+  if (after.empty())
+    show_plan(arguments, std::move(graph), context);
+  else
+    std::cout << graph::to_text(graph);
   return 0;
 }
 
@@ -118,8 +138,7 @@ Command plan_command() {
                    {"cortado plan models/resnet50/deploy.prototxt --phase=TEST --frozen --after=fuse",
                     "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
                    {"cortado plan --passes", "the passes in order"},
-                   {"cortado plan --passes models/googlenet/train_val.prototxt --no-data",
-                    "what each of them does to a net"}},
+                   {"cortado plan --passes models/googlenet/train_val.prototxt", "what each of them does to a net"}},
       .run = run_plan};
 }
 

@@ -9,7 +9,8 @@
 namespace cortado::kernels {
 
 /// Items 0 to n - 1. Each worker begins with an equal part, takes its items in order, and then those at the ends of the
-/// others' parts, so that none waits long for another. An item's result must not depend, to the last bit, on the worker that runs it.
+/// others' parts, so that none waits long for another. An item's result must not depend, to the last bit, on the worker
+/// that runs it.
 class WorkStealingRange {
  public:
   explicit WorkStealingRange(int64_t workers) : parts_(size_t(workers)) {}

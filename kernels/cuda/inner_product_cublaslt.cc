@@ -46,8 +46,7 @@ class CublasLt final : public InnerProduct {
   void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
     forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
-    if (r_.post.activation && !fuses_relu())
-      finish_convolution(context, y_, y, {.activation = r_.post.activation}, y);
+    if (r_.post.activation && !fuses_relu()) finish_convolution(context, y_, y, {.activation = r_.post.activation}, y);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {

@@ -46,8 +46,7 @@ class Plain final : public InnerProduct {
     if (!d.w) return;
     const Shape w = r_.weight();
     const GemmShape shape{w[0], w[1], r_.rows, true, false, r_.dtype, r_.dtype, DType::kF32};
-    gemm_generic(context, shape, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, d.add_w ? 1.0f : 0.0f, nullptr,
-                 {});
+    gemm_generic(context, shape, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, d.add_w ? 1.0f : 0.0f, nullptr, {});
   }
 
  private:

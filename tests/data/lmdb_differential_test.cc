@@ -182,7 +182,7 @@ TEST_P(LmdbBesideLibrary, ReadsDamagedFilesAsItDoesOrReportsThem) {
   const std::string file = path_ + "/data.mdb", whole = read_file(file);
   RandomStream random(32);
   std::map<std::string, int> counts;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 150; ++round) {
     std::filesystem::remove(file);
     write_file(file, damaged(whole, random));
     const LibraryReading library = read_in_child(path_);

@@ -52,7 +52,9 @@ TEST(Filters, WhatFollowsAConvolutionIsBiasSumAndRelu) {
             expected[i] = relu ? std::max(0.0, value) : value;
           }
           const Operand from(context, spec, product), y(context, spec, before), b = floats_of(context, bias);
-          const ConvolutionEnd end{.z = sum ? y.data() : nullptr, .bias = has_bias ? b.data() : nullptr, .activation = relu_if(relu).activation};
+          const ConvolutionEnd end{.z = sum ? y.data() : nullptr,
+                                   .bias = has_bias ? b.data() : nullptr,
+                                   .activation = relu_if(relu).activation};
           finish_convolution(context, spec, from.data(), end, y.data());
           expect_near(y.values(), expected, 1e-6 + rounding(dtype), "y");
         }

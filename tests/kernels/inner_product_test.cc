@@ -89,7 +89,8 @@ std::vector<InnerProductRequest> requests() {
                               {100, 64, 10}, {16, 16, 16}, {3, 5, 1}};
   for (const auto& [rows, inputs, outputs] : sizes)
     for (int options = 0; options < 8; ++options)
-      list.push_back({rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, relu_if((options & 4) != 0), true, true});
+      list.push_back(
+          {rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, relu_if((options & 4) != 0), true, true});
   return list;
 }
 
