@@ -51,7 +51,7 @@ struct Passed {
   CORTADO_HD Values<kWidth> operator()(const typename Normal<T, kWidth>::Of& k, const Values<kWidth>& centred,
                                        int64_t pack) const {
     Values<kWidth> g = load_values<kWidth>(dy + pack * kWidth);
-    if (!activation) return g;
+    if (activation.kind == Activation::kNone) return g;
     if (mask) {
       const unsigned bits = mask[pack];
       for (int i = 0; i < kWidth; ++i) g.v[i] = bits >> i & 1u ? g.v[i] : 0.0f;
@@ -141,7 +141,7 @@ struct Forward {
       const Values<kWidth> more = load_values<kWidth>(addend + pack * kWidth);
       for (int i = 0; i < kWidth; ++i) value.v[i] += more.v[i];
     }
-    if (activation) activate(value, pack);
+    if (activation.kind != Activation::kNone) activate(value, pack);
     store_values(y + pack * kWidth, value);
   }
 

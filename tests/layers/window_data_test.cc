@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "layers/data_cursor.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
@@ -26,7 +27,7 @@ TEST(WindowData, GivesBackgroundThenObjects) {
   run.forward();
   expect_near(run.y()[0], Array({2, 1, 2, 2}, {40, 40, 40, 40, 20, 20, 20, 20}), 0, "data");
   expect_near(run.y()[1], Array({2}, {0, 5}), 0, "label");
-  EXPECT_EQ(run.layer().position(), 2u);
+  EXPECT_EQ(dynamic_cast<DataCursor&>(run.layer()).position(), 2u);
   std::filesystem::remove_all(folder);
 }
 
