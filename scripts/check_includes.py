@@ -6,7 +6,10 @@
    headers include nothing from the folders within.
 2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
 3. A library's headers appear only in the folders that wrap it.
+4. No .cc file reaches core/for_each.h, however many headers lie between: a build with CUDA refuses it, one without
+   would not notice.
 """
+import functools
 import pathlib
 import re
 import sys
@@ -36,6 +39,18 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'leveldb/': ['leveldb'],
     r'zlib': ['core', 'data', 'tools'],
 }
+
+
+FUNCTORS = 'core/for_each.h'
+
+
+@functools.cache
+def reaches_functors(included):
+    """Whether the header of this name is core/for_each.h or includes it, directly or not."""
+    path = ROOT / included
+    if included == FUNCTORS or not path.is_file():
+        return included == FUNCTORS
+    return any(reaches_functors(name) for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M))
 
 
 def inner_fault(file, included):
@@ -69,6 +84,8 @@ def faults(path):
         inner = included and inner_fault(file, included[1])
         if inner:
             yield '%s:%d: %s' % (file, number, inner)
+        if file.suffix == '.cc' and included and reaches_functors(included[1]):
+            yield '%s:%d: %s is for .cu files, since it reaches %s' % (file, number, included[1], FUNCTORS)
         if folder not in CONDITIONAL and re.match(r'\s*#\s*(if|ifdef|ifndef|elif)\b', line):
             yield '%s:%d: only core/ and kernels/ may compile one thing or another' % (file, number)
         theirs = re.match(r'\s*#\s*include\s+[<"]([^>"]+)', line)

@@ -6,7 +6,7 @@
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
-#include "layers/common/strips.h"
+#include "layers/common/whole_blocks.h"
 
 namespace cortado::graph {
 

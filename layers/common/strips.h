@@ -108,12 +108,4 @@ inline void cut_parts(Context& context, const Tensor& whole, const std::vector<T
              [axis](const Tensor& part) { return strips_of(part.spec, axis); });
 }
 
-/// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole
-/// blocks.
-inline bool whole_blocks(const std::vector<Shape>& parts, int axis) {
-  for (const Shape& part : parts)
-    if (part.axes() != 4 || axis != 1 || part[1] % 16 != 0) return false;
-  return true;
-}
-
 }  // namespace cortado

@@ -8,6 +8,7 @@
 #include "core/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/strips.h"
+#include "layers/common/whole_blocks.h"
 #include "layers/registry.h"
 
 namespace cortado {
