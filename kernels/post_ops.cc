@@ -39,6 +39,15 @@ std::string name_of(const Activation& activation) {
     case Activation::kClippedRelu:
       text << "relu" << activation.ceiling;
       break;
+    case Activation::kSigmoid:
+      text << "sigmoid";
+      break;
+    case Activation::kSwish:
+      text << "swish";
+      break;
+    case Activation::kGelu:
+      text << "gelu";
+      break;
   }
   return text.str();
 }

@@ -26,6 +26,9 @@ struct Activation {
     kNone,
     kRelu,         ///< max(v, 0)
     kClippedRelu,  ///< min(max(v, 0), ceiling)
+    kSigmoid,      ///< 1 / (1 + e^-v)
+    kSwish,        ///< v / (1 + e^-v)
+    kGelu,         ///< v P(x < v) of the standard normal distribution
   };
   Kind kind = kNone;
   float ceiling = INFINITY;  ///< of kClippedRelu, above 0; the others have none
@@ -41,6 +44,12 @@ struct Activation {
       case kRelu:
       case kClippedRelu:
         return v < 0 ? 0.0f : v > ceiling ? ceiling : v;
+      case kSigmoid:
+        return 1 / (1 + expf(-v));
+      case kSwish:
+        return v * (1 / (1 + expf(-v)));
+      case kGelu:
+        return v * (0.5f * erfcf(v * -0.70710678f));
     }
     return v;
   }
@@ -52,9 +61,15 @@ struct Activation {
       case kRelu:
       case kClippedRelu:
         return true;
+      case kSigmoid:
+      case kSwish:
+      case kGelu:
+        return false;
     }
     return false;
   }
+  /// Whether 0 stays 0, so that lanes which pad blocks of channels stay clear.
+  constexpr bool keeps_zero() const { return kind != kSigmoid; }
   /// Where there is one that gates(): whether it lets the gradient pass. The same asked of v and of the y made of it.
   CORTADO_HD bool passes(float v) const { return v > 0 && v < ceiling; }
 
@@ -62,9 +77,11 @@ struct Activation {
   bool operator==(const Activation&) const = default;
 };
 
-inline constexpr Activation::Kind kAllActivations[] = {Activation::kNone, Activation::kRelu, Activation::kClippedRelu};
+inline constexpr Activation::Kind kAllActivations[] = {Activation::kNone,        Activation::kRelu,
+                                                       Activation::kClippedRelu, Activation::kSigmoid,
+                                                       Activation::kSwish,       Activation::kGelu};
 
-/// "relu", "relu6"; "" for none. Files keep these words.
+/// "relu", "relu6", "sigmoid"; "" for none. Files keep these words.
 std::string name_of(const Activation& activation);
 
 /// The sum of a result and another operand like it.

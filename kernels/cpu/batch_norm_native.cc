@@ -52,8 +52,9 @@ class Own final : public BatchNorm {
     if (runs_.samples * runs_.length == 0) return set_empty(io);
     with_bool(request_.post.sum, [&](auto adds) {
       with_activation(request_.post.activation.kind, [&](auto kind) {
-        with_bool(streams(io.y, {io.x, io.addend}),
-                  [&](auto streaming) { forward_as<adds, kind, streaming>(context, io); });
+        with_bool(streams(io.y, {io.x, io.addend}), [&](auto streaming) {
+          if constexpr (Activation{kind}.gates()) forward_as<adds, kind, streaming>(context, io);
+        });
       });
     });
   }

@@ -8,6 +8,7 @@
 #include "core/threads.h"
 #include "kernels/conv_lines.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/gemm.h"
 #include "kernels/reorder.h"
 #include "kernels/scratch.h"
@@ -195,12 +196,14 @@ class Gemm final : public ConvKernel {
   /// Bias and activation.
   void finish(Context& context, const float* bias, float* y) const {
     if (!bias && !activation_) return;
-    parallel_ranges(context, filters_, 1, [&](int64_t begin, int64_t end) {
-      const Activation activation = activation_;  // not to be read again after each store
-      for (int64_t k = begin; k < end; ++k) {
-        const float add = bias ? bias[k] : 0;
-        for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) *p = activation(*p + add);
-      }
+    with_activation(activation_.kind, [&](auto kind) {
+      parallel_ranges(context, filters_, 1, [&](int64_t begin, int64_t end) {
+        const Activation activation{kind, activation_.ceiling};
+        for (int64_t k = begin; k < end; ++k) {
+          const float add = bias ? bias[k] : 0;
+          for (float* p = y + k * places_; p < y + (k + 1) * places_; ++p) *p = activation(*p + add);
+        }
+      });
     });
   }
 

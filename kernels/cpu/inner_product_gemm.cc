@@ -5,6 +5,7 @@
 
 #include "core/threads.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/cpu/row_sums.h"
 #include "kernels/gemm.h"
 #include "kernels/inner_product.h"
@@ -28,13 +29,15 @@ class Gemm final : public InnerProduct {
     float* y = floats(result);
     gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
     if (!bias && !r_.post.activation) return;
-    parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
-      const Activation activation = r_.post.activation;
-      for (int64_t i = begin; i < end; ++i)
-        for (int64_t o = 0; o < r_.outputs; ++o) {
-          float& value = y[i * r_.outputs + o];
-          value = activation(value + (bias ? floats(bias)[o] : 0));
-        }
+    with_activation(r_.post.activation.kind, [&](auto kind) {
+      parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
+        const Activation activation{kind, r_.post.activation.ceiling};
+        for (int64_t i = begin; i < end; ++i)
+          for (int64_t o = 0; o < r_.outputs; ++o) {
+            float& value = y[i * r_.outputs + o];
+            value = activation(value + (bias ? floats(bias)[o] : 0));
+          }
+      });
     });
   }
 

@@ -246,6 +246,27 @@ void Graph::add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y
   pointwise(Descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), CUDNN_POINTWISE_ADD, x, &b, y);
 }
 
+namespace {
+
+cudnnPointwiseMode_t mode_of(const Activation& activation) {
+  switch (activation.kind) {
+    case Activation::kNone:
+      return CUDNN_POINTWISE_IDENTITY;
+    case Activation::kRelu:
+    case Activation::kClippedRelu:
+      return CUDNN_POINTWISE_RELU_FWD;
+    case Activation::kSigmoid:
+      return CUDNN_POINTWISE_SIGMOID_FWD;
+    case Activation::kSwish:
+      return CUDNN_POINTWISE_SWISH_FWD;
+    case Activation::kGelu:
+      return CUDNN_POINTWISE_GELU_FWD;
+  }
+  return CUDNN_POINTWISE_IDENTITY;
+}
+
+}  // namespace
+
 void Graph::activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation) {
   Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
@@ -253,7 +274,7 @@ void Graph::activate(const GraphTensor& x, const GraphTensor& y, const Activatio
   const double most = activation.ceiling;
   if (activation.kind == Activation::kClippedRelu)
     kind.set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, 1, &most);
-  pointwise(std::move(kind), CUDNN_POINTWISE_RELU_FWD, x, nullptr, y);
+  pointwise(std::move(kind), mode_of(activation), x, nullptr, y);
 }
 
 std::unique_ptr<Plan> Graph::plan(Context& context, int rank, const EngineLimits& limits, std::string& why) {

@@ -5,6 +5,7 @@
 //   static constexpr bool kKeepsZero;              as ElementwiseLayer::keeps_zero()
 //   CORTADO_HD static float value(float x);        y
 //   CORTADO_HD static float gradient(float dy, float v);  dx, from dy and the x or y that kReads names
+//   static constexpr kernels::Activation::Kind kPostOp;  where there is one: what it is to the layer before it
 // and its registration. For .cu files, as core/for_each.h is.
 
 #include <string>
@@ -56,6 +57,10 @@ class FunctionLayer : public ElementwiseLayer {
 
   BackwardReads backward_reads() const override { return Function::kReads; }
   bool keeps_zero() const override { return Function::kKeepsZero; }
+  std::optional<kernels::PostOp> as_post_op() const override {
+    if constexpr (requires { Function::kPostOp; }) return kernels::Activation{Function::kPostOp};
+    return std::nullopt;
+  }
   void forward(Context& context, const Operands& io) override { apply_function<Function>(context, io); }
   void backward(Context& context, const Operands& io) override { apply_gradient<Function>(context, io); }
 };

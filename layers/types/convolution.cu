@@ -57,8 +57,9 @@ class ConvolutionLayer : public Layer {
   }
 
   bool accepts(const kernels::PostOps& post, NetMode mode) const override {
-    if (options_.relu() || tops_ != 1 || !post.activation.gates()) return false;
-    if (mode == NetMode::kTraining) return post.affine.empty() && !post.sum;
+    if (options_.relu() || tops_ != 1) return false;
+    if (mode == NetMode::kTraining) return post.affine.empty() && !post.sum && post.activation.gates();
+    if (!post.activation.keeps_zero() && shape_.k % 16 != 0) return false;  // lanes that pad blocks stay 0
     return post.affine.empty() || of_images_;
   }
   bool masks_dy(const kernels::PostOps& post) const override {

@@ -40,6 +40,10 @@ class GeluLayer : public ElementwiseLayer {
 
   BackwardReads backward_reads() const override { return BackwardReads::kX; }
   bool keeps_zero() const override { return true; }
+  std::optional<kernels::PostOp> as_post_op() const override {
+    if (approximate_) return std::nullopt;
+    return kernels::Activation{kernels::Activation::kGelu};
+  }
 
   void forward(Context& context, const Operands& io) override {
     approximate_ ? apply_function<GeluBy<ByTanh>>(context, io) : apply_function<GeluBy<ByErf>>(context, io);

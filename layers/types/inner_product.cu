@@ -48,9 +48,9 @@ class InnerProductLayer : public Layer {
   }
 
   bool accepts(const kernels::PostOps& post, NetMode mode) const override {
-    if (options_.relu() || post.sum || (post.activation && post.activation.kind != kernels::Activation::kRelu))
-      return false;
-    return post.affine.empty() || (mode == NetMode::kFrozen && outputs_are_channels_);
+    if (options_.relu() || post.sum) return false;
+    if (mode == NetMode::kTraining) return post.affine.empty() && post.activation.gates();
+    return post.affine.empty() || outputs_are_channels_;
   }
 
   TypeRule types() const override { return TypeRule::kHalf; }

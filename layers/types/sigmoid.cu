@@ -12,6 +12,7 @@ namespace {
 struct Sigmoid {
   static constexpr BackwardReads kReads = BackwardReads::kY;
   static constexpr bool kKeepsZero = false;
+  static constexpr kernels::Activation::Kind kPostOp = kernels::Activation::kSigmoid;
 
   CORTADO_HD static float value(float x) { return 1 / (1 + expf(-x)); }
   CORTADO_HD static float gradient(float dy, float y) { return dy * y * (1 - y); }

@@ -39,6 +39,10 @@ class SwishLayer : public ElementwiseLayer {
 
   BackwardReads backward_reads() const override { return BackwardReads::kX; }
   bool keeps_zero() const override { return true; }
+  std::optional<kernels::PostOp> as_post_op() const override {
+    if (beta_ != 1) return std::nullopt;
+    return kernels::Activation{kernels::Activation::kSwish};
+  }
 
   void forward(Context& context, const Operands& io) override {
     for_each_typed<Forward>(context, io.x[0], io.y[0], beta_);

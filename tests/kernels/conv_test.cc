@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/harness/windows.h"
+#include "tests/kernels/activation_reference.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -54,7 +55,7 @@ Reference reference(const ConvRequest& request, const Values& x, const Values& w
     const size_t k = o / size_t(places) % size_t(s.k);
     if (!bias.empty()) r.dbias[k] += dy[o];
     if (!bias.empty()) r.y[o] += bias[k];
-    if (request.post.activation) r.y[o] = std::clamp(r.y[o], 0.0, double(request.post.activation.ceiling));
+    r.y[o] = activation_reference(request.post.activation, r.y[o]);
   }
   return r;
 }
@@ -343,11 +344,14 @@ TEST(Conv, ReluAndNoBias) {
         }
 }
 
-TEST(Conv, ReluWithACeiling) {
+class ConvActivation : public ::testing::TestWithParam<Activation::Kind> {};
+
+TEST_P(ConvActivation, OfEveryCandidateAgreesWithTheFormula) {
+  const Activation activation = activation_of(GetParam(), /*ceiling=*/0.25f);
   for (const Layout layout : {Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
-    ConvRequest request{.shape = square(2, 20, 6, 20, 3, 1, 1), .bias = true};
+    ConvRequest request{.shape = square(2, 20, 6, activation.keeps_zero() ? 20 : 32, 3, 1, 1), .bias = true};
     request.shape.x_layout = request.shape.y_layout = layout;
-    request.post.activation = Activation::clipped_relu(0.25f);
+    request.post.activation = activation;
     int accepted = 0;
     for (const ConvCandidate& candidate : conv_candidates()) accepted += check(candidate, request);
     EXPECT_GE(accepted, layout == Layout::kBlocked16 ? 4 : 1);
@@ -356,6 +360,10 @@ TEST(Conv, ReluWithACeiling) {
       for (const ConvCandidate& candidate : device_conv_candidates()) check(candidate, request, kind);
   }
 }
+INSTANTIATE_TEST_SUITE_P(, ConvActivation, ::testing::ValuesIn(kAllActivations), [](const auto& kind) {
+  const std::string name = name_of(Activation{kind.param});
+  return name.empty() ? std::string("none") : name;
+});
 
 TEST(Conv, WorksInGivenWeightFormats) {
   Context context(2);

@@ -2,6 +2,7 @@
 
 #include "kernels/inner_product.h"
 
+#include "tests/kernels/activation_reference.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -42,7 +43,7 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
         dw[weight] += double(dy[at]) * x[in];
       }
       if (r.bias) y[at] += bias[size_t(o)], dbias[size_t(o)] += dy[at];
-      if (r.post.activation) y[at] = std::max(0.0, y[at]);
+      y[at] = activation_reference(r.post.activation, y[at]);
     }
 
   const WeightFormat format = product->weight_format();
@@ -111,6 +112,19 @@ TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
 
 TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_onednn, request));
+}
+
+TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
+  for (const Activation::Kind kind : kAllActivations) {
+    const InnerProductRequest request{
+        .rows = 7, .inputs = 33, .outputs = 20, .bias = true, .post = {.activation = activation_of(kind, 0.25f)}};
+    EXPECT_TRUE(check(make_inner_product_gemm, request));
+    EXPECT_TRUE(check(make_inner_product_onednn, request));
+    for (const DeviceKind device : devices()) {
+      EXPECT_TRUE(check(make_inner_product_generic, request, device));
+      check(make_inner_product_cublaslt, request, device);
+    }
+  }
 }
 
 TEST(InnerProduct, WeightsMayBeTurnedBefore) {

@@ -209,12 +209,14 @@ class AmxConv final : public ConvKernel {
     const Vec16f bias = work.bias ? load_some(work.bias + block * kLanes, left) : Vec16f{};
     const Vec16f ceiling = spread(activation_.ceiling);
     float* to = work.to + block * h_.out * w_.out * kLanes;
-    for (int64_t row = 0; row < kRows; ++row, sums += kLanes) {
-      if (targets[row] < 0) continue;
-      Vec16f value = load(sums) + bias;
-      if (sum_) value += load(to + targets[row]);
-      store(to + targets[row], activated(activation_.kind, ceiling, value));
-    }
+    with_activation(activation_.kind, [&](auto kind) {
+      for (int64_t row = 0; row < kRows; ++row) {
+        if (targets[row] < 0) continue;
+        Vec16f value = load(sums + row * kLanes) + bias;
+        if (sum_) value += load(to + targets[row]);
+        store(to + targets[row], activated(kind, ceiling, value));
+      }
+    });
   }
 
   ConvRequest request_;

@@ -119,6 +119,15 @@ dnnl::post_ops describe(const PostOps& post) {
     case Activation::kClippedRelu:
       after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling);
       break;
+    case Activation::kSigmoid:
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f);
+      break;
+    case Activation::kSwish:
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_swish, 1.0f, 0.0f);
+      break;
+    case Activation::kGelu:
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f);
+      break;
   }
   return after;
 }

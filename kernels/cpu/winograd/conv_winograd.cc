@@ -182,12 +182,15 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
             multiply(in.operand(f), w.operand(f), out.matrix(f), from_.channels, to_.channels);
         });
         over(context, end - begin, [&](int64_t from, int64_t to) {
-          for (int64_t block = 0; block < to_.blocks(); ++block) write_block(group, block, begin, from, to, out, io);
+          for (int64_t block = 0; block < to_.blocks(); ++block)
+            activation_.gates() ? write_block<true>(group, block, begin, from, to, out, io)
+                                : write_block<false>(group, block, begin, from, to, out, io);
         });
       }
     });
   }
 
+  template <bool gates>
   void write_block(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const Spectra& out,
                    const ConvOperands& io) const {
     const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
@@ -204,7 +207,9 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
 #pragma GCC unroll 8
       for (auto& line : y)
 #pragma GCC unroll 8
-        for (Vec16f& value : line) value = activated(activation_.kind, ceiling, value + bias);
+        for (Vec16f& value : line)
+          value = gates ? gated(activation_.kind, ceiling, value + bias)
+                        : activated(activation_.kind, ceiling, value + bias);
       store_tile(plane, grid_.h(tile), grid_.w(tile), y);
     }
   }
