@@ -7,9 +7,12 @@
 
 #include "kernels/conv.h"
 #include "kernels/cuda_options.h"
+#include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
 namespace {
+
+using testing::relu_if;
 
 constexpr const char* kH100 = R"({"cudaDeviceId": 0, "deviceName": "NVIDIA H100 80GB HBM3", "deviceVer": 900,
   "driverVer": 13000, "isTccDriver": 0, "l2CacheSize": 52428800, "maxBlockSize": [1024, 1024, 64],
