@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/limit_spinning.h"
 #include "core/machine_peak.h"
 
 namespace cortado::bench {
@@ -79,6 +80,7 @@ void serve(const std::string& name, double flops, int threads, Handlers handlers
 
 int worker_main(int argc, char** argv, int count, const char* usage,
                 const std::function<void(const std::vector<std::string>&)>& run) {
+  limit_spinning(argv);
   if (argc != count + 1) {
     std::cerr << "usage: " << usage << "\n";
     return 2;

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include "core/limit_spinning.h"
 #include "core/log.h"
 #include "tools/caffe_names.h"
 #include "tools/command.h"
@@ -107,16 +108,6 @@ int finish_output(int code) {
 }  // namespace
 
 }  // namespace cortado::tools
-
-/// OpenMP's threads spin while they wait, by default for so long that a busy machine stands still: with one other
-/// process on two cores LeNet trained at 13 instead of 205 iterations a second, and at 35 with this limit, which costs
-/// nothing on a quiet machine. The library reads its environment when it is loaded, so the program starts once more; a
-/// user's word counts.
-static void limit_spinning(char** argv) {
-  if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
-  setenv("GOMP_SPINCOUNT", "20000", 1);
-  execv("/proc/self/exe", argv);  // where this fails, training is only slower beside others
-}
 
 /// A descriptor that is closed would go to the first file that is opened, and log lines into a dataset. What takes its
 /// place can be neither read nor written, as before.

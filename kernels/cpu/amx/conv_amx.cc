@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/threads.h"
+#include "core/work_stealing.h"
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/amx/split_filters.h"
 #include "kernels/cpu/conv_reach.h"
@@ -23,7 +24,6 @@
 #include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/cpu/vec16f.h"
 #include "kernels/cpu/winograd/winograd_tiles.h"
-#include "kernels/cpu/work_stealing.h"
 #include "kernels/scratch.h"
 
 namespace cortado::kernels {

@@ -6,16 +6,22 @@
 #include <cstdint>
 #include <vector>
 
-namespace cortado::kernels {
+namespace cortado {
 
 /// Items 0 to n - 1. Each worker begins with an equal part, takes its items in order, and then those at the ends of the
 /// others' parts, so that none waits long for another. An item's result must not depend, to the last bit, on the worker
 /// that runs it.
 class WorkStealingRange {
  public:
-  explicit WorkStealingRange(int64_t workers) : parts_(size_t(workers)) {}
+  explicit WorkStealingRange(int64_t workers) { reserve(workers); }
 
-  int64_t workers() const { return int64_t(parts_.size()); }
+  int64_t workers() const { return workers_; }
+
+  /// Makes it one for so many workers. Memory grows and never shrinks.
+  void reserve(int64_t workers) {
+    if (size_t(workers) > parts_.size()) parts_ = std::vector<Part>(size_t(workers));
+    workers_ = workers;
+  }
 
   /// `items` are to be done; before any worker begins.
   void deal(int64_t items) {
@@ -48,7 +54,8 @@ class WorkStealingRange {
     }
   };
 
+  int64_t workers_ = 0;
   std::vector<Part> parts_;
 };
 
-}  // namespace cortado::kernels
+}  // namespace cortado

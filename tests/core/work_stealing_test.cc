@@ -1,12 +1,12 @@
+#include "core/work_stealing.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <thread>
 
-#include "kernels/cpu/work_stealing.h"
-
-namespace cortado::kernels {
+namespace cortado {
 namespace {
 
 using Items = std::vector<int64_t>;
@@ -46,4 +46,4 @@ TEST(WorkStealingRange, EachItemIsTakenOnce) {
 }
 
 }  // namespace
-}  // namespace cortado::kernels
+}  // namespace cortado
