@@ -14,6 +14,7 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh --nets=resnet50 --mode=train,trajectory
   scripts/bench.sh lstm                                    a recurrent layer over sequences of 100 steps
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
+  scripts/bench.sh lenet --beside=1 --no-compile           what is left of the speed beside one busy process
   scripts/bench.sh --table=results.jsonl                   Markdown tables of what was kept
 """
 import argparse
@@ -56,6 +57,8 @@ def parse_options():
     parser.add_argument('--precision', default='fp32', help='there: fp32, tf32, bf16 or fp16 (default: %(default)s)')
     parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, minutes at first')
     parser.add_argument('--compile-limit', type=float, default=180, help='seconds it may take (default: %(default)s)')
+    parser.add_argument('--beside', type=int, metavar='N', default=0,
+                        help='modes train, inference: both sides again beside N processes that keep CPUs busy')
     parser.add_argument('--alone', action='store_true', help='time both sides of a training step alone too')
     parser.add_argument('--python', default=sys.executable, help='a Python that has the peers')
     parser.add_argument('--bin', default=nets.ROOT + '/build/bin', help='where the programs are')

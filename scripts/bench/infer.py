@@ -3,11 +3,12 @@ import subprocess
 
 import numpy
 
+import beside
 import nets
 import pairing
 import stats
 import train
-from worker import Worker, start_all
+from worker import Worker, start_all, waiting_of
 
 BATCHES = (1, 8)
 TRACED = ['traced contiguous', 'traced channels_last']
@@ -55,19 +56,23 @@ def measure_batch(options, folder, name, batch, weights, tell):
     net = nets.write(folder + '/deploy.prototxt', nets.deployed(name, batch))
     data, _ = nets.write_batches(folder, name, batch)
     common = [net, weights, data, str(options.threads)]
-    with Worker('', [options.bin + '/cortado_bench_infer'] + common, options.threads) as ours:
+    waiting = waiting_of(options)
+    with Worker('', [options.bin + '/cortado_bench_infer'] + common, options.threads, waiting) as ours:
         ours.greet().step(3)
         commands = peer_commands(options, folder, name, batch, common, tell)
-        peers = start_all(commands, options.threads, options.compile_limit, tell)
+        peers = start_all(commands, options.threads, options.compile_limit, tell, waiting)
         if not peers:
             return None
         apart = differences(ours, peers, folder)
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, requests = pairing.rounds(ours, peer, options.rounds, options.block)
+            others = beside.measure(ours, peer, options) if options.beside else None
         result = dict(stats.summary(rounds), mode='inference', net=name, batch=batch, peer=peer.name,
                       setting=peer.setting, tried_ms=tried, differences=apart,
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9)
+    if others:
+        result['beside'] = others
     for side in 'ours', 'peer':
         result[side + '_p99_ms'] = 1e3 * float(numpy.percentile(requests[side], 99))
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']

@@ -22,6 +22,11 @@ def timing_line(r):
     if 'images' in r:
         lines.append('%s: %.0f img/s; device memory: ours %.0f MB, peer %.0f MB' % (
             r['precision'], r['images'], *r['device_mb']))
+    if 'beside' in r:
+        b = r['beside']
+        lines.append('beside %d: we keep %.2f %s of the quiet rate, the peer %.2f %s; ratio %.2f there, %.2f quiet' % (
+            b['processes'], b['kept'][1], interval(b['kept'][::2]), b['peer_kept'][1], interval(b['peer_kept'][::2]),
+            b['ratio_busy'][1], b['ratio_quiet'][1]))
     if 'alone_ms' in r:
         lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
     if 'differences' in r:

@@ -1,8 +1,9 @@
 """Modes that train: `train` (time of a step) and `trajectory` (the same losses over twenty steps)."""
+import beside
 import nets
 import pairing
 import stats
-from worker import ACTIVE, Worker, start_all
+from worker import ACTIVE, Worker, start_all, waiting_of
 
 RATE = '0.001'
 WARM_UP = (100, '0.05')  # steps, rate
@@ -28,19 +29,23 @@ def commands(options, folder, name, batch, **form):
 def measure(options, folder, name, tell):
     batch = options.batch or nets.training_batch(name)
     ours_command, peer_command, init = commands(options, folder, name, batch)
-    with Worker('', ours_command(init), options.threads) as ours:
+    waiting = waiting_of(options)
+    with Worker('', ours_command(init), options.threads, waiting) as ours:
         ours.greet().step(3)
         settings = EAGER + ([] if options.no_compile else COMPILED)
-        peers = start_all({s: peer_command(s) for s in settings}, options.threads, options.compile_limit, tell)
+        peers = start_all({s: peer_command(s) for s in settings}, options.threads, options.compile_limit, tell, waiting)
         if not peers:
             return None
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, _ = pairing.rounds(ours, peer, options.rounds, options.block)
+            others = beside.measure(ours, peer, options) if options.beside else None
             device_mb = [worker.ask('device-memory')[0] for worker in (ours, peer)] if options.gpu else []
         result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
                       tried_ms=tried,
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
+        if others:
+            result['beside'] = others
         if options.gpu:
             result.update(precision=options.precision, images=batch / result['ours_ms'] * 1e3, device_mb=device_mb)
     if options.alone:

@@ -7,6 +7,7 @@ import tempfile
 # A waiting worker must not spin: it would take the core that is being measured.
 PASSIVE = {'OMP_WAIT_POLICY': 'passive', 'GOMP_SPINCOUNT': '20000', 'KMP_BLOCKTIME': '0'}
 ACTIVE = {'OMP_WAIT_POLICY': 'active'}
+AS_USERS_DO = {}
 TICKS = os.sysconf('SC_CLK_TCK')
 
 
@@ -82,10 +83,15 @@ class Worker:
             self.kill() if kind else self.close()
 
 
-def start_all(commands, threads, first_step, tell):
+def waiting_of(options):
+    """How waiting threads behave: beside other processes as each program has it by itself."""
+    return AS_USERS_DO if options.beside else PASSIVE
+
+
+def start_all(commands, threads, first_step, tell, waiting=PASSIVE):
     """Workers {setting: command} started side by side and run for two steps each; those that fail are told and left
     out. The first step may compile, so it has `first_step` seconds."""
-    workers = [Worker(setting, command, threads) for setting, command in commands.items()]
+    workers = [Worker(setting, command, threads, waiting) for setting, command in commands.items()]
     ready = []
     for worker in workers:
         try:
