@@ -51,10 +51,11 @@ class Own final : public BatchNorm {
   void forward(Context& context, const BatchNormOperands& io) override {
     if (runs_.samples * runs_.length == 0) return set_empty(io);
     with_bool(request_.post.sum, [&](auto adds) {
-      with_activation(request_.post.activation.kind, [&](auto kind) {
-        with_bool(streams(io.y, {io.x, io.addend}), [&](auto streaming) {
-          if constexpr (Activation{kind}.gates()) forward_as<adds, kind, streaming>(context, io);
-        });
+      with_activation(request_.post.activation.kind, [&](auto constant) {
+        constexpr Activation::Kind kind = decltype(constant)::value;
+        if constexpr (Activation{kind}.gates())
+          with_bool(streams(io.y, {io.x, io.addend}),
+                    [&](auto streaming) { forward_as<adds, kind, streaming>(context, io); });
       });
     });
   }
@@ -107,7 +108,7 @@ class Own final : public BatchNorm {
   /// The mean and variance of a group from sums of (x - shift) and its square.
   void set_statistics(const BatchNormOperands& io, int64_t g, Sums sums) const {
     if (!runs_.lanes_are_channels) sums.join_lanes();
-    const Vec16f shift = shift_of(io, g);
+    const Lanes shift = lanes_of(shift_of(io, g));
     float mean[kLanes], variance[kLanes];
     for (int i = 0; i < kLanes; ++i) {
       const double d = sums.a[i] / count_;
@@ -224,17 +225,19 @@ class Own final : public BatchNorm {
   /// Of a group: dgamma, dbeta, and the factors of dx = a g + by_x (x - mean) + rest.
   void finish_gradients(const BatchNormOperands& io, int64_t g, Sums sums, Vec16f& by_x, Vec16f& rest) const {
     if (!runs_.lanes_are_channels) sums.join_lanes();
-    const Vec16f a = slope(io, g), variance = runs_.of_group(io.variance, g);
-    Vec16f dgamma{}, dbeta{};
+    const Lanes a = lanes_of(slope(io, g)), variance = lanes_of(runs_.of_group(io.variance, g));
+    Lanes dgamma, dbeta, factor, term;
     for (int i = 0; i < kLanes; ++i) {
       const double inverse = 1 / std::sqrt(double(variance[i]) + double(request_.eps));
       dgamma[i] = float(sums.b[i] * inverse);
       dbeta[i] = float(sums.a[i]);
-      by_x[i] = request_.given_statistics ? 0 : float(-double(a[i]) * inverse * inverse * sums.b[i] / count_);
-      rest[i] = request_.given_statistics ? 0 : float(-double(a[i]) * sums.a[i] / count_);
+      factor[i] = request_.given_statistics ? 0 : float(-double(a[i]) * inverse * inverse * sums.b[i] / count_);
+      term[i] = request_.given_statistics ? 0 : float(-double(a[i]) * sums.a[i] / count_);
     }
-    add_to(io.dgamma, io.add_dgamma, g, dgamma);
-    add_to(io.dbeta, io.add_dbeta, g, dbeta);
+    by_x = load(factor.of);
+    rest = load(term.of);
+    add_to(io.dgamma, io.add_dgamma, g, load(dgamma.of));
+    add_to(io.dbeta, io.add_dbeta, g, load(dbeta.of));
   }
 
   template <Gate gate, bool streaming>

@@ -37,7 +37,7 @@ struct Runs {
     if (lanes_are_channels)
       store_some(per_channel + group * kLanes, value, width(group));
     else
-      per_channel[group] = value[0];
+      per_channel[group] = lanes_of(value)[0];
   }
 };
 
@@ -56,7 +56,8 @@ struct Sums {
     for (int i = 0; i < kLanes; ++i) a[i] += other.a[i], b[i] += other.b[i];
   }
   void add(const Vec16f& more_a, const Vec16f& more_b) {
-    for (int i = 0; i < kLanes; ++i) a[i] += double(more_a[i]), b[i] += double(more_b[i]);
+    const Lanes of_a = lanes_of(more_a), of_b = lanes_of(more_b);
+    for (int i = 0; i < kLanes; ++i) a[i] += double(of_a[i]), b[i] += double(of_b[i]);
   }
   /// One channel in all lanes: its sums are the sums over lanes.
   void join_lanes() {

@@ -2,8 +2,8 @@
 
 // Matrix products in one core, for matrices whose columns come in blocks of sixteen: element (row, column) lies at
 // [column / 16][row][column % 16], which is how blocked tensors lie already. The inner kernel keeps a tile of the
-// result in registers (14 rows by two blocks with AVX-512: 28 of its 32; 6 rows by one block elsewhere: 12 of 16) and
-// adds one column of a times one row of b per step.
+// result in registers (14 rows by two blocks with AVX-512: 28 of its 32; 6 rows by one block with AVX, 3 without: 12 of
+// 16) and adds one column of a times one row of b per step.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +12,9 @@
 #include "kernels/cpu/vec16f.h"
 
 namespace cortado::kernels {
+
+/// Blocks that hold so many channels.
+inline int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
 
 /// A matrix of `rows` rows in blocks of sixteen columns. Padding columns hold zeros.
 template <typename Float>
@@ -22,12 +25,12 @@ struct BlockedMatrix {
   Float* block(int64_t index) const { return data + index * rows * kLanes; }
 };
 
-/// What stays in registers: a tile of the result, beside its blocks' row of b and one value of a. Without AVX-512 in
-/// vectors of 8, since compilers keep no sums in registers that are wider than the CPU's.
+/// What stays in registers: a tile of the result, beside its blocks' row of b and one value of a. Products with a
+/// transposed cut sixteen rows into so many tiles.
 #ifdef __AVX512F__
-constexpr int kTileRows = 14, kTileBlocks = 2, kTransposedRows = 8, kWidth = 16;
+constexpr int kTileRows = 14, kTileBlocks = 2, kTransposedTiles = 2;
 #else
-constexpr int kTileRows = 6, kTileBlocks = 1, kTransposedRows = 4, kWidth = 8;
+constexpr int kTileRows = kWidth == 8 ? 6 : 3, kTileBlocks = 1, kTransposedTiles = kWidth == 8 ? 3 : 6;
 #endif
 
 namespace detail {
@@ -43,36 +46,30 @@ struct TileOperands {
   bool add;
 };
 
-using Vector = float __attribute__((vector_size(4 * kWidth)));
-using VectorInMemory = float __attribute__((vector_size(4 * kWidth), aligned(4), may_alias));
-constexpr int kParts = kLanes / kWidth;  ///< vectors in a block's row
-
 /// Vector v of a row of blocks.
 template <typename Float>
 [[gnu::always_inline]] inline Float* part(Float* row, int64_t block, int v) {
   return row + v / kParts * block + v % kParts * kWidth;
 }
-[[gnu::always_inline]] inline Vector load_vector(const float* p) { return *reinterpret_cast<const VectorInMemory*>(p); }
-
 template <int kRows, int kBlocks>
 struct Tile {
   static constexpr int kVectors = kBlocks * kParts;
-  Vector sum[kRows][kVectors];
+  RegisterVec sum[kRows][kVectors];
 
   [[gnu::always_inline]] void start(const TileOperands o) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
-        sum[r][v] = o.add ? load_vector(part(o.c + r * kLanes, o.c_block, v)) : Vector{};
+        sum[r][v] = o.add ? load<RegisterVec>(part(o.c + r * kLanes, o.c_block, v)) : RegisterVec{};
   }
   [[gnu::always_inline]] void term(const float* a, int64_t a_row, const float* b, int64_t b_block) {
-    Vector row[kVectors];
+    RegisterVec row[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) row[v] = load_vector(part(b, b_block, v));
+    for (int v = 0; v < kVectors; ++v) row[v] = load<RegisterVec>(part(b, b_block, v));
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-      const Vector value = a[r * a_row] - Vector{};
+      const RegisterVec value = spread<RegisterVec>(a[r * a_row]);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] += value * row[v];
     }
@@ -81,8 +78,7 @@ struct Tile {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v)
-        *reinterpret_cast<VectorInMemory*>(part(o.c + r * kLanes, o.c_block, v)) = sum[r][v];
+      for (int v = 0; v < kVectors; ++v) store(part(o.c + r * kLanes, o.c_block, v), sum[r][v]);
   }
 };
 
@@ -107,6 +103,16 @@ void tile_of_transposed(const TileOperands o, int64_t depth) {
   tile.start(o);
   for (int64_t d = 0; d < depth; ++d) tile.term(o.a + d * kLanes, 1, o.b + d * kLanes, o.b_block);
   tile.finish(o);
+}
+
+/// Sixteen rows of c, tile by tile.
+using TransposedTiles = std::make_integer_sequence<int, kTransposedTiles>;
+template <int kBlocks, int... kTile>
+void tiles_of_transposed(const TileOperands& o, int64_t depth, std::integer_sequence<int, kTile...>) {
+  constexpr auto first = [](int tile) { return kLanes * tile / kTransposedTiles; };
+  (tile_of_transposed<first(kTile + 1) - first(kTile), kBlocks>(
+       {o.a + first(kTile), o.a_row, o.b, o.b_block, o.c + first(kTile) * kLanes, o.c_block, o.add}, depth),
+   ...);
 }
 
 using ProductTile = void (*)(TileOperands, int64_t depth, int64_t a_block);
@@ -141,18 +147,14 @@ inline void multiply_transposed(const BlockedMatrix<const float>& a, const Block
                                 const BlockedMatrix<float>& c, int64_t depth, int64_t columns, bool add) {
   const int64_t blocks = (columns + kLanes - 1) / kLanes;
   for (int64_t block = 0; block < blocks; block += kTileBlocks)
-    for (int64_t row = 0; row < c.rows; row += kTransposedRows) {
-      const detail::TileOperands operands{a.block(row / kLanes) + row % kLanes,
-                                          1,
-                                          b.block(block),
-                                          b.rows * kLanes,
-                                          c.block(block) + row * kLanes,
-                                          c.rows * kLanes,
-                                          add};
+    for (int64_t row = 0; row < c.rows; row += kLanes) {
+      const detail::TileOperands operands{
+          a.block(row / kLanes), 1,  b.block(block), b.rows * kLanes, c.block(block) + row * kLanes,
+          c.rows * kLanes,       add};
       if (block + kTileBlocks <= blocks)
-        detail::tile_of_transposed<kTransposedRows, kTileBlocks>(operands, depth);
+        detail::tiles_of_transposed<kTileBlocks>(operands, depth, detail::TransposedTiles());
       else
-        detail::tile_of_transposed<kTransposedRows, 1>(operands, depth);
+        detail::tiles_of_transposed<1>(operands, depth, detail::TransposedTiles());
     }
 }
 

@@ -35,16 +35,16 @@ struct Powers {
 
 /// s is kept above 0, so that padding lanes stay 0 also with k = 0.
 Powers powers(const Vec16f& s, float beta) {
-  const Vec16f base = s < FLT_MIN ? spread(FLT_MIN) : s;
+  const Vec16f base = select(s < FLT_MIN, spread(FLT_MIN), s);
   if (beta == 0.75f || beta == 0.5f) {
     const Vec16f r = inverse_root(base);
     return {beta == 0.5f ? r : r * r * inverse_root(r), r * r};
   }
   const Vec16f inverse = 1.0f / base;
   if (beta == 1.0f) return {inverse, inverse};
-  Vec16f result{};
-  for (int i = 0; i < kLanes; ++i) result[i] = std::pow(base[i], -beta);
-  return {result, inverse};
+  Lanes lanes = lanes_of(base);
+  for (float& value : lanes.of) value = std::pow(value, -beta);
+  return {load(lanes.of), inverse};
 }
 
 /// What both regions share.

@@ -42,10 +42,12 @@ struct Place;
 template <>
 struct Place<kLanes> {
   using Value = Vec16f;
-  using Index = int32_t __attribute__((vector_size(64)));
+  using Index = Vec16i;
   static Value get(const float* p) { return load(p); }
   static void put(float* p, const Value& v) { store(p, v); }
-  static Index all(int32_t i) { return Index{} + i; }
+  static Index all(int32_t i) { return spread_integer(i); }
+  static Value larger_of(const Value& a, const Value& b) { return larger(a, b); }
+  static Index chosen(const Value& a, const Value& b, const Index& i, const Index& j) { return select(a > b, i, j); }
   template <typename Stored>
   static void put_index(Stored* p, const Index& index) {
     int32_t wide[kLanes];
@@ -69,6 +71,8 @@ struct Place<1> {
   static Value get(const float* p) { return *p; }
   static void put(float* p, Value v) { *p = v; }
   static Index all(int32_t i) { return i; }
+  static Value larger_of(Value a, Value b) { return a > b ? a : b; }
+  static Index chosen(Value a, Value b, Index i, Index j) { return a > b ? i : j; }
   template <typename Stored>
   static void put_index(Stored* p, Index index) {
     *p = Stored(index);
@@ -165,8 +169,8 @@ class Own final : public Pool {
         for (int64_t w = column.begin; w < column.end; ++w) {
           const auto value = P::get(x + plane + (h * w_ + w) * width);
           const auto here = P::all(int32_t((h - row.origin) * r_.kernel_w + w - column.origin));
-          place = value > best ? here : place;
-          best = value > best ? value : best;
+          place = P::chosen(value, best, here, place);
+          best = P::larger_of(value, best);
         }
       P::put(y + out, best);
       if (r_.backward) P::put_index(saved + out, place);
@@ -225,7 +229,7 @@ class Own final : public Pool {
           for (int64_t w = column.begin; w < column.end; ++w) {
             float* to = dx + plane + (h * w_ + w) * width;
             const auto here = P::all(int32_t((h - row.origin) * r_.kernel_w + w - column.origin));
-            const Vec16f passed = place == here ? gradient : Vec16f{};
+            const Vec16f passed = select(place == here, gradient, Vec16f{});
             P::put(to, tiled_ ? passed : P::get(to) + passed);
           }
       }
@@ -238,7 +242,7 @@ class Own final : public Pool {
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {
         float* to = corner + (i * w_ + j) * kLanes;
-        P::put(to, P::get(to) + (place == P::all(i * 3 + j) ? gradient : Vec16f{}));
+        P::put(to, P::get(to) + select(place == P::all(i * 3 + j), gradient, Vec16f{}));
       }
   }
 

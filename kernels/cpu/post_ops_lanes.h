@@ -1,7 +1,7 @@
 #pragma once
 
-// An activation (kernels/post_ops.h) of sixteen values at once. `ceiling` is the activation's in every lane. Where the
-// compiler knows the kind, nothing is left of the choice.
+// An activation (kernels/post_ops.h) of the values of a vector, of sixteen or as many as a register holds. `ceiling` is
+// the activation's in every lane. Where the compiler knows the kind, nothing is left of the choice.
 
 #include <type_traits>
 
@@ -10,24 +10,31 @@
 
 namespace cortado::kernels {
 
-inline Vec16f sigmoid(const Vec16f& v) { return 1.0f / (1.0f + exponential(-v)); }
+template <typename Vec>
+Vec sigmoid(const Vec& v) {
+  return 1.0f / (1.0f + exponential(-v));
+}
 
 /// One lane after the other: the library has no error function for vectors, and few nets ask for it.
-inline Vec16f gelu(const Vec16f& v) {
-  Vec16f y;
-  for (int lane = 0; lane < kLanes; ++lane) y[lane] = Activation{Activation::kGelu}(v[lane]);
-  return y;
+template <typename Vec>
+Vec gelu(const Vec& v) {
+  float lanes[sizeof(Vec) / sizeof(float)];
+  store(lanes, v);
+  for (float& value : lanes) value = Activation{Activation::kGelu}(value);
+  return load<Vec>(lanes);
 }
 
 /// activated() of a kind that gates(), for loops which the others' longer code would slow down.
-inline Vec16f gated(Activation::Kind kind, const Vec16f& ceiling, const Vec16f& v) {
+template <typename Vec>
+[[gnu::always_inline]] inline Vec gated(Activation::Kind kind, const Vec& ceiling, const Vec& v) {
   if (kind == Activation::kNone) return v;
-  const Vec16f positive = larger(Vec16f{}, v);
+  const Vec positive = larger(Vec{}, v);
   return kind == Activation::kRelu ? positive : smaller(positive, ceiling);
 }
 
 /// Activation::operator(); smooth ones to a few units in the last place.
-inline Vec16f activated(Activation::Kind kind, const Vec16f& ceiling, const Vec16f& v) {
+template <typename Vec>
+[[gnu::always_inline]] inline Vec activated(Activation::Kind kind, const Vec& ceiling, const Vec& v) {
   switch (kind) {
     case Activation::kNone:
     case Activation::kRelu:
@@ -47,7 +54,7 @@ inline Vec16f activated(Activation::Kind kind, const Vec16f& ceiling, const Vec1
 inline uint16_t passing(const Vec16f& ceiling, const Vec16f& v) { return bits_between(v, Vec16f{}, ceiling); }
 /// dy where it passes, else 0.
 inline Vec16f passed(const Vec16f& ceiling, const Vec16f& v, const Vec16f& dy) {
-  return (v > 0) & (v < ceiling) ? dy : Vec16f{};
+  return select((v > 0.0f) & (v < ceiling), dy, Vec16f{});
 }
 
 /// use(kind) with the kind as a constant.

@@ -1,92 +1,123 @@
 #pragma once
 
-// Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, two or
-// four elsewhere (the compiler splits them, and keeps them in memory between operations). Comparisons give a mask for
-// `mask ? a : b`.
+// Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, halves of
+// eight or quarters of four elsewhere. Arithmetic, comparisons and v[lane] are those of compilers' vectors; a
+// comparison gives a mask for select(mask, a, b).
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
+#include "kernels/cpu/halves.h"
 
 namespace cortado::kernels {
 
 constexpr int kLanes = 16;
+#if defined(__AVX512F__)
 using Vec16f = float __attribute__((vector_size(64)));
-
-inline Vec16f spread(float value) {
-#ifdef __AVX512F__
-  return Vec16f(_mm512_set1_ps(value));
+using Vec16i = int32_t __attribute__((vector_size(64)));
+using RegisterVec = Vec16f;
+#elif defined(__AVX__)
+using Vec16f = Halves<Vec8f>;
+using Vec16i = Halves<Vec8i>;
+using RegisterVec = Vec8f;
 #else
-  return value - Vec16f{};
+using Vec16f = Halves<Halves<Vec4f>>;
+using Vec16i = Halves<Halves<Vec4i>>;
+using RegisterVec = Vec4f;
 #endif
+
+/// What one register holds, for loops that fill all of them: kWidth of sixteen lanes, which kParts of them make.
+constexpr int kWidth = int(sizeof(RegisterVec) / sizeof(float)), kParts = kLanes / kWidth;
+
+/// Values of all lanes, to be looked at or made one by one.
+struct alignas(64) Lanes {
+  float of[kLanes];
+  float& operator[](int lane) { return of[lane]; }
+  float operator[](int lane) const { return of[lane]; }
+};
+
+/// A vector of this type anywhere in memory. Not memcpy: a compiler may be held to copying fewer bytes at once
+/// (cmake/constants.cc).
+template <typename Vec>
+struct InMemory {
+  using Unaligned __attribute__((aligned(4), may_alias)) = Vec;
+  [[gnu::always_inline]] static Vec load(const float* p) { return *reinterpret_cast<const Unaligned*>(p); }
+  [[gnu::always_inline]] static void store(float* p, const Vec& v) { *reinterpret_cast<Unaligned*>(p) = v; }
+};
+template <typename Half>
+struct InMemory<Halves<Half>> {
+  [[gnu::always_inline]] static Halves<Half> load(const float* p) {
+    return {InMemory<Half>::load(p), InMemory<Half>::load(p + Halves<Half>::kHalf)};
+  }
+  [[gnu::always_inline]] static void store(float* p, const Halves<Half>& v) {
+    InMemory<Half>::store(p, v.low);
+    InMemory<Half>::store(p + Halves<Half>::kHalf, v.high);
+  }
+};
+template <typename Vec = Vec16f>
+[[gnu::always_inline]] inline Vec load(const float* p) {
+  return InMemory<Vec>::load(p);
+}
+template <typename Vec>
+[[gnu::always_inline]] inline void store(float* p, const Vec& v) {
+  InMemory<Vec>::store(p, v);
 }
 
-/// Vec16f anywhere in memory. Not memcpy: a compiler may be held to copying fewer bytes at once (cmake/constants.cc).
-using UnalignedVec16f = float __attribute__((vector_size(64), aligned(4), may_alias));
-inline Vec16f load(const float* p) { return *reinterpret_cast<const UnalignedVec16f*>(p); }
-inline void store(float* p, const Vec16f& v) { *reinterpret_cast<UnalignedVec16f*>(p) = v; }
+inline Lanes lanes_of(const Vec16f& v) {
+  Lanes lanes;
+  store(lanes.of, v);
+  return lanes;
+}
 
-/// The first n of sixteen; the others are 0.
+/// The same in all lanes.
+template <typename Vec = Vec16f>
+[[gnu::always_inline]] inline Vec spread(float value) {
+  return value - Vec{};
+}
+[[gnu::always_inline]] inline Vec16i spread_integer(int32_t value) { return value - Vec16i{}; }
+
+/// The first n of sixteen; the others are 0. No branch: what compilers fuse would depend on it, and with that the last
+/// bit.
 inline Vec16f load_some(const float* p, int n) {
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
   return Vec16f(_mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p));
+#elif defined(__AVX__)
+  constexpr Vec8i kLane = {0, 1, 2, 3, 4, 5, 6, 7};
+  return {_mm256_maskload_ps(p, __m256i(kLane < n)), _mm256_maskload_ps(p + 8, __m256i(kLane < n - 8))};
 #else
-  Vec16f v{};
-  std::memcpy(&v, p, size_t(n) * sizeof(float));
-  return v;
+  Lanes lanes{};
+  for (int i = 0; i < n; ++i) lanes[i] = p[i];
+  return load(lanes.of);
 #endif
 }
 inline void store_some(float* p, const Vec16f& v, int n) {
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
   _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), __m512(v));
 #else
-  std::memcpy(p, &v, size_t(n) * sizeof(float));
+  if (n == kLanes) return store(p, v);  // stores under a mask are slow on AMD's
+  const Lanes lanes = lanes_of(v);
+  for (int i = 0; i < n; ++i) p[i] = lanes[i];
 #endif
 }
 
-/// Past the caches, for large results that are not read soon. p is aligned to 64 bytes.
-inline void stream(float* p, const Vec16f& v) {
 #ifdef __AVX512F__
-  _mm512_stream_ps(p, __m512(v));
-#else
-  store(p, v);
-#endif
-}
-
-#if defined(__AVX__) && !defined(__AVX512F__)
-/// op(a, b), half by half: of a choice between two vectors GCC makes sixteen scalar ones where a register holds
-/// eight floats.
-template <typename Op>
-Vec16f by_halves(const Vec16f& a, const Vec16f& b, const Op& op) {
-  Vec16f to;
-  for (int half = 0; half < 2; ++half)
-    reinterpret_cast<__m256*>(&to)[half] =
-        op(reinterpret_cast<const __m256*>(&a)[half], reinterpret_cast<const __m256*>(&b)[half]);
-  return to;
-}
-#endif
+/// Past the caches, for large results that are not read soon. p is aligned to 64 bytes.
+inline void stream(float* p, const Vec16f& v) { _mm512_stream_ps(p, __m512(v)); }
 
 /// The larger of each pair, a > b ? a : b; so b where they do not compare.
-inline Vec16f larger(const Vec16f& a, const Vec16f& b) {
-#if defined(__AVX__) && !defined(__AVX512F__)
-  return by_halves(a, b, [](auto x, auto y) { return _mm256_max_ps(x, y); });
-#else
-  return a > b ? a : b;
-#endif
-}
+inline Vec16f larger(const Vec16f& a, const Vec16f& b) { return a > b ? a : b; }
 /// The smaller of each pair, a > b ? b : a; so a where they do not compare.
-inline Vec16f smaller(const Vec16f& a, const Vec16f& b) {
-#if defined(__AVX__) && !defined(__AVX512F__)
-  return by_halves(a, b, [](auto x, auto y) { return _mm256_min_ps(y, x); });
-#else
-  return a > b ? b : a;
+inline Vec16f smaller(const Vec16f& a, const Vec16f& b) { return a > b ? b : a; }
+
+inline Vec16f square_root(const Vec16f& v) { return Vec16f(_mm512_maskz_sqrt_ps(__mmask16(0xffff), __m512(v))); }
+
+/// Rounded towards 0.
+inline Vec16i to_integers(const Vec16f& v) { return __builtin_convertvector(v, Vec16i); }
+/// The floats of these bits.
+inline Vec16f as_floats(const Vec16i& v) { return Vec16f(v); }
 #endif
-}
 
 /// Bit i: whether low < v[i] < high.
 inline uint16_t bits_between(const Vec16f& v, const Vec16f& low, const Vec16f& high) {
@@ -94,9 +125,7 @@ inline uint16_t bits_between(const Vec16f& v, const Vec16f& low, const Vec16f& h
   return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(__m512(v), __m512(low), _CMP_GT_OQ), __m512(v), __m512(high),
                                  _CMP_LT_OQ);
 #else
-  uint16_t bits = 0;
-  for (int i = 0; i < kLanes; ++i) bits |= uint16_t((v[i] > low[i] && v[i] < high[i]) << i);
-  return bits;
+  return uint16_t(bits_of((v > low) & (v < high)));
 #endif
 }
 /// v where its bit is set, else 0.
@@ -104,19 +133,12 @@ inline Vec16f where(uint16_t bits, const Vec16f& v) {
 #ifdef __AVX512F__
   return Vec16f(_mm512_maskz_mov_ps(bits, __m512(v)));
 #else
-  Vec16f kept = v;
-  for (int i = 0; i < kLanes; ++i) kept[i] = bits >> i & 1 ? v[i] : 0;
-  return kept;
-#endif
-}
-
-inline Vec16f square_root(const Vec16f& v) {
-#ifdef __AVX512F__
-  return Vec16f(_mm512_maskz_sqrt_ps(__mmask16(0xffff), __m512(v)));
-#else
-  Vec16f r = v;
-  for (int i = 0; i < kLanes; ++i) r[i] = std::sqrt(v[i]);
-  return r;
+  alignas(64) static constexpr int32_t kBits[kLanes] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
+                                                        1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
+                                                        1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  Vec16i of_lane;
+  std::memcpy(&of_lane, kBits, sizeof of_lane);
+  return select((spread_integer(bits) & of_lane) == of_lane, v, Vec16f{});
 #endif
 }
 
@@ -132,23 +154,23 @@ inline Vec16f inverse_root(const Vec16f& v) {
 
 /// e^v to two units in the last place; 0 below -87.33, infinity above 88.72, NaN for NaN. After v = n ln 2 + r, |r|
 /// <= ln 2 / 2, the Taylor polynomial of e^r to the seventh power.
-inline Vec16f exponential(const Vec16f& v) {
-  using Integers = int32_t __attribute__((vector_size(64)));
-  const Vec16f capped = v > 88.8f ? spread(88.8f) : v < -88.8f ? spread(-88.8f) : v;
-  const Vec16f magic = spread(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
-  const Vec16f n = (capped * 1.44269504f + magic) - magic;
-  const Vec16f r = (capped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
-  Vec16f p = r * (1.0f / 5040) + 1.0f / 720;
+template <typename Vec>
+Vec exponential(const Vec& v) {
+  const Vec capped = select(v > 88.8f, spread<Vec>(88.8f), select(v < -88.8f, spread<Vec>(-88.8f), v));
+  const Vec magic = spread<Vec>(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const Vec n = (capped * 1.44269504f + magic) - magic;
+  const Vec r = (capped - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
+  Vec p = r * (1.0f / 5040) + 1.0f / 720;
   for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) p = p * r + c;
-  const Integers half = __builtin_convertvector(n, Integers) >> 1, rest = __builtin_convertvector(n, Integers) - half;
-  const Vec16f result =
-      p * Vec16f((half + 127) << 23) * Vec16f((rest + 127) << 23);  // 2^n in two factors: n may be 128
-  return v < -87.33f ? Vec16f{} : result;
+  const auto whole = to_integers(n), half = whole >> 1, rest = whole - half;
+  const Vec result = p * as_floats((half + 127) << 23) * as_floats((rest + 127) << 23);  // 2^n in two: n may be 128
+  return select(v < -87.33f, Vec{}, result);
 }
 
 inline float sum_of(const Vec16f& v) {
+  const Lanes lanes = lanes_of(v);
   float sum = 0;
-  for (int i = 0; i < kLanes; ++i) sum += v[i];
+  for (int i = 0; i < kLanes; ++i) sum += lanes[i];
   return sum;
 }
 

@@ -36,8 +36,8 @@ struct Side {
 
   int64_t blocks() const { return blocks_of(channels); }
   template <typename Float>
-  Plane<Float> plane(Float* data, int64_t image, int64_t block) const {
-    return {data + (image * all_blocks + block) * height * width * kLanes, height, width};
+  Plane<Float> plane(Float* data, int64_t image, int64_t block, int part) const {
+    return {data + (image * all_blocks + block) * height * width * kLanes + part * kWidth, height, width};
   }
 };
 
@@ -94,14 +94,15 @@ class WinogradConv : public ConvKernel {
   static void transform_tiles(const Side& side, const float* data, int64_t group, int64_t block,
                               const Grid<kOutputs>& grid, int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from,
                               int64_t to, const Spectra& spectrum) {
-    for (int64_t row = from; row < to; ++row) {
-      const int64_t tile = begin + row;
-      Vec16f x[kSize][kSize], frequencies[kSize][kSize];
-      load_tile(side.plane(data, grid.image(tile), group * side.blocks() + block), grid.h(tile) - pad_h,
-                grid.w(tile) - pad_w, x);
-      Transform::transform_input(x, frequencies);
-      spectrum.store_at(row, block, frequencies);
-    }
+    for (int64_t row = from; row < to; ++row)
+      for (int part = 0; part < kParts; ++part) {
+        const int64_t tile = begin + row;
+        RegisterVec x[kSize][kSize], frequencies[kSize][kSize];
+        load_tile(side.plane(data, grid.image(tile), group * side.blocks() + block, part), grid.h(tile) - pad_h,
+                  grid.w(tile) - pad_w, x);
+        Transform::transform_input(x, frequencies);
+        spectrum.store_at(row, block, part, frequencies);
+      }
   }
 
   ConvShape shape_;
@@ -195,23 +196,29 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
                    const ConvOperands& io) const {
     const int64_t at = group * to_.blocks() + block, channel = at * kLanes;
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
-    const Vec16f bias = io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Vec16f{};
-    const Vec16f ceiling = spread(activation_.ceiling);
-    for (int64_t row = from; row < to; ++row) {
-      const int64_t tile = begin + row;
-      Vec16f frequencies[kSize][kSize], y[kOutputs][kOutputs];
-      out.load_at(row, block, frequencies);
-      Transform::contract_output(frequencies, y);
-      const Plane<float> plane = to_.plane(floats(to_x_ ? io.dx : io.y), grid_.image(tile), at);
-      if (sum_) add_tile(plane, grid_.h(tile), grid_.w(tile), y);
+    const Lanes bias = lanes_of(io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Vec16f{});
+    for (int64_t row = from; row < to; ++row)
+      for (int part = 0; part < kParts; ++part)
+        write_tile<gates>(begin, row, at, block, part, load<RegisterVec>(bias.of + part * kWidth), out, io);
+  }
+
+  template <bool gates>
+  void write_tile(int64_t begin, int64_t row, int64_t at, int64_t block, int part, const RegisterVec& bias,
+                  const Spectra& out, const ConvOperands& io) const {
+    const int64_t tile = begin + row;
+    const RegisterVec ceiling = spread<RegisterVec>(activation_.ceiling);
+    RegisterVec frequencies[kSize][kSize], y[kOutputs][kOutputs];
+    out.load_at(row, block, part, frequencies);
+    Transform::contract_output(frequencies, y);
+    const Plane<float> plane = to_.plane(floats(to_x_ ? io.dx : io.y), grid_.image(tile), at, part);
+    if (sum_) add_tile(plane, grid_.h(tile), grid_.w(tile), y);
 #pragma GCC unroll 8
-      for (auto& line : y)
+    for (auto& line : y)
 #pragma GCC unroll 8
-        for (Vec16f& value : line)
-          value = gates ? gated(activation_.kind, ceiling, value + bias)
-                        : activated(activation_.kind, ceiling, value + bias);
-      store_tile(plane, grid_.h(tile), grid_.w(tile), y);
-    }
+      for (RegisterVec& value : line)
+        value =
+            gates ? gated(activation_.kind, ceiling, value + bias) : activated(activation_.kind, ceiling, value + bias);
+    store_tile(plane, grid_.h(tile), grid_.w(tile), y);
   }
 
   bool stored_, to_x_, sum_;
@@ -287,33 +294,41 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
 
   void transform_dy(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
                     const Spectra& spectrum) const {
-    for (int64_t row = from; row < to; ++row) {
-      const int64_t tile = begin + row;
-      Vec16f dy[kOutputs][kOutputs], frequencies[kSize][kSize];
-      load_tile(y_.plane(data, grid_.image(tile), group * y_.blocks() + block), grid_.h(tile), grid_.w(tile), dy);
-      Transform::expand_output(dy, frequencies);
-      spectrum.store_at(row, block, frequencies);
-    }
+    for (int64_t row = from; row < to; ++row)
+      for (int part = 0; part < kParts; ++part) {
+        const int64_t tile = begin + row;
+        RegisterVec dy[kOutputs][kOutputs], frequencies[kSize][kSize];
+        load_tile(y_.plane(data, grid_.image(tile), group * y_.blocks() + block, part), grid_.h(tile), grid_.w(tile),
+                  dy);
+        Transform::expand_output(dy, frequencies);
+        spectrum.store_at(row, block, part, frequencies);
+      }
   }
 
   void write_gradient(Context& context, int64_t group, const ConvGradients& d, void* scratch) {
     const int64_t blocks = x_.blocks() * y_.blocks();
     parallel_ranges(context, blocks * kLanes, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
-        Vec16f total[kSize][kSize], dw[kTaps][kTaps];
-        sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, total);
-        for (size_t thread_group = 1; thread_group < parts_.size(); ++thread_group) {
-          Vec16f more[kSize][kSize];
-          sum(parts_[thread_group], scratch).load_at(c_block * kLanes + c, k_block, more);
-          for (int f = 0; f < kFrequencies; ++f) total[f / kSize][f % kSize] += more[f / kSize][f % kSize];
-        }
-        Transform::contract_weights(total, dw);
-        float* to = d.w + this->weight_block(group, k_block, c_block) + c * kLanes;
-        for (int tap = 0; tap < kPlaces; ++tap, to += kLanes * kLanes)
-          store(to, d.add_w ? load(to) + dw[tap / kTaps][tap % kTaps] : dw[tap / kTaps][tap % kTaps]);
-      }
+      for (int64_t i = begin; i < end; ++i)
+        for (int part = 0; part < kParts; ++part) write_filters(group, i, part, d, scratch);
     });
+  }
+
+  /// Of one input channel, counted over all pairs of blocks.
+  void write_filters(int64_t group, int64_t i, int part, const ConvGradients& d, void* scratch) {
+    const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
+    RegisterVec total[kSize][kSize], dw[kTaps][kTaps];
+    sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, part, total);
+    for (size_t thread_group = 1; thread_group < parts_.size(); ++thread_group) {
+      RegisterVec more[kSize][kSize];
+      sum(parts_[thread_group], scratch).load_at(c_block * kLanes + c, k_block, part, more);
+      for (int f = 0; f < kFrequencies; ++f) total[f / kSize][f % kSize] += more[f / kSize][f % kSize];
+    }
+    Transform::contract_weights(total, dw);
+    float* to = d.w + this->weight_block(group, k_block, c_block) + c * kLanes + part * kWidth;
+    for (int tap = 0; tap < kPlaces; ++tap, to += kLanes * kLanes) {
+      const RegisterVec gradient = dw[tap / kTaps][tap % kTaps];
+      store(to, d.add_w ? load<RegisterVec>(to) + gradient : gradient);
+    }
   }
 
   Grid<kOutputs> grid_;
@@ -359,10 +374,10 @@ struct Rates {
 };
 
 /// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more where the weights' spectrum leaves the
-/// cache no room; with AVX2 they do always, since 64 tiles of 16 lanes fit into no registers.
+/// cache no room; with AVX2 they do always, since 64 places fit into no registers.
 Rates rates_of(CpuLevel level, ConvDirection direction, int size, double spectrum_bytes) {
   const bool to_w = direction == ConvDirection::kBackwardWeights;
-  if (level != CpuLevel::kAvx512) return {2 / (to_w ? 4.2e10 : 5.8e10), size == 6 ? 6e-10 : 1.1e-9, 7e-10};
+  if (level != CpuLevel::kAvx512) return {2 / (to_w ? 6e10 : 6.2e10), size == 6 ? 5.5e-10 : 6.5e-10, 7e-10};
   const bool small = size == 6 || spectrum_bytes < double(kCacheBytes);
   return {2 / 1.8e11, small ? 2e-10 : to_w ? 3.5e-10 : 4.5e-10, 2e-10};
 }

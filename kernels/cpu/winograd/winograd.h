@@ -6,8 +6,8 @@
 //     y = A^T [(G w G^T) . (B^T x B)] A,
 // and, transposed, the gradient of the filter dw = G^T [(B^T x B) . (A dy A^T)] G. The matrices are Toom and Cook's for
 // the points 0, +p and -p for each p of a list, and infinity. Since points come in pairs, each needs a sum over even
-// and one over odd elements, used with both signs. Rows and columns are in the order 0, +p, -p, ..., infinity. Sixteen
-// channels at once.
+// and one over odd elements, used with both signs. Rows and columns are in the order 0, +p, -p, ..., infinity. As many
+// channels at once as a register holds.
 //
 // The points 2/3 and 3/2 give a third of the rounding errors of the usual 1 and 2.
 
@@ -17,14 +17,14 @@
 
 namespace cortado::kernels {
 
-template <int kOutputs, int kTaps>
+template <int kOutputs, int kTaps, typename Vec = RegisterVec>
 class Winograd {
  public:
   static constexpr int kSize = kOutputs + kTaps - 1;
 
   /// kSize x kSize inputs, `row` vectors apart, to products' left operands: B^T x B.
-  [[gnu::always_inline]] static void transform_input(const Vec16f (&x)[kSize][kSize], Vec16f (&to)[kSize][kSize]) {
-    Vec16f half[kSize][kSize];
+  [[gnu::always_inline]] static void transform_input(const Vec (&x)[kSize][kSize], Vec (&to)[kSize][kSize]) {
+    Vec half[kSize][kSize];
 #pragma GCC unroll 8
     for (int j = 0; j < kSize; ++j) input(&x[0][j], kSize, &half[0][j], kSize);
 #pragma GCC unroll 8
@@ -32,19 +32,19 @@ class Winograd {
   }
 
   /// A dy A^T
-  [[gnu::always_inline]] static void expand_output(const Vec16f (&dy)[kOutputs][kOutputs], Vec16f (&to)[kSize][kSize]) {
+  [[gnu::always_inline]] static void expand_output(const Vec (&dy)[kOutputs][kOutputs], Vec (&to)[kSize][kSize]) {
     expand_both<kOutputs, false>(dy, to);
   }
   /// A^T m A
-  [[gnu::always_inline]] static void contract_output(const Vec16f (&m)[kSize][kSize], Vec16f (&y)[kOutputs][kOutputs]) {
+  [[gnu::always_inline]] static void contract_output(const Vec (&m)[kSize][kSize], Vec (&y)[kOutputs][kOutputs]) {
     contract_both<kOutputs, false>(m, y);
   }
   /// G w G^T
-  [[gnu::always_inline]] static void expand_weights(const Vec16f (&w)[kTaps][kTaps], Vec16f (&to)[kSize][kSize]) {
+  [[gnu::always_inline]] static void expand_weights(const Vec (&w)[kTaps][kTaps], Vec (&to)[kSize][kSize]) {
     expand_both<kTaps, true>(w, to);
   }
   /// G^T m G
-  [[gnu::always_inline]] static void contract_weights(const Vec16f (&m)[kSize][kSize], Vec16f (&dw)[kTaps][kTaps]) {
+  [[gnu::always_inline]] static void contract_weights(const Vec (&m)[kSize][kSize], Vec (&dw)[kTaps][kTaps]) {
     contract_both<kTaps, true>(m, dw);
   }
 
@@ -95,9 +95,9 @@ class Winograd {
   static constexpr Coefficients kCoefficients = make_coefficients();
 
   /// One dimension of B^T x.
-  [[gnu::always_inline]] static void input(const Vec16f* x, int step, Vec16f* to, int to_step) {
+  [[gnu::always_inline]] static void input(const Vec* x, int step, Vec* to, int to_step) {
     constexpr Coefficients c = kCoefficients;
-    Vec16f zero = c.even[kPairs][0] * x[0], infinity = c.odd[kPairs][0] * x[step];
+    Vec zero = c.even[kPairs][0] * x[0], infinity = c.odd[kPairs][0] * x[step];
 #pragma GCC unroll 8
     for (int k = 1; k <= kPairs; ++k) {
       zero += c.even[kPairs][k] * x[2 * k * step];
@@ -107,7 +107,7 @@ class Winograd {
     to[(kSize - 1) * to_step] = infinity;
 #pragma GCC unroll 4
     for (int i = 0; i < kPairs; ++i) {
-      Vec16f even = c.even[i][0] * x[2 * step], odd = c.odd[i][0] * x[step];
+      Vec even = c.even[i][0] * x[2 * step], odd = c.odd[i][0] * x[step];
 #pragma GCC unroll 8
       for (int k = 1; k < kPairs; ++k) {
         even += c.even[i][k] * x[(2 * k + 2) * step];
@@ -120,14 +120,14 @@ class Winograd {
 
   /// One dimension of A x (or G x, which divides): kFrom elements at the points.
   template <int kFrom, bool kDivide>
-  [[gnu::always_inline]] static void expand(const Vec16f* x, int step, Vec16f* to, int to_step) {
+  [[gnu::always_inline]] static void expand(const Vec* x, int step, Vec* to, int to_step) {
     constexpr Coefficients c = kCoefficients;
     to[0] = kDivide ? x[0] * c.divided_zero : x[0];
     to[(kSize - 1) * to_step] = x[(kFrom - 1) * step];
 #pragma GCC unroll 4
     for (int i = 0; i < kPairs; ++i) {
       const auto& powers = kDivide ? c.divided[i] : c.powers[i];
-      Vec16f even = powers[0] * x[0], odd = powers[1] * x[step];
+      Vec even = powers[0] * x[0], odd = powers[1] * x[step];
 #pragma GCC unroll 8
       for (int k = 2; k < kFrom; ++k) (k % 2 ? odd : even) += powers[k] * x[k * step];
       to[(2 * i + 1) * to_step] = even + odd;
@@ -137,16 +137,16 @@ class Winograd {
 
   /// One dimension of A^T m (or G^T m): the transpose of expand().
   template <int kTo, bool kDivide>
-  [[gnu::always_inline]] static void contract(const Vec16f* m, int step, Vec16f* to, int to_step) {
+  [[gnu::always_inline]] static void contract(const Vec* m, int step, Vec* to, int to_step) {
     constexpr Coefficients c = kCoefficients;
-    Vec16f sum[kTo] = {};
+    Vec sum[kTo] = {};
     sum[0] = kDivide ? m[0] * c.divided_zero : m[0];
     sum[kTo - 1] += m[(kSize - 1) * step];
 #pragma GCC unroll 4
     for (int i = 0; i < kPairs; ++i) {
       const auto& powers = kDivide ? c.divided[i] : c.powers[i];
-      const Vec16f even = m[(2 * i + 1) * step] + m[(2 * i + 2) * step],
-                   odd = m[(2 * i + 1) * step] - m[(2 * i + 2) * step];
+      const Vec even = m[(2 * i + 1) * step] + m[(2 * i + 2) * step],
+                odd = m[(2 * i + 1) * step] - m[(2 * i + 2) * step];
 #pragma GCC unroll 8
       for (int k = 0; k < kTo; ++k) sum[k] += powers[k] * (k % 2 ? odd : even);
     }
@@ -155,16 +155,16 @@ class Winograd {
   }
 
   template <int kFrom, bool kDivide>
-  [[gnu::always_inline]] static void expand_both(const Vec16f (&x)[kFrom][kFrom], Vec16f (&to)[kSize][kSize]) {
-    Vec16f half[kSize][kFrom];
+  [[gnu::always_inline]] static void expand_both(const Vec (&x)[kFrom][kFrom], Vec (&to)[kSize][kSize]) {
+    Vec half[kSize][kFrom];
 #pragma GCC unroll 8
     for (int j = 0; j < kFrom; ++j) expand<kFrom, kDivide>(&x[0][j], kFrom, &half[0][j], kFrom);
 #pragma GCC unroll 8
     for (int i = 0; i < kSize; ++i) expand<kFrom, kDivide>(half[i], 1, to[i], 1);
   }
   template <int kTo, bool kDivide>
-  [[gnu::always_inline]] static void contract_both(const Vec16f (&m)[kSize][kSize], Vec16f (&to)[kTo][kTo]) {
-    Vec16f half[kTo][kSize];
+  [[gnu::always_inline]] static void contract_both(const Vec (&m)[kSize][kSize], Vec (&to)[kTo][kTo]) {
+    Vec half[kTo][kSize];
 #pragma GCC unroll 8
     for (int j = 0; j < kSize; ++j) contract<kTo, kDivide>(&m[0][j], kSize, &half[0][j], kSize);
 #pragma GCC unroll 8

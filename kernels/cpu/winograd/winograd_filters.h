@@ -53,12 +53,14 @@ class FilterTransform {
 
  private:
   static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
-    for (int64_t c = 0; c < kLanes; ++c) {
-      Vec16f filter[kTaps][kTaps], tile[kSize][kSize];
-      for (int tap = 0; tap < kPlaces; ++tap) filter[tap / kTaps][tap % kTaps] = load(w + (tap * kLanes + c) * kLanes);
-      Transform::expand_weights(filter, tile);
-      spectrum.store_at(from * kLanes + c, to, tile);
-    }
+    for (int64_t c = 0; c < kLanes; ++c)
+      for (int part = 0; part < kParts; ++part) {
+        RegisterVec filter[kTaps][kTaps], tile[kSize][kSize];
+        for (int tap = 0; tap < kPlaces; ++tap)
+          filter[tap / kTaps][tap % kTaps] = load<RegisterVec>(w + (tap * kLanes + c) * kLanes + part * kWidth);
+        Transform::expand_weights(filter, tile);
+        spectrum.store_at(from * kLanes + c, to, part, tile);
+      }
   }
 
   /// The same with taps in reverse, and channels of y as rows.

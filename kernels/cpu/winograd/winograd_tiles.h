@@ -1,16 +1,14 @@
 #pragma once
 
-// Between blocked tensors and the tiles of Winograd's algorithm: sixteen channels of a square of places, read with
-// zeros outside of the image, and written as far as the image goes.
+// Between blocked tensors and the tiles of Winograd's algorithm: as many channels of a square of places as a register
+// holds, one part of a block's sixteen, read with zeros outside of the image, and written as far as the image goes.
 
 #include "kernels/cpu/blocked_product.h"
 #include "kernels/cpu/vec16f.h"
 
 namespace cortado::kernels {
 
-inline int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
-
-/// One block of sixteen channels of one image.
+/// One block of sixteen channels of one image, from the first channel of a part on.
 template <typename Float>
 struct Plane {
   Float* data;
@@ -21,26 +19,26 @@ struct Plane {
 
 template <int kSize>
 [[gnu::always_inline]] inline void load_tile(const Plane<const float>& plane, int64_t h, int64_t w,
-                                             Vec16f (&tile)[kSize][kSize]) {
+                                             RegisterVec (&tile)[kSize][kSize]) {
   if (h >= 0 && w >= 0 && h + kSize <= plane.height && w + kSize <= plane.width) {
 #pragma GCC unroll 8
     for (int i = 0; i < kSize; ++i)
 #pragma GCC unroll 8
-      for (int j = 0; j < kSize; ++j) tile[i][j] = load(plane.at(h + i, w + j));
+      for (int j = 0; j < kSize; ++j) tile[i][j] = load<RegisterVec>(plane.at(h + i, w + j));
     return;
   }
   for (int i = 0; i < kSize; ++i)
     for (int j = 0; j < kSize; ++j) {
       const bool inside = h + i >= 0 && h + i < plane.height && w + j >= 0 && w + j < plane.width;
-      tile[i][j] = inside ? load(plane.at(h + i, w + j)) : Vec16f{};
+      tile[i][j] = inside ? load<RegisterVec>(plane.at(h + i, w + j)) : RegisterVec{};
     }
 }
 
 /// tile += what the plane holds there.
 template <int kSize>
 [[gnu::always_inline]] inline void add_tile(const Plane<float>& plane, int64_t h, int64_t w,
-                                            Vec16f (&tile)[kSize][kSize]) {
-  Vec16f old[kSize][kSize];
+                                            RegisterVec (&tile)[kSize][kSize]) {
+  RegisterVec old[kSize][kSize];
   load_tile(Plane<const float>{plane.data, plane.height, plane.width}, h, w, old);
 #pragma GCC unroll 8
   for (int i = 0; i < kSize; ++i)
@@ -50,7 +48,7 @@ template <int kSize>
 
 template <int kSize>
 [[gnu::always_inline]] inline void store_tile(const Plane<float>& plane, int64_t h, int64_t w,
-                                              const Vec16f (&tile)[kSize][kSize]) {
+                                              const RegisterVec (&tile)[kSize][kSize]) {
   if (h + kSize <= plane.height && w + kSize <= plane.width) {
 #pragma GCC unroll 8
     for (int i = 0; i < kSize; ++i)
@@ -78,21 +76,22 @@ struct Spectrum {
   BlockedMatrix<float> matrix(int frequency) const { return {data + frequency * step(rows, blocks), rows}; }
   BlockedMatrix<const float> operand(int frequency) const { return {data + frequency * step(rows, blocks), rows}; }
 
-  [[gnu::always_inline]] void store_at(int64_t row, int64_t block, const Vec16f (&tile)[kSize][kSize]) const {
-    float* to = data + (block * rows + row) * kLanes;
+  [[gnu::always_inline]] void store_at(int64_t row, int64_t block, int part,
+                                       const RegisterVec (&tile)[kSize][kSize]) const {
+    float* to = data + (block * rows + row) * kLanes + part * kWidth;
     const int64_t apart = step(rows, blocks);
 #pragma GCC unroll 8
     for (int i = 0; i < kSize; ++i)
 #pragma GCC unroll 8
       for (int j = 0; j < kSize; ++j) store(to + (i * kSize + j) * apart, tile[i][j]);
   }
-  [[gnu::always_inline]] void load_at(int64_t row, int64_t block, Vec16f (&tile)[kSize][kSize]) const {
-    const float* from = data + (block * rows + row) * kLanes;
+  [[gnu::always_inline]] void load_at(int64_t row, int64_t block, int part, RegisterVec (&tile)[kSize][kSize]) const {
+    const float* from = data + (block * rows + row) * kLanes + part * kWidth;
     const int64_t apart = step(rows, blocks);
 #pragma GCC unroll 8
     for (int i = 0; i < kSize; ++i)
 #pragma GCC unroll 8
-      for (int j = 0; j < kSize; ++j) tile[i][j] = load(from + (i * kSize + j) * apart);
+      for (int j = 0; j < kSize; ++j) tile[i][j] = load<RegisterVec>(from + (i * kSize + j) * apart);
   }
 };
 
