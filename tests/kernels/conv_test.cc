@@ -241,9 +241,6 @@ TEST(ConvWinograd, AgreesWithTheDefinition) {
   EXPECT_EQ(accepted, 2 * 12);
 }
 
-/// oneDNN's direct kernels for blocked tensors: with AVX-512 in their own storage, with AVX2 behind reorders alone.
-ConvCandidate direct_in_blocks() { return named(onednn_level() == CpuLevel::kAvx512 ? "onednn" : "onednn-last")[0]; }
-
 /// |a - b| / |b|
 double relative_distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0, norm = 0;
@@ -275,7 +272,7 @@ TEST(ConvWinograd, IsAsExactAsItMustBe) {
   for (ConvShape s :
        {square(2, 64, 56, 64, 3, 1, 1), square(1, 512, 28, 512, 3, 1, 1), square(2, 64, 27, 64, 5, 1, 2)}) {
     s.x_layout = s.y_layout = Layout::kBlocked16;
-    const auto direct = results(direct_in_blocks(), s);
+    const auto direct = results(direct_conv_candidate(), s);
     for (const ConvCandidate& candidate : conv_candidates()) {
       if (candidate.name.find("winograd") == std::string::npos) continue;
       if (candidate.name == "onednn-winograd" && onednn_level() != CpuLevel::kAvx512) continue;
@@ -286,6 +283,24 @@ TEST(ConvWinograd, IsAsExactAsItMustBe) {
         EXPECT_LE(relative_distance(found[i], direct[i]), 1e-5) << candidate.name << " " << s.c << " result " << i;
     }
   }
+}
+
+TEST(ConvDirect, AgreesWithTheDefinition) {
+  std::vector<ConvShape> list = {
+      square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),        square(1, 48, 12, 16, 1, 1, 0),
+      square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),        square(1, 20, 12, 50, 3, 1, 1, 1, 2),
+      square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1),       square(1, 24, 13, 16, 3, 3, 4),
+      square(1, 16, 9, 16, 2, 2, 0),        square(9, 96, 14, 80, 1, 1, 0),       square(2, 96, 30, 16, 3, 1, 1),
+      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(2, 64, 9, 96, 3, 1, 1, 2),     square(2, 16, 3, 16, 3, 1, 5),
+      square(1, 16, 30, 16, 1, 3, 0),       square(2, 32, 11, 64, 3, 2, 1, 2, 1), square(1, 3, 13, 5, 7, 2, 3)};
+  list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
+  list.push_back({.n = 1, .c = 16, .k = 32, .h = {12, 5, 3, 1, 2}, .w = {4, 1}});
+  for (ConvShape s : list) {
+    s.x_layout = s.y_layout = Layout::kBlocked16;
+    for (const bool relu : {false, true})
+      EXPECT_TRUE(check(direct_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
+  }
+  EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 18);  // not groups that leave lanes free, nor other axes
 }
 
 TEST(ConvAmx, AgreesWithTheDefinition) {
@@ -334,7 +349,7 @@ TEST(ConvOneDnn, StridedPointwiseWithFewChannelsStaysInBounds) {
 }
 
 TEST(Conv, ReluAndNoBias) {
-  for (const std::string& name : {direct_in_blocks().name, std::string("winograd4x3"), std::string("gemm")})
+  for (const std::string& name : {std::string("direct"), std::string("winograd4x3"), std::string("gemm")})
     for (bool bias : {false, true})
       for (bool relu : {false, true})
         for (Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
@@ -375,10 +390,10 @@ TEST(Conv, WorksInGivenWeightFormats) {
   ASSERT_FALSE(owner->weight_format().is_plain() || owner->weight_format().is_blocked16());
   for (const WeightFormat& format :
        {owner->weight_format(), WeightFormat(blocked.weight()), WeightFormat::blocked16(blocked.weight(), 1)})
-    for (const ConvCandidate& candidate : {direct_in_blocks(), named("gemm")[0], named("winograd4x3")[0]}) {
+    for (const ConvCandidate& candidate : {direct_conv_candidate(), named("gemm")[0], named("winograd4x3")[0]}) {
       ConvRequest request{blocked, true, {}, true, true, format};
       const auto conv = make_conv(candidate, request, context, why);
-      if (candidate.name == "winograd4x3" && !format.is_blocked16()) {
+      if (candidate.name != "gemm" && !format.is_blocked16()) {
         EXPECT_EQ(why, "the weights lie otherwise");
         continue;
       }

@@ -22,7 +22,7 @@ constexpr auto kF32 = dnnl::memory::data_type::f32;
 struct Rates {
   double flops[3], bytes;
 };
-constexpr Rates kAvx2{{6e10, 6.5e10, 4.7e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
+constexpr Rates kAvx2{{6e10, 6.5e10, 4.4e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
 
 /// Which storages of x and y the primitive runs in.
 enum class Variant { kOwn, kBlocked, kLast, kWinograd };
