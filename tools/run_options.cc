@@ -74,7 +74,8 @@ std::vector<Flag> device_flags() {
       {.name = "threads",
        .kind = FlagKind::kInteger,
        .value = "N",
-       .help = "compute threads, all cores unless given; the only thread count that can change a result's last bits",
+       .help = "compute threads; unless given as many as CPUs that this process has the time of; the only thread count "
+               "that can change a result's last bits",
        .least = 1,
        .most = 1024}};
   for (const Flag& flag : kernel_flags()) flags.push_back(flag);

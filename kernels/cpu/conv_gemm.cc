@@ -242,7 +242,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   const ConvShape& s = request.shape;
   const double columns = double(s.y().shape.count(2)) * double(s.n * s.groups * s.weight().count(1));
   if (level == CpuLevel::kAvx512) return 2 * double(s.macs()) / 1e11 + columns * 8 / 4e9;
-  constexpr double kFlops[] = {6.5e10, 4.5e10, 6.5e10}, kBytes = 1.1e10, kMeeting = 6e-5;
+  constexpr double kFlops[] = {6.5e10, 4.5e10, 6.5e10}, kBytes = 1.1e10, kMeeting = 3e-5;
   double moved = columns_are_x(s) ? 0 : columns;
   for (const TensorSpec& spec : {s.x(), s.y()})
     if (spec.layout != Layout::kPlain) moved += double(spec.shape.count());
