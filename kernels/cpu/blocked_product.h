@@ -49,11 +49,11 @@ struct TileOperands {
 /// Vector v of a row of blocks.
 template <typename Float>
 [[gnu::always_inline]] inline Float* part(Float* row, int64_t block, int v) {
-  return row + v / kParts * block + v % kParts * kWidth;
+  return row + v / kRegisters * block + v % kRegisters * kWidth;
 }
 template <int kRows, int kBlocks>
 struct Tile {
-  static constexpr int kVectors = kBlocks * kParts;
+  static constexpr int kVectors = kBlocks * kRegisters;
   RegisterVec sum[kRows][kVectors];
 
   [[gnu::always_inline]] void start(const TileOperands o) {

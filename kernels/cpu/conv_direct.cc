@@ -22,7 +22,7 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int kPlaces = 12 / kParts;                ///< of a tile: its sums fill the registers but for four
+constexpr int kPlaces = 12 / kRegisters;            ///< of a tile: its sums fill the registers but for four
 constexpr int64_t kBlock = kLanes * kLanes;         ///< weights of one tap between two blocks of channels
 constexpr int64_t kWeightBytes = 16 << 10;          ///< that stay in the first-level cache while places go by
 constexpr int64_t kChunkBytes = 192 << 10;          ///< of what a chunk of places reads: stays in a second-level cache
@@ -136,11 +136,11 @@ struct Places {
 template <int kCount>
 void sum_tile(const TileWork& work) {
   const Places<kCount> places(work);
-  RegisterVec sum[kCount][kParts];
+  RegisterVec sum[kCount][kRegisters];
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kParts; ++v)
+    for (int v = 0; v < kRegisters; ++v)
       sum[p][v] = work.add ? load<RegisterVec>(places.to[p] + v * kWidth) : RegisterVec{};
   const int64_t plane = work.height * work.width * kLanes;
   for (int64_t block = 0; block < work.blocks; ++block) {
@@ -161,14 +161,14 @@ void sum_tile(const TileWork& work) {
       for (int p = 0; p < kCount; ++p) __builtin_prefetch(at[p] + kCount * kLanes);  // of the next tile
 #pragma GCC unroll 4
       for (int c = 0; c < kLanes; ++c) {
-        RegisterVec row[kParts];
+        RegisterVec row[kRegisters];
 #pragma GCC unroll 4
-        for (int v = 0; v < kParts; ++v) row[v] = load<RegisterVec>(w + c * kLanes + v * kWidth);
+        for (int v = 0; v < kRegisters; ++v) row[v] = load<RegisterVec>(w + c * kLanes + v * kWidth);
 #pragma GCC unroll 16
         for (int p = 0; p < kCount; ++p) {
           const RegisterVec value = spread<RegisterVec>(at[p][c]);
 #pragma GCC unroll 4
-          for (int v = 0; v < kParts; ++v) sum[p][v] += value * row[v];
+          for (int v = 0; v < kRegisters; ++v) sum[p][v] += value * row[v];
         }
       }
     }
@@ -176,7 +176,7 @@ void sum_tile(const TileWork& work) {
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kParts; ++v) store(places.to[p] + v * kWidth, sum[p][v]);
+    for (int v = 0; v < kRegisters; ++v) store(places.to[p] + v * kWidth, sum[p][v]);
 }
 
 using SumTile = void (*)(const TileWork&);
@@ -324,6 +324,7 @@ class DirectWeights final : public ConvKernel {
         c_blocks_(blocks_of(s_.c / s_.groups)),
         k_blocks_(blocks_of(s_.k / s_.groups)),
         taps_(s_.h.kernel * s_.w.kernel),
+        y_(s_.y()),
         // Rows of y whose places, with those of x that they read, fit the first-level cache.
         rows_(std::max<int64_t>(1, kPlacesAtOnce / std::max<int64_t>(1, s_.w.out()))) {
     for (int64_t t = 0; t < s_.w.kernel; ++t) spans_.push_back(span_of(s_.w, t));
@@ -337,7 +338,7 @@ class DirectWeights final : public ConvKernel {
   int64_t scratch() const override { return 0; }
 
   void run(Context& context, const ConvOperands& io, void*) override {
-    if (io.d.bias) sum_bias(context, s_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
+    if (io.d.bias) sum_bias(context, y_, floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     parallel_ranges(context, items(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) run_item(i, io);
@@ -418,35 +419,37 @@ class DirectWeights final : public ConvKernel {
   template <int kFrom, int kTo>
   static void add_tile(const Rows& rows, float* dw, bool add) {
     constexpr int kCount = kTo - kFrom;
-    RegisterVec sum[kCount][kParts];
+    RegisterVec sum[kCount][kRegisters];
 #pragma GCC unroll 16
     for (int c = 0; c < kCount; ++c)
 #pragma GCC unroll 2
-      for (int v = 0; v < kParts; ++v)
+      for (int v = 0; v < kRegisters; ++v)
         sum[c][v] = add ? load<RegisterVec>(dw + (kFrom + c) * kLanes + v * kWidth) : RegisterVec{};
     for (int64_t row = 0; row < rows.rows; ++row) {
       const float *x = rows.x + row * rows.x_row + kFrom, *dy = rows.dy + row * rows.dy_row;
       for (int64_t place = 0; place < rows.places; ++place, x += rows.x_step, dy += kLanes) {
-        RegisterVec gradient[kParts];
+        RegisterVec gradient[kRegisters];
 #pragma GCC unroll 2
-        for (int v = 0; v < kParts; ++v) gradient[v] = load<RegisterVec>(dy + v * kWidth);
+        for (int v = 0; v < kRegisters; ++v) gradient[v] = load<RegisterVec>(dy + v * kWidth);
 #pragma GCC unroll 16
         for (int c = 0; c < kCount; ++c) {
           const RegisterVec value = spread<RegisterVec>(x[c]);
 #pragma GCC unroll 2
-          for (int v = 0; v < kParts; ++v) sum[c][v] += value * gradient[v];
+          for (int v = 0; v < kRegisters; ++v) sum[c][v] += value * gradient[v];
         }
       }
     }
 #pragma GCC unroll 16
     for (int c = 0; c < kCount; ++c)
 #pragma GCC unroll 2
-      for (int v = 0; v < kParts; ++v) store(dw + (kFrom + c) * kLanes + v * kWidth, sum[c][v]);
+      for (int v = 0; v < kRegisters; ++v) store(dw + (kFrom + c) * kLanes + v * kWidth, sum[c][v]);
   }
 
   ConvShape s_;
   int64_t c_blocks_, k_blocks_;  ///< of a group
-  int64_t taps_, rows_;
+  int64_t taps_;
+  TensorSpec y_;
+  int64_t rows_;
   int64_t together_ = 4;     ///< blocks of each side, whose chunks stay in the cache
   int64_t tap_parts_ = 1;    ///< that taps are dealt out in, where blocks alone are too few
   std::vector<Span> spans_;  ///< of columns, for each tap

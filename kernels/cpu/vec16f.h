@@ -28,8 +28,8 @@ using Vec16i = Halves<Halves<Vec4i>>;
 using RegisterVec = Vec4f;
 #endif
 
-/// What one register holds, for loops that fill all of them: kWidth of sixteen lanes, which kParts of them make.
-constexpr int kWidth = int(sizeof(RegisterVec) / sizeof(float)), kParts = kLanes / kWidth;
+/// What one register holds, for loops that fill all of them: kWidth of the sixteen lanes, of which kRegisters make all.
+constexpr int kWidth = int(sizeof(RegisterVec) / sizeof(float)), kRegisters = kLanes / kWidth;
 
 /// Values of all lanes, to be looked at or made one by one.
 struct alignas(64) Lanes {

@@ -34,6 +34,7 @@ class AmxBackwardWeights final : public ConvKernel {
  public:
   AmxBackwardWeights(const ConvRequest& request, int threads)
       : shape_(request.shape),
+        y_(shape_.y()),
         c_blocks_(blocks_of(shape_.c)),
         k_blocks_(blocks_of(shape_.k)),
         h_(shape_.h.in, shape_.h.out(), shape_.h, false),
@@ -57,7 +58,7 @@ class AmxBackwardWeights final : public ConvKernel {
   int64_t scratch() const override { return scratch_.bytes(); }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
+    if (io.d.bias) sum_bias(context, y_, floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     in_thread_groups(context, thread_groups_, h_.outputs(shape_.n),
                      [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
@@ -196,6 +197,7 @@ class AmxBackwardWeights final : public ConvKernel {
   }
 
   ConvShape shape_;
+  TensorSpec y_;
   int64_t c_blocks_, k_blocks_;
   Reach h_, w_;
   int64_t thread_groups_ = 1;    ///< of threads with their own sums; one: all work together

@@ -95,7 +95,7 @@ class WinogradConv : public ConvKernel {
                               const Grid<kOutputs>& grid, int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from,
                               int64_t to, const Spectra& spectrum) {
     for (int64_t row = from; row < to; ++row)
-      for (int part = 0; part < kParts; ++part) {
+      for (int part = 0; part < kRegisters; ++part) {
         const int64_t tile = begin + row;
         RegisterVec x[kSize][kSize], frequencies[kSize][kSize];
         load_tile(side.plane(data, grid.image(tile), group * side.blocks() + block, part), grid.h(tile) - pad_h,
@@ -198,7 +198,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps> {
     const int left = int(std::min<int64_t>(kLanes, (to_x_ ? shape_.c : shape_.k) - channel));
     const Lanes bias = lanes_of(io.bias && !to_x_ ? load_some(floats(io.bias) + channel, left) : Vec16f{});
     for (int64_t row = from; row < to; ++row)
-      for (int part = 0; part < kParts; ++part)
+      for (int part = 0; part < kRegisters; ++part)
         write_tile<gates>(begin, row, at, block, part, load<RegisterVec>(bias.of + part * kWidth), out, io);
   }
 
@@ -242,7 +242,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
 
  public:
   WinogradBackwardWeights(const ConvRequest& request, int threads)
-      : Base(request), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
+      : Base(request), spec_(shape_.y()), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
     const int64_t sum = Spectra::bytes(rows_, y_.blocks());
     const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
     const bool private_sums = sum <= kCacheBytes && threads > 1;
@@ -255,7 +255,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    if (io.d.bias) sum_bias(context, shape_.y(), floats(io.dy), io.d.bias, io.d.add_bias);
+    if (io.d.bias) sum_bias(context, spec_, floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     for (int64_t group = 0; group < shape_.groups; ++group) {
       in_thread_groups(context, thread_groups_, grid_.tiles,
@@ -295,7 +295,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
   void transform_dy(int64_t group, int64_t block, int64_t begin, int64_t from, int64_t to, const float* data,
                     const Spectra& spectrum) const {
     for (int64_t row = from; row < to; ++row)
-      for (int part = 0; part < kParts; ++part) {
+      for (int part = 0; part < kRegisters; ++part) {
         const int64_t tile = begin + row;
         RegisterVec dy[kOutputs][kOutputs], frequencies[kSize][kSize];
         load_tile(y_.plane(data, grid_.image(tile), group * y_.blocks() + block, part), grid_.h(tile), grid_.w(tile),
@@ -309,7 +309,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
     const int64_t blocks = x_.blocks() * y_.blocks();
     parallel_ranges(context, blocks * kLanes, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        for (int part = 0; part < kParts; ++part) write_filters(group, i, part, d, scratch);
+        for (int part = 0; part < kRegisters; ++part) write_filters(group, i, part, d, scratch);
     });
   }
 
@@ -331,6 +331,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps> {
     }
   }
 
+  TensorSpec spec_;  ///< of y
   Grid<kOutputs> grid_;
   int64_t rows_;               ///< channels of x, rounded up
   int64_t thread_groups_ = 1;  ///< of threads that sum for themselves

@@ -54,7 +54,7 @@ class FilterTransform {
  private:
   static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
     for (int64_t c = 0; c < kLanes; ++c)
-      for (int part = 0; part < kParts; ++part) {
+      for (int part = 0; part < kRegisters; ++part) {
         RegisterVec filter[kTaps][kTaps], tile[kSize][kSize];
         for (int tap = 0; tap < kPlaces; ++tap)
           filter[tap / kTaps][tap % kTaps] = load<RegisterVec>(w + (tap * kLanes + c) * kLanes + part * kWidth);
