@@ -113,7 +113,7 @@ void Evaluation::log_best() const {
   if (!early_stop_) return;
   for (const BestTestScore& best : best_) {
     if (best.name != early_stop_->metric().name) continue;
-    const SnapshotPaths paths = snapshot_paths(config().snapshot_prefix(), best.iter);
+    const SnapshotPaths paths = snapshot_paths(config(), best.iter);
     const std::string& weights = state_.average ? paths.average : paths.weights;
     log_info() << "The best " << best.name << " is " << Shown{best.value} << ", after " << best.iter << " iterations"
                << (file_exists(weights) ? ": " + weights : "");
