@@ -160,8 +160,8 @@ def check_interrupt(place):
     """Ctrl-C says how to go on, in words that a shell takes, and that goes on."""
     place.clear()
     terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000',
-                        '--set=solver.snapshot_prefix="snap it"', '--seed=5', '--no-eager', columns=300,
-                        actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
+                        '--set=solver.snapshot=100000', '--set=solver.snapshot_prefix="snap it"', '--seed=5',
+                        '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
     assert terminal.code == 130, terminal.shown[-2000:]
     lines = [l for l in terminal.screen.lines if l]
     assert 'stopping after this iteration, with a snapshot; once more stops at once' in lines, lines
