@@ -16,6 +16,12 @@ namespace cortado::kernels {
 /// Blocks that hold so many channels.
 inline int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
 
+/// Sixteen rows of sixteen, turned round: weights of one tap between two blocks, for the other direction.
+inline void transpose_block(const float* from, float* to) {
+  for (int row = 0; row < kLanes; ++row)
+    for (int column = 0; column < kLanes; ++column) to[column * kLanes + row] = from[row * kLanes + column];
+}
+
 /// A matrix of `rows` rows in blocks of sixteen columns. Padding columns hold zeros.
 template <typename Float>
 struct BlockedMatrix {

@@ -28,6 +28,8 @@ constexpr int64_t kWeightBytes = 16 << 10;          ///< that stay in the first-
 constexpr int64_t kChunkBytes = 192 << 10;          ///< of what a chunk of places reads: stays in a second-level cache
 constexpr int64_t kMinChunk = 24, kMaxChunk = 768;  ///< places
 
+constexpr int64_t kItemsPerThread = 8;  ///< at least, so that none waits long for another
+
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// One axis of what is read, as seen from places of the result that are `step_out` apart: place j reads, for the tap of
@@ -186,12 +188,6 @@ constexpr std::array<SumTile, sizeof...(kCount)> sum_tiles(std::integer_sequence
 }
 constexpr auto kSumTiles = sum_tiles(std::make_integer_sequence<int, kPlaces>());
 
-/// The blocks of the other direction: [c block][k block][tap][k][c] of [k block][c block][tap][c][k].
-void transpose_block(const float* w, float* to) {
-  for (int c = 0; c < kLanes; ++c)
-    for (int k = 0; k < kLanes; ++k) to[k * kLanes + c] = w[c * kLanes + k];
-}
-
 /// Forward, and backward_data with the sides exchanged.
 class Direct final : public ConvKernel {
  public:
@@ -218,7 +214,7 @@ class Direct final : public ConvKernel {
       for (int64_t i = 0; i < chunks_.back(); ++i) pieces_.push_back({&phase - phases_.data(), i});
     }
     const int64_t alone = s_.n * s_.groups * int64_t(pieces_.size());
-    parts_ = std::clamp<int64_t>(ceil_of(8 * threads, std::max<int64_t>(1, alone)), 1, to_blocks_);
+    parts_ = std::clamp<int64_t>(ceil_of(kItemsPerThread * threads, std::max<int64_t>(1, alone)), 1, to_blocks_);
     if (to_x) turned_ = scratch_.add(s_.groups * from_blocks_ * to_blocks_ * taps_ * kBlock * int64_t(sizeof(float)));
   }
 
@@ -241,6 +237,7 @@ class Direct final : public ConvKernel {
     int64_t phase, chunk;
   };
 
+  /// The weights of the other direction: [c block][k block][tap][k][c] of [k block][c block][tap][c][k].
   const float* turn(Context& context, const float* w, float* to) const {
     const int64_t pairs = from_blocks_ * to_blocks_;
     parallel_ranges(context, s_.groups * pairs * taps_, 16, [&](int64_t begin, int64_t end) {
@@ -346,7 +343,6 @@ class DirectWeights final : public ConvKernel {
   }
 
  private:
-  static constexpr int64_t kItemsPerThread = 8;
   static constexpr int64_t kPlacesAtOnce = 112;
   static constexpr int kTiles = kTransposedTiles;  ///< that sixteen input channels are cut into
 

@@ -285,15 +285,25 @@ TEST(ConvWinograd, IsAsExactAsItMustBe) {
   }
 }
 
-TEST(ConvDirect, AgreesWithTheDefinition) {
+/// Of one group, for kernels of blocked tensors.
+std::vector<ConvShape> shapes_in_blocks() {
   std::vector<ConvShape> list = {
-      square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),        square(1, 48, 12, 16, 1, 1, 0),
-      square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),        square(1, 20, 12, 50, 3, 1, 1, 1, 2),
-      square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1),       square(1, 24, 13, 16, 3, 3, 4),
-      square(1, 16, 9, 16, 2, 2, 0),        square(9, 96, 14, 80, 1, 1, 0),       square(2, 96, 30, 16, 3, 1, 1),
-      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(2, 64, 9, 96, 3, 1, 1, 2),     square(2, 16, 3, 16, 3, 1, 5),
-      square(1, 16, 30, 16, 1, 3, 0),       square(2, 32, 11, 64, 3, 2, 1, 2, 1), square(1, 3, 13, 5, 7, 2, 3)};
+      square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),  square(1, 48, 12, 16, 1, 1, 0),
+      square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),  square(1, 20, 12, 50, 3, 1, 1, 1, 2),
+      square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1), square(1, 24, 13, 16, 3, 3, 4),
+      square(1, 16, 9, 16, 2, 2, 0),        square(9, 64, 14, 32, 1, 1, 0), square(2, 96, 30, 16, 3, 1, 1),
+      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2),  square(3, 50, 7, 40, 3, 1, 1),
+      square(1, 96, 7, 32, 3, 1, 1)};  // as many tiles in a column as can be, and fewer
   list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
+  for (ConvShape& s : list) s.x_layout = s.y_layout = Layout::kBlocked16;
+  return list;
+}
+
+TEST(ConvDirect, AgreesWithTheDefinition) {
+  std::vector<ConvShape> list = shapes_in_blocks();
+  list.insert(list.end(),
+              {square(9, 96, 14, 80, 1, 1, 0), square(2, 64, 9, 96, 3, 1, 1, 2), square(2, 16, 3, 16, 3, 1, 5),
+               square(1, 16, 30, 16, 1, 3, 0), square(2, 32, 11, 64, 3, 2, 1, 2, 1), square(1, 3, 13, 5, 7, 2, 3)});
   list.push_back({.n = 1, .c = 16, .k = 32, .h = {12, 5, 3, 1, 2}, .w = {4, 1}});
   for (ConvShape s : list) {
     s.x_layout = s.y_layout = Layout::kBlocked16;
@@ -304,18 +314,9 @@ TEST(ConvDirect, AgreesWithTheDefinition) {
 }
 
 TEST(ConvAmx, AgreesWithTheDefinition) {
-  std::vector<ConvShape> list = {
-      square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),  square(1, 48, 12, 16, 1, 1, 0),
-      square(3, 64, 8, 80, 1, 1, 0),        square(2, 33, 9, 17, 5, 1, 2),  square(1, 20, 12, 50, 3, 1, 1, 1, 2),
-      square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1), square(1, 24, 13, 16, 3, 3, 4),
-      square(1, 16, 9, 16, 2, 2, 0),        square(9, 64, 14, 32, 1, 1, 0), square(2, 96, 30, 16, 3, 1, 1),
-      square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2),  square(3, 50, 7, 40, 3, 1, 1),
-      square(1, 96, 7, 32, 3, 1, 1)};  // as many tiles in a column as can be, and fewer
-  list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
   int accepted = 0;
   for (const ConvCandidate& candidate : named("amx"))
-    for (ConvShape& s : list) {
-      s.x_layout = s.y_layout = Layout::kBlocked16;
+    for (const ConvShape& s : shapes_in_blocks()) {
       const bool dx = s.h.stride == 1 && s.w.stride == 1;
       accepted += check(candidate, {s, /*bias=*/true, relu_if(true), dx, /*backward_weights=*/true});
     }

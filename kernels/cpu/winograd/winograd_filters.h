@@ -67,8 +67,7 @@ class FilterTransform {
   static void transform_turned(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
     alignas(64) float turned[kPlaces][kLanes][kLanes];
     for (int tap = 0; tap < kPlaces; ++tap)
-      for (int c = 0; c < kLanes; ++c)
-        for (int k = 0; k < kLanes; ++k) turned[kPlaces - 1 - tap][k][c] = w[(tap * kLanes + c) * kLanes + k];
+      transpose_block(w + tap * kLanes * kLanes, &turned[kPlaces - 1 - tap][0][0]);
     transform_block(&turned[0][0][0], spectrum, from, to);
   }
 
