@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "core/limit_spinning.h"
 #include "core/machine_peak.h"
+#include "core/restart.h"
 
 namespace cortado::bench {
 
@@ -80,12 +80,12 @@ void serve(const std::string& name, double flops, int threads, Handlers handlers
 
 int worker_main(int argc, char** argv, int count, const char* usage,
                 const std::function<void(const std::vector<std::string>&)>& run) {
-  limit_spinning(argv);
   if (argc != count + 1) {
     std::cerr << "usage: " << usage << "\n";
     return 2;
   }
   try {
+    restart_for_this_machine(argv);
     run(std::vector<std::string>(argv + 1, argv + argc));
     return 0;
   } catch (const std::exception& e) {

@@ -33,4 +33,7 @@ std::vector<std::string> cuda_libraries();
 /// What the speed of kernels on a context's device depends on: "NVIDIA H100, cuDNN 9.19.0"; elsewhere Device::str().
 std::string device_description(Context& context);
 
+/// What computes on a context's device, each as a phrase: other bits may come where one of them is another.
+std::vector<std::string> arithmetic_of(Context& context);
+
 }  // namespace cortado::kernels

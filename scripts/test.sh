@@ -2,6 +2,7 @@
 # Installs what is missing, builds everything and runs every test.
 #   scripts/test.sh               all tests, Release, in build/
 #   scripts/test.sh --cuda        the same with the CUDA code, which is else built where a GPU is seen
+#   scripts/test.sh --levels      programs for every CPU level, in build-levels/, and the tests of each that runs here
 #   scripts/test.sh --sanitize    all but parity and OpenCV, under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                                 in build-sanitize/
 set -euo pipefail
@@ -13,12 +14,23 @@ options=(-DCORTADO_TESTS=ON)
 case "${1-}" in
   '') ;;
   --cuda) options+=(-DCORTADO_CUDA=ON) ;;
+  --levels) preset=levels ;;
   --sanitize) preset=sanitize; select=(--label-exclude whole-program) ;;
-  *) echo "usage: scripts/test.sh [--cuda | --sanitize]" >&2; exit 2 ;;
+  *) echo "usage: scripts/test.sh [--cuda | --levels | --sanitize]" >&2; exit 2 ;;
 esac
 
 scripts/install_deps.sh
 jobs=$(nproc)
 cmake --preset "$preset" "${options[@]}"
 cmake --build --preset "$preset" --parallel "$jobs"
+if [ "$preset" = levels ]; then
+  for level in v2 v3 v4 amx; do
+    CORTADO_CPU_LEVEL=$level build-levels/bin/cortado devices >/dev/null 2>&1 || continue  # beyond this CPU
+    tests=build-levels/levels/$level
+    [ -d "$tests" ] || tests=build-levels
+    echo "CPU level $level"
+    CORTADO_CPU_LEVEL=$level ctest --test-dir "$tests" --output-on-failure --no-tests=error --parallel "$jobs"
+  done
+  exit
+fi
 ctest --preset "$preset" --parallel "$jobs" "${select[@]}"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/freeze.h"
+#include "kernels/devices.h"
 #include "kernels/kernel_cache.h"
 
 namespace cortado {
@@ -43,6 +44,15 @@ std::string difference_of_steps(const std::vector<std::string>& then, const std:
   return "";
 }
 
+/// The first of what computed then that is another now.
+std::string difference_of_libraries(const caffe::TrainingState& training, Context& context) {
+  const std::vector<std::string> now = kernels::arithmetic_of(context);
+  for (size_t i = 0; i < std::min(size_t(training.libraries_size()), now.size()); ++i)
+    if (const std::string& then = training.libraries(int(i)); then != now[i])
+      return "it was computed with " + then + ", now there is " + now[i];
+  return "";
+}
+
 }  // namespace
 
 std::string frozen_layers(const Net& net) {
@@ -54,6 +64,7 @@ std::string frozen_layers(const Net& net) {
 void save_conditions(Net& net, caffe::TrainingState& training) {
   training.set_threads(net.context().threads);
   training.set_device(net.context().device.str());
+  for (const std::string& library : kernels::arithmetic_of(net.context())) training.add_libraries(library);
   for (const std::string& line : choices_of(net)) training.add_choices(line);
   training.add_choices(frozen_line(net));
   for (const auto& [problem, choice] : net.context().handle<kernels::KernelCache>().recorded()) {
@@ -64,6 +75,7 @@ void save_conditions(Net& net, caffe::TrainingState& training) {
 }
 
 void take_kernels(const caffe::TrainingState& training, Context& context) {
+  if (!difference_of_libraries(training, context).empty()) return;
   std::map<std::string, kernels::KernelCache::Entry> choices;
   for (const caffe::KernelChoice& kernel : training.kernel())
     choices[kernel.problem()] = {kernel.candidate(), "snapshot", 0};
@@ -71,7 +83,7 @@ void take_kernels(const caffe::TrainingState& training, Context& context) {
 }
 
 std::string warning_of_conditions(const caffe::TrainingState& training, Net& net) {
-  const Context& context = net.context();
+  Context& context = net.context();
   std::vector<std::string> then(training.choices().begin(), training.choices().end());
   if (!then.empty() && then.back().starts_with(kFrozen)) {
     const std::string frozen = frozen_line(net);
@@ -81,6 +93,7 @@ std::string warning_of_conditions(const caffe::TrainingState& training, Net& net
     then.pop_back();
   }
   std::string difference = difference_of_steps(then, choices_of(net));
+  if (const std::string other = difference_of_libraries(training, context); !other.empty()) difference = other;
   if (training.threads() != context.threads)
     difference = "it was written with " + std::to_string(training.threads()) + " threads, now there are " +
                  std::to_string(context.threads);

@@ -16,7 +16,7 @@ std::string frozen_layers(const Net& net);
 void save_conditions(Net& net, caffe::TrainingState& training);
 
 /// Nets that are built on `context` from now on take the kernels of the run that wrote `training`, whatever a cache or
-/// a measurement says.
+/// a measurement says; but where another CPU level or library computes, whose best kernels are others.
 void take_kernels(const caffe::TrainingState& training, Context& context);
 
 /// A warning where the conditions of `net` differ from those of the run that wrote `training`, which costs bits, not

@@ -1,5 +1,7 @@
 #include "tools/command.h"
 
+#include "core/isa_level.h"
+
 namespace cortado::tools {
 
 const std::vector<Command>& all_commands() {
@@ -22,12 +24,27 @@ const Command& command_named(const std::string& name) {
   throw usage_error("no command is called '" + name + "'", guess.empty() ? "the commands: " + list : guess);
 }
 
+namespace {
+
+std::vector<std::string> names_of_levels() {
+  std::vector<std::string> names;
+  for (const IsaLevel level : kIsaLevels) names.push_back(name_of(level));
+  return names;
+}
+
+}  // namespace
+
 const std::vector<Flag>& common_flags() {
   static const std::vector<Flag> flags = {
       {.name = "help", .help = "this text", .letter = 'h'},
       {.name = "version", .help = "the program's version"},
       {.name = "quiet", .help = "only warnings and errors on stderr", .letter = 'q'},
       {.name = "no-color", .help = "no colours; NO_COLOR and TERM=dumb say the same"},
+      {.name = "cpu-level",
+       .kind = FlagKind::kText,
+       .value = "LEVEL",
+       .help = "runs what was compiled for this CPU level: v2, v3, v4 or amx ('cortado devices')",
+       .choices = names_of_levels()},
       {.name = "minloglevel",
        .kind = FlagKind::kInteger,
        .value = "N",

@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "core/isa_level.h"
+#include "core/restart.h"
 #include "core/threads.h"
 #include "tools/command.h"
 #include "tools/run_options.h"
@@ -40,6 +42,24 @@ Cpu read_cpu() {
   return cpu;
 }
 
+std::vector<std::string> names_of(const std::vector<IsaLevel>& levels) {
+  std::vector<std::string> names;
+  for (const IsaLevel level : levels) names.push_back(name_of(level));
+  return names;
+}
+
+/// What runs now, what could, and what else this build has.
+std::string level_text() {
+  std::string text = "level " + name_of(compiled_isa()) + ": " + meaning_of(compiled_isa());
+  if (machine_isa() != compiled_isa())
+    text += ", of " + name_of(machine_isa()) + " (" + meaning_of(machine_isa()) + ")";
+  const std::vector<std::string> built = names_of(built_isas());
+  if (built.size() < 2) return text;
+  text += "; built for";
+  for (const std::string& name : built) text += " " + name;
+  return text;
+}
+
 int run_devices(const Arguments& arguments) {
   const Cpu cpu = read_cpu();
   std::string why_no_gpu;
@@ -49,6 +69,9 @@ int run_devices(const Arguments& arguments) {
                                     {{"name", cpu.name},
                                      {"threads", default_threads()},
                                      {"instructions", cpu.instructions},
+                                     {"level", name_of(compiled_isa())},
+                                     {"machine_level", name_of(machine_isa())},
+                                     {"built_levels", names_of(built_isas())},
                                      {"library", kernels::onednn_version()}}},
                                    {"gpus", nlohmann::ordered_json::array()}};
     for (const auto& gpu : gpus)
@@ -65,7 +88,7 @@ int run_devices(const Arguments& arguments) {
   std::string instructions;
   for (const std::string& name : cpu.instructions) instructions += (instructions.empty() ? "" : " ") + name;
   std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
-            << "\n        " << kernels::onednn_version() << "\n";
+            << "\n        " << level_text() << "\n        " << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)
     std::cout << "gpu " << gpu.index << "   " << gpu.name << ", compute capability " << gpu.compute_capability
               << "\n        " << gpu.multiprocessors << " multiprocessors, " << bytes_text(gpu.free_bytes) << " of "

@@ -9,8 +9,8 @@
 #include <iostream>
 #include <new>
 
-#include "core/limit_spinning.h"
 #include "core/log.h"
+#include "core/restart.h"
 #include "tools/caffe_names.h"
 #include "tools/command.h"
 #include "tools/help.h"
@@ -127,10 +127,22 @@ static void explain_foreign_exit() {
   _exit(int(cortado::ExitCode::kDevice));
 }
 
+/// What is wrong with the wish for a level, if anything; else the program is the right one.
+static int restart(char** argv) {
+  using namespace cortado;
+  try {
+    restart_for_this_machine(argv);
+    return 0;
+  } catch (const Error& error) {
+    tools::show_error(error.what());
+    return int(error.code());
+  }
+}
+
 int main(int argc, char** argv) {
   using namespace cortado;
   reserve_descriptors();
-  limit_spinning(argv);
+  if (const int code = restart(argv)) return code;
   // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   std::atexit(explain_foreign_exit);

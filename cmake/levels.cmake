@@ -1,0 +1,62 @@
+# CPU levels: one build for every x86-64 CPU. The program itself is for the lowest level of CORTADO_CPU_LEVELS; each
+# further one is a build of its own in levels/<level>/, whose programs lie in bin/<level>/, where the first finds them
+# (core/restart.h).
+
+set(CORTADO_ALL_LEVELS v2 v3 v4 amx)
+set(cortado_march_v2 -march=x86-64-v2)
+set(cortado_march_v3 -march=x86-64-v3)
+set(cortado_march_v4 -march=x86-64-v4)
+set(cortado_march_amx -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8)
+
+# cortado_march(RESULT MARCH): the compiler's flags for a level's name, or for what -march takes.
+function(cortado_march result march)
+  if(march IN_LIST CORTADO_ALL_LEVELS)
+    set(${result} ${cortado_march_${march}} PARENT_SCOPE)
+  elseif(march)
+    set(${result} -march=${march} PARENT_SCOPE)
+  else()
+    set(${result} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The lowest level becomes this build's own.
+if(CORTADO_CPU_LEVELS STREQUAL "all")
+  set(cortado_levels ${CORTADO_ALL_LEVELS})
+else()
+  set(cortado_levels)
+  foreach(level ${CORTADO_ALL_LEVELS})
+    if(level IN_LIST CORTADO_CPU_LEVELS)
+      list(APPEND cortado_levels ${level})
+    endif()
+  endforeach()
+  list(LENGTH cortado_levels known)
+  list(LENGTH CORTADO_CPU_LEVELS given)
+  if(NOT known EQUAL given)
+    message(FATAL_ERROR "CORTADO_CPU_LEVELS=${CORTADO_CPU_LEVELS}: all, or some of ${CORTADO_ALL_LEVELS}, each once")
+  endif()
+endif()
+list(POP_FRONT cortado_levels cortado_lowest_level)
+if(cortado_lowest_level)
+  set(CORTADO_MARCH ${cortado_lowest_level})
+endif()
+
+# cortado_build_levels(): a target for each further level, built with all the rest.
+function(cortado_build_levels)
+  if(cortado_lowest_level)
+    file(MAKE_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    file(CREATE_LINK . ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${cortado_lowest_level} SYMBOLIC)
+  endif()
+  include(ExternalProject)
+  foreach(level ${cortado_levels})
+    # One after the other: each uses all CPUs.
+    ExternalProject_Add(level_${level}
+      SOURCE_DIR ${CMAKE_SOURCE_DIR}
+      BINARY_DIR ${CMAKE_BINARY_DIR}/levels/${level}
+      PREFIX ${CMAKE_BINARY_DIR}/levels/${level}-steps
+      CMAKE_ARGS -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+                 -DCORTADO_MARCH=${level} -DCORTADO_CUDA=${CORTADO_WITH_CUDA} -DCORTADO_TESTS=${CORTADO_TESTS}
+                 -DCORTADO_OUTPUT=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${level}
+      BUILD_ALWAYS ON INSTALL_COMMAND "" USES_TERMINAL_BUILD ON DEPENDS cortado ${previous})
+    set(previous level_${level})
+  endforeach()
+endfunction()
