@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "core/cpu_quota.h"
+#include "core/isa_level.h"
+#include "core/thread_pool.h"
 #include "core/work_stealing.h"
 
 namespace cortado {
@@ -22,12 +26,29 @@ WorkStealingRange& pieces_of_caller() {
   return pieces;
 }
 
+/// Whether loops run on OpenMP's threads. With AVX-512 most of the arithmetic is oneDNN's, which uses these; two pools
+/// would take turns on the same CPUs. CORTADO_POOL=openmp or own decides otherwise.
+bool uses_openmp() {
+  static const bool uses = [] {
+    const char* pool = std::getenv("CORTADO_POOL");
+    return pool ? std::string_view(pool) == "openmp" : compiled_isa() >= IsaLevel::kV4;
+  }();
+  return uses;
+}
+
+/// work(worker) by up to `threads` threads, 0 always among them.
+void by_threads(int threads, FunctionRef<void(int worker)> work) {
+  if (!uses_openmp()) return ThreadPool::shared().run(threads, work);
+#pragma omp parallel num_threads(threads)
+  work(omp_get_thread_num());
+}
+
 }  // namespace
 
 void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<void(int64_t, int64_t)> body) {
   const int64_t most = at_least > 0 ? n / at_least : n;
   const int64_t threads = std::min<int64_t>(context.threads, most);
-  if (threads <= 1 || omp_in_parallel()) {
+  if (threads <= 1 || ThreadPool::is_inside() || omp_in_parallel()) {
     if (n > 0) body(0, n);
     return;
   }
@@ -35,8 +56,9 @@ void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<
   WorkStealingRange& pieces = pieces_of_caller();
   pieces.reserve(threads);
   pieces.deal(ranges);
-#pragma omp parallel num_threads(int(threads))
-  for (int64_t k; (k = pieces.next(omp_get_thread_num())) >= 0;) body(n * k / ranges, n * (k + 1) / ranges);
+  by_threads(int(threads), [&](int worker) {
+    for (int64_t k; (k = pieces.next(worker)) >= 0;) body(n * k / ranges, n * (k + 1) / ranges);
+  });
 }
 
 int default_threads() {
@@ -48,5 +70,8 @@ int default_threads() {
 }
 
 void use_threads(int threads) { omp_set_num_threads(threads); }
+
+LibrariesAlone::LibrariesAlone() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
+LibrariesAlone::~LibrariesAlone() { omp_set_num_threads(threads_); }
 
 }  // namespace cortado

@@ -27,6 +27,10 @@ inline bool wants_cpu_candidates(const Context& context, DType dtype) {
   return context.device.is_cpu() && dtype == DType::kF32;
 }
 
+/// So few elements that they are done before a library's threads have met, above all on a busy machine: worth a loop of
+/// our own.
+inline bool is_small(int64_t elements) { return elements <= 1 << 16; }
+
 /// The kernel of the first candidate that accepts. `refused`, when given, collects "name: reason; " of those before it.
 template <typename Kernel, typename Request>
 std::unique_ptr<Kernel> first_that_accepts(const std::vector<Candidate<Kernel, Request>>& candidates,

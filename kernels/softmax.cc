@@ -8,8 +8,10 @@ std::unique_ptr<Softmax> plan_softmax(const SoftmaxRequest& request, Context& co
   if (!wants_cpu_candidates(context, request.dtype))
     return first_that_accepts<Softmax, SoftmaxRequest>({{"cudnn", make_softmax_cudnn}, {"plain", make_softmax_generic}},
                                                        request, context, refused);
-  return first_that_accepts<Softmax, SoftmaxRequest>({{"onednn", make_softmax_onednn}, {"own", make_softmax_native}},
-                                                     request, context, refused);
+  const Candidate<Softmax, SoftmaxRequest> onednn = {"onednn", make_softmax_onednn}, own = {"own", make_softmax_native};
+  if (is_small(request.outer * request.classes * request.inner))
+    return first_that_accepts<Softmax, SoftmaxRequest>({own, onednn}, request, context, refused);
+  return first_that_accepts<Softmax, SoftmaxRequest>({onednn, own}, request, context, refused);
 }
 
 bool softmax_wants_a_pass_of_its_own(const Context& context, DType dtype) {
