@@ -15,17 +15,26 @@ namespace {
 constexpr int64_t kBlock = 16;
 
 struct Blocked16 final : WeightFormat::Opaque {
-  Blocked16(const Shape& shape, int64_t groups)
-      : groups(groups), k(shape[0] / groups), c(shape[1]), taps(shape.count(2)) {}
+  Blocked16(const Shape& shape, int64_t groups) : Blocked16(shape, groups, is_depthwise(shape, groups)) {}
+  Blocked16(const Shape& shape, int64_t groups, bool depthwise)
+      : groups(depthwise ? 1 : groups),
+        k(shape[0] / this->groups),
+        c(shape[1]),
+        taps(shape.count(2)),
+        c_block(depthwise ? 1 : kBlock) {}
 
+  static bool is_depthwise(const Shape& shape, int64_t groups) {
+    return groups > 1 && shape[0] == groups && shape[1] == 1;
+  }
   int64_t k_blocks() const { return (k + kBlock - 1) / kBlock; }
-  int64_t c_blocks() const { return (c + kBlock - 1) / kBlock; }
+  int64_t c_blocks() const { return (c + c_block - 1) / c_block; }
   int64_t bytes() const override {
-    return groups * k_blocks() * c_blocks() * taps * kBlock * kBlock * int64_t(sizeof(float));
+    return groups * k_blocks() * c_blocks() * taps * c_block * kBlock * int64_t(sizeof(float));
   }
   bool equals(const Opaque& other) const override {
     const auto* same = dynamic_cast<const Blocked16*>(&other);
-    return same && same->groups == groups && same->k == k && same->c == c && same->taps == taps;
+    return same && same->groups == groups && same->k == k && same->c == c && same->taps == taps &&
+           same->c_block == c_block;
   }
   std::string name() const override { return "blocked16"; }
 
@@ -35,7 +44,7 @@ struct Blocked16 final : WeightFormat::Opaque {
   }
   void from_plain(Context& context, const float* plain, void* target) const override {
     float* stored = static_cast<float*>(target);
-    if (k % kBlock || c % kBlock) std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
+    if (k % kBlock || c % c_block) std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
     each(context, [&](int64_t to, int64_t from) { stored[to] = plain[from]; });
   }
 
@@ -46,15 +55,16 @@ struct Blocked16 final : WeightFormat::Opaque {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t o = row % k, block_row = (row / k * k_blocks() + o / kBlock) * c_blocks();
         for (int64_t column = 0; column < c; ++column) {
-          const int64_t block = (block_row + column / kBlock) * taps * kBlock;
-          const int64_t stored = (block + column % kBlock) * kBlock + o % kBlock, plain = (row * c + column) * taps;
-          for (int64_t tap = 0; tap < taps; ++tap) body(stored + tap * kBlock * kBlock, plain + tap);
+          const int64_t block = (block_row + column / c_block) * taps * c_block;
+          const int64_t stored = (block + column % c_block) * kBlock + o % kBlock, plain = (row * c + column) * taps;
+          for (int64_t tap = 0; tap < taps; ++tap) body(stored + tap * c_block * kBlock, plain + tap);
         }
       }
     });
   }
 
-  int64_t groups, k, c, taps;
+  int64_t groups, k, c, taps;  ///< groups that have blocks of their own; channels and filters of each
+  int64_t c_block;             ///< channels in a block
 };
 
 struct Typed final : WeightFormat::Opaque {

@@ -31,7 +31,8 @@ class WeightFormat {
   };
 
   /// K x C/groups x taps in K/16 x C/16 blocks (within each group, which both fill or which is the only one; padding is
-  /// zero) of taps x 16 c x 16 k: what both our own kernels and libraries' can read.
+  /// zero) of taps x 16 c x 16 k: what both our own kernels and libraries' can read. Where every channel is a group,
+  /// K/16 blocks of taps x 16 k.
   static WeightFormat blocked16(const Shape& shape, int64_t groups);
   /// K x C x taps in `dtype`, a float type; `channels_last`: as K x taps x C. Plain where that is no other storage. A
   /// device's kernels read it in nets whose weights never change, so that no call copies anything; with 16 bits it is

@@ -15,6 +15,7 @@
 #include "kernels/conv.h"
 #include "kernels/cpu/bias_sums.h"
 #include "kernels/cpu/blocked_product.h"
+#include "kernels/cpu/conv_phases.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/scratch.h"
@@ -29,40 +30,6 @@ constexpr int64_t kChunkBytes = 192 << 10;          ///< of what a chunk of plac
 constexpr int64_t kMinChunk = 24, kMaxChunk = 768;  ///< places
 
 constexpr int64_t kItemsPerThread = 8;  ///< at least, so that none waits long for another
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// One axis of what is read, as seen from places of the result that are `step_out` apart: place j reads, for the tap of
-/// this index, element j * step_in + offset.
-struct AxisPhase {
-  struct Tap {
-    int64_t index, offset;
-  };
-  int64_t first = 0, count = 0, step_out = 1, step_in = 1;
-  std::vector<Tap> taps;
-};
-
-/// Forward: every place reads every tap.
-std::vector<AxisPhase> forward_phases(const ConvAxis& a) {
-  AxisPhase phase{.first = 0, .count = a.out(), .step_out = 1, .step_in = a.stride, .taps = {}};
-  for (int64_t r = 0; r < a.kernel; ++r) phase.taps.push_back({r, r * a.dilation - a.pad});
-  return {phase};
-}
-
-/// Backward_data: dx at i gets dy at o by tap r where o * stride = i + pad - r * dilation.
-std::vector<AxisPhase> backward_phases(const ConvAxis& a) {
-  std::vector<AxisPhase> phases;
-  for (int64_t first = 0; first < std::min(a.stride, a.in); ++first) {
-    AxisPhase phase{
-        .first = first, .count = ceil_of(a.in - first, a.stride), .step_out = a.stride, .step_in = 1, .taps = {}};
-    for (int64_t r = 0; r < a.kernel; ++r) {
-      const int64_t distance = first + a.pad - r * a.dilation;
-      if (distance % a.stride == 0) phase.taps.push_back({r, distance / a.stride});
-    }
-    phases.push_back(std::move(phase));
-  }
-  return phases;
-}
 
 /// Places of the result that read the same taps.
 struct Phase {
@@ -346,17 +313,6 @@ class DirectWeights final : public ConvKernel {
   static constexpr int64_t kPlacesAtOnce = 112;
   static constexpr int kTiles = kTransposedTiles;  ///< that sixteen input channels are cut into
 
-  /// The outputs of one axis for which a tap reads the image.
-  struct Span {
-    int64_t begin, end, offset;
-  };
-  static Span span_of(const ConvAxis& a, int64_t tap) {
-    const int64_t offset = tap * a.dilation - a.pad;
-    const int64_t begin = offset >= 0 ? 0 : ceil_of(-offset, a.stride);
-    const int64_t end = a.in - 1 - offset < 0 ? 0 : (a.in - 1 - offset) / a.stride + 1;
-    return {std::min(begin, a.out()), std::clamp(end, std::min(begin, a.out()), a.out()), offset};
-  }
-
   float* weights_of(float* w, int64_t group, int64_t k_block, int64_t c_block, int64_t tap) const {
     return w + (((group * k_blocks_ + k_block) * c_blocks_ + c_block) * taps_ + tap) * kBlock;
   }
@@ -388,7 +344,7 @@ class DirectWeights final : public ConvKernel {
 
   void add_rows(int64_t image, int64_t group, int64_t k, int64_t c, int64_t tap, int64_t begin, int64_t end, bool add,
                 const ConvOperands& io) const {
-    const Span h = span_of(s_.h, tap / s_.w.kernel), &w = spans_[size_t(tap % s_.w.kernel)];
+    const TapSpan h = span_of(s_.h, tap / s_.w.kernel), &w = spans_[size_t(tap % s_.w.kernel)];
     const int64_t from = std::clamp(begin, h.begin, h.end), to = std::clamp(end, h.begin, h.end);
     const float* x = floats(io.x) + ((image * s_.groups + group) * c_blocks_ + c) * s_.h.in * s_.w.in * kLanes;
     const float* dy = floats(io.dy) + ((image * s_.groups + group) * k_blocks_ + k) * s_.h.out() * s_.w.out() * kLanes;
@@ -446,9 +402,9 @@ class DirectWeights final : public ConvKernel {
   int64_t taps_;
   TensorSpec y_;
   int64_t rows_;
-  int64_t together_ = 4;     ///< blocks of each side, whose chunks stay in the cache
-  int64_t tap_parts_ = 1;    ///< that taps are dealt out in, where blocks alone are too few
-  std::vector<Span> spans_;  ///< of columns, for each tap
+  int64_t together_ = 4;        ///< blocks of each side, whose chunks stay in the cache
+  int64_t tap_parts_ = 1;       ///< that taps are dealt out in, where blocks alone are too few
+  std::vector<TapSpan> spans_;  ///< of columns, for each tap
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,

@@ -141,12 +141,21 @@ const std::vector<Measured>& measured() {
        1,
        {8, 5, 1, 2},
        {{"winograd4x5", 3.2}, {"winograd2x5", 5.9}, {"onednn-last", 9.3}, {"direct", 10.7}, {"gemm", 23.5}}},
-      {kBackwardData, 8, 512, 512, 512, {14, 3, 1, 1}, {{"onednn-last", 1.5}, {"gemm", 24.8}}},
-      {kBackwardData, 8, 512, 512, 512, {14, 3, 2, 1}, {{"onednn-last", 0.7}, {"gemm", 13.4}}},
-      {kBackwardWeights, 8, 512, 512, 512, {14, 3, 1, 1}, {{"onednn-last", 3.0}, {"gemm", 20.4}}},
-      {kBackwardWeights, 8, 512, 512, 512, {14, 3, 2, 1}, {{"onednn-last", 1.2}, {"gemm", 20.6}}},
-      {kForward, 8, 512, 512, 512, {14, 3, 1, 1}, {{"onednn-last", 1.0}, {"gemm", 32.8}}},
-      {kForward, 8, 512, 512, 512, {14, 3, 2, 1}, {{"onednn-last", 0.5}, {"gemm", 27.7}}},
+      {kBackwardData, 8, 512, 512, 512, {14, 3, 1, 1}, {{"depthwise", 0.55}, {"onednn-last", 1.5}, {"gemm", 24.8}}},
+      {kBackwardData, 8, 512, 512, 512, {14, 3, 2, 1}, {{"depthwise", 0.38}, {"onednn-last", 0.7}, {"gemm", 13.4}}},
+      {kBackwardWeights, 8, 512, 512, 512, {14, 3, 1, 1}, {{"depthwise", 0.44}, {"onednn-last", 3.0}, {"gemm", 20.4}}},
+      {kBackwardWeights, 8, 512, 512, 512, {14, 3, 2, 1}, {{"depthwise", 0.18}, {"onednn-last", 1.2}, {"gemm", 20.6}}},
+      {kForward, 8, 512, 512, 512, {14, 3, 1, 1}, {{"depthwise", 0.53}, {"onednn-last", 1.0}, {"gemm", 32.8}}},
+      {kForward, 8, 512, 512, 512, {14, 3, 2, 1}, {{"depthwise", 0.18}, {"onednn-last", 0.5}, {"gemm", 27.7}}},
+      {kForward, 8, 64, 64, 64, {112, 3, 2, 1}, {{"depthwise", 2.6}, {"onednn-last", 8.2}}},
+      {kBackwardData, 8, 64, 64, 64, {112, 3, 2, 1}, {{"depthwise", 3.7}, {"onednn-last", 9.5}}},
+      {kBackwardWeights, 8, 64, 64, 64, {112, 3, 2, 1}, {{"depthwise", 2.2}, {"onednn-last", 8.7}}},
+      {kForward, 8, 128, 128, 128, {56, 3, 1, 1}, {{"depthwise", 2.3}, {"onednn-last", 8.0}}},
+      {kBackwardData, 8, 128, 128, 128, {56, 3, 1, 1}, {{"depthwise", 2.2}, {"onednn-last", 8.4}}},
+      {kBackwardWeights, 8, 128, 128, 128, {56, 3, 1, 1}, {{"depthwise", 2.6}, {"onednn-last", 9.0}}},
+      {kForward, 8, 1024, 1024, 1024, {7, 3, 1, 1}, {{"depthwise", 0.36}, {"onednn-last", 0.49}}},
+      {kBackwardData, 8, 1024, 1024, 1024, {7, 3, 1, 1}, {{"depthwise", 0.37}, {"onednn-last", 0.53}}},
+      {kBackwardWeights, 8, 1024, 1024, 1024, {7, 3, 1, 1}, {{"depthwise", 0.25}, {"onednn-last", 0.86}}},
   };
   return all;
 }
@@ -199,7 +208,7 @@ TEST(ConvCosts, OfAvx2LeaveNoMuchFasterOneUnmeasured) {
 TEST(ConvCosts, OfAvx2AreWhatWasMeasuredWithinAFactorOfTwo) {
   for (const Measured& m : measured())
     for (const auto& [name, milliseconds] : estimates(m, CpuLevel::kAvx2)) {
-      if (m.groups > 2) continue;  // depthwise: one candidate is ten times as fast as the other
+      if (m.groups > 2 && name != "depthwise") continue;  // others are several times as slow there
       EXPECT_GT(milliseconds, 0.5 * m.milliseconds.at(name)) << name << ", " << describe(request_of(m), m.direction);
       EXPECT_LT(milliseconds, 2 * m.milliseconds.at(name)) << name << ", " << describe(request_of(m), m.direction);
     }

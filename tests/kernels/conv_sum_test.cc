@@ -9,13 +9,15 @@ namespace {
 
 using namespace testing;
 
-Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& added, DeviceKind kind) {
+/// `apart`: the other operand is not in y where the candidate takes it anywhere.
+Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& added, DeviceKind kind,
+               bool apart) {
   const ConvShape& s = request.shape;
   Context context = context_on(kind);
   std::string why;
   const auto conv = make_conv(candidate, request, context, why);
   if (!conv) return {};
-  const bool apart = conv->sum_place() == SumPlace::kApart;
+  if (conv->sum_place() != SumPlace::kAnywhere) apart = conv->sum_place() == SumPlace::kApart;
   const Operand x(context, s.x(), random_values(s.x().shape.count(), 1)), z(context, s.y(), added),
       y = apart ? Operand(context, s.y()) : Operand(context, s.y(), added),
       bias = floats_of(context, random_values(s.k, 3));
@@ -40,9 +42,10 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
       for (const bool relu : {false, true}) {
         s.x_layout = s.y_layout = layout;
         ConvRequest request{.shape = s, .bias = bias};
-        const Values alone = forward(candidate, request, added, kind);
+        const Values alone = forward(candidate, request, added, kind, false);
         request.post = relu_if(relu, /*sum=*/true);
-        const Values sum = forward(candidate, request, added, kind);
+        const Values sum = forward(candidate, request, added, kind, false);
+        EXPECT_EQ(forward(candidate, request, added, kind, true), sum) << "from elsewhere";
         if (alone.empty() || sum.empty()) continue;
         std::vector<double> expected(alone.begin(), alone.end());
         for (size_t i = 0; i < expected.size(); ++i) {
@@ -71,6 +74,9 @@ TEST(ConvSum, IsAddedBeforeTheRelu) {
       }
       if (candidate.name == "winograd4x3" && s.h.kernel == 3 && s.h.stride == 1 && s.c == 32 && s.groups == 1) {
         EXPECT_EQ(of_one, 4);
+      }
+      if (candidate.name == "depthwise") {
+        EXPECT_EQ(of_one, s.groups == 32 ? 4 : 0);
       }
       accepted += of_one;
     }

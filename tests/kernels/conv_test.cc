@@ -166,7 +166,8 @@ std::vector<ConvShape> shapes() {
   return list;
 }
 
-const Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+constexpr Layout kBlocked = Layout::kBlocked16;
+const Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, kBlocked};
 
 /// Each shape in each mix of layouts; returns how many the candidate accepted.
 int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& shapes) {
@@ -252,8 +253,8 @@ double relative_distance(const std::vector<float>& a, const std::vector<float>& 
 }
 
 /// y, dx and dw of one candidate, plain.
-std::vector<std::vector<float>> results(const ConvCandidate& candidate, const ConvShape& s) {
-  Context context(2);
+std::vector<std::vector<float>> results(const ConvCandidate& candidate, const ConvShape& s, int threads = 2) {
+  Context context(threads);
   std::string why;
   const auto conv = make_conv(candidate, {s, false, {}, true, true}, context, why);
   if (!conv) throw std::runtime_error(candidate.name + ": " + why);
@@ -313,6 +314,34 @@ TEST(ConvDirect, AgreesWithTheDefinition) {
   EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 18);  // not groups that leave lanes free, nor other axes
 }
 
+TEST(ConvDepthwise, AgreesWithTheDefinition) {
+  std::vector<ConvShape> list;
+  const auto depthwise = [&](int64_t n, int64_t c, const ConvAxis& h, const ConvAxis& w) {
+    list.push_back({.n = n, .c = c, .k = c, .groups = c, .h = h, .w = w, .x_layout = kBlocked, .y_layout = kBlocked});
+  };
+  const ConvAxis axes[] = {
+      {14, 3, 1, 1},    {14, 3, 2, 1},  {7, 3, 1, 1}, {9, 3, 2, 0}, {20, 3, 1, 0}, {11, 5, 1, 2},    {12, 5, 2, 2},
+      {13, 3, 3, 4},    {8, 1, 1, 0},   {9, 1, 2, 0}, {9, 2, 2, 0}, {9, 2, 3, 1},  {15, 3, 1, 2, 2}, {15, 3, 2, 3, 3},
+      {16, 3, 4, 2, 2}, {17, 16, 1, 8}, {3, 3, 1, 5}, {2, 5, 1, 2}, {1, 3, 1, 1},  {4, 4, 1, 1},     {30, 13, 2, 6}};
+  int64_t c = 20;
+  for (const ConvAxis& axis : axes) depthwise(2, c = 7 * c % 61 + 2, axis, axis);  // from 2 to 62 channels
+  for (size_t i = 0; i + 1 < std::size(axes); ++i) depthwise(1, 17, axes[i], axes[i + 1]);
+  depthwise(1, 16, {60, 3, 1, 1}, {130, 3, 1, 1});  // more than a chunk of rows
+  depthwise(70, 3, {3, 3, 1, 1}, {4, 3, 2, 1});
+  depthwise(1, 1040, {4, 3, 1, 1}, {4, 3, 1, 1});
+  for (const ConvShape& s : list)
+    for (const bool relu : {false, true})
+      EXPECT_TRUE(check(depthwise_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
+  EXPECT_EQ(check_shapes(depthwise_conv_candidate(), shapes()), 2);  // a channel a group, and blocks on either side
+}
+
+TEST(ConvDepthwise, SumsTheSameWithAnyNumberOfThreads) {
+  ConvShape s = square(3, 40, 19, 40, 3, 2, 1, 40);
+  s.x_layout = s.y_layout = kBlocked;
+  const auto one = results(depthwise_conv_candidate(), s, 1);
+  for (const int threads : {2, 3, 7}) EXPECT_EQ(results(depthwise_conv_candidate(), s, threads), one) << threads;
+}
+
 TEST(ConvAmx, AgreesWithTheDefinition) {
   int accepted = 0;
   for (const ConvCandidate& candidate : named("amx"))
@@ -365,12 +394,15 @@ class ConvActivation : public ::testing::TestWithParam<Activation::Kind> {};
 TEST_P(ConvActivation, OfEveryCandidateAgreesWithTheFormula) {
   const Activation activation = activation_of(GetParam(), /*ceiling=*/0.25f);
   for (const Layout layout : {Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
-    ConvRequest request{.shape = square(2, 20, 6, activation.keeps_zero() ? 20 : 32, 3, 1, 1), .bias = true};
-    request.shape.x_layout = request.shape.y_layout = layout;
-    request.post.activation = activation;
+    const int64_t k = activation.keeps_zero() ? 20 : 32;
+    ConvRequest request{.shape = square(2, 20, 6, k, 3, 1, 1), .bias = true};
+    ConvRequest depthwise{.shape = square(2, k, 6, k, 3, 1, 1, k), .bias = true};
+    request.shape.x_layout = request.shape.y_layout = depthwise.shape.x_layout = depthwise.shape.y_layout = layout;
+    request.post.activation = depthwise.post.activation = activation;
     int accepted = 0;
     for (const ConvCandidate& candidate : conv_candidates()) accepted += check(candidate, request);
     EXPECT_GE(accepted, layout == Layout::kBlocked16 ? 4 : 1);
+    EXPECT_EQ(check(depthwise_conv_candidate(), depthwise), layout == Layout::kBlocked16);
     if (layout == Layout::kBlocked16) continue;
     for (const DeviceKind kind : devices())
       for (const ConvCandidate& candidate : device_conv_candidates()) check(candidate, request, kind);
@@ -402,6 +434,23 @@ TEST(Conv, WorksInGivenWeightFormats) {
       EXPECT_TRUE(conv->weight_format() == format);
       EXPECT_TRUE(check(candidate, request));
     }
+}
+
+TEST(Conv, DepthwiseWorksInBlocksOfLibraries) {
+  Context context(2);
+  ConvShape s = square(2, 20, 8, 20, 3, 1, 1, 20);
+  s.x_layout = s.y_layout = kBlocked;
+  const WeightFormat blocked = WeightFormat::blocked16(s.weight(), 20);
+  EXPECT_EQ(blocked.bytes(), 32 * 9 * 4);
+  EXPECT_FALSE(blocked == WeightFormat::blocked16(s.weight(), 1));
+  int accepted = 0;
+  for (const ConvCandidate& candidate : conv_candidates())
+    accepted += check(candidate, {s, true, relu_if(true), true, true, blocked});
+  EXPECT_GE(accepted, 3);  // oneDNN's, matrix products, ours
+  std::string why;
+  EXPECT_FALSE(
+      make_conv(depthwise_conv_candidate(), {s, true, {}, true, true, WeightFormat(s.weight())}, context, why));
+  EXPECT_EQ(why, "the weights lie otherwise");
 }
 
 TEST(Conv, EveryBatchOfANetStoresWeightsAlike) {

@@ -90,8 +90,10 @@ struct Storage final : WeightFormat::Opaque {
 /// Ours of the same storage is WeightFormat::blocked16.
 Desc blocked16(const Desc& plain) {
   using Tag = dnnl::memory::format_tag;
-  return Desc(plain.dims(), dnnl::memory::data_type::f32,
-              plain.dims().size() == 5 ? Tag::gOIhw16i16o : Tag::OIhw16i16o);
+  const auto dims = plain.dims();
+  const bool groups = dims.size() == 5, depthwise = groups && dims[0] > 1 && dims[1] == 1 && dims[2] == 1;
+  const Tag tag = depthwise ? Tag::Goihw16g : groups ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
+  return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+#pragma once
+
+// What the places of a convolution's result read, axis by axis, without copies: forward reads x at multiples of the
+// stride; backward_data reads dy, in which places of dx that a stride apart have taps of their own.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/conv.h"
+
+namespace cortado::kernels {
+
+inline int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// One axis of what is read, as seen from places of the result that are `step_out` apart: place j of `count`, which is
+/// element first + j * step_out of the result, reads, for the tap of this index, element j * step_in + offset. Offsets
+/// of successive taps rise, or fall, throughout.
+struct AxisPhase {
+  struct Tap {
+    int64_t index, offset;
+  };
+  int64_t first = 0, count = 0, step_out = 1, step_in = 1;
+  std::vector<Tap> taps;
+};
+
+/// Forward: every place reads every tap.
+inline std::vector<AxisPhase> forward_phases(const ConvAxis& a) {
+  AxisPhase phase{.first = 0, .count = a.out(), .step_out = 1, .step_in = a.stride, .taps = {}};
+  for (int64_t r = 0; r < a.kernel; ++r) phase.taps.push_back({r, r * a.dilation - a.pad});
+  return {phase};
+}
+
+/// Backward_data: dx at i gets dy at o by tap r where o * stride = i + pad - r * dilation.
+inline std::vector<AxisPhase> backward_phases(const ConvAxis& a) {
+  std::vector<AxisPhase> phases;
+  for (int64_t first = 0; first < std::min(a.stride, a.in); ++first) {
+    AxisPhase phase{
+        .first = first, .count = ceil_of(a.in - first, a.stride), .step_out = a.stride, .step_in = 1, .taps = {}};
+    for (int64_t r = 0; r < a.kernel; ++r) {
+      const int64_t distance = first + a.pad - r * a.dilation;
+      if (distance % a.stride == 0) phase.taps.push_back({r, distance / a.stride});
+    }
+    phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+/// The outputs of one axis for which a tap reads the image: output o of [begin, end) reads o * stride + offset.
+struct TapSpan {
+  int64_t begin, end, offset;
+};
+inline TapSpan span_of(const ConvAxis& a, int64_t tap) {
+  const int64_t offset = tap * a.dilation - a.pad;
+  const int64_t begin = offset >= 0 ? 0 : ceil_of(-offset, a.stride);
+  const int64_t end = a.in - 1 - offset < 0 ? 0 : (a.in - 1 - offset) / a.stride + 1;
+  return {std::min(begin, a.out()), std::clamp(end, std::min(begin, a.out()), a.out()), offset};
+}
+
+}  // namespace cortado::kernels
