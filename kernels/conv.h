@@ -152,13 +152,14 @@ bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 
 /// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size
-/// of our own Winograd's tiles; AMX's tiles, where the program may use them; direct sums in blocks of 16 channels, and
-/// such for groups of one channel; matrix products.
+/// of our own Winograd's tiles; AMX's tiles, where the program may use them; direct sums in blocks of 16 channels, such
+/// for groups of one channel, and from images as they come; matrix products.
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
 std::vector<ConvCandidate> amx_conv_candidates();
 ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();
+ConvCandidate first_conv_candidate();
 ConvCandidate gemm_conv_candidate();
 /// On devices and for 16-bit floats: one for each of the first engines in cuDNN's order, and ours.
 std::vector<ConvCandidate> cudnn_conv_candidates();

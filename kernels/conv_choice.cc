@@ -23,6 +23,7 @@ const std::vector<ConvCandidate>& conv_candidates() {
     for (const ConvCandidate& candidate : amx_conv_candidates()) list.push_back(candidate);
     list.push_back(direct_conv_candidate());
     list.push_back(depthwise_conv_candidate());
+    list.push_back(first_conv_candidate());
     list.push_back(gemm_conv_candidate());
     return list;
   }();

@@ -69,12 +69,13 @@ std::vector<ConvCandidate> named(const std::string& prefix) {
 }
 
 /// Returns whether the candidate accepted; then everything it computes was compared.
-bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKind kind = DeviceKind::kCpu) {
+bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKind kind = DeviceKind::kCpu,
+           int threads = 2) {
   const ConvShape& s = request.shape;
   SCOPED_TRACE(candidate.name + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + s.x().shape.str() +
                " " + name_of(s.dtype) + " " + name_of(s.x_layout) + " -> " + s.y().shape.str() + " " +
                name_of(s.y_layout) + " by " + s.weight().str());
-  Context context = context_on(kind);
+  Context context = context_on(kind, threads);
   std::string why;
   auto conv = make_conv(candidate, request, context, why);
   if (!conv) {
@@ -342,6 +343,42 @@ TEST(ConvDepthwise, SumsTheSameWithAnyNumberOfThreads) {
   for (const int threads : {2, 3, 7}) EXPECT_EQ(results(depthwise_conv_candidate(), s, threads), one) << threads;
 }
 
+/// Of images as they come: more chunks of rows than one, and fewer than threads; windows that hang over on every side.
+std::vector<ConvShape> shapes_of_images() {
+  std::vector<ConvShape> list = {
+      square(2, 1, 28, 20, 5, 1, 0),       square(3, 3, 32, 32, 5, 1, 2),      square(2, 3, 67, 96, 11, 4, 0),
+      square(1, 3, 56, 64, 7, 2, 3),       square(1, 3, 224, 16, 3, 1, 1),     square(5, 3, 33, 32, 3, 2, 1),
+      square(1, 4, 13, 20, 3, 1, 1, 1, 2), square(2, 8, 9, 17, 3, 2, 2, 1, 2), square(1, 1, 2, 3, 5, 1, 4),
+      square(2, 3, 1, 16, 7, 1, 3),        square(1, 2, 5, 33, 3, 4, 3, 1, 2), square(9, 1, 1, 1, 1, 1, 0),
+      square(1, 3, 4, 20, 2, 3, 9)};
+  list.push_back({.n = 2, .c = 3, .k = 20, .h = {40, 3, 2, 1}, .w = {3, 5, 1, 2}});
+  list.push_back({.n = 1, .c = 4, .k = 16, .h = {3, 3, 1, 1, 2}, .w = {900, 2, 1, 1, 3}});
+  for (ConvShape& s : list) s.y_layout = Layout::kBlocked16;
+  return list;
+}
+
+TEST(ConvFirst, AgreesWithTheDefinition) {
+  for (const ConvShape& s : shapes_of_images())
+    for (const int threads : {1, 2, 3})
+      for (const bool bias : {false, true})
+        EXPECT_TRUE(check(first_conv_candidate(), {s, bias, relu_if(bias), false, true}, DeviceKind::kCpu, threads));
+}
+
+TEST(ConvFirst, DeclinesGradientsOfImagesAndOtherLayouts) {
+  Context context(2);
+  ConvShape s = square(2, 3, 9, 16, 3, 1, 1);
+  std::string why;
+  EXPECT_FALSE(make_conv(first_conv_candidate(), {s}, context, why));
+  EXPECT_EQ(why, "not from plain to blocks");
+  s.y_layout = Layout::kBlocked16;
+  EXPECT_FALSE(make_conv(first_conv_candidate(), {s, true, {}, true, true}, context, why));
+  EXPECT_EQ(why, "images have no gradient for dx");
+  EXPECT_TRUE(make_conv(first_conv_candidate(), {s, true, {}, false, true}, context, why));
+  s.h.pad = s.w.pad = 1 << 30;
+  EXPECT_FALSE(make_conv(first_conv_candidate(), {s}, context, why));
+  EXPECT_EQ(why, "too large");
+}
+
 TEST(ConvAmx, AgreesWithTheDefinition) {
   int accepted = 0;
   for (const ConvCandidate& candidate : named("amx"))
@@ -407,6 +444,10 @@ TEST_P(ConvActivation, OfEveryCandidateAgreesWithTheFormula) {
     for (const DeviceKind kind : devices())
       for (const ConvCandidate& candidate : device_conv_candidates()) check(candidate, request, kind);
   }
+  ConvRequest of_images{.shape = square(2, 3, 9, activation.keeps_zero() ? 20 : 32, 3, 2, 1), .bias = true};
+  of_images.shape.y_layout = Layout::kBlocked16;
+  of_images.post.activation = activation;
+  EXPECT_TRUE(check(first_conv_candidate(), of_images));
 }
 INSTANTIATE_TEST_SUITE_P(, ConvActivation, ::testing::ValuesIn(kAllActivations), [](const auto& kind) {
   const std::string name = name_of(Activation{kind.param});
