@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Measures Cortado beside its peers: the newest PyTorch and ONNX Runtime that PyPI gives, or Debian's PyTorch where PyPI
-# is out of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing is installed.
+# Measures Cortado beside its peers: the newest PyTorch, ONNX Runtime, OpenVINO and ncnn that PyPI gives, or Debian's
+# PyTorch where PyPI is out of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing
+# is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/bench-venv
+needed=(torch onnx onnxruntime numpy 'setuptools>=77')  # torch.compile needs setuptools
+more=(openvino ncnn pnnx)
 
 measure() { exec "$python" scripts/bench/bench.py "$@"; }
 
@@ -18,8 +21,9 @@ make_venv() {
   install python3-venv
   rm -rf "$venv"
   /usr/bin/python3 -m venv "$venv"
-  # torch.compile needs setuptools.
-  "$venv/bin/pip" install -q torch onnx onnxruntime numpy 'setuptools>=77' && touch "$venv/complete"
+  "$venv/bin/pip" install -q "${needed[@]}" || return
+  "$venv/bin/pip" install -q "${more[@]}" || echo "bench: PyPI has not all of ${more[*]} for this machine"
+  echo "${more[@]}" > "$venv/complete"
 }
 
 choose_python() {
@@ -27,7 +31,7 @@ choose_python() {
     case $argument in --python=*) python=${argument#--python=}; return ;; esac
   done
   python=$venv/bin/python
-  [ -e "$venv/complete" ] && return
+  [ "$(cat "$venv/complete" 2>/dev/null)" = "${more[*]}" ] && return
   echo "bench: making $venv with the newest peers (about 5 GB)"
   make_venv && return
   echo "bench: PyPI is out of reach: Debian's PyTorch is the only peer"

@@ -2,7 +2,8 @@
 """Measures Cortado beside its peers on this machine's CPU, interleaved in one run.
 
   train       time of a training step (forward, backward, update) against PyTorch, eager and compiled
-  inference   time of a request, batch 1 and 8, against PyTorch (traced, compiled) and ONNX Runtime; outputs compared
+  inference   time of a request, batch 1 and 8, against PyTorch (traced, compiled), ONNX Runtime, OpenVINO and ncnn;
+              outputs compared
   trajectory  losses of 20 training steps without Dropout, against PyTorch's
   memory      peak resident memory of training
   startup     seconds to the end of the first training step

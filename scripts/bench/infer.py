@@ -11,6 +11,7 @@ import train
 from worker import Worker, start_all, waiting_of
 
 BATCHES = (1, 8)
+MOST_APART = 1e-2
 TRACED = ['traced contiguous', 'traced channels_last']
 COMPILED = ['compiled contiguous', 'compiled channels_last']
 
@@ -25,18 +26,31 @@ def write_weights(options, folder, name):
     return path
 
 
+def exported(options, folder, name, batch, torch, tell):
+    """Of peers that read ONNX, by setting: script and what it is called with before the data."""
+    path, shape = folder + '/net.onnx', 'x'.join(str(dim) for dim in nets.shape(name, batch))
+    if not succeeds(torch(path), 'ONNX Runtime, OpenVINO, ncnn: left out: no export', tell):
+        return {}
+    found = {setting: ['/onnx_infer.py', path, shape] for setting in ('waiting', 'spinning')}
+    found.update({setting: ['/openvino_infer.py', path, shape] for setting in ('pinned', 'unpinned')})
+    script = '/ncnn_infer.py'
+    if succeeds([options.python, options.scripts + script, path], 'ncnn: left out: no conversion', tell):
+        found.update({setting: [script, path, shape] for setting in ['one by one', 'batched'][:batch]})
+    return found
+
+
+def succeeds(command, otherwise, tell):
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        tell('%s: %s' % (otherwise, (run.stderr.strip().splitlines() or ['?'])[-1]))
+    return run.returncode == 0
+
+
 def peer_commands(options, folder, name, batch, common, tell):
     torch = lambda setting: [options.python, options.scripts + '/torch_infer.py'] + common + [setting]
     found = {setting: torch(setting) for setting in TRACED + ([] if options.no_compile else COMPILED)}
-    onnx = folder + '/net.onnx'
-    export = subprocess.run(torch(onnx), capture_output=True, text=True)
-    if export.returncode:
-        tell('ONNX Runtime: left out: no export: ' + (export.stderr.strip().splitlines() or ['?'])[-1])
-        return found
-    shape = 'x'.join(str(dim) for dim in nets.shape(name, batch))
-    for setting in ('waiting', 'spinning'):
-        found[setting] = [options.python, options.scripts + '/onnx_infer.py', onnx, shape] + \
-            common[2:] + [setting]
+    for setting, (script, *net) in exported(options, folder, name, batch, torch, tell).items():
+        found[setting] = [options.python, options.scripts + script] + net + common[2:] + [setting]
     return found
 
 
@@ -46,10 +60,30 @@ def output_of(worker, folder):
     return numpy.fromfile(path, numpy.float32)
 
 
+def difference(output, expected):
+    if output.shape != expected.shape:
+        return float('inf')
+    return float(abs(output - expected).max() / abs(expected).max())
+
+
 def differences(ours, peers, folder):
     """Largest difference of each peer's output from ours, relative to the largest of ours."""
     expected = output_of(ours, folder)
-    return {peer.setting: float(abs(output_of(peer, folder) - expected).max() / abs(expected).max()) for peer in peers}
+    return {peer.setting: difference(output_of(peer, folder), expected) for peer in peers}
+
+
+def without_strangers(peers, apart, tell):
+    """Without peers that give something else: they run another net, whatever made it of ours."""
+    for peer in peers:
+        if not apart[peer.setting] <= MOST_APART:
+            tell('%s: left out: its output differs by %.1e' % (peer.setting, apart[peer.setting]))
+            peer.close()
+    return [peer for peer in peers if apart[peer.setting] <= MOST_APART]
+
+
+def best_of_each(peers, tried):
+    """The least of the times of each peer's settings."""
+    return {name: min(tried[p.setting] for p in peers if p.name == name) for name in sorted({p.name for p in peers})}
 
 
 def measure_batch(options, folder, name, batch, weights, tell):
@@ -61,15 +95,17 @@ def measure_batch(options, folder, name, batch, weights, tell):
         ours.greet().step(3)
         commands = peer_commands(options, folder, name, batch, common, tell)
         peers = start_all(commands, options.threads, options.compile_limit, tell, waiting)
+        apart = differences(ours, peers, folder)
+        peers = without_strangers(peers, apart, tell)
         if not peers:
             return None
-        apart = differences(ours, peers, folder)
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, requests = pairing.rounds(ours, peer, options.rounds, options.block)
             others = beside.measure(ours, peer, options) if options.beside else None
         result = dict(stats.summary(rounds), mode='inference', net=name, batch=batch, peer=peer.name,
-                      setting=peer.setting, tried_ms=tried, differences=apart,
+                      setting=peer.setting, tried_ms=tried, best_ms=best_of_each(peers, tried),
+                      differences={p.setting: apart[p.setting] for p in peers},
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9)
     if others:
         result['beside'] = others

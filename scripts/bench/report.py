@@ -10,6 +10,10 @@ def best_of(result):
     return '%s, %s' % (result['peer'], result['setting'])
 
 
+def each_peer(result):
+    return ', '.join('%s %.2f' % item for item in result.get('best_ms', {}).items())
+
+
 def timing_line(r):
     tried = ', '.join('%s %.2f' % item for item in r['tried_ms'].items())
     lines = ['ours %.2f ms, %s %.2f ms, ratio %.2f %s, quartiles %s; A/A %.2f %s' % (
@@ -29,6 +33,8 @@ def timing_line(r):
             b['ratio_busy'][1], b['ratio_quiet'][1]))
     if 'alone_ms' in r:
         lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
+    if 'best_ms' in r:
+        lines.append('each peer at its best, ms: ' + each_peer(r))
     if 'differences' in r:
         lines.append('outputs differ by ' + ', '.join('%s %.1e' % item for item in r['differences'].items()))
         lines.append('p99: ours %.2f ms, peer %.2f ms' % (r['ours_p99_ms'], r['peer_p99_ms']))
@@ -80,13 +86,13 @@ def timing_row(r):
 
 def inference_row(r):
     p99 = '%.2f, %.2f' % (r['ours_p99_ms'], r['peer_p99_ms'])
-    return timing_row(r) + [p99, '%.0e' % max(r['differences'].values())]
+    return timing_row(r) + [p99, '%.0e' % max(r['differences'].values()), each_peer(r)]
 
 
 TIMING = ['ours, ms', 'best peer, ms', 'ratio', 'A/A', 'CPU seconds', 'share of peak, GFLOP/s']
 TABLES = {  # mode: (title, columns after "net, batch", row)
     'train': ('Training step', TIMING, timing_row),
-    'inference': ('Inference', TIMING + ['p99, ms: ours, peer', 'outputs differ'], inference_row),
+    'inference': ('Inference', TIMING + ['p99, ms: ours, peer', 'outputs differ', 'each peer, ms'], inference_row),
     'trajectory': ('Losses over 20 steps, Dropout off', ['ours against PyTorch', 'PyTorch against itself'],
                    lambda r: ['%.1e' % r['difference'], '%.1e' % r['noise']]),
     'memory': ('Peak resident memory in training', ['ours, MB', 'PyTorch, MB', 'share', 'its other format, MB',
