@@ -16,6 +16,7 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh lstm                                    a recurrent layer over sequences of 100 steps
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
   scripts/bench.sh lenet --beside=1 --no-compile           what is left of the speed beside one busy process
+  scripts/bench.sh --cpu-level=v3                          with AVX2 where the CPU has more
   scripts/bench.sh --table=results.jsonl                   Markdown tables of what was kept
 """
 import argparse
@@ -26,6 +27,7 @@ import tempfile
 
 import accuracy
 import infer
+import levels
 import machine
 import memory
 import nets
@@ -56,6 +58,8 @@ def parse_options():
     parser.add_argument('--batch', type=int, help='images in a training step (default: the net\'s own)')
     parser.add_argument('--gpu', metavar='N', help='mode train: both sides on this GPU')
     parser.add_argument('--precision', default='fp32', help='there: fp32, tf32, bf16 or fp16 (default: %(default)s)')
+    parser.add_argument('--cpu-level', choices=levels.ORDER,
+                        help='hold both sides to these instructions: of x86-64-v2, v3 (AVX2), v4 (AVX-512), or AMX')
     parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, minutes at first')
     parser.add_argument('--compile-limit', type=float, default=180, help='seconds it may take (default: %(default)s)')
     parser.add_argument('--beside', type=int, metavar='N', default=0,
@@ -74,6 +78,10 @@ def parse_options():
     for name in options.nets.split(',') if options.nets else []:
         if name not in nets.NETS:
             parser.error('no net %s; there are %s' % (name, ', '.join(nets.NETS)))
+    own = levels.own()
+    if options.cpu_level and levels.is_below(own, options.cpu_level):
+        parser.error('this CPU has no level %s, only %s' % (options.cpu_level, own))
+    options.held = bool(options.cpu_level) and levels.is_below(options.cpu_level, own)
     return options
 
 
@@ -92,7 +100,7 @@ def run(options, mode, name):
         report.show(result)
         if options.json:
             with open(options.json, 'a') as file:
-                file.write(json.dumps(dict(result, **machine.description(options.threads))) + '\n')
+                file.write(json.dumps(dict(result, **machine.description(options))) + '\n')
 
 
 def main():
@@ -101,8 +109,11 @@ def main():
         print(report.tables(options.table))
         return
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])  # workers inherit it
+    level = '-' + options.cpu_level if options.held else ''
     # What torch.compile makes is kept beside our build: making it again takes minutes.
-    os.environ.setdefault('TORCHINDUCTOR_CACHE_DIR', nets.ROOT + '/build/bench-inductor')
+    os.environ.setdefault('TORCHINDUCTOR_CACHE_DIR', nets.ROOT + '/build/bench-inductor' + level)
+    if options.cpu_level:
+        os.environ.update(levels.environment(options.cpu_level))
     for mode in options.mode.split(','):
         for name in (options.nets or MODES[mode][1]).split(','):
             run(options, mode, name)

@@ -31,8 +31,11 @@ def exported(options, folder, name, batch, torch, tell):
     path, shape = folder + '/net.onnx', 'x'.join(str(dim) for dim in nets.shape(name, batch))
     if not succeeds(torch(path), 'ONNX Runtime, OpenVINO, ncnn: left out: no export', tell):
         return {}
-    found = {setting: ['/onnx_infer.py', path, shape] for setting in ('waiting', 'spinning')}
-    found.update({setting: ['/openvino_infer.py', path, shape] for setting in ('pinned', 'unpinned')})
+    found = {setting: ['/openvino_infer.py', path, shape] for setting in ('pinned', 'unpinned')}
+    if options.held:
+        tell('ONNX Runtime, ncnn: left out: nothing holds them to ' + options.cpu_level)
+        return found
+    found.update({setting: ['/onnx_infer.py', path, shape] for setting in ('waiting', 'spinning')})
     script = '/ncnn_infer.py'
     if succeeds([options.python, options.scripts + script, path], 'ncnn: left out: no conversion', tell):
         found.update({setting: [script, path, shape] for setting in ['one by one', 'batched'][:batch]})

@@ -4,6 +4,7 @@ import platform
 import subprocess
 import time
 
+import levels
 import nets
 
 
@@ -35,6 +36,7 @@ def load():
     return os.getloadavg()[0]
 
 
-def description(threads):
-    return {'git': git_hash(), 'cpu': cpu_model(), 'system': platform.platform(), 'threads': threads,
+def description(options):
+    return {'git': git_hash(), 'cpu': cpu_model(), 'system': platform.platform(), 'threads': options.threads,
+            'cpu_level': options.cpu_level or levels.own(), 'held': options.held,
             'when': time.strftime('%Y-%m-%d %H:%M:%S'), 'load': load()}

@@ -69,8 +69,11 @@ LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajector
 
 
 def label(r, batch=''):
-    """The net, its batch, and what the weights had been through, unless they were fresh."""
-    return '%s %s%d%s' % (r['net'], batch, r['batch'], ', ' + r['start'] if 'start' in r else '')
+    """The net, its batch, what the weights had been through, unless they were fresh, and the level that held it."""
+    text = '%s %s%d' % (r['net'], batch, r['batch'])
+    if 'start' in r:
+        text += ', ' + r['start']
+    return text + ', held to ' + r['cpu_level'] if r.get('held') else text
 
 
 def show(result):
