@@ -8,6 +8,8 @@
   memory      peak resident memory of training
   startup     seconds to the end of the first training step
   accuracy    of nets for small images after equal times of training on Fashion-MNIST (--seconds); no peer
+  time-to-accuracy
+              seconds from a program's start until it has learned Fashion-MNIST to an accuracy, against PyTorch
 
 What the figures mean: docs/benchmarks.md. Examples:
 
@@ -33,6 +35,7 @@ import memory
 import nets
 import report
 import startup
+import time_to_accuracy
 import train
 from worker import WorkerEnded
 
@@ -43,7 +46,8 @@ MODES = {  # name: (what measures, nets unless told)
     'inference': (infer.measure, 'alexnet,googlenet,resnet50,vgg16,mobilenet_v1'),
     'memory': (memory.measure, 'resnet50,vgg16'),
     'startup': (startup.measure, 'lenet,resnet50'),
-    'accuracy': (accuracy.measure, 'resnet18,mobilenet_v2,shufflenet_v2')}
+    'accuracy': (accuracy.measure, 'resnet18,mobilenet_v2,shufflenet_v2'),
+    'time-to-accuracy': (time_to_accuracy.measure, 'lenet')}
 
 
 def parse_options():
@@ -55,6 +59,7 @@ def parse_options():
     parser.add_argument('--block', type=float, default=0.7, help='seconds of one block (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)), help='default: all CPUs')
     parser.add_argument('--seconds', type=float, default=180, help='mode accuracy: of training (default: %(default)s)')
+    parser.add_argument('--seeds', type=int, default=3, help='mode time-to-accuracy: pairs (default: %(default)s)')
     parser.add_argument('--batch', type=int, help='images in a training step (default: the net\'s own)')
     parser.add_argument('--gpu', metavar='N', help='mode train: both sides on this GPU')
     parser.add_argument('--precision', default='fp32', help='there: fp32, tf32, bf16 or fp16 (default: %(default)s)')

@@ -64,8 +64,33 @@ def accuracy_line(r):
         r['accuracy'], r['loss'], r['seconds'], r['iterations'], r['parameters'])]
 
 
+def side_seconds(r, side):
+    """Of each seed; a run that ended before the accuracy was there is marked."""
+    return ['%.1f%s' % (p[side]['seconds'], '' if p[side]['reached'] else ' (not reached)') for p in r['pairs']]
+
+
+def fit_line(r):
+    lines = ['accuracy %g: ratio %s of %s' % (r['target'], ratio_of_fits(r), best_of(r))]
+    for number, pair in enumerate(r['pairs'], 1):
+        lines.append('seed %d: ' % number + ', '.join('%s %.1f s, %d iterations, %.4f%s' % (
+            side, pair[side]['seconds'], pair[side]['iterations'], pair[side]['accuracy'],
+            '' if pair[side]['reached'] else ' (not reached)') for side in ('ours', 'peer')))
+    return lines + ['tried, s: ' + ', '.join('%s %.1f' % item for item in r['tried_s'].items())]
+
+
+def ratio_of_fits(r):
+    return '%.2f %s' % (r['ratio'], interval([min(r['ratios']), max(r['ratios'])])) if r['ratios'] else 'none'
+
+
+def fit_row(r):
+    each = lambda form, key: '; '.join(', '.join(form % p[side][key] for p in r['pairs']) for side in ('ours', 'peer'))
+    return ['%g' % r['target'], ', '.join(side_seconds(r, 'ours')),
+            '%s (%s)' % (', '.join(side_seconds(r, 'peer')), best_of(r)), ratio_of_fits(r),
+            each('%d', 'iterations'), each('%.4f', 'accuracy')]
+
+
 LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajectory_line, 'memory': memory_line,
-         'startup': startup_line, 'accuracy': accuracy_line}
+         'startup': startup_line, 'accuracy': accuracy_line, 'time-to-accuracy': fit_line}
 
 
 def label(r, batch=''):
@@ -110,7 +135,10 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
     'accuracy': ('Accuracy on Fashion-MNIST after equal times',
                  ['parameters', 'seconds', 'iterations', 'accuracy', 'loss'],
                  lambda r: ['%d' % r['parameters'], '%.0f' % r['seconds'], '%d' % r['iterations'],
-                            '%.4f' % r['accuracy'], '%.3f' % r['loss']])}
+                            '%.4f' % r['accuracy'], '%.3f' % r['loss']]),
+    'time-to-accuracy': ('From start to a test accuracy on Fashion-MNIST',
+                         ['accuracy', 'ours, s', 'peer, s', 'ratio [least, most]', 'iterations: ours; peer',
+                          'reached: ours; peer'], fit_row)}
 
 
 def tables(path):

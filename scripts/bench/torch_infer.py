@@ -32,7 +32,7 @@ def prepared(net, data, setting):
 def main():
     net_file, init, data_file, threads, setting = sys.argv[1:]
     torch_net.prepare(int(threads))
-    net = torch_net.in_format(torch_net.Net(net_file, Weights(init)).eval(), setting)
+    net = torch_net.in_format(torch_net.Net(torch_net.layers_of(net_file), Weights(init)).eval(), setting)
     data = torch.from_numpy(numpy.fromfile(data_file, numpy.float32).reshape(torch_net.input_shapes(net_file)[0]))
     data = torch_net.in_format(data, setting)
     with torch.inference_mode(not setting.endswith('.onnx')), torch.no_grad():

@@ -21,7 +21,9 @@ def convolution(layer, tensors):
 
 
 def batch_norm(layer, tensors, scale):
-    module = torch.nn.BatchNorm2d(tensors[0].numel(), eps=one(one(layer, 'batch_norm_param', {}), 'eps', 1e-5))
+    p = one(layer, 'batch_norm_param', {})
+    module = torch.nn.BatchNorm2d(tensors[0].numel(), eps=one(p, 'eps', 1e-5),
+                                  momentum=1 - one(p, 'moving_average_fraction', 0.999))
     factor = float(tensors[2])
     if factor != 0:
         module.running_mean, module.running_var = tensors[0] / factor, tensors[1] / factor
@@ -104,12 +106,10 @@ WITHOUT_WEIGHTS = {
 
 
 class Net(torch.nn.Module):
-    """Runs the layers in the file's order. Gives the sum of the losses, or the last top where there is none."""
+    """Runs the layers in their order. Gives the sum of the losses, or the last top where there is none."""
 
-    def __init__(self, path, weights):
+    def __init__(self, layers, weights):
         super().__init__()
-        with open(path) as file:
-            layers = prototxt.parse(file.read())['layer']
         self.steps, self.losses = [], []
         self.kept = torch.nn.ModuleList()
         while layers:
@@ -150,16 +150,35 @@ class Net(torch.nn.Module):
         return sum(blobs[top] for top in self.losses) if self.losses else blobs[self.steps[-1][2]]
 
 
+def layers_of(path):
+    with open(path) as file:
+        return prototxt.parse(file.read())['layer']
+
+
 def input_shapes(path):
     """Of each of the net's inputs."""
-    with open(path) as file:
-        inputs = [layer for layer in prototxt.parse(file.read())['layer'] if one(layer, 'type') == 'Input']
+    inputs = [layer for layer in layers_of(path) if one(layer, 'type') == 'Input']
     return [[int(dim) for dim in shape['dim']] for layer in inputs for shape in one(layer, 'input_param')['shape']]
 
 
 def prepare(threads):
     torch.set_num_threads(threads)
     torch.manual_seed(1)
+
+
+def sgd(parameters, rate):
+    options = dict(lr=rate, momentum=0.9, weight_decay=0.0005)
+    parameters = list(parameters)
+    try:  # one call for all weights, in one pass over memory, where this version has it
+        return torch.optim.SGD(parameters, fused=True, **options)
+    except TypeError:
+        return torch.optim.SGD(parameters, foreach=True, **options)
+
+
+def compiled(net, setting):
+    if 'compiled' not in setting:
+        return net
+    return torch.compile(net, mode='max-autotune' if 'autotuned' in setting else None)
 
 
 def in_format(value, setting):

@@ -26,15 +26,6 @@ def batches(net_file, data_file, label_file, setting):
     return [(torch_net.in_format(x, setting), y) for x, y in zip(data, label)]
 
 
-def sgd(parameters, rate):
-    options = dict(lr=rate, momentum=0.9, weight_decay=0.0005)
-    parameters = list(parameters)
-    try:  # one call for all weights, in one pass over memory, where this version has it
-        return torch.optim.SGD(parameters, fused=True, **options)
-    except TypeError:
-        return torch.optim.SGD(parameters, foreach=True, **options)
-
-
 class Place:
     """Where and in which precision a setting trains; the CPU in fp32 unless it says so."""
 
@@ -60,20 +51,14 @@ class Place:
         self.scaler.update()
 
 
-def compiled(net, setting):
-    if 'compiled' not in setting:
-        return net
-    return torch.compile(net, mode='max-autotune' if 'autotuned' in setting else None)
-
-
 def main():
     net_file, init, data_file, label_file, threads, rate, setting = sys.argv[1:]
     torch_net.prepare(int(threads))
     place = Place(setting)
-    net = torch_net.in_format(torch_net.Net(net_file, Weights(init)), setting).to(place.device)
+    net = torch_net.in_format(torch_net.Net(torch_net.layers_of(net_file), Weights(init)), setting).to(place.device)
     feed = [(x.to(place.device), y.to(place.device)) for x, y in batches(net_file, data_file, label_file, setting)]
-    optimizer = sgd(net.parameters(), float(rate))
-    run = compiled(net, setting)
+    optimizer = torch_net.sgd(net.parameters(), float(rate))
+    run = torch_net.compiled(net, setting)
     taken = 0
 
     def step():
