@@ -1,6 +1,7 @@
 #include "kernels/inner_product.h"
 
 #include "kernels/candidates.h"
+#include "kernels/cpu_level.h"
 
 namespace cortado::kernels {
 
@@ -9,8 +10,12 @@ std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& requ
   if (!wants_cpu_candidates(context, request.dtype))
     return first_that_accepts<InnerProduct, InnerProductRequest>(
         {{"cublaslt", make_inner_product_cublaslt}, {"plain", make_inner_product_generic}}, request, context, refused);
-  return first_that_accepts<InnerProduct, InnerProductRequest>(
-      {{"onednn", make_inner_product_onednn}, {"gemm", make_inner_product_gemm}}, request, context, refused);
+  const Candidate<InnerProduct, InnerProductRequest> onednn = {"onednn", make_inner_product_onednn},
+                                                     gemm = {"gemm", make_inner_product_gemm};
+  // Below AVX-512 the library's kernel is its general product, too, but not in pieces that any thread may take.
+  if (context.handle<CpuLevels>().onednn != CpuLevel::kAvx512)
+    return first_that_accepts<InnerProduct, InnerProductRequest>({gemm, onednn}, request, context, refused);
+  return first_that_accepts<InnerProduct, InnerProductRequest>({onednn, gemm}, request, context, refused);
 }
 
 }  // namespace cortado::kernels

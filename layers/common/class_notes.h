@@ -59,7 +59,8 @@ struct NoteClasses {
 };
 
 /// Notes the classes of all rows, where they are wanted.
-void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels, int64_t inner) {
+inline void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels,
+                 int64_t inner) {
   if (!notes.wanted()) return;
   const auto each = [&](const auto& functor) { for_each(context, notes.rows(), functor); };
   with_functor<NoteClasses>(each, scores, labels, inner, notes.rows(), notes.data());

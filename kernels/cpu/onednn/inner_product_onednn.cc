@@ -26,9 +26,6 @@ constexpr int64_t kManyRows = 640;
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
-/// Where the library has no kernel but its general product, the other candidate does the same, in pieces.
-bool is_product(const std::string& impl) { return impl.find("gemm:jit") != std::string::npos; }
-
 class OneDnn final : public InnerProduct {
  public:
   explicit OneDnn(const InnerProductRequest& request)
@@ -159,7 +156,7 @@ class OneDnn final : public InnerProduct {
   template <typename PrimitiveDesc>
   bool finish(const Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument, std::string& why) {
-    if (is_reference(impl_of(pd)) || is_product(impl_of(pd))) return why = "only " + impl_of(pd), false;
+    if (is_reference(impl_of(pd))) return why = "only " + impl_of(pd), false;
     d.pad = d.scratch.add(size_of(pd.scratchpad_desc()));
     arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
     if (r_.bias && bias_argument) arguments.push_back({bias_argument, bias_});
