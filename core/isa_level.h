@@ -28,8 +28,8 @@ std::string meaning_of(IsaLevel level);
 std::optional<IsaLevel> isa_level_named(const std::string& name);
 
 /// What this program was compiled for.
-IsaLevel compiled_isa();
-/// The highest that this CPU, and its system, can run.
+extern const IsaLevel kCompiledIsa;
+/// The highest that this CPU, and its system, can run. A program for a higher one ends before main(), with exit code 6.
 IsaLevel machine_isa();
 
 }  // namespace cortado

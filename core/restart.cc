@@ -64,7 +64,7 @@ void check_asked(IsaLevel level) {
     throw Error(ExitCode::kDevice,
                 text + " (" + meaning_of(level) + ") is beyond this CPU, whose level is " + name_of(machine_isa()));
   if (std::ranges::count(built_isas(), level) == 0)
-    throw Error(ExitCode::kUsage, text + ": this build has no program for it, but for " + name_of(compiled_isa()),
+    throw Error(ExitCode::kUsage, text + ": this build has no program for it, but for " + name_of(kCompiledIsa),
                 "a build with -DCORTADO_CPU_LEVELS=all has one for each level");
 }
 
@@ -77,7 +77,7 @@ bool set_default(const char* name, const char* value) {
 
 /// The highest level up to `most` that there is a program for; this one's where there is none.
 IsaLevel best_isa(IsaLevel most) {
-  IsaLevel best = compiled_isa();
+  IsaLevel best = kCompiledIsa;
   for (const IsaLevel level : built_isas())
     if (level <= most) best = level;
   return best;
@@ -106,17 +106,12 @@ std::vector<IsaLevel> built_isas() {
   const std::string program = first_program();
   std::vector<IsaLevel> levels;
   for (const IsaLevel level : kIsaLevels)
-    if (level == compiled_isa() || file_exists(path_at_level(program, level))) levels.push_back(level);
+    if (level == kCompiledIsa || file_exists(path_at_level(program, level))) levels.push_back(level);
   return levels;
 }
 
 void restart_for_this_machine(char** argv) {
   const std::optional<IsaLevel> asked = asked_isa(argv);
-  if (compiled_isa() > machine_isa())
-    throw Error(ExitCode::kDevice,
-                "this program was compiled for CPU level " + name_of(compiled_isa()) + " (" +
-                    meaning_of(compiled_isa()) + "), this CPU's is " + name_of(machine_isa()),
-                "build it here, or with -DCORTADO_CPU_LEVELS=all");
   if (asked) {
     check_asked(*asked);
     setenv(kVariable, name_of(*asked).c_str(), 1);
@@ -124,7 +119,7 @@ void restart_for_this_machine(char** argv) {
   }
   const bool again = !std::getenv("OMP_WAIT_POLICY") && set_default("GOMP_SPINCOUNT", "5000");
   const IsaLevel best = best_isa(asked.value_or(machine_isa()));
-  if (best != compiled_isa()) become(path_at_level(first_program(), best), argv);
+  if (best != kCompiledIsa) become(path_at_level(first_program(), best), argv);
   if (again) execv("/proc/self/exe", argv);
 }
 

@@ -31,7 +31,7 @@ WorkStealingRange& pieces_of_caller() {
 bool uses_openmp() {
   static const bool uses = [] {
     const char* pool = std::getenv("CORTADO_POOL");
-    return pool ? std::string_view(pool) == "openmp" : compiled_isa() >= IsaLevel::kV4;
+    return pool ? std::string_view(pool) == "openmp" : kCompiledIsa >= IsaLevel::kV4;
   }();
   return uses;
 }

@@ -50,9 +50,8 @@ std::vector<std::string> names_of(const std::vector<IsaLevel>& levels) {
 
 /// What runs now, what could, and what else this build has.
 std::string level_text() {
-  std::string text = "level " + name_of(compiled_isa()) + ": " + meaning_of(compiled_isa());
-  if (machine_isa() != compiled_isa())
-    text += ", of " + name_of(machine_isa()) + " (" + meaning_of(machine_isa()) + ")";
+  std::string text = "level " + name_of(kCompiledIsa) + ": " + meaning_of(kCompiledIsa);
+  if (machine_isa() != kCompiledIsa) text += ", of " + name_of(machine_isa()) + " (" + meaning_of(machine_isa()) + ")";
   const std::vector<std::string> built = names_of(built_isas());
   if (built.size() < 2) return text;
   text += "; built for";
@@ -69,7 +68,7 @@ int run_devices(const Arguments& arguments) {
                                     {{"name", cpu.name},
                                      {"threads", default_threads()},
                                      {"instructions", cpu.instructions},
-                                     {"level", name_of(compiled_isa())},
+                                     {"level", name_of(kCompiledIsa)},
                                      {"machine_level", name_of(machine_isa())},
                                      {"built_levels", names_of(built_isas())},
                                      {"library", kernels::onednn_version()}}},

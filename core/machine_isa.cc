@@ -1,0 +1,57 @@
+// What the CPU at hand can run, and the end of a program that it cannot. The one file that is compiled for every CPU of
+// the architecture, whatever the rest is for (core/CMakeLists.txt).
+
+#include "core/isa_level.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#include <unistd.h>
+
+#include "core/exit_code.h"
+
+namespace cortado {
+
+#ifdef __x86_64__
+
+namespace {
+
+/// AMX-TILE, AMX-BF16 and AMX-INT8: leaf 7, bits 24, 22 and 25 of EDX; and the state that the system must save for
+/// them, bits 17 and 18 of XCR0. The compiler's own check of features does not know the last.
+bool has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  constexpr unsigned kTileState = 3u << 17, kWanted = 1u << 24 | 1u << 22 | 1u << 25;
+  if ((low & kTileState) != kTileState) return false;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kWanted) == kWanted;
+}
+
+}  // namespace
+
+IsaLevel machine_isa() {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("x86-64-v2")) return IsaLevel::kBase;
+  if (!__builtin_cpu_supports("x86-64-v3")) return IsaLevel::kV2;
+  if (!__builtin_cpu_supports("x86-64-v4")) return IsaLevel::kV3;
+  return has_amx() && __builtin_cpu_supports("avx512bf16") ? IsaLevel::kAmx : IsaLevel::kV4;
+}
+
+#else
+
+IsaLevel machine_isa() { return IsaLevel::kBase; }
+
+#endif
+
+/// Before anything else of the program runs: values that are made before main() may need what the CPU lacks.
+[[gnu::constructor(101)]] static void end_on_lesser_cpus() {
+  if (kCompiledIsa <= machine_isa()) return;
+  constexpr char kText[] =
+      "error: this program was compiled for a CPU with more instructions than this one has\n"
+      "hint: build it here, or with -DCORTADO_CPU_LEVELS=all, which makes programs for every CPU\n";
+  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(int(ExitCode::kIo));
+  _exit(int(ExitCode::kDevice));
+}
+
+}  // namespace cortado
