@@ -1,9 +1,8 @@
-// Arithmetic: chains of independent fused multiply-adds, as many as hide the latency of two units, in the widest
-// vectors of this CPU. Memory: the triad, by the threads that touched the memory first.
+// Arithmetic: chains of independent multiplications and additions, fused where the CPU can (core/CMakeLists.txt), as
+// many as hide the latency of two units, in the widest vectors of this CPU. Memory: the triad, by the threads that
+// touched the memory first.
 
 #include "core/machine_peak.h"
-
-#include <immintrin.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,39 +18,28 @@ constexpr int kChains = 12;
 constexpr int kRounds = 200000;
 
 #if defined(__AVX512F__)
-using Vector = __m512;
 constexpr int kLanes = 16;
-Vector splat(float v) { return _mm512_set1_ps(v); }
-Vector fma(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-float first(Vector v) { return _mm512_cvtss_f32(v); }
-#elif defined(__FMA__)
-using Vector = __m256;
+#elif defined(__AVX__)
 constexpr int kLanes = 8;
-Vector splat(float v) { return _mm256_set1_ps(v); }
-Vector fma(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
-float first(Vector v) { return _mm256_cvtss_f32(v); }
 #else
-using Vector = __m128;
 constexpr int kLanes = 4;
-Vector splat(float v) { return _mm_set1_ps(v); }
-Vector fma(Vector a, Vector b, Vector c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
-float first(Vector v) { return _mm_cvtss_f32(v); }
 #endif
+using Vector [[gnu::vector_size(kLanes * sizeof(float))]] = float;
 
 float run_chains() {
   Vector chain[kChains];
-  for (int i = 0; i < kChains; ++i) chain[i] = splat(float(i));
-  const Vector a = splat(0.999f), b = splat(0.001f);
+  for (int i = 0; i < kChains; ++i) chain[i] = Vector{} + float(i);
+  const Vector a = Vector{} + 0.999f, b = Vector{} + 0.001f;
   for (int round = 0; round < kRounds; ++round)
 #pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) chain[i] = fma(chain[i], a, b);
+    for (int i = 0; i < kChains; ++i) chain[i] = chain[i] * a + b;
   float sum = 0;
-  for (const Vector& v : chain) sum += first(v);
+  for (const Vector& v : chain) sum += v[0];
   return sum;
 }
 
 /// Makes the compiler believe that the value is wanted.
-void keep(float value) { asm volatile("" : : "x"(value)); }
+void keep(float value) { asm volatile("" : : "m"(value)); }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

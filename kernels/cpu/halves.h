@@ -92,7 +92,7 @@ inline Vec4f square_root(const Vec4f& v) {
 #ifdef __SSE__
   return _mm_sqrt_ps(v);
 #else
-  return {std::sqrt(v[0]), std::sqrt(v[1]), std::sqrt(v[2]), std::sqrt(v[3])};
+  return Vec4f{std::sqrt(v[0]), std::sqrt(v[1]), std::sqrt(v[2]), std::sqrt(v[3])};
 #endif
 }
 inline Vec4i to_integers(const Vec4f& v) { return __builtin_convertvector(v, Vec4i); }
