@@ -36,7 +36,8 @@ class RowGroup {
   template <typename Term>
   CORTADO_HD float largest(int64_t n, const Term& term) const {
     float most = -INFINITY;
-    for (int64_t i = lane_; i < n; i += lanes_) most = fmaxf(most, term(i));
+    for (int64_t i = lane_; i < n; i += lanes_)  // not fmaxf(), on which GCC 12 fails for ARM
+      if (const float value = term(i); value > most) most = value;
 #ifdef __CUDA_ARCH__
     for (int apart = lanes_ / 2; apart > 0; apart /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, apart));
 #endif
