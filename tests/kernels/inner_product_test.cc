@@ -110,8 +110,15 @@ TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
       }
 }
 
+/// Elsewhere it has but its reference, which is declined.
+#ifdef __x86_64__
+constexpr bool kOneDnnHasKernels = true;
+#else
+constexpr bool kOneDnnHasKernels = false;
+#endif
+
 TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
-  for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_onednn, request));
+  for (const auto& request : requests()) EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
 }
 
 TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
@@ -119,7 +126,7 @@ TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
     const InnerProductRequest request{
         .rows = 7, .inputs = 33, .outputs = 20, .bias = true, .post = {.activation = activation_of(kind, 0.25f)}};
     EXPECT_TRUE(check(make_inner_product_gemm, request));
-    EXPECT_TRUE(check(make_inner_product_onednn, request));
+    EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
     for (const DeviceKind device : devices()) {
       EXPECT_TRUE(check(make_inner_product_generic, request, device));
       check(make_inner_product_cublaslt, request, device);
@@ -130,7 +137,7 @@ TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
 TEST(InnerProduct, WeightsMayBeTurnedBefore) {
   for (InnerProductRequest request : requests()) {
     request.turns = true;
-    EXPECT_TRUE(check(make_inner_product_onednn, request));
+    EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
     EXPECT_TRUE(check(make_inner_product_gemm, request));
     EXPECT_TRUE(check(make_inner_product_generic, request, DeviceKind::kSimulated));
   }
@@ -143,11 +150,12 @@ TEST(InnerProduct, SumsGradientsOverManyRows) {
       for (const bool in_blocks : {false, true}) {
         InnerProductRequest request{rows, inputs, outputs, (options & 1) != 0, (options & 2) != 0, {}, true, true};
         if (!in_blocks) request.w_format = WeightFormat(request.weight());
-        EXPECT_TRUE(check(make_inner_product_onednn, request));
+        EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
       }
 }
 
 TEST(InnerProduct, WorksInGivenWeightFormats) {
+  if (!kOneDnnHasKernels) GTEST_SKIP() << "there is one format";
   Context context(2);
   std::string why;
   const InnerProductRequest blocks{64, 80, 50, false, true, {}, true, true};
@@ -159,7 +167,7 @@ TEST(InnerProduct, WorksInGivenWeightFormats) {
       InnerProductRequest request = blocks;
       request.rows = rows;
       request.w_format = format;
-      EXPECT_TRUE(check(make_inner_product_onednn, request));
+      EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
       EXPECT_TRUE(check(make_inner_product_gemm, request));
     }
 }

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Builds for aarch64 (64-bit ARM) on a Debian machine of another kind, and tests that under qemu's emulation: the tests
+# of core/, kernels/ and layers/, and parity.
+#   scripts/build_aarch64.sh            builds in build-aarch64/ and runs these tests
+#   scripts/build_aarch64.sh --build    builds alone
+# The compiler comes from Debian's packages for crossing, libraries from arm64's, unpacked in build-aarch64/sysroot; the
+# system itself gets none of the latter. Programs for the build (protoc, Python) are this machine's.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case "${1-}" in
+  '' | --build) ;;
+  *) echo "usage: scripts/build_aarch64.sh [--build]" >&2; exit 2 ;;
+esac
+
+scripts/install_deps.sh g++-aarch64-linux-gnu mmdebstrap qemu-user
+build=$PWD/build-aarch64
+sysroot=$build/sysroot
+packages=libc6-dev,libstdc++-12-dev,libgcc-12-dev,libgomp1,libprotobuf-dev,libgoogle-glog-dev,libgflags-dev
+packages+=,nlohmann-json3-dev,liblmdb-dev,zlib1g-dev,libjpeg62-turbo-dev,libpng-dev,libdnnl-dev,libgtest-dev
+packages+=,libhdf5-dev,libleveldb-dev
+if [ ! -e "$sysroot/complete" ]; then
+  rm -rf "$sysroot"
+  mkdir -p "$build"
+  mmdebstrap --quiet --arch=arm64 --variant=extract --include=$packages bookworm "$sysroot"
+  touch "$sysroot/complete"
+fi
+
+# armv8-a is what every such CPU has.
+cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCORTADO_SYSROOT="$sysroot" \
+  -DCMAKE_BUILD_TYPE=Release -DCORTADO_MARCH=armv8-a -DCORTADO_CUDA=OFF >"$build/configure.log"
+cmake --build "$build" --parallel "$(nproc)"
+[ "${1-}" != --build ] || exit 0
+
+# Started again, as it does to limit spinning, the program would leave the emulator.
+emulated() { env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$@"; }
+for folder in core kernels layers; do
+  emulated "$build/bin/cortado_${folder}_tests" --gtest_brief=1
+done
+cat >"$build/cortado" <<EOF
+#!/bin/sh
+exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$build/bin/cortado" "\$@"
+EOF
+chmod +x "$build/cortado"
+/usr/bin/python3 tests/parity/run_parity.py "$build/cortado"
