@@ -30,14 +30,29 @@ std::optional<IsaLevel> isa_level_named(const std::string& name) {
   return found == kIsaLevels.end() ? std::nullopt : std::optional(*found);
 }
 
+// All that machine_isa() asks of a CPU, so that a program that was compiled for the CPU at hand never seems to be for a
+// better one: where a virtual machine hides a single instruction of a level, what is compiled there has the level below.
+#if defined(__SSE4_2__) && defined(__SSSE3__) && defined(__POPCNT__)
+#define CORTADO_V2 1
+#endif
+#if defined(CORTADO_V2) && defined(__AVX2__) && defined(__FMA__) && defined(__BMI__) && defined(__BMI2__) && \
+    defined(__F16C__) && defined(__LZCNT__) && defined(__MOVBE__)
+#define CORTADO_V3 1
+#endif
+#if defined(CORTADO_V3) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define CORTADO_V4 1
+#endif
+
 const IsaLevel kCompiledIsa =
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BW__)
+#if defined(CORTADO_V4) && defined(__AVX512BF16__) && defined(__AMX_TILE__) && defined(__AMX_BF16__) && \
+    defined(__AMX_INT8__)
     IsaLevel::kAmx;
-#elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#elif defined(CORTADO_V4)
     IsaLevel::kV4;
-#elif defined(__AVX2__) && defined(__FMA__)
+#elif defined(CORTADO_V3)
     IsaLevel::kV3;
-#elif defined(__SSE4_2__)
+#elif defined(CORTADO_V2)
     IsaLevel::kV2;
 #else
     IsaLevel::kBase;
