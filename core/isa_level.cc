@@ -23,6 +23,12 @@ const LevelInfo& info_of(IsaLevel level) { return kLevels[size_t(level)]; }
 
 std::string name_of(IsaLevel level) { return info_of(level).name; }
 
+std::vector<std::string> names_of(std::span<const IsaLevel> levels) {
+  std::vector<std::string> names;
+  for (const IsaLevel level : levels) names.push_back(name_of(level));
+  return names;
+}
+
 std::string meaning_of(IsaLevel level) { return info_of(level).meaning; }
 
 std::optional<IsaLevel> isa_level_named(const std::string& name) {
@@ -31,7 +37,8 @@ std::optional<IsaLevel> isa_level_named(const std::string& name) {
 }
 
 // All that machine_isa() asks of a CPU, so that a program that was compiled for the CPU at hand never seems to be for a
-// better one: where a virtual machine hides a single instruction of a level, what is compiled there has the level below.
+// better one: where a virtual machine hides a single instruction of a level, what is compiled there has the level
+// below.
 #if defined(__SSE4_2__) && defined(__SSSE3__) && defined(__POPCNT__)
 #define CORTADO_V2 1
 #endif

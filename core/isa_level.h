@@ -5,7 +5,9 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace cortado {
 
@@ -22,6 +24,7 @@ constexpr std::array<IsaLevel, 4> kIsaLevels = {IsaLevel::kV2, IsaLevel::kV3, Is
 
 /// "v2", "v3", "v4", "amx"; "base".
 std::string name_of(IsaLevel level);
+std::vector<std::string> names_of(std::span<const IsaLevel> levels);
 /// What a level has: "AVX2 and FMA".
 std::string meaning_of(IsaLevel level);
 /// None for other words.

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/program_path.h"
 
 namespace cortado {
 
@@ -27,6 +28,19 @@ const char* level_flag(char** argv) {
   return nullptr;
 }
 
+/// The level that a user asks for: `--cpu-level=LEVEL` among the words, else CORTADO_CPU_LEVEL. A value that names no
+/// level is left to whoever reads the flags; in the environment it is an Error(kUsage).
+std::optional<IsaLevel> asked_isa(char** argv) {
+  if (const char* flag = level_flag(argv)) return isa_level_named(flag);
+  const char* variable = std::getenv(kVariable);
+  if (!variable || !*variable) return std::nullopt;
+  const std::optional<IsaLevel> level = isa_level_named(variable);
+  if (!level)
+    throw Error(ExitCode::kUsage, std::string(kVariable) + "='" + variable + "' is no CPU level",
+                "the levels: v2, v3, v4, amx");
+  return level;
+}
+
 /// The most that oneDNN may use at a level, in its own words; null: all.
 const char* onednn_isa(IsaLevel level) {
   switch (level) {
@@ -41,15 +55,9 @@ const char* onednn_isa(IsaLevel level) {
   }
 }
 
-std::string own_path() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  return std::string(path, size_t(std::max<ssize_t>(n, 0)));
-}
-
 /// The program that users call: this one, or the one that the folder of its level is beside.
 std::string first_program() {
-  const std::string self = own_path(), folder = folder_of(self);
+  const std::string self = program_path(), folder = folder_of(self);
   const std::string above = join_path(folder_of(folder), file_name_of(self));
   return isa_level_named(file_name_of(folder)) && file_exists(above) ? above : self;
 }
@@ -86,21 +94,10 @@ IsaLevel best_isa(IsaLevel most) {
 /// Runs another program instead of this one; comes back where that is not possible, or it is this one.
 void become(const std::string& program, char** argv) {
   std::error_code unknown;
-  if (!std::filesystem::equivalent(program, own_path(), unknown)) execv(program.c_str(), argv);
+  if (!std::filesystem::equivalent(program, program_path(), unknown)) execv(program.c_str(), argv);
 }
 
 }  // namespace
-
-std::optional<IsaLevel> asked_isa(char** argv) {
-  if (const char* flag = level_flag(argv)) return isa_level_named(flag);
-  const char* variable = std::getenv(kVariable);
-  if (!variable || !*variable) return std::nullopt;
-  const std::optional<IsaLevel> level = isa_level_named(variable);
-  if (!level)
-    throw Error(ExitCode::kUsage, std::string(kVariable) + "='" + variable + "' is no CPU level",
-                "the levels: v2, v3, v4, amx");
-  return level;
-}
 
 std::vector<IsaLevel> built_isas() {
   const std::string program = first_program();

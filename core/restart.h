@@ -1,15 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "core/isa_level.h"
 
 namespace cortado {
-
-/// The level that a user asks for: `--cpu-level=LEVEL` among the words, else CORTADO_CPU_LEVEL. A value that names no
-/// level is left to whoever reads the flags; in the environment it is an Error(kUsage).
-std::optional<IsaLevel> asked_isa(char** argv);
 
 /// The levels that this build has a program for, lowest first. One that is compiled for several has the lowest where
 /// users find it, and each in a folder of its level's name beside that.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/program_path.h"
 
 extern char** environ;
 
@@ -104,10 +105,8 @@ pid_t start(const std::string& path, const std::vector<std::string>& arguments, 
 }  // namespace
 
 std::string path_of_helper(const std::string& program) {
-  char self[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", self, sizeof self);
-  const std::string path = n > 0 ? join_path(folder_of(std::string(self, size_t(n))), program) : "";
-  return file_exists(path) ? path : "";
+  const std::string self = program_path(), path = join_path(folder_of(self), program);
+  return !self.empty() && file_exists(path) ? path : "";
 }
 
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {

@@ -31,15 +31,16 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCOR
 cmake --build "$build" --parallel "$(nproc)"
 [ "${1-}" != --build ] || exit 0
 
-# Started again, as it does to limit spinning, the program would leave the emulator.
-emulated() { env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$@"; }
-# Without those of oneDNN's own kernels and formats, of which it has none for ARM.
-emulated "$build/bin/cortado_kernels_tests" --gtest_brief=1 \
-  --gtest_filter='-ConvOneDnn*:Conv.WorksInGivenWeightFormats:Conv.DepthwiseWorksInBlocksOfLibraries'
-emulated "$build/bin/cortado_layers_tests" --gtest_brief=1
-cat >"$build/cortado" <<EOF
+# Started again, as it does to limit spinning, a program would leave the emulator.
+for program in cortado cortado_kernels_tests cortado_layers_tests; do
+  cat >"$build/$program" <<EOF
 #!/bin/sh
-exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$build/bin/cortado" "\$@"
+exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$build/bin/$program" "\$@"
 EOF
-chmod +x "$build/cortado"
+  chmod +x "$build/$program"
+done
+# Without those of oneDNN's own kernels and formats, of which it has none for ARM.
+"$build/cortado_kernels_tests" --gtest_brief=1 \
+  --gtest_filter='-ConvOneDnn*:Conv.WorksInGivenWeightFormats:Conv.DepthwiseWorksInBlocksOfLibraries'
+"$build/cortado_layers_tests" --gtest_brief=1
 /usr/bin/python3 tests/parity/run_parity.py "$build/cortado"

@@ -24,16 +24,6 @@ const Command& command_named(const std::string& name) {
   throw usage_error("no command is called '" + name + "'", guess.empty() ? "the commands: " + list : guess);
 }
 
-namespace {
-
-std::vector<std::string> names_of_levels() {
-  std::vector<std::string> names;
-  for (const IsaLevel level : kIsaLevels) names.push_back(name_of(level));
-  return names;
-}
-
-}  // namespace
-
 const std::vector<Flag>& common_flags() {
   static const std::vector<Flag> flags = {
       {.name = "help", .help = "this text", .letter = 'h'},
@@ -44,7 +34,7 @@ const std::vector<Flag>& common_flags() {
        .kind = FlagKind::kText,
        .value = "LEVEL",
        .help = "runs what was compiled for this CPU level: v2, v3, v4 or amx ('cortado devices')",
-       .choices = names_of_levels()},
+       .choices = names_of(kIsaLevels)},
       {.name = "minloglevel",
        .kind = FlagKind::kInteger,
        .value = "N",

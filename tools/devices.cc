@@ -42,12 +42,6 @@ Cpu read_cpu() {
   return cpu;
 }
 
-std::vector<std::string> names_of(const std::vector<IsaLevel>& levels) {
-  std::vector<std::string> names;
-  for (const IsaLevel level : levels) names.push_back(name_of(level));
-  return names;
-}
-
 /// What runs now, what could, and what else this build has.
 std::string level_text() {
   std::string text = "level " + name_of(kCompiledIsa) + ": " + meaning_of(kCompiledIsa);

@@ -1,11 +1,11 @@
 #include "data/image/image_module.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "core/file.h"
+#include "core/program_path.h"
 #include "data/image/opencv/module.h"
 
 namespace cortado::data {
@@ -18,20 +18,13 @@ struct Module {
   std::string why_not;
 };
 
-/// The folder of the program itself, whatever link it was called by.
-std::string program_folder() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? folder_of(std::string(path, size_t(n))) : "";
-}
-
 Module load_module() {
   // OpenCV reads its limit on the size of images when it is loaded; it is 2^30 pixels otherwise.
   ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), 0);
   Module module;
   void* library = nullptr;
   for (const char* folder : {"", "../lib"}) {
-    const std::string path = join_path(join_path(program_folder(), folder), "libcortado_opencv.so");
+    const std::string path = join_path(join_path(folder_of(program_path()), folder), "libcortado_opencv.so");
     if (!file_exists(path)) continue;
     library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) module.why_not = ::dlerror();

@@ -13,8 +13,11 @@
 
 namespace cortado::kernels {
 
+/// a / b, rounded up.
+inline int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// Blocks that hold so many channels.
-inline int64_t blocks_of(int64_t channels) { return (channels + kLanes - 1) / kLanes; }
+inline int64_t blocks_of(int64_t channels) { return ceil_of(channels, kLanes); }
 
 /// Sixteen rows of sixteen, turned round: weights of one tap between two blocks, for the other direction.
 inline void transpose_block(const float* from, float* to) {

@@ -35,8 +35,6 @@ constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int kMostHeld = kRegisters == 1 ? 12 : 8;
 constexpr int held(int vectors) { return std::min(12 / vectors, kMostHeld); }
 
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// to[i] = gate(first + sum over j of values[at[i] + steps[j]] * rows[j]), with sixteen lanes in to[i], first, rows[j].
 struct TileWork {
   const float* values;

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "kernels/conv.h"
+#include "kernels/cpu/blocked_product.h"
 
 namespace cortado::kernels {
-
-inline int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// One axis of what is read, as seen from places of the result that are `step_out` apart: place j of `count`, which is
 /// element first + j * step_out of the result, reads, for the tap of this index, element j * step_in + offset. Offsets
