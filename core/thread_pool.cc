@@ -1,11 +1,10 @@
 #include "core/thread_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+
+#include "core/signals_blocked.h"
 
 namespace cortado {
 
@@ -47,22 +46,6 @@ class Inside {
   ~Inside() { inside = false; }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
-};
-
-/// Signals go to the threads that the program knows.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 }  // namespace

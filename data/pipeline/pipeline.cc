@@ -1,12 +1,11 @@
 #include "data/pipeline/pipeline.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 
 #include "core/log.h"
 #include "core/rng.h"
+#include "core/signals_blocked.h"
 #include "core/start_thread.h"
 #include "data/pipeline/pipeline_state.h"
 #include "data/sources/lmdb_source.h"
@@ -20,21 +19,6 @@ constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from othe
 std::atomic<bool> restart_logged{false}, every_restart{false};
 
 constexpr int kMarginColumns = 24;  // that decoding a window takes along
-
-/// Threads are started inside: they leave the signals that users and schedulers send to the main thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "core/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
 #include <mutex>
@@ -37,6 +38,21 @@ TEST(ThreadPool, OthersHelpWhileTheCallerWorks) {
     while (!helped) std::this_thread::yield();  // as long as it takes: would not end without a helper
   });
   EXPECT_TRUE(helped);
+}
+
+/// A page of a file that was cut off is mended by a handler, in whichever thread reads it.
+TEST(ThreadPool, HelpersLeaveSignalsToOthersButKeepTheirOwnFaults) {
+  std::atomic<bool> asked = false;
+  sigset_t blocked;
+  pool().run(2, [&](int worker) {
+    if (worker > 0) {
+      ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+      asked = true;
+    }
+    while (!asked) std::this_thread::yield();
+  });
+  for (const int sent : {SIGINT, SIGTERM, SIGUSR1}) EXPECT_TRUE(::sigismember(&blocked, sent)) << sent;
+  for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) EXPECT_FALSE(::sigismember(&blocked, fault));
 }
 
 /// All helpers that there are hang in another caller's work; this caller's is done all the same.
