@@ -13,6 +13,7 @@ int64_t size_of(DType dtype) {
     case DType::kBF16:
       return 2;
     case DType::kU8:
+    case DType::kS8:
       return 1;
   }
   return 0;
@@ -32,6 +33,8 @@ std::string name_of(DType dtype) {
       return "i32";
     case DType::kU8:
       return "u8";
+    case DType::kS8:
+      return "s8";
   }
   return "?";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -9,10 +10,19 @@
 namespace cortado {
 
 /// The type of an element. Types are run-time values, never template parameters of classes.
-enum class DType : uint8_t { kF32, kF16, kBF16, kF64, kI32, kU8 };
+enum class DType : uint8_t { kF32, kF16, kBF16, kF64, kI32, kU8, kS8 };
 
 int64_t size_of(DType dtype);  ///< bytes of one element
 std::string name_of(DType dtype);
+constexpr bool is_8_bit(DType dtype) { return dtype == DType::kU8 || dtype == DType::kS8; }
+
+/// How elements stand for values: themselves; as 8-bit integers round(scale * value), at the end of their range where
+/// that is beyond it.
+struct Encoding {
+  DType dtype = DType::kF32;
+  float scale = 1;  ///< of 8-bit integers; 1 for all else
+  auto operator<=>(const Encoding&) const = default;
+};
 
 /// How the elements of an N x C x H x W tensor lie in memory. Tensors with other than four axes are always plain.
 ///   kPlain         row major, N C H W
@@ -27,7 +37,9 @@ struct TensorSpec {
   Shape shape;
   DType dtype = DType::kF32;
   Layout layout = Layout::kPlain;
+  float scale = 1;  ///< of 8-bit integers (Encoding)
 
+  Encoding encoding() const { return {dtype, scale}; }
   bool operator==(const TensorSpec&) const = default;
   int64_t elements() const;  ///< elements stored, padding lanes included
   int64_t bytes() const;     ///< bytes stored

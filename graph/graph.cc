@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "kernels/conv.h"
+#include "kernels/quantized_conv.h"
 #include "layers/registry.h"
 
 namespace cortado::graph {
@@ -33,6 +34,8 @@ int Graph::source_named(const std::string& layer) const {
 BuildOptions options_for(BuildOptions options, const Context& context) {
   options.value_type = value_type(context.precision);
   options.preferred_layout = kernels::preferred_layout(context);
+  options.eight_bits =
+      context.device.is_cpu() && context.precision == Precision::kFp32 && kernels::has_quantized_convs();
   return options;
 }
 
@@ -71,6 +74,7 @@ void print_values(std::ostream& out, const Graph& graph, const std::vector<Value
     out << " " << (value.dynamic_rows ? "at most " : "") << value.shape.str();
     if (value.layout != Layout::kPlain) out << " " << name_of(value.layout);
     if (value.dtype != DType::kF32) out << " " << name_of(value.dtype);
+    if (value.scale != 1) out << "*" << value.scale;
   }
 }
 

@@ -31,6 +31,7 @@ struct Value {
   bool shape_known = false;  ///< false behind a data layer whose dataset was not opened
   Layout layout = Layout::kPlain;
   DType dtype = DType::kF32;
+  float scale = 1;  ///< of 8-bit integers (core/tensor.h)
   NodeId producer = -1;
   int producer_output = 0;
   std::vector<Reader> readers;
@@ -39,7 +40,8 @@ struct Value {
   bool dynamic_rows = false;    ///< only the values of a pass tell how many rows there are; `shape` has the most
   bool kept = false;            ///< must stay readable after a run: net outputs, losses, blobs the user asked for
 
-  TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain}; }
+  Encoding encoding() const { return {dtype, scale}; }
+  TensorSpec spec() const { return {shape, dtype, shape.axes() == 4 ? layout : Layout::kPlain, scale}; }
 };
 
 /// One weight blob. Layers that share it by name list the same id.
@@ -60,6 +62,11 @@ struct SourceLayer {
   std::vector<WeightId> weights;
 };
 
+/// What a node that runs on 8-bit integers reads as x[0] and writes as y[0].
+struct EightBits {
+  Encoding x, y;
+};
+
 struct Node {
   std::string name;  ///< of the layer, or of the layers it stands for joined by '+'
   std::string type;
@@ -70,9 +77,10 @@ struct Node {
   std::vector<bool> wants_dx;  ///< per x
   std::vector<bool> wants_dw;  ///< per w
   bool runs_backward = false;
-  kernels::PostOps post;      ///< what it has taken over from the nodes behind it
-  bool masks_dx = false;      ///< backward does for dx[0] what the ReLU that made x[0] would do
-  bool dy_is_masked = false;  ///< the reader of y[0] does so for this node
+  kernels::PostOps post;                     ///< what it has taken over from the nodes behind it
+  std::optional<EightBits> eight_bits = {};  ///< set where it does (passes/use_8_bits.cc)
+  bool masks_dx = false;                     ///< backward does for dx[0] what the ReLU that made x[0] would do
+  bool dy_is_masked = false;                 ///< the reader of y[0] does so for this node
 };
 
 struct BuildOptions {
@@ -93,6 +101,7 @@ struct BuildOptions {
   std::vector<std::string> switch_off;  ///< names of optional passes not to run
   Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred
   DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
+  bool eight_bits = false;                       ///< frozen nets: layers that have scales for it run on 8-bit integers
 };
 
 /// `options` as nets that run on `context` want them: the layout that its device's convolutions like best, and the type

@@ -85,6 +85,11 @@ class ConvKernel {
   virtual ~ConvKernel() = default;
   virtual std::string name() const = 0;  ///< as plans show it
   virtual WeightFormat weight_format() const = 0;
+  /// Of the bias, in nets whose weights never change: as it is, in the type of w, unless a kernel wants it otherwise.
+  virtual WeightFormat bias_format() const {
+    const WeightFormat w = weight_format();
+    return WeightFormat::of_type(Shape{w.shape()[0]}, w.dtype());
+  }
   virtual SumPlace sum_place() const { return SumPlace::kInY; }
   virtual int64_t scratch() const = 0;
   virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
@@ -100,6 +105,7 @@ class Conv {
 
   std::string name() const;
   WeightFormat weight_format() const { return (forward_ ? forward_ : backward_data_)->weight_format(); }
+  WeightFormat bias_format() const { return (forward_ ? forward_ : backward_data_)->bias_format(); }
   SumPlace sum_place() const { return forward_->sum_place(); }
   int64_t forward_scratch() const { return forward_ ? forward_->scratch() : 0; }
   int64_t backward_scratch() const;  ///< enough for either of the two backward functions

@@ -5,6 +5,8 @@
 namespace cortado::kernels {
 
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused) {
+  if (is_8_bit(request.x.dtype))
+    return first_that_accepts<Pool, PoolRequest>({{"bytes", make_pool_bytes}}, request, context, refused);
   if (!wants_cpu_candidates(context, request.x.dtype))
     return first_that_accepts<Pool, PoolRequest>({{"plain", make_pool_generic}}, request, context, refused);
   const Candidate<Pool, PoolRequest> onednn = {"onednn", make_pool_onednn}, own = {"own", make_pool_native};

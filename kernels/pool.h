@@ -13,7 +13,7 @@
 namespace cortado::kernels {
 
 struct PoolRequest {
-  TensorSpec x, y;            ///< the same float type and layout
+  TensorSpec x, y;            ///< the same type and layout; 8-bit integers: maxima only, forward, channels last
   bool average = false;       ///< else the largest value; of equal ones the first in scan order
   bool count_padding = true;  ///< padding counts in an average's divisor
   int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, pad_h = 0, pad_w = 0;
@@ -41,6 +41,7 @@ class Pool {
 std::unique_ptr<Pool> plan_pool(const PoolRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& request, Context& context, std::string& why);
+std::unique_ptr<Pool> make_pool_bytes(const PoolRequest& request, Context& context, std::string& why);
 std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& context, std::string& why);
 std::unique_ptr<Pool> make_pool_generic(const PoolRequest& request, Context& context, std::string& why);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Copies a tensor from one layout and float type into another. Padding lanes of blocked results become zero.
+// Copies a tensor from one layout and type into another: float types, and 8-bit integers with their scales
+// (core/tensor.h), which oneDNN alone does. Padding lanes of blocked results become zero.
 
 #include <memory>
 #include <string>
@@ -11,7 +12,7 @@
 namespace cortado::kernels {
 
 struct ReorderRequest {
-  TensorSpec from, to;  ///< the same shape, of float types
+  TensorSpec from, to;  ///< the same shape
 };
 
 class Reorder {

@@ -61,6 +61,13 @@ enum class TypeRule {
   kMakes,   ///< y[0] may have any type; all else is 32-bit floats
 };
 
+/// How a layer of a frozen net takes part in arithmetic on 8-bit integers, which lie channels last.
+enum class EightBitRule {
+  kNone,      ///< not at all
+  kFollow,    ///< x and y may be integers, all with the same scale
+  kComputes,  ///< x[0] is integers, and y[0] too or 32-bit floats; a sum's operand is of y[0]'s size
+};
+
 /// What a net is for. Frozen: its weights never change once they are set, and it has no backward.
 enum class NetMode { kTraining, kFrozen };
 
@@ -93,6 +100,11 @@ class Layer {
   virtual bool suits_blocks() const { return true; }
   virtual bool accepts_plain_x() const { return false; }
   virtual TypeRule types() const { return TypeRule::kFloat; }
+  /// With `post` taken over. Whoever says other than kNone is not asked for layouts() and types() where it is so.
+  virtual EightBitRule eight_bits(const kernels::PostOps& post) const {
+    (void)post;
+    return EightBitRule::kNone;
+  }
 
   /// Makes the kernels. Called once per plan, after layouts are fixed. `context` gives threads and handles.
   virtual LayerNeeds prepare(const PrepareRequest& request, Context& context) = 0;

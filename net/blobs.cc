@@ -88,6 +88,14 @@ void Net::read_blob_to(graph::ValueId value, float* plain) const {
   if (is_plain_floats(slot.spec)) return copy_to_host(context_, plain, arena_.data() + slot.offset, bytes);
   std::vector<std::byte> stored(bytes);
   copy_to_host(context_, stored.data(), arena_.data() + slot.offset, bytes);
+  if (is_8_bit(slot.spec.dtype)) {
+    const bool is_signed = slot.spec.dtype == DType::kS8;
+    walk(slot.spec, [&](int64_t i, int64_t at) {
+      const std::byte value = stored[size_t(at)];
+      plain[i] = (is_signed ? float(int8_t(value)) : float(uint8_t(value))) / slot.spec.scale;
+    });
+    return;
+  }
   with_float_type(slot.spec.dtype, [&](auto zero) {
     const auto* values = reinterpret_cast<const decltype(zero)*>(stored.data());
     walk(slot.spec, [&](int64_t i, int64_t at) { plain[i] = values[at]; });

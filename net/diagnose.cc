@@ -55,7 +55,7 @@ std::string Net::first_not_finite() const {
       cursor->seek(cursor->position() - uint64_t(step.io.y[0].shape()[0]));
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
-      if (!all_finite(values_of(context_, step.io.y[i]))) {
+      if (!is_8_bit(step.io.y[i].spec.dtype) && !all_finite(values_of(context_, step.io.y[i]))) {
         validate(step);
         return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
       }

@@ -44,6 +44,7 @@ Command draw_command();
 Command deploy_command();
 Command classify_command();
 Command infer_command();
+Command quantize_command();
 Command features_command();
 Command convert_command();
 Command mean_command();

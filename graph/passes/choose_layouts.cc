@@ -1,7 +1,7 @@
-// How each value is stored: its layout, and its type where the plan has a 16-bit one. Layers that a device's libraries
-// run fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a GPU) make values of
-// it, layers that follow pass it on, and a Reorder stands only where a reader insists on something else. A layer that
-// makes values of any kind writes what its only reader wants.
+// How each value is stored: its layout, and its type where the plan has a 16-bit one or 8-bit integers. Layers that a
+// device's libraries run fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a
+// GPU) make values of it, layers that follow pass it on, and a Reorder stands only where a reader insists on something
+// else. A layer that makes values of any kind writes what its only reader wants.
 
 #include <map>
 
@@ -13,7 +13,7 @@ namespace {
 
 struct Storage {
   Layout layout = Layout::kPlain;
-  DType dtype = DType::kF32;
+  Encoding encoding = {};
   auto operator<=>(const Storage&) const = default;
 };
 
@@ -35,24 +35,47 @@ class Chooser {
  private:
   Value& value(ValueId id) { return graph_.value(id); }
   bool has_layout(ValueId id) { return value(id).shape_known && value(id).shape.axes() == 4; }
-  Storage stored(ValueId id) { return {has_layout(id) ? value(id).layout : Layout::kPlain, value(id).dtype}; }
+  Storage stored(ValueId id) { return {has_layout(id) ? value(id).layout : Layout::kPlain, value(id).encoding()}; }
 
   void choose(Node& node) {
+    if (node.eight_bits) return choose_integers(node);
     const LayoutRule rule = node.layer->layouts();
     const Layout layout = rule == LayoutRule::kPreferred ? preferred(node)
                           : rule == LayoutRule::kFollow  ? followed(node)
                                                          : Layout::kPlain;
     const bool blocked = layout == Layout::kBlocked16;
     for (size_t i = 0; i < node.x.size(); ++i) {
-      const bool stays = rule == LayoutRule::kPreferred && blocked && i == 0 && node.layer->accepts_plain_x();
       const Storage have = stored(node.x[i]);
-      const Storage wanted = {has_layout(node.x[i]) && !stays ? layout : have.layout, type_of_x(node, i)};
-      if (have != wanted) read_reordered(node, i, wanted);
+      const bool stays = rule == LayoutRule::kPreferred && blocked && i == 0 && node.layer->accepts_plain_x() &&
+                         have.layout != Layout::kChannelsLast;
+      read(node, i, {has_layout(node.x[i]) && !stays ? layout : have.layout, {type_of_x(node, i)}});
     }
     for (size_t i = 0; i < node.y.size(); ++i) {
       value(node.y[i]).dtype = type_of_y(node);
       if (has_layout(node.y[i])) value(node.y[i]).layout = layout;
     }
+  }
+
+  /// Integers lie channels last. An operand of a sum is of the result's size, with whatever scale it has.
+  void choose_integers(Node& node) {
+    const EightBits& e = *node.eight_bits;
+    const bool computes = node.layer->eight_bits(node.post) == EightBitRule::kComputes;
+    for (size_t i = 0; i < node.x.size(); ++i) {
+      Encoding wanted = i == 0 || !computes ? e.x : e.y;
+      if (computes && i > 0 && is_8_bit(e.y.dtype) && is_8_bit(value(node.x[i]).dtype))
+        wanted = value(node.x[i]).encoding();
+      else if (computes && i > 0 && e.y.dtype == DType::kU8)
+        wanted = {DType::kS8, e.y.scale / 2};
+      read(node, i, {Layout::kChannelsLast, wanted});
+    }
+    Value& y = value(node.y[0]);
+    y.layout = Layout::kChannelsLast;
+    y.dtype = e.y.dtype;
+    y.scale = e.y.scale;
+  }
+
+  void read(Node& node, size_t i, const Storage& wanted) {
+    if (stored(node.x[i]) != wanted) read_reordered(node, i, wanted);
   }
 
   Layout preferred(const Node& node) const {
@@ -65,7 +88,9 @@ class Chooser {
     for (const ValueId id : node.x)
       if (!has_layout(id)) return Layout::kPlain;
     for (const ValueId id : node.x)
-      if (value(id).layout != Layout::kPlain) return value(id).layout;
+      if (value(id).layout == graph_.options.preferred_layout) return value(id).layout;
+    for (const ValueId id : node.x)  // what a neighbour that runs on integers made
+      if (value(id).layout != Layout::kPlain) return preferred(node);
     return Layout::kPlain;
   }
 
@@ -74,24 +99,27 @@ class Chooser {
       case TypeRule::kHalf:
         return graph_.options.value_type;
       case TypeRule::kFollow:
-        return value(node.x[0]).dtype;
+        return float_type(node.x[0]);
       case TypeRule::kReads:
-        return i == 0 ? value(node.x[0]).dtype : DType::kF32;
+        return i == 0 ? float_type(node.x[0]) : DType::kF32;
       default:
         return DType::kF32;
     }
   }
 
+  /// The value's, or what integers are converted to.
+  DType float_type(ValueId id) { return is_8_bit(value(id).dtype) ? DType::kF32 : value(id).dtype; }
+
   DType type_of_y(const Node& node) {
     const TypeRule rule = node.layer->types();
     if (rule == TypeRule::kHalf) return graph_.options.value_type;
-    return rule == TypeRule::kFollow && !node.x.empty() ? value(node.x[0]).dtype : DType::kF32;
+    return rule == TypeRule::kFollow && !node.x.empty() ? float_type(node.x[0]) : DType::kF32;
   }
 
   static std::string name_of_copy(const Value& from, const Storage& wanted) {
     std::string name = from.name + "_as";
     if (wanted.layout != from.layout) name += "_" + name_of(wanted.layout);
-    if (wanted.dtype != from.dtype) name += "_" + name_of(wanted.dtype);
+    if (wanted.encoding != from.encoding()) name += "_" + name_of(wanted.encoding.dtype);
     return name;
   }
 
@@ -101,7 +129,8 @@ class Chooser {
     if (is_new) {
       Value copy = value(from);
       copy.layout = wanted.layout;
-      copy.dtype = wanted.dtype;
+      copy.dtype = wanted.encoding.dtype;
+      copy.scale = wanted.encoding.scale;
       copy.loss_weight = 0;
       copy.kept = false;
       copy.wants_gradient = false;

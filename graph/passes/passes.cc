@@ -23,6 +23,7 @@ const std::vector<Pass>& all_passes() {
        true},
       {"fuse", "layers take over their followers", fuse, true},
       {"move_relu_masks", "max pooling does the mask of a ReLU before it", move_relu_masks, true},
+      {"use_8_bits", "frozen: layers that have scales for it run on 8-bit integers", use_8_bits, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts, false,
        Invariant::kStorage},
   };

@@ -47,6 +47,7 @@ void fuse_sums(Graph& graph);
 void interleave_concats(Graph& graph);
 void fuse(Graph& graph);
 void move_relu_masks(Graph& graph);
+void use_8_bits(Graph& graph);
 void choose_layouts(Graph& graph);
 
 }  // namespace cortado::graph

@@ -123,9 +123,25 @@ class GraphCheck {
   void check_storage() {
     for (const Node& node : graph_.nodes) {
       if (node.type == "Reorder") continue;  // the pass that places it says what both sides are
+      if (node.eight_bits) {
+        check_integers(node);
+        continue;
+      }
       check_layouts(node);
       check_types(node);
     }
+  }
+
+  void check_integers(const Node& node) {
+    const auto expect = [&](ValueId id, const Encoding& wanted) {
+      if (value(id).encoding() != wanted || value(id).layout != Layout::kChannelsLast)
+        fault(name_of(node) + " has " + name_of(id) + " stored otherwise than as its integers");
+    };
+    expect(node.x[0], node.eight_bits->x);
+    expect(node.y[0], node.eight_bits->y);
+    for (size_t i = 1; i < node.x.size(); ++i)
+      if (is_8_bit(value(node.x[i]).dtype) != is_8_bit(value(node.y[0]).dtype))
+        fault(name_of(node) + " has " + name_of(node.x[i]) + " of another size than its result");
   }
 
   void check_layouts(const Node& node) {

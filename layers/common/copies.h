@@ -25,8 +25,10 @@ struct ClearValue {
 
 }  // namespace
 
-/// Both of one type and layout.
+/// Both of one type and layout, 8-bit integers of whichever kind.
 inline void copy_values(Context& context, const Tensor& from, const Tensor& to) {
+  if (is_8_bit(from.spec.dtype))
+    return for_each(context, from.spec.elements(), CopyValue<uint8_t>{from.as<const uint8_t>(), to.as<uint8_t>()});
   for_each_typed<CopyValue>(context, from, to);
 }
 

@@ -22,7 +22,7 @@ std::optional<kernels::WeightFormat> LinearWeights::fixed_format(const PrepareRe
 }
 
 void LinearWeights::prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias,
-                            bool channels_first, LayerNeeds& needs) {
+                            bool channels_first, LayerNeeds& needs, const std::optional<kernels::WeightFormat>& bias) {
   folded_ = request.post.affine;
   own_bias_ = own_bias;
   channels_first_ = channels_first;
@@ -31,7 +31,7 @@ void LinearWeights::prepare(const PrepareRequest& request, const kernels::Weight
             : folds() || !kernel.is_reversible() ? kernels::WeightFormat(request.w[0].shape)
                                                  : kernel;
   const int64_t channels = kernel.shape()[channels_first ? 0 : 1];
-  bias_ = kernels::WeightFormat::of_type(Shape{channels}, kernel.dtype());
+  bias_ = bias.value_or(kernels::WeightFormat::of_type(Shape{channels}, kernel.dtype()));
   derives_ = folds() || !(stored_ == kernel_);
   needs.w_formats = {stored_};
   for (size_t i = 1; i < request.w.size(); ++i) needs.w_formats.emplace_back(request.w[i].shape);

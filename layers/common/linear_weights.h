@@ -23,8 +23,9 @@ class LinearWeights {
   /// Settles the formats in `needs` for a kernel that wants `kernel`, which needs a bias where affine steps of
   /// request.post are folded in. `own_bias`: the layer's own w are two, not one.
   /// `channels_first`: the output channels are the first axis of w, else the last.
+  /// `bias`: as the kernel wants it; nothing: plain, of the type of w.
   void prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias, bool channels_first,
-               LayerNeeds& needs);
+               LayerNeeds& needs, const std::optional<kernels::WeightFormat>& bias = {});
 
   void derive(Context& context, const Operands& io) const;
   const void* w(const Operands& io) const;     ///< in the kernel's format

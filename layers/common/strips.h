@@ -63,8 +63,13 @@ inline void copy_strips(Context& context, const Strips& part, const StripsIn& fr
         (from.pitch - part.width) / n, (to.pitch - part.width) / n};
     return for_each_channel(context, ChannelView{1, part.rows, part.width / n, Layout::kPlain}, words);
   }
-  for_each_channel_typed<CopyStrips>(context, ChannelView{1, part.rows, part.width, Layout::kPlain}, from.tensor,
-                                     to.tensor, from.start, to.start, from.pitch - part.width, to.pitch - part.width);
+  const ChannelView strips{1, part.rows, part.width, Layout::kPlain};
+  const int64_t gap_from = from.pitch - part.width, gap_to = to.pitch - part.width;
+  if (is_8_bit(from.tensor.spec.dtype))
+    return for_each_channel(context, strips,
+                            CopyStrips<uint8_t>{from.tensor.as<const uint8_t>(), to.tensor.as<uint8_t>(), from.start,
+                                                to.start, gap_from, gap_to});
+  for_each_channel_typed<CopyStrips>(context, strips, from.tensor, to.tensor, from.start, to.start, gap_from, gap_to);
 }
 
 inline void clear_strips(Context& context, const Strips& part, const StripsIn& to) {

@@ -23,6 +23,9 @@ class ConcatLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
   TypeRule types() const override { return TypeRule::kFollow; }
+  EightBitRule eight_bits(const kernels::PostOps&) const override {
+    return axis_ == 1 ? EightBitRule::kFollow : EightBitRule::kNone;
+  }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
 
   void forward(Context& context, const Operands& io) override {

@@ -10,14 +10,18 @@
 // between implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's
 // algorithm away, whose rounding differs. A depthwise convolution is one with a group for each channel; its options may
 // leave that out.
+//
+// With scales in quantization_param it computes on 8-bit integers where the graph says so, by kernels/quantized_conv.h.
 
 #include <algorithm>
 
 #include "core/error.h"
 #include "kernels/conv.h"
+#include "kernels/quantized_conv.h"
 #include "layers/common/conv_window.h"
 #include "layers/common/copies.h"
 #include "layers/common/linear_weights.h"
+#include "layers/common/quantization.h"
 #include "layers/common/relu_mask.h"
 #include "layers/registry.h"
 #include "layers/types/depthwise_convolution.h"
@@ -32,6 +36,7 @@ class ConvolutionLayer : public Layer {
       : options_(options.config.convolution_param()),
         depthwise_(depthwise),
         window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
+        quantization_(options.config.quantization_param()),
         tops_(size_t(options.config.top_size())) {
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
@@ -51,6 +56,7 @@ class ConvolutionLayer : public Layer {
     shape_ = window_.shape_for(x[0], axes);
     shape_.c = channels, shape_.k = options_.num_output();
     of_images_ = window_.is_of_images(x[0]);
+    check_quantization(quantization_, shape_.k);
     std::vector<int64_t> places;
     for (const kernels::ConvAxis& axis : axes) places.push_back(axis.out());
     return window_.layer_shapes(x, shape_.weight(), shape_.k, places);
@@ -70,12 +76,18 @@ class ConvolutionLayer : public Layer {
   bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
   TypeRule types() const override { return TypeRule::kHalf; }
   bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
+  EightBitRule eight_bits(const kernels::PostOps& post) const override {
+    const bool computes = tops_ == 1 && of_images_ && wants_8_bits(quantization_) &&
+                          kernels::suits_quantized_conv(shape_, with_own(post));
+    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool wants_dw =
         request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
     post_ = with_own(request.post);
     masks_dy_ = request.backward && post_.activation && !request.dy_is_masked;
+    if (is_8_bit(request.x[0].dtype)) return prepare_quantized(request, context);
     LayerNeeds needs;
     kernels::ConvRequest conv{.shape = shape_,
                               .bias = has_bias() || !post_.affine.empty(),
@@ -100,9 +112,7 @@ class ConvolutionLayer : public Layer {
       if (i == 0) needs.algorithm = convs_[0]->name();
     }
     weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
-    sums_in_y_ = post_.sum && convs_[0]->sum_place() == kernels::SumPlace::kInY;
-    needs.aliasing.y_may_overwrite_x = post_.sum && convs_[0]->sum_place() != kernels::SumPlace::kApart;
-    needs.aliasing.overwritten_x = post_.sum ? 1 : 0;
+    settle_sum(needs);
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
     needs.backward_reads_y.assign(request.y.size(), masks_dy_);
     needs.aliasing.overwrites_dy = masks_dy_;
@@ -145,6 +155,29 @@ class ConvolutionLayer : public Layer {
   }
 
  private:
+  LayerNeeds prepare_quantized(const PrepareRequest& request, Context& context) {
+    kernels::QuantizedConvRequest conv{.shape = shape_,
+                                       .x = request.x[0].encoding(),
+                                       .y = request.y[0].encoding(),
+                                       .z = request.x.back().encoding(),
+                                       .w_scales = scales_of_weights(quantization_, shape_.k),
+                                       .bias = has_bias() || !post_.affine.empty(),
+                                       .post = {.sum = post_.sum, .activation = post_.activation}};
+    convs_.clear();
+    convs_.push_back(kernels::plan_quantized_conv(conv, context));
+    const kernels::Conv& kernel = *convs_[0];
+    LayerNeeds needs;
+    needs.algorithm = kernel.name();
+    needs.forward_scratch = kernel.forward_scratch();
+    weights_.prepare(request, kernel.weight_format(), has_bias(), /*channels_first=*/true, needs, kernel.bias_format());
+    settle_sum(needs);
+    return needs;
+  }
+  void settle_sum(LayerNeeds& needs) {
+    sums_in_y_ = post_.sum && convs_[0]->sum_place() == kernels::SumPlace::kInY;
+    needs.aliasing.y_may_overwrite_x = post_.sum && convs_[0]->sum_place() != kernels::SumPlace::kApart;
+    needs.aliasing.overwritten_x = post_.sum ? 1 : 0;
+  }
   bool has_bias() const { return options_.bias_term(); }
   kernels::PostOps with_own(kernels::PostOps post) const {
     if (options_.relu()) post.activation = kernels::Activation::relu();
@@ -159,6 +192,7 @@ class ConvolutionLayer : public Layer {
   bool sums_in_y_ = false;  ///< the kernel adds to what y holds
   bool of_images_ = true;   ///< N x C x H x W: other operands are plain
   bool masks_dy_ = false;   ///< backward begins with the ReLU's
+  const caffe::QuantizationParameter& quantization_;
   size_t tops_;
   kernels::ConvShape shape_;
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom

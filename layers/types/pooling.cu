@@ -37,6 +37,9 @@ class PoolingLayer : public Layer {
   /// Places are told in plain layout only, and as floats: 16 bits do not count far.
   LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
   TypeRule types() const override { return argmax_ ? TypeRule::kFloat : TypeRule::kFollow; }
+  EightBitRule eight_bits(const kernels::PostOps&) const override {
+    return options_.pool() == Options::MAX && !argmax_ ? EightBitRule::kFollow : EightBitRule::kNone;
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::PoolRequest pool{.x = request.x[0], .y = request.y[0]};

@@ -1,7 +1,7 @@
 // Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted (or
-// -), and then perhaps a precision, which means on the simulated device; a net; a line "----"; and the graph as text
-// after that pass, or with "plan" for the pass the plan, without the names of kernels. CORTADO_UPDATE_GOLDENS=1 writes
-// what comes out instead of comparing it.
+// -), and then perhaps "8bits", or a precision, which means on the simulated device; a net; a line "----"; and the
+// graph as text after that pass, or with "plan" for the pass the plan, without the names of kernels.
+// CORTADO_UPDATE_GOLDENS=1 writes what comes out instead of comparing it.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,8 @@ std::string text_after(const std::string& net, const std::string& name, const He
   options.verify = true;
   options.only_kept = !head.only.empty() && head.only != "-";
   if (options.only_kept) options.keep = {head.only};
-  if (!head.precision.empty()) {
+  options.eight_bits = head.precision == "8bits";
+  if (!head.precision.empty() && !options.eight_bits) {
     use_device(context, {DeviceKind::kSimulated, 0});
     context.precision = precision_named(head.precision);
     options = graph::options_for(options, context);

@@ -151,6 +151,35 @@ TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {
   EXPECT_NE(refused.find("hang over the padding"), std::string::npos) << refused;
 }
 
+/// Of 8-bit integers, which as floats have the same order.
+TEST(Pool, MaximaOfBytesAreThoseOfFloats) {
+  struct Window {
+    int64_t h, w, kernel, stride, pad, out_h, out_w;
+  };
+  for (const Window& v : {Window{9, 7, 3, 2, 0, 4, 3}, {8, 8, 3, 2, 1, 5, 5}, {5, 6, 2, 3, 0, 2, 2}})
+    for (const DType dtype : {DType::kU8, DType::kS8}) {
+      const Shape x{2, 19, v.h, v.w}, y{2, 19, v.out_h, v.out_w};
+      Context context(2);
+      PoolRequest r{.x = {x, dtype, Layout::kChannelsLast, 3}, .y = {y, dtype, Layout::kChannelsLast, 3}};
+      r.kernel_h = r.kernel_w = v.kernel, r.stride_h = r.stride_w = v.stride, r.pad_h = r.pad_w = v.pad;
+      const auto pool = plan_pool(r, context);
+      std::vector<int8_t> bytes(size_t(x.count())), out(size_t(y.count()));
+      RandomStream random(1);
+      for (int8_t& b : bytes) b = int8_t(random.uniform() * 255 - 127);
+      pool->forward(context, bytes.data(), out.data(), nullptr, nullptr, nullptr);
+      const auto value = [&](int8_t b) { return dtype == DType::kS8 ? float(b) : float(uint8_t(b)); };
+      const auto place = [](const Shape& shape, size_t i) {
+        const int64_t pixels = shape.count(2), at = int64_t(i);
+        return size_t((at / pixels / shape[1] * pixels + at % pixels) * shape[1] + at / pixels % shape[1]);
+      };
+      Values floats(bytes.size());
+      for (size_t i = 0; i < floats.size(); ++i) floats[i] = value(bytes[place(x, i)]);
+      r.x = {x}, r.y = {y};
+      const Reference expected = reference(r, floats, Values(out.size()));
+      for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(value(out[place(y, i)]), expected.y[i]) << i;
+    }
+}
+
 TEST(Pool, TellsPlaces) {
   PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
   r.argmax = true;

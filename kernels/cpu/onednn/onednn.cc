@@ -35,6 +35,8 @@ dnnl::memory::data_type data_type(DType dtype) {
       return Type::s32;
     case DType::kU8:
       return Type::u8;
+    case DType::kS8:
+      return Type::s8;
     case DType::kF64:
       break;
   }
@@ -188,8 +190,10 @@ void Primitive::run(Library& library, std::initializer_list<const void*> pointer
   if (status != dnnl_success) throw_internal("oneDNN failed to run a primitive");
 }
 
-Reorder::Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch) {
-  const dnnl::reorder::primitive_desc pd(library.engine, from, library.engine, to, user_scratchpad());
+Reorder::Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale) {
+  dnnl::primitive_attr attributes = user_scratchpad();
+  if (scale != 1) attributes.set_output_scales(0, {scale});
+  const dnnl::reorder::primitive_desc pd(library.engine, from, library.engine, to, attributes);
   offset_ = scratch.add(int64_t(pd.scratchpad_desc().get_size()));
   primitive_ = Primitive(library, dnnl::reorder(pd),
                          {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}});

@@ -86,11 +86,11 @@ class Primitive {
   std::vector<const void*> bound_;
 };
 
-/// Copies from one storage to another: run(library, {from, to, scratchpad}). `scratch` gets the bytes it wants.
+/// Copies from one storage to another, all values times `scale`. `scratch` gets the bytes it wants.
 class Reorder {
  public:
   Reorder() = default;
-  Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch);
+  Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale = 1);
   explicit operator bool() const { return bool(primitive_); }
   /// `scratch` is the block that the layout given to the constructor describes.
   void run(Library& library, const void* from, void* to, void* scratch);

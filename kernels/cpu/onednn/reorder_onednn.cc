@@ -10,7 +10,8 @@ namespace {
 class OneDnn final : public Reorder {
  public:
   OneDnn(Context& context, const TensorSpec& from, const TensorSpec& to)
-      : reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_) {}
+      : reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_,
+                 to.scale / from.scale) {}
 
   std::string name() const override { return "onednn"; }
   int64_t scratch() const override { return layout_.bytes(); }
@@ -26,7 +27,8 @@ class OneDnn final : public Reorder {
 }  // namespace
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why) {
-  if (!takes(request.from.dtype, why) || !takes(request.to.dtype, why)) return nullptr;
+  for (const DType dtype : {request.from.dtype, request.to.dtype})
+    if (!is_8_bit(dtype) && !takes(dtype, why)) return nullptr;
   if (request.from.shape.count() == 0) return why = "no elements", nullptr;
   return onednn::attempt(
       why, [&]() -> std::unique_ptr<Reorder> { return std::make_unique<OneDnn>(context, request.from, request.to); });

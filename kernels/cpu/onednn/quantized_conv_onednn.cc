@@ -1,0 +1,202 @@
+// Convolution of 8-bit integers by oneDNN, channels last.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "kernels/cpu/onednn/onednn.h"
+#include "kernels/quantized_conv.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace onednn;
+using Type = dnnl::memory::data_type;
+using Tag = dnnl::memory::format_tag;
+using Forward = dnnl::convolution_forward;
+
+/// Whether products of 8-bit integers are summed in 32 bits at once (VNNI), not first in pairs of 16 bits.
+bool sums_in_32_bits() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx512_mic:
+    case dnnl::cpu_isa::avx512_mic_4ops:
+    case dnnl::cpu_isa::avx512_core:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Weights as 8-bit integers, in the storage of a primitive: one scale for each output channel.
+struct IntegerWeights final : WeightFormat::Opaque {
+  IntegerWeights(const Desc& plain, const Desc& stored, std::vector<float> scales)
+      : plain(plain), stored(stored), scales(std::move(scales)) {}
+
+  int64_t bytes() const override { return (int64_t(stored.get_size()) + 3) / 4 * 4; }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const IntegerWeights*>(&other);
+    return same && same->stored == stored && same->scales == scales;
+  }
+  std::string name() const override { return "onednn s8"; }
+  DType dtype() const override { return DType::kS8; }
+  bool reversible() const override { return false; }
+  void to_plain(Context&, const void*, float*) const override { throw_internal("rounded weights are not given back"); }
+  void from_plain(Context& context, const float* values, void* target) const override {
+    const bool grouped = plain.dims().size() == 5;
+    dnnl::primitive_attr attributes;
+    attributes.set_output_scales(grouped ? 3 : 1, scales);
+    Library& lib = library(context);
+    dnnl::memory from(plain, lib.engine, const_cast<float*>(values)), to(stored, lib.engine, target);
+    dnnl::reorder(dnnl::reorder::primitive_desc(from, to, attributes)).execute(lib.stream, from, to);
+    lib.stream.wait();
+  }
+
+  Desc plain, stored;
+  std::vector<float> scales;
+};
+
+/// A bias in units of the products' sums.
+struct BiasOfProducts final : WeightFormat::Opaque {
+  explicit BiasOfProducts(std::vector<float> scales) : scales(std::move(scales)) {}
+
+  int64_t bytes() const override { return int64_t(scales.size() * sizeof(float)); }
+  bool equals(const Opaque& other) const override {
+    const auto* same = dynamic_cast<const BiasOfProducts*>(&other);
+    return same && same->scales == scales;
+  }
+  std::string name() const override { return "in units of products"; }
+  bool reversible() const override { return false; }
+  void to_plain(Context&, const void*, float*) const override { throw_internal("a scaled bias is not given back"); }
+  void from_plain(Context&, const float* plain, void* target) const override {
+    for (size_t k = 0; k < scales.size(); ++k) static_cast<float*>(target)[k] = plain[k] * scales[k];
+  }
+
+  std::vector<float> scales;
+};
+
+/// The largest magnitude that a scale may have: what is beyond belongs to channels whose weights are all but 0, and
+/// would overflow when it is multiplied by others.
+constexpr float kMostScale = 1e12f;
+
+class OneDnn final : public ConvKernel {
+ public:
+  OneDnn(const QuantizedConvRequest& request, Context& context) : request_(request) {
+    const ConvShape& s = request.shape;
+    const float room = request.x.dtype == DType::kU8 && !sums_in_32_bits() ? 0.5f : 1.0f;
+    for (const float scale : request.w_scales) {
+      w_scales_.push_back(std::min(scale, kMostScale) * room);
+      unit_.push_back(request.x.scale * w_scales_.back());
+    }
+    const Library& lib = library(context);
+    const Forward::primitive_desc pd = describe_forward(lib);
+    const Desc x = pd.src_desc(), w = pd.weights_desc(), y = pd.dst_desc(), pad = pd.scratchpad_desc();
+    stored_ = w;
+    std::vector<std::pair<int, Desc>> arguments = {
+        {DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, pad}};
+    if (request.bias) arguments.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x)});
+    primitive_ = Primitive(lib, Forward(pd), arguments);
+    scratch_ = int64_t(pad.get_size());
+    name_ = "onednn " + impl_of(pd);
+  }
+
+  std::string name() const override { return name_; }
+  WeightFormat weight_format() const override {
+    return WeightFormat(request_.shape.weight(),
+                        std::make_shared<IntegerWeights>(weights_desc(Type::f32), stored_, w_scales_));
+  }
+  WeightFormat bias_format() const override {
+    return WeightFormat(Shape{request_.shape.k}, std::make_shared<BiasOfProducts>(unit_));
+  }
+  int64_t scratch() const override { return scratch_; }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    Library& lib = library(context);
+    if (request_.bias)
+      primitive_.run(lib, {io.x, io.w, io.y, scratch, io.bias});
+    else
+      primitive_.run(lib, {io.x, io.w, io.y, scratch});
+  }
+
+ private:
+  /// Row major for floats, any storage for integers.
+  Desc weights_desc(Type type) const {
+    const ConvShape& s = request_.shape;
+    dnnl::memory::dims dims = {s.k / s.groups, s.c / s.groups, s.h.kernel, s.w.kernel};
+    if (s.groups > 1) dims.insert(dims.begin(), s.groups);
+    return type == Type::f32 ? plain_desc(Shape(std::vector<int64_t>(dims))) : Desc(dims, type, Tag::any);
+  }
+
+  Forward::primitive_desc describe_forward(const Library& lib) const {
+    const ConvShape& s = request_.shape;
+    const Desc x = describe({{s.n, s.c, s.h.in, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
+    const Desc y = describe({{s.n, s.k, s.h.out(), s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
+    const Desc w = weights_desc(Type::s8), bias({s.k}, Type::f32, Tag::x);
+    const dnnl::memory::dims strides{s.h.stride, s.w.stride}, dilates{s.h.dilation - 1, s.w.dilation - 1},
+        pad{s.h.pad, s.w.pad};
+    constexpr auto kKind = dnnl::prop_kind::forward_inference;
+    constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+    const auto desc = request_.bias ? Forward::desc(kKind, kDirect, x, w, bias, y, strides, dilates, pad, pad)
+                                    : Forward::desc(kKind, kDirect, x, w, y, strides, dilates, pad, pad);
+    return Forward::primitive_desc(desc, attributes(), lib.engine);
+  }
+
+  dnnl::primitive_attr attributes() const {
+    dnnl::primitive_attr attributes = user_scratchpad();
+    std::vector<float> to_y;
+    for (const float unit : unit_) to_y.push_back(request_.y.scale / unit);
+    attributes.set_output_scales(2, to_y);
+    dnnl::post_ops post;
+    if (request_.post.sum) post.append_sum(request_.y.scale / request_.z.scale, 0, type_of(request_.z.dtype));
+    if (const Activation& activation = request_.post.activation; activation.kind == Activation::kRelu)
+      post.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+    else if (activation.kind == Activation::kClippedRelu)
+      post.append_eltwise(1, dnnl::algorithm::eltwise_clip, 0, activation.ceiling * request_.y.scale);
+    attributes.set_post_ops(post);
+    return attributes;
+  }
+
+  static Type type_of(DType dtype) {
+    return dtype == DType::kU8 ? Type::u8 : dtype == DType::kS8 ? Type::s8 : Type::f32;
+  }
+
+  QuantizedConvRequest request_;
+  std::vector<float> w_scales_, unit_;  ///< per output channel; unit_: of the products' sums
+  Desc stored_;
+  Primitive primitive_;
+  int64_t scratch_ = 0;
+  std::string name_;
+};
+
+}  // namespace
+
+bool has_quantized_convs() {
+#ifdef __x86_64__
+  return true;
+#else
+  return false;
+#endif
+}
+
+bool suits_quantized_conv(const ConvShape& s, const PostOps& post) {
+  if (s.spatial_axes != 2 || s.x().shape.count() == 0) return false;
+  const bool depthwise = s.c == s.groups && s.k == s.groups;
+  if (s.groups > 1 && !depthwise && (s.c / s.groups % 8 != 0 || s.k / s.groups % 8 != 0)) return false;
+  for (const int64_t extent : {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.extent(), s.w.extent()})
+    if (extent > INT32_MAX / 64) return false;  // oneDNN counts in 32 bits
+  if (s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4) return false;
+  const Activation::Kind kind = post.activation.kind;
+  return kind == Activation::kNone || kind == Activation::kRelu || kind == Activation::kClippedRelu;
+}
+
+std::unique_ptr<Conv> plan_quantized_conv(const QuantizedConvRequest& request, Context& context) {
+  std::string why;
+  auto kernel =
+      attempt(why, [&]() -> std::unique_ptr<ConvKernel> { return std::make_unique<OneDnn>(request, context); });
+  if (!kernel) throw_internal("no kernel for a convolution of 8-bit integers: " + why);
+  return std::make_unique<Conv>(std::move(kernel), nullptr, nullptr);
+}
+
+}  // namespace cortado::kernels

@@ -1,0 +1,309 @@
+// `cortado quantize`: finds the scales with which a trained net computes on 8-bit integers, writes them into it, and
+// tells what that costs: the error of each layer, the scores before and after, the time of a batch.
+#include <fnmatch.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "kernels/quantized_conv.h"
+#include "net/calibration.h"
+#include "net/layer_errors.h"
+#include "proto/weights_file.h"
+#include "proto/write_text.h"
+#include "solvers/scores.h"
+#include "tools/command.h"
+#include "tools/frozen_net.h"
+#include "tools/net_file.h"
+#include "tools/progress.h"
+#include "tools/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using Scales = std::map<std::string, caffe::QuantizationParameter>;
+
+/// What both nets say of the same batches.
+struct Comparison {
+  std::vector<LayerError> errors;
+  std::vector<Score> exact, rounded;
+  double exact_seconds = 0, rounded_seconds = 0;  ///< of a batch, data not counted; the least of several
+  int64_t samples = 0;
+};
+
+/// The net whose data layer gives the values: --calibrate as a net, or the model with its database replaced.
+std::shared_ptr<const NetFile> calibration_net(const Arguments& arguments,
+                                               const std::shared_ptr<const NetFile>& model) {
+  if (!arguments.has("calibrate")) return without_scales(*model);
+  const std::string path = arguments.text("calibrate");
+  if (!std::filesystem::is_directory(path)) return without_scales(*open_net(path));
+  auto changed = std::make_shared<NetFile>(*without_scales(*model));
+  int replaced = 0;
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
+    if (layer.has_data_param()) layer.mutable_data_param()->set_source(path), ++replaced;
+  if (replaced == 0)
+    throw usage_error("--calibrate=" + path + ": the net has no Data layer that says how records become its input",
+                      "give the net it was trained with: --calibrate=train_val.prototxt");
+  return changed;
+}
+
+graph::BuildOptions test_options(const Arguments& arguments) {
+  graph::BuildOptions options;
+  options.state = state_of(arguments, caffe::TEST);
+  options.data_threads = data_threads_of(arguments);
+  options.backward = false;
+  return options;
+}
+
+bool matches(const std::string& name, const std::vector<std::string>& patterns) {
+  for (const std::string& pattern : patterns)
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  return false;
+}
+
+std::vector<QuantizableLayer> chosen_layers(const Arguments& arguments, const NetFile& file,
+                                            const graph::BuildOptions& options) {
+  std::vector<QuantizableLayer> layers = quantizable_layers(file, options);
+  std::erase_if(layers, [&](const QuantizableLayer& layer) {
+    return (layer.first && !arguments.on("first")) || (layer.last && !arguments.on("last")) ||
+           matches(layer.name, arguments.texts("skip"));
+  });
+  if (layers.empty())
+    throw Error(ExitCode::kNet, "no layer of the net can compute on 8-bit integers",
+                "convolutions of images can; of all layers with weights the first and the last stay with floats "
+                "unless --first and --last ask for them");
+  return layers;
+}
+
+RangeRule rule_of(const Arguments& arguments) {
+  const std::string method = arguments.text("method");
+  RangeRule rule;
+  rule.kind = method == "max" ? RangeRule::kLargest : method == "kl" ? RangeRule::kDivergence : RangeRule::kPercentile;
+  rule.percentile = arguments.number("percentile");
+  if (!(rule.percentile > 0 && rule.percentile <= 100))
+    throw usage_error("--percentile=" + arguments.text("percentile") + ": above 0 and at most 100 is wanted");
+  return rule;
+}
+
+void calibrate(Calibration& calibration, Context& context, int64_t batches) {
+  CountedProgress progress("calibrate");
+  const auto show = progress.callback();
+  for (int64_t batch = 0; batch < batches; ++batch, ++context.pass) {
+    calibration.run_batch();
+    if (show) show(batch + 1, batches);
+  }
+  progress.finish();
+}
+
+/// Of the steps that read no data.
+double seconds_of_pass(Net& net) {
+  double seconds = 0;
+  for (size_t i = 0; i < net.forward_steps(); ++i) {
+    const graph::Node& node = net.plan().graph.node(net.plan().forward[i].node);
+    const auto start = std::chrono::steady_clock::now();
+    net.run_forward_step(i);
+    if (!node.x.empty()) seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  return seconds;
+}
+
+Comparison compare(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
+  for (const auto& [layer, position] : exact.positions()) rounded.seek(layer, position);
+  std::vector<std::string> nodes;
+  for (const QuantizableLayer& layer : layers) nodes.push_back(layer.node);
+  LayerErrors errors(exact, rounded, nodes);
+  OutputReader exact_outputs(exact), rounded_outputs(rounded);
+  ScoreSums exact_sums(exact_outputs.scores()), rounded_sums(rounded_outputs.scores());
+  CountedProgress progress("compare");
+  const auto show = progress.callback();
+  for (int64_t batch = 0; batch < batches; ++batch, ++exact.context().pass) {
+    errors.run_batch();
+    exact_outputs.read(), rounded_outputs.read();
+    exact_sums.add(exact_outputs, exact.loss(), 1), rounded_sums.add(rounded_outputs, rounded.loss(), 1);
+    if (show) show(batch + 1, batches);
+  }
+  progress.finish();
+  Comparison result{errors.errors(), exact_sums.exact(), rounded_sums.exact()};
+  result.samples = batches * exact.batch_size();
+  constexpr int kRuns = 5;
+  for (int i = 0; i < kRuns; ++i) {
+    const double a = seconds_of_pass(exact), b = seconds_of_pass(rounded);
+    if (i == 0 || a < result.exact_seconds) result.exact_seconds = a;
+    if (i == 0 || b < result.rounded_seconds) result.rounded_seconds = b;
+  }
+  return result;
+}
+
+/// "31.2", in decibels.
+std::string decibels_text(const LayerError& error) {
+  return error.noise == 0 ? "exact" : number_text("%.1f", error.decibels());
+}
+
+void show_tables(const std::vector<QuantizableLayer>& layers, const Scales& scales, const Comparison& comparison) {
+  Table table({"layer", "scale of x", "scale of y", "signal to noise, dB"});
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto found = scales.find(layers[i].name);
+    if (found == scales.end())
+      table.add({layers[i].name, "-", "-", "stays with floats: nothing but 0 was seen"});
+    else
+      table.add({layers[i].name, number_text("%.4g", found->second.scale_in(0)),
+                 number_text("%.4g", found->second.scale_out(0)), decibels_text(comparison.errors[i])});
+  }
+  std::cout << table.str({1, 2, 3}) << "\n";
+  constexpr size_t kMostScores = 12;  // a net's outputs may be values of each sample, not scores
+  if (!comparison.exact.empty() && comparison.exact.size() <= kMostScores) {
+    Table outputs({"output", "floats", "8 bits"});
+    for (size_t i = 0; i < comparison.exact.size(); ++i)
+      outputs.add({score_name(comparison.exact, i), score_text(comparison.exact[i].value),
+                   score_text(comparison.rounded[i].value)});
+    std::cout << outputs.str({1, 2}) << "\n";
+  }
+  std::cout << "a batch takes " << number_text("%.2f", comparison.exact_seconds * 1e3) << " ms with floats, "
+            << number_text("%.2f", comparison.rounded_seconds * 1e3) << " ms with 8 bits\n";
+}
+
+nlohmann::ordered_json json_of(const std::vector<QuantizableLayer>& layers, const Scales& scales,
+                               const Comparison& comparison) {
+  nlohmann::ordered_json out;
+  out["layers"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    nlohmann::ordered_json layer = {{"name", layers[i].name}, {"quantized", scales.contains(layers[i].name)}};
+    if (const auto found = scales.find(layers[i].name); found != scales.end()) {
+      layer["scale_in"] = found->second.scale_in(0), layer["scale_out"] = found->second.scale_out(0);
+      const double decibels = comparison.errors[i].decibels();
+      layer["signal_to_noise_db"] = std::isfinite(decibels) ? nlohmann::ordered_json(decibels) : nullptr;
+    }
+    out["layers"].push_back(std::move(layer));
+  }
+  out["scores"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < comparison.exact.size(); ++i)
+    out["scores"].push_back({{"name", score_name(comparison.exact, i)},
+                             {"floats", comparison.exact[i].value},
+                             {"eight_bits", comparison.rounded[i].value}});
+  out["samples"] = comparison.samples;
+  out["milliseconds"] = {{"floats", comparison.exact_seconds * 1e3}, {"eight_bits", comparison.rounded_seconds * 1e3}};
+  return out;
+}
+
+/// The names of the results; refuses to replace other ones.
+std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
+  std::string prefix = arguments.text("output");
+  if (prefix.ends_with(".prototxt")) prefix.resize(prefix.size() - 9);
+  const std::pair<std::string, std::string> paths = {prefix + ".prototxt", prefix + ".caffemodel"};
+  for (const std::string& path : {paths.first, paths.second})
+    if (file_exists(path) && !arguments.on("force")) throw usage_error(path + " exists", "--force replaces it");
+  return paths;
+}
+
+int run_quantize(const Arguments& arguments) {
+  const auto [net_path, weights_path] = output_paths(arguments);
+  const RangeRule rule = rule_of(arguments);
+  Context context = make_context(arguments);
+  if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
+  const auto model = open_net(arguments.text("model"), overrides_of(arguments));
+  const auto file = calibration_net(arguments, model);
+  const graph::BuildOptions options = test_options(arguments);
+  const std::vector<QuantizableLayer> layers = chosen_layers(arguments, *file, options);
+  const auto exact = make_frozen_net(file, options, arguments.texts("weights"), context);
+  if (const auto inputs = exact->input_names(); !inputs.empty())
+    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
+                      "--calibrate=train_val.prototxt: the net it was trained with reads some");
+  Calibration calibration(*exact, layers);
+  calibrate(calibration, context, arguments.integer("batches"));
+  const Scales scales = calibration.scales(rule);
+  write_file_atomically(
+      net_path, "# Scales for 8-bit integers by `cortado quantize`.\n" + to_text(with_scales(*model, scales)->net));
+  write_weights(weights_path, exact->to_proto());
+  log_info() << net_path << ": " << scales.size() << " layers on 8-bit integers; " << weights_path
+             << ": the weights, as they were";
+  if (!kernels::has_quantized_convs()) {
+    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and is not compared";
+    return 0;
+  }
+  const auto rounded = make_frozen_net(with_scales(*file, scales), options, {weights_path}, context);
+  const Comparison comparison = compare(*exact, *rounded, layers, arguments.integer("compare"));
+  if (arguments.on("json"))
+    std::cout << json_of(layers, scales, comparison).dump(2) << "\n";
+  else
+    show_tables(layers, scales, comparison);
+  return 0;
+}
+
+}  // namespace
+
+Command quantize_command() {
+  return {
+      .name = "quantize",
+      .summary = "finds scales with which a trained net infers on 8-bit integers",
+      .flags =
+          joined({{model_flag(),
+                   weights_flag("trained weights"),
+                   {.name = "calibrate",
+                    .kind = FlagKind::kText,
+                    .value = "NET|LMDB",
+                    .help = "where typical inputs come from: a net whose TEST phase reads some, with layers of the "
+                            "same names, or a database for the model's own data layer; by default what that reads"},
+                   {.name = "output",
+                    .kind = FlagKind::kText,
+                    .value = "PREFIX",
+                    .help = "writes PREFIX.prototxt and PREFIX.caffemodel",
+                    .letter = 'o',
+                    .required = true},
+                   {.name = "batches",
+                    .kind = FlagKind::kInteger,
+                    .value = "N",
+                    .help = "to look at",
+                    .fallback = "20",
+                    .least = 1},
+                   {.name = "compare",
+                    .kind = FlagKind::kInteger,
+                    .value = "N",
+                    .help = "batches behind these, on which both nets are compared",
+                    .fallback = "20",
+                    .least = 1},
+                   {.name = "method",
+                    .kind = FlagKind::kText,
+                    .value = "METHOD",
+                    .help = "what a scale makes room for: a percentile of the magnitudes, as many as keep their "
+                            "distribution (least Kullback-Leibler divergence), or all",
+                    .fallback = "percentile",
+                    .choices = {"percentile", "kl", "max"}},
+                   {.name = "percentile",
+                    .kind = FlagKind::kNumber,
+                    .value = "P",
+                    .help = "of --method=percentile",
+                    .fallback = "99.99"},
+                   {.name = "skip",
+                    .kind = FlagKind::kText,
+                    .value = "LAYER,...",
+                    .help = "layers that stay with floats; * and ? stand for other letters"},
+                   {.name = "first", .help = "the first layer with weights, too"},
+                   {.name = "last", .help = "the last layer with weights, too"},
+                   {.name = "force", .help = "replace what is there"},
+                   set_flag(),
+                   json_flag(),
+                   data_threads_flag()},
+                  state_flags(),
+                  device_flags()}),
+      .operands = {},
+      .examples =
+          {{"cortado quantize train_val.prototxt --weights=net.caffemodel -o net_int8",
+            "by what its TEST phase reads; then `cortado test net_int8.prototxt --weights=net_int8.caffemodel`"},
+           {"cortado quantize deploy.prototxt --weights=net.caffemodel --calibrate=train_val.prototxt -o int8",
+            "a deploy net, by the data of the net it was made from"},
+           {"cortado quantize train_val.prototxt --weights=net.caffemodel --method=kl --skip='res2*' -o int8",
+            "another choice of scales; some layers stay with floats"}},
+      .run = run_quantize,
+      .about =
+          "Convolutions of the frozen net, with what is folded into them, compute on 8-bit integers: weights with a "
+          "scale for each output, operands with one each. The result is a net in Intel Caffe's dialect "
+          "(quantization_param): every command that infers on the CPU runs it so, everything else runs it on floats. "
+          "Trained weights stay as they are."};
+}
+
+}  // namespace cortado::tools
