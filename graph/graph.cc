@@ -49,6 +49,10 @@ std::unique_ptr<Layer> make_internal_layer(Graph& graph, const std::string& type
   return find_layer_type(type)->make({.config = *config, .phase = graph.phase(), .open_data = false});
 }
 
+bool wants_plain_integers(const Node& node) {
+  return node.layer->eight_bits(node.post) == EightBitRule::kComputes && node.layer->layouts() == LayoutRule::kPlain;
+}
+
 void index_readers(Graph& graph) {
   for (Value& value : graph.values) {
     value.readers.clear();

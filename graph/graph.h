@@ -161,6 +161,9 @@ std::string to_text(const Graph& graph);
 /// A layer that a pass inserts (Split, Reorder): of this type, without options.
 std::unique_ptr<Layer> make_internal_layer(Graph& graph, const std::string& type);
 
+/// Whether a node that runs on integers wants them plain, not channels last.
+bool wants_plain_integers(const Node& node);
+
 /// Recomputes every Value::readers from the nodes' x.
 void index_readers(Graph& graph);
 

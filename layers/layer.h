@@ -65,7 +65,8 @@ enum class TypeRule {
 enum class EightBitRule {
   kNone,      ///< not at all
   kFollow,    ///< x and y may be integers, all with the same scale
-  kComputes,  ///< x[0] is integers, and y[0] too or 32-bit floats; a sum's operand is of y[0]'s size
+  kComputes,  ///< x[0] is integers, and y[0] too or 32-bit floats; a sum's operand is of y[0]'s size. Plain where the
+              ///< LayoutRule is kPlain
 };
 
 /// What a net is for. Frozen: its weights never change once they are set, and it has no backward.

@@ -28,11 +28,13 @@ namespace {
 
 using Scales = std::map<std::string, caffe::QuantizationParameter>;
 
+/// The least time that each node took in several passes, by name; data layers are not among them.
+using Seconds = std::map<std::string, double>;
+
 /// What both nets say of the same batches.
 struct Comparison {
   std::vector<LayerError> errors;
   std::vector<Score> exact, rounded;
-  double exact_seconds = 0, rounded_seconds = 0;  ///< of a batch, data not counted; the least of several
   int64_t samples = 0;
 };
 
@@ -100,16 +102,45 @@ void calibrate(Calibration& calibration, Context& context, int64_t batches) {
   progress.finish();
 }
 
-/// Of the steps that read no data.
-double seconds_of_pass(Net& net) {
-  double seconds = 0;
+void time_pass(Net& net, Seconds& least) {
   for (size_t i = 0; i < net.forward_steps(); ++i) {
     const graph::Node& node = net.plan().graph.node(net.plan().forward[i].node);
     const auto start = std::chrono::steady_clock::now();
     net.run_forward_step(i);
-    if (!node.x.empty()) seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (node.x.empty()) continue;
+    const auto [entry, is_new] = least.emplace(node.name, seconds);
+    if (!is_new) entry->second = std::min(entry->second, seconds);
   }
-  return seconds;
+}
+
+/// In turns, since the machine may be busier at one time than at another.
+std::pair<Seconds, Seconds> time_both(Net& exact, Net& rounded) {
+  constexpr int kRuns = 7;
+  std::pair<Seconds, Seconds> times;
+  for (int i = 0; i < kRuns; ++i) time_pass(exact, times.first), time_pass(rounded, times.second);
+  return times;
+}
+
+double sum_of(const Seconds& seconds) {
+  double sum = 0;
+  for (const auto& [node, of_node] : seconds) sum += of_node;
+  return sum;
+}
+
+/// Takes out the scales of layers that integers make slower here; how many.
+int drop_slower(const std::vector<QuantizableLayer>& layers, const std::pair<Seconds, Seconds>& times, Scales& scales) {
+  constexpr double kNoise = 1.05;
+  int dropped = 0;
+  for (const QuantizableLayer& layer : layers) {
+    const double floats = times.first.at(layer.node), integers = times.second.at(layer.node);
+    if (!scales.contains(layer.name) || integers <= kNoise * floats) continue;
+    log_info() << layer.name << " stays with floats: " << number_text("%.3f", floats * 1e3) << " ms, and "
+               << number_text("%.3f", integers * 1e3) << " ms on 8-bit integers";
+    scales.erase(layer.name);
+    ++dropped;
+  }
+  return dropped;
 }
 
 Comparison compare(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
@@ -130,12 +161,6 @@ Comparison compare(Net& exact, Net& rounded, const std::vector<QuantizableLayer>
   progress.finish();
   Comparison result{errors.errors(), exact_sums.exact(), rounded_sums.exact()};
   result.samples = batches * exact.batch_size();
-  constexpr int kRuns = 5;
-  for (int i = 0; i < kRuns; ++i) {
-    const double a = seconds_of_pass(exact), b = seconds_of_pass(rounded);
-    if (i == 0 || a < result.exact_seconds) result.exact_seconds = a;
-    if (i == 0 || b < result.rounded_seconds) result.rounded_seconds = b;
-  }
   return result;
 }
 
@@ -144,12 +169,21 @@ std::string decibels_text(const LayerError& error) {
   return error.noise == 0 ? "exact" : number_text("%.1f", error.decibels());
 }
 
-void show_tables(const std::vector<QuantizableLayer>& layers, const Scales& scales, const Comparison& comparison) {
+/// All that is told in the end.
+struct Report {
+  std::vector<QuantizableLayer> layers;  ///< that may compute on integers
+  Scales scales;                         ///< of those that do
+  Comparison comparison;
+  std::pair<Seconds, Seconds> times;
+};
+
+void show_tables(const Report& report) {
+  const auto& [layers, scales, comparison, times] = report;
   Table table({"layer", "scale of x", "scale of y", "signal to noise, dB"});
   for (size_t i = 0; i < layers.size(); ++i) {
     const auto found = scales.find(layers[i].name);
     if (found == scales.end())
-      table.add({layers[i].name, "-", "-", "stays with floats: nothing but 0 was seen"});
+      table.add({layers[i].name, "-", "-", "floats"});
     else
       table.add({layers[i].name, number_text("%.4g", found->second.scale_in(0)),
                  number_text("%.4g", found->second.scale_out(0)), decibels_text(comparison.errors[i])});
@@ -163,12 +197,12 @@ void show_tables(const std::vector<QuantizableLayer>& layers, const Scales& scal
                    score_text(comparison.rounded[i].value)});
     std::cout << outputs.str({1, 2}) << "\n";
   }
-  std::cout << "a batch takes " << number_text("%.2f", comparison.exact_seconds * 1e3) << " ms with floats, "
-            << number_text("%.2f", comparison.rounded_seconds * 1e3) << " ms with 8 bits\n";
+  std::cout << "a batch takes " << number_text("%.2f", sum_of(times.first) * 1e3) << " ms with floats, "
+            << number_text("%.2f", sum_of(times.second) * 1e3) << " ms with 8 bits\n";
 }
 
-nlohmann::ordered_json json_of(const std::vector<QuantizableLayer>& layers, const Scales& scales,
-                               const Comparison& comparison) {
+nlohmann::ordered_json json_of(const Report& report) {
+  const auto& [layers, scales, comparison, times] = report;
   nlohmann::ordered_json out;
   out["layers"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -186,7 +220,7 @@ nlohmann::ordered_json json_of(const std::vector<QuantizableLayer>& layers, cons
                              {"floats", comparison.exact[i].value},
                              {"eight_bits", comparison.rounded[i].value}});
   out["samples"] = comparison.samples;
-  out["milliseconds"] = {{"floats", comparison.exact_seconds * 1e3}, {"eight_bits", comparison.rounded_seconds * 1e3}};
+  out["milliseconds"] = {{"floats", sum_of(times.first) * 1e3}, {"eight_bits", sum_of(times.second) * 1e3}};
   return out;
 }
 
@@ -200,6 +234,30 @@ std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   return paths;
 }
 
+/// The net with its data, on floats. Its inputs have to come from somewhere.
+std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<const NetFile> file, Context& context) {
+  auto net = make_frozen_net(std::move(file), test_options(arguments), arguments.texts("weights"), context);
+  if (const auto inputs = net->input_names(); !inputs.empty())
+    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
+                      "--calibrate=train_val.prototxt: the net it was trained with reads some");
+  return net;
+}
+
+/// Leaves the scales of layers that gain, and tells what both nets say.
+void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Report& report) {
+  const auto make_rounded = [&] {
+    return make_frozen_net(with_scales(file, report.scales), test_options(arguments), arguments.texts("weights"),
+                           exact.context());
+  };
+  auto rounded = make_rounded();
+  report.times = time_both(exact, *rounded);
+  if (!arguments.on("all") && drop_slower(report.layers, report.times, report.scales) > 0) {
+    rounded = make_rounded();
+    report.times = time_both(exact, *rounded);
+  }
+  report.comparison = compare(exact, *rounded, report.layers, arguments.integer("compare"));
+}
+
 int run_quantize(const Arguments& arguments) {
   const auto [net_path, weights_path] = output_paths(arguments);
   const RangeRule rule = rule_of(arguments);
@@ -207,30 +265,24 @@ int run_quantize(const Arguments& arguments) {
   if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
   const auto model = open_net(arguments.text("model"), overrides_of(arguments));
   const auto file = calibration_net(arguments, model);
-  const graph::BuildOptions options = test_options(arguments);
-  const std::vector<QuantizableLayer> layers = chosen_layers(arguments, *file, options);
-  const auto exact = make_frozen_net(file, options, arguments.texts("weights"), context);
-  if (const auto inputs = exact->input_names(); !inputs.empty())
-    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
-                      "--calibrate=train_val.prototxt: the net it was trained with reads some");
-  Calibration calibration(*exact, layers);
+  Report report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
+  const auto exact = make_exact(arguments, file, context);
+  Calibration calibration(*exact, report.layers);
   calibrate(calibration, context, arguments.integer("batches"));
-  const Scales scales = calibration.scales(rule);
-  write_file_atomically(
-      net_path, "# Scales for 8-bit integers by `cortado quantize`.\n" + to_text(with_scales(*model, scales)->net));
+  report.scales = calibration.scales(rule);
+  const bool compares = kernels::has_quantized_convs();
+  if (compares) compare_here(arguments, *file, *exact, report);
+  write_file_atomically(net_path, "# Scales for 8-bit integers by `cortado quantize`.\n" +
+                                      to_text(with_scales(*model, report.scales)->net));
   write_weights(weights_path, exact->to_proto());
-  log_info() << net_path << ": " << scales.size() << " layers on 8-bit integers; " << weights_path
+  log_info() << net_path << ": " << report.scales.size() << " layers on 8-bit integers; " << weights_path
              << ": the weights, as they were";
-  if (!kernels::has_quantized_convs()) {
-    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and is not compared";
-    return 0;
-  }
-  const auto rounded = make_frozen_net(with_scales(*file, scales), options, {weights_path}, context);
-  const Comparison comparison = compare(*exact, *rounded, layers, arguments.integer("compare"));
-  if (arguments.on("json"))
-    std::cout << json_of(layers, scales, comparison).dump(2) << "\n";
+  if (!compares)
+    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and was not compared";
+  else if (arguments.on("json"))
+    std::cout << json_of(report).dump(2) << "\n";
   else
-    show_tables(layers, scales, comparison);
+    show_tables(report);
   return 0;
 }
 
@@ -282,6 +334,7 @@ Command quantize_command() {
                     .kind = FlagKind::kText,
                     .value = "LAYER,...",
                     .help = "layers that stay with floats; * and ? stand for other letters"},
+                   {.name = "all", .help = "layers, too, that are slower so on this machine: another may gain"},
                    {.name = "first", .help = "the first layer with weights, too"},
                    {.name = "last", .help = "the last layer with weights, too"},
                    {.name = "force", .help = "replace what is there"},
@@ -303,7 +356,7 @@ Command quantize_command() {
           "Convolutions of the frozen net, with what is folded into them, compute on 8-bit integers: weights with a "
           "scale for each output, operands with one each. The result is a net in Intel Caffe's dialect "
           "(quantization_param): every command that infers on the CPU runs it so, everything else runs it on floats. "
-          "Trained weights stay as they are."};
+          "Trained weights stay as they are. Layers that are slower so here stay with floats."};
 }
 
 }  // namespace cortado::tools

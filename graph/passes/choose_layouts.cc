@@ -56,7 +56,7 @@ class Chooser {
     }
   }
 
-  /// Integers lie channels last. An operand of a sum is of the result's size, with whatever scale it has.
+  /// An operand of a sum is of the result's size, with whatever scale it has.
   void choose_integers(Node& node) {
     const EightBits& e = *node.eight_bits;
     const bool computes = node.layer->eight_bits(node.post) == EightBitRule::kComputes;
@@ -66,12 +66,16 @@ class Chooser {
         wanted = value(node.x[i]).encoding();
       else if (computes && i > 0 && e.y.dtype == DType::kU8)
         wanted = {DType::kS8, e.y.scale / 2};
-      read(node, i, {Layout::kChannelsLast, wanted});
+      read(node, i, {layout_of_integers(node, node.x[i]), wanted});
     }
     Value& y = value(node.y[0]);
-    y.layout = Layout::kChannelsLast;
+    y.layout = layout_of_integers(node, node.y[0]);
     y.dtype = e.y.dtype;
     y.scale = e.y.scale;
+  }
+
+  Layout layout_of_integers(const Node& node, ValueId id) {
+    return has_layout(id) && !wants_plain_integers(node) ? Layout::kChannelsLast : Layout::kPlain;
   }
 
   void read(Node& node, size_t i, const Storage& wanted) {

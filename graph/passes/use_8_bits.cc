@@ -1,7 +1,7 @@
 // In a frozen net layers whose quantization_param has scales compute on 8-bit integers (layers/common/quantization.h).
 // What lies between two of them is stored so: the maker writes with the scale that the reader's scale_in names, and max
-// pooling and Concat pass integers on. Values that cannot be negative are unsigned. Any other reader, and whoever looks
-// at a blob, gets floats; choose_layouts puts the conversions in place.
+// pooling, Concat and a Dropout that drops nothing pass integers on. Values that cannot be negative are unsigned. Any
+// other reader, and whoever looks at a blob, gets floats; choose_layouts puts the conversions in place.
 
 #include <algorithm>
 
@@ -30,18 +30,14 @@ class Chooser {
 
   /// What the node may do: a follower only where every operand is made by one that runs on integers itself.
   EightBitRule rule_of(const Node& node) {
-    const auto suits = [&](ValueId id) {
-      const Value& value = graph_.value(id);
-      return value.shape_known && value.shape.axes() == 4 && !value.dynamic_rows;
-    };
+    const auto suits = [&](ValueId id) { return graph_.value(id).shape_known && !graph_.value(id).dynamic_rows; };
     if (node.sources.empty() || node.y.size() != 1 || !suits(node.y[0])) return EightBitRule::kNone;
+    if (!std::ranges::all_of(node.x, suits)) return EightBitRule::kNone;
     const EightBitRule rule = node.layer->eight_bits(node.post);
-    for (const ValueId id : node.x) {
-      if (!suits(id)) return EightBitRule::kNone;
-      if (rule == EightBitRule::kFollow && rules_[size_t(graph_.value(id).producer)] == EightBitRule::kNone)
-        return EightBitRule::kNone;
-    }
-    return rule;
+    const auto is_integers = [&](ValueId id) {
+      return rules_[size_t(graph_.value(id).producer)] != EightBitRule::kNone;
+    };
+    return rule == EightBitRule::kFollow && !std::ranges::all_of(node.x, is_integers) ? EightBitRule::kNone : rule;
   }
 
   /// The encoding in which the node's result is wanted, by readers that were asked before it. A follower that nobody

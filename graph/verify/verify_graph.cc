@@ -134,7 +134,8 @@ class GraphCheck {
 
   void check_integers(const Node& node) {
     const auto expect = [&](ValueId id, const Encoding& wanted) {
-      if (value(id).encoding() != wanted || value(id).layout != Layout::kChannelsLast)
+      const bool last = has_layout(id) && !wants_plain_integers(node);
+      if (value(id).encoding() != wanted || value(id).layout != (last ? Layout::kChannelsLast : Layout::kPlain))
         fault(name_of(node) + " has " + name_of(id) + " stored otherwise than as its integers");
     };
     expect(node.x[0], node.eight_bits->x);

@@ -48,6 +48,9 @@ class DropoutLayer : public Layer {
 
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   TypeRule types() const override { return TypeRule::kFollow; }
+  EightBitRule eight_bits(const kernels::PostOps&) const override {
+    return drops() ? EightBitRule::kNone : EightBitRule::kFollow;
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;

@@ -3,11 +3,16 @@
 //
 // It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory. In a frozen net
 // it folds what multiplies and shifts its outputs into w.
+//
+// With scales in quantization_param it computes on 8-bit integers where the graph says so: its rows are the places of
+// one image, convolved by 1 x 1 (kernels/quantized_conv.h).
 
 #include "core/error.h"
 #include "kernels/inner_product.h"
+#include "kernels/quantized_conv.h"
 #include "layers/common/filler.h"
 #include "layers/common/linear_weights.h"
+#include "layers/common/quantization.h"
 #include "layers/common/relu_mask.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -18,7 +23,8 @@ namespace {
 
 class InnerProductLayer : public Layer {
  public:
-  explicit InnerProductLayer(const LayerOptions& options) : options_(options.config.inner_product_param()) {
+  explicit InnerProductLayer(const LayerOptions& options)
+      : options_(options.config.inner_product_param()), quantization_(options.config.quantization_param()) {
     const std::string path = "inner_product_param";
     if (options_.num_output() == 0)
       throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
@@ -37,6 +43,7 @@ class InnerProductLayer : public Layer {
                 .transpose = options_.transpose(),
                 .bias = options_.bias_term()};
     outputs_are_channels_ = axis == 1;
+    check_quantization(quantization_, product_.outputs);
     std::vector<int64_t> y(x[0].dims().begin(), x[0].dims().begin() + axis);
     y.push_back(product_.outputs);
     LayerShapes shapes{.y = {Shape(y)}, .w = {}};
@@ -54,13 +61,19 @@ class InnerProductLayer : public Layer {
   }
 
   TypeRule types() const override { return TypeRule::kHalf; }
+  EightBitRule eight_bits(const kernels::PostOps& post) const override {
+    const bool computes = outputs_are_channels_ && !product_.transpose && wants_8_bits(quantization_) &&
+                          kernels::suits_quantized_conv(rows_as_places(), with_own(post));
+    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool own_bias = options_.bias_term();
     const bool wants_dw = request.backward && (request.wants_dw[0] || (own_bias && request.wants_dw[1]));
-    activation_ = options_.relu() ? kernels::Activation::relu() : request.post.activation;
+    activation_ = with_own(request.post).activation;
     product_.bias = own_bias || !request.post.affine.empty();
     product_.post = {.activation = activation_};
+    if (is_8_bit(request.x[0].dtype)) return prepare_quantized(request, context);
     product_.backward_data = request.backward && request.wants_dx[0];
     product_.backward_weights = wants_dw;
     product_.adds = request.adds_dw || !request.wants_dw[0] || (own_bias && !request.wants_dw[1]);
@@ -83,7 +96,9 @@ class InnerProductLayer : public Layer {
   void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
-    kernel_->forward(context, io.x[0].data, weights_.w(io), weights_.bias(io), io.y[0].data, io.scratch);
+    const void *x = io.x[0].data, *w = weights_.w(io), *bias = weights_.bias(io);
+    if (quantized_) return quantized_->forward(context, {.x = x, .w = w, .bias = bias, .y = io.y[0].data}, io.scratch);
+    kernel_->forward(context, x, w, bias, io.y[0].data, io.scratch);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -104,12 +119,40 @@ class InnerProductLayer : public Layer {
   }
 
  private:
+  kernels::PostOps with_own(kernels::PostOps post) const {
+    if (options_.relu()) post.activation = kernels::Activation::relu();
+    return post;
+  }
+
+  kernels::ConvShape rows_as_places() const {
+    return {.n = 1, .c = product_.inputs, .k = product_.outputs, .h = {}, .w = {.in = product_.rows}};
+  }
+
+  LayerNeeds prepare_quantized(const PrepareRequest& request, Context& context) {
+    quantized_ = kernels::plan_quantized_conv({.shape = rows_as_places(),
+                                               .x = request.x[0].encoding(),
+                                               .y = request.y[0].encoding(),
+                                               .z = {},
+                                               .w_scales = scales_of_weights(quantization_, product_.outputs),
+                                               .bias = product_.bias,
+                                               .post = product_.post},
+                                              context);
+    LayerNeeds needs;
+    needs.algorithm = quantized_->name();
+    needs.forward_scratch = quantized_->forward_scratch();
+    weights_.prepare(request, quantized_->weight_format(), options_.bias_term(), /*channels_first=*/true, needs,
+                     quantized_->bias_format());
+    return needs;
+  }
+
   const caffe::InnerProductParameter& options_;
+  const caffe::QuantizationParameter& quantization_;
   bool outputs_are_channels_ = true;
   kernels::Activation activation_;  ///< its own, or taken over
   LinearWeights weights_;
   kernels::InnerProductRequest product_;
   std::unique_ptr<kernels::InnerProduct> kernel_;
+  std::unique_ptr<kernels::Conv> quantized_;  ///< instead, on integers
 };
 
 const RegisterLayer registered({
