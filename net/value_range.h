@@ -9,7 +9,7 @@
 namespace cortado {
 
 /// What a range is to hold: all values, a share of them, or so many that the integers' distribution is as near to the
-/// values' as can be (least Kullback-Leibler divergence).
+/// values' as can be (least Kullback-Leibler divergence), but at most one in a thousand is cut off.
 struct RangeRule {
   enum Kind { kLargest, kPercentile, kDivergence } kind = kPercentile;
   double percentile = 99.99;

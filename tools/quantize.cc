@@ -88,7 +88,7 @@ RangeRule rule_of(const Arguments& arguments) {
   rule.kind = method == "max" ? RangeRule::kLargest : method == "kl" ? RangeRule::kDivergence : RangeRule::kPercentile;
   rule.percentile = arguments.number("percentile");
   if (!(rule.percentile > 0 && rule.percentile <= 100))
-    throw usage_error("--percentile=" + arguments.text("percentile") + ": above 0 and at most 100 is wanted");
+    throw usage_error("--percentile=" + number_text("%g", rule.percentile) + ": above 0 and at most 100 is wanted");
   return rule;
 }
 

@@ -299,6 +299,16 @@ TEST(ValueRange, LeastDivergenceCutsOffWhatIsFarOut) {
   EXPECT_LT(range.bound({RangeRule::kPercentile, 99.99}, 127), 6);
 }
 
+/// A tenth of the values at the ceiling of a ReLU6.
+TEST(ValueRange, LeastDivergenceKeepsWhatManyValuesAre) {
+  ValueRange range;
+  RandomStream random(2);
+  std::vector<float> values(20000);
+  for (float& v : values) v = random.uniform() < 0.1f ? 6.0f : std::min(6.0f, float(std::abs(random.normal())));
+  range.add(values.data(), int64_t(values.size()));
+  EXPECT_NEAR(range.bound({RangeRule::kDivergence}, 255), 6, 0.01);
+}
+
 TEST(ValueRange, OfNothingButZerosIsNothing) {
   ValueRange range;
   const float zeros[4] = {};
