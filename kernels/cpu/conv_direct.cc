@@ -61,16 +61,30 @@ alignas(64) constexpr float kZeros[kLanes] = {};
 /// Where the places of a tile are, and what is added to them there.
 struct TileWork {
   const Phase& phase;
-  const float* from;      ///< the image's first block of those that are read now
-  int64_t height, width;  ///< of what is read
-  int64_t blocks;         ///< that are read now
-  const float* weights;   ///< of the first of them
-  int64_t weights_step;   ///< floats to the next one's
-  int64_t row, column;    ///< of the first place, in the phase
-  float* to;              ///< the result's block
-  int64_t to_width;       ///< of the result
-  bool add;               ///< to what is there, else overwrite it
+  const float* from;                          ///< the image's first block of those that are read now
+  int64_t height, width;                      ///< of what is read
+  int64_t blocks;                             ///< that are read now
+  const float* weights;                       ///< of the first of them
+  int64_t weights_step;                       ///< floats to the next one's
+  int64_t row, column;                        ///< of the first place, in the phase
+  float* to;                                  ///< the result's block
+  int64_t to_width;                           ///< of the result
+  bool add;                                   ///< to what is there, else overwrite it
+  const float* bias = nullptr;                ///< of the block's lanes, where sums begin with one
+  Activation::Kind last = Activation::kNone;  ///< one that gates(), where sums end
+  float ceiling = 0;
 };
+
+/// Vector v of what the sum at a place begins with.
+[[gnu::always_inline]] inline RegisterVec begin_sum(const TileWork& work, const float* to, int v) {
+  RegisterVec sum = work.add ? load<RegisterVec>(to + v * kWidth) : RegisterVec{};
+  if (work.bias) sum += load<RegisterVec>(work.bias + v * kWidth);
+  return sum;
+}
+
+[[gnu::always_inline]] inline void end_sum(const TileWork& work, float* to, int v, const RegisterVec& sum) {
+  store(to + v * kWidth, gated(work.last, spread<RegisterVec>(work.ceiling), sum));
+}
 
 /// The places of a tile: which of what is read they begin at, and where they go.
 template <int kCount>
@@ -109,8 +123,7 @@ void sum_tile(const TileWork& work) {
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v)
-      sum[p][v] = work.add ? load<RegisterVec>(places.to[p] + v * kWidth) : RegisterVec{};
+    for (int v = 0; v < kRegisters; ++v) sum[p][v] = begin_sum(work, places.to[p], v);
   const int64_t plane = work.height * work.width * kLanes;
   for (int64_t block = 0; block < work.blocks; ++block) {
     const float* block_weights = work.weights + block * work.weights_step;
@@ -145,7 +158,39 @@ void sum_tile(const TileWork& work) {
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) store(places.to[p] + v * kWidth, sum[p][v]);
+    for (int v = 0; v < kRegisters; ++v) end_sum(work, places.to[p], v, sum[p][v]);
+}
+
+/// The same where there is one tap, which reads at the place itself: places follow each other on both sides, and so do
+/// the blocks' weights.
+template <int kCount>
+void sum_row(const TileWork& work) {
+  const int64_t place = (work.row * work.width + work.column) * kLanes, plane = work.height * work.width * kLanes;
+  float* to = work.to + place;
+  RegisterVec sum[kCount][kRegisters];
+#pragma GCC unroll 16
+  for (int p = 0; p < kCount; ++p)
+#pragma GCC unroll 4
+    for (int v = 0; v < kRegisters; ++v) sum[p][v] = begin_sum(work, to + p * kLanes, v);
+  const float *from = work.from + place, *w = work.weights;
+  for (int64_t block = 0; block < work.blocks; ++block, from += plane, w += kBlock) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kLanes; ++c) {
+      RegisterVec row[kRegisters];
+#pragma GCC unroll 4
+      for (int v = 0; v < kRegisters; ++v) row[v] = load<RegisterVec>(w + c * kLanes + v * kWidth);
+#pragma GCC unroll 16
+      for (int p = 0; p < kCount; ++p) {
+        const RegisterVec value = spread<RegisterVec>(from[p * kLanes + c]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kRegisters; ++v) sum[p][v] += value * row[v];
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < kCount; ++p)
+#pragma GCC unroll 4
+    for (int v = 0; v < kRegisters; ++v) end_sum(work, to + p * kLanes, v, sum[p][v]);
 }
 
 using SumTile = void (*)(const TileWork&);
@@ -153,7 +198,12 @@ template <int... kCount>
 constexpr std::array<SumTile, sizeof...(kCount)> sum_tiles(std::integer_sequence<int, kCount...>) {
   return {sum_tile<kCount + 1>...};
 }
+template <int... kCount>
+constexpr std::array<SumTile, sizeof...(kCount)> sum_rows(std::integer_sequence<int, kCount...>) {
+  return {sum_row<kCount + 1>...};
+}
 constexpr auto kSumTiles = sum_tiles(std::make_integer_sequence<int, kPlaces>());
+constexpr auto kSumRows = sum_rows(std::make_integer_sequence<int, kPlaces>());
 
 /// Forward, and backward_data with the sides exchanged.
 class Direct final : public ConvKernel {
@@ -173,6 +223,8 @@ class Direct final : public ConvKernel {
     for (const AxisPhase& h : to_x ? backward_phases(s_.h) : forward_phases(s_.h))
       for (const AxisPhase& w : to_x ? backward_phases(s_.w) : forward_phases(s_.w))
         phases_.emplace_back(h, w, s_, width_);
+    const auto at_place = [](const ConvAxis& axis) { return axis.kernel == 1 && axis.stride == 1 && axis.pad == 0; };
+    in_rows_ = at_place(s_.h) && at_place(s_.w);
     together_ = std::clamp<int64_t>(kWeightBytes / (taps_ * kBlock * int64_t(sizeof(float))), 1, from_blocks_);
     const int64_t read = together_ * kLanes * int64_t(sizeof(float)) * (to_x ? 1 : s_.h.stride * s_.w.stride);
     for (const Phase& phase : phases_) {
@@ -232,10 +284,24 @@ class Direct final : public ConvKernel {
         const int64_t index = group * to_blocks_ + block;
         float* to =
             floats(to_x_ ? io.dx : io.y) + (image * s_.groups * to_blocks_ + index) * to_height_ * to_width_ * kLanes;
-        sum_places({phase, from + first * plane, height_, width_, std::min(together_, from_blocks_ - first),
-                    weights + (index * from_blocks_ + first) * pair, pair, 0, 0, to, to_width_, sum_ || first > 0},
-                   range);
-        if (first + together_ >= from_blocks_ && !to_x_) finish(range, index, to, io);
+        alignas(64) float bias[kLanes];
+        TileWork work{phase,
+                      from + first * plane,
+                      height_,
+                      width_,
+                      std::min(together_, from_blocks_ - first),
+                      weights + (index * from_blocks_ + first) * pair,
+                      pair,
+                      0,
+                      0,
+                      to,
+                      to_width_,
+                      sum_ || first > 0};
+        if (first == 0 && !to_x_ && io.bias) work.bias = lanes_of(floats(io.bias), index, bias);
+        const bool ends = first + together_ >= from_blocks_;
+        if (ends && activation_.gates()) work.last = activation_.kind, work.ceiling = activation_.ceiling;
+        sum_places(work, range);
+        if (ends && !activation_.gates()) finish(range, to);
       }
   }
 
@@ -244,24 +310,28 @@ class Direct final : public ConvKernel {
   };
 
   void sum_places(TileWork work, const Range& range) const {
+    const auto& sum = in_rows_ ? kSumRows : kSumTiles;
     const int64_t count = range.end - range.begin, tiles = ceil_of(count, kPlaces);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t first = range.begin + count * tile / tiles, last = range.begin + count * (tile + 1) / tiles;
       work.row = first / work.phase.w.count;
       work.column = first % work.phase.w.count;
-      kSumTiles[size_t(last - first - 1)](work);
+      sum[size_t(last - first - 1)](work);
     }
   }
 
-  /// Of forward: bias and activation.
-  void finish(const Range& range, int64_t block, float* to, const ConvOperands& io) const {
-    if (!io.bias && !activation_) return;
+  /// The bias of a block, with zeros for lanes that pad it.
+  const float* lanes_of(const float* bias, int64_t block, float* lanes) const {
     const int left = int(std::min<int64_t>(kLanes, s_.k - block * kLanes));
-    const Vec16f bias = io.bias ? load_some(floats(io.bias) + block * kLanes, left) : Vec16f{};
-    const Vec16f ceiling = spread(activation_.ceiling);
+    store(lanes, load_some(bias + block * kLanes, left));
+    return lanes;
+  }
+
+  /// Smooth activations, whose code would slow sums down.
+  void finish(const Range& range, float* to) const {
     with_activation(activation_.kind, [&](auto kind) {
       for (float* p = to + range.begin * kLanes; p < to + range.end * kLanes; p += kLanes)
-        store(p, activated(kind, ceiling, load(p) + bias));
+        store(p, activated(kind, Vec16f{}, load(p)));
     });
   }
 
@@ -271,6 +341,7 @@ class Direct final : public ConvKernel {
   int64_t from_blocks_, to_blocks_;                ///< of a group
   int64_t height_, width_, to_height_, to_width_;  ///< of what is read, and of the result
   int64_t taps_;
+  bool in_rows_ = false;  ///< a tap alone, at the place itself
   std::vector<Phase> phases_;
   std::vector<int64_t> chunks_;  ///< of each phase
   std::vector<Piece> pieces_;
