@@ -230,7 +230,7 @@ class Depthwise final : public ConvKernel {
     const Range rows{to_height_ * chunk / chunks_, to_height_ * (chunk + 1) / chunks_};
     for (size_t h = 0; h < rows_.size(); ++h)
       each_alike(rows_[h], rows_[h].places(rows), [&](const Range& alike) { sum_rows(run, h, alike); });
-    if (!gates) activate(run.to + rows.begin * to_width_ * kLanes, rows.count() * to_width_);
+    if (!gates) activate_lanes(activation_.kind, run.to + rows.begin * to_width_ * kLanes, rows.count() * to_width_);
   }
 
   /// Rows of one phase that read the same rows of taps: columns that lack taps from top to bottom, the others row by
@@ -277,13 +277,6 @@ class Depthwise final : public ConvKernel {
     run.to += to;
     if (run.added) run.added += to;
     return run;
-  }
-
-  void activate(float* to, int64_t places) const {
-    const Vec16f ceiling = spread(activation_.ceiling);
-    with_activation(activation_.kind, [&](auto kind) {
-      for (float* p = to; p != to + places * kLanes; p += kLanes) store(p, activated(kind, ceiling, load(p)));
-    });
   }
 
   ConvShape s_;

@@ -301,7 +301,8 @@ class Direct final : public ConvKernel {
         const bool ends = first + together_ >= from_blocks_;
         if (ends && activation_.gates()) work.last = activation_.kind, work.ceiling = activation_.ceiling;
         sum_places(work, range);
-        if (ends && !activation_.gates()) finish(range, to);
+        if (ends && !activation_.gates())
+          activate_lanes(activation_.kind, to + range.begin * kLanes, range.end - range.begin);
       }
   }
 
@@ -325,14 +326,6 @@ class Direct final : public ConvKernel {
     const int left = int(std::min<int64_t>(kLanes, s_.k - block * kLanes));
     store(lanes, load_some(bias + block * kLanes, left));
     return lanes;
-  }
-
-  /// Smooth activations, whose code would slow sums down.
-  void finish(const Range& range, float* to) const {
-    with_activation(activation_.kind, [&](auto kind) {
-      for (float* p = to + range.begin * kLanes; p < to + range.end * kLanes; p += kLanes)
-        store(p, activated(kind, Vec16f{}, load(p)));
-    });
   }
 
   ConvShape s_;

@@ -269,14 +269,7 @@ class FirstForward final : public First {
                gates ? activation_ : Activation()},
               chunk.places);
     }
-    if (!activation_.gates()) finish(y, chunk.places);
-  }
-
-  /// Smooth activations, whose code would take registers from the sums.
-  void finish(float* y, int64_t places) const {
-    with_activation(activation_.kind, [&](auto kind) {
-      for (float* p = y; p < y + places * kLanes; p += kLanes) store(p, activated(kind, Vec16f{}, load(p)));
-    });
+    if (!activation_.gates()) activate_lanes(activation_.kind, y, chunk.places);
   }
 
   bool sum_;
