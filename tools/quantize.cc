@@ -353,7 +353,8 @@ Command quantize_command() {
             "another choice of scales; some layers stay with floats"}},
       .run = run_quantize,
       .about =
-          "Convolutions of the frozen net, with what is folded into them, compute on 8-bit integers: weights with a "
+          "Convolutions and inner products of the frozen net, with what is folded into them, compute on 8-bit "
+          "integers: weights with a "
           "scale for each output, operands with one each. The result is a net in Intel Caffe's dialect "
           "(quantization_param): every command that infers on the CPU runs it so, everything else runs it on floats. "
           "Trained weights stay as they are. Layers that are slower so here stay with floats."};

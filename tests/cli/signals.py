@@ -57,6 +57,16 @@ def check_snapshot_and_go_on(place):
         assert run.end()[0] == 143
         assert len(snapshots(place)) == 2, snapshots(place)
 
+def check_any_moment(place):
+    """Wherever the program is just then, also where a library uses the stack's register for something else."""
+    place.clear()
+    run = Run(place, '--sighup_effect=none')
+    for _ in range(3000):
+        run.send(signal.SIGHUP)
+        time.sleep(0.0003)
+    run.send(signal.SIGTERM)
+    assert run.end()[0] == 143, run.log[-2000:]
+
 def check_nothing(place):
     place.clear()
     run = Run(place, '-sigint_effect', 'none', '-sighup_effect', 'none')
@@ -120,8 +130,8 @@ def check_second_trainer(place):
 
 def main():
     place = Workplace(sys.argv[1], iters=100000000, snapshot=0, test_interval=1000000)
-    for check in (check_stops, check_snapshot_and_go_on, check_nothing, check_hangup_stops, check_twice, check_ignored,
-                  check_no_reader, check_second_trainer):
+    for check in (check_stops, check_snapshot_and_go_on, check_any_moment, check_nothing, check_hangup_stops,
+                  check_twice, check_ignored, check_no_reader, check_second_trainer):
         check(place)
         print(check.__name__, 'ok')
 
