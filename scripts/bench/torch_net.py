@@ -70,12 +70,30 @@ class Lstm(torch.nn.Module):
         return y
 
 
+class OnnxResponseNorm(torch.autograd.Function):
+    """Goes into an ONNX file as its LRN, which peers have kernels for, not as the operators that it is made of."""
+
+    @staticmethod
+    def forward(ctx, x, size, alpha, beta, k):
+        return F.local_response_norm(x, size, alpha, beta, k)
+
+    @staticmethod
+    def symbolic(graph, x, size, alpha, beta, k):
+        return graph.op('LRN', x, size_i=size, alpha_f=alpha, beta_f=beta, bias_f=k)
+
+
+class ResponseNorm(torch.nn.LocalResponseNorm):
+    def forward(self, x):
+        norm = OnnxResponseNorm.apply if torch.onnx.is_in_onnx_export() else F.local_response_norm
+        return norm(x, self.size, self.alpha, self.beta, self.k)
+
+
 def response_norm(layer):
     p = one(layer, 'lrn_param', {})
     size, alpha, beta, k = int(one(p, 'local_size', 5)), one(p, 'alpha', 1.0), one(p, 'beta', 0.75), one(p, 'k', 1.0)
     if one(p, 'norm_region') == 'WITHIN_CHANNEL':
         return lambda x: x * (1 + alpha * F.avg_pool2d(x * x, size, 1, size // 2)) ** -beta
-    return torch.nn.LocalResponseNorm(size, alpha, beta, k)
+    return ResponseNorm(size, alpha, beta, k)
 
 
 def pooling(layer):
@@ -96,6 +114,8 @@ WITHOUT_WEIGHTS = {
     'LRN': response_norm,
     'Dropout': lambda layer: torch.nn.Dropout(one(one(layer, 'dropout_param', {}), 'dropout_ratio', 0.5)),
     'ReLU': lambda layer: lambda x: F.relu(x, inplace=True),
+    'ReLU6': lambda layer: lambda x: F.relu6(x, inplace=True),
+    'Flatten': lambda layer: lambda x: x.flatten(1),
     'Pooling': pooling,
     'Concat': lambda layer: lambda *x: torch.cat(x, 1),
     'Eltwise': lambda layer: lambda a, b: a + b,
