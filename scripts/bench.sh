@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/bench-venv
 needed=(torch onnx onnxruntime numpy 'setuptools>=77')  # torch.compile needs setuptools
-more=(openvino ncnn pnnx)
+more=(openvino nncf ncnn pnnx)
 
 measure() { exec "$python" scripts/bench/bench.py "$@"; }
 

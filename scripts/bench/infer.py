@@ -26,10 +26,18 @@ def write_weights(options, folder, name):
     return path
 
 
-def exported(options, folder, name, batch, torch, tell):
+def torch_command(options, common, setting):
+    return [options.python, options.scripts + '/torch_infer.py'] + common + [setting]
+
+
+def shape_text(name, batch):
+    return 'x'.join(str(dim) for dim in nets.shape(name, batch))
+
+
+def exported(options, folder, name, batch, common, tell):
     """Of peers that read ONNX, by setting: script and what it is called with before the data."""
-    path, shape = folder + '/net.onnx', 'x'.join(str(dim) for dim in nets.shape(name, batch))
-    if not succeeds(torch(path), 'ONNX Runtime, OpenVINO, ncnn: left out: no export', tell):
+    path, shape = folder + '/net.onnx', shape_text(name, batch)
+    if not succeeds(torch_command(options, common, path), 'ONNX Runtime, OpenVINO, ncnn: left out: no export', tell):
         return {}
     found = {setting: ['/openvino_infer.py', path, shape] for setting in ('pinned', 'unpinned')}
     if options.held:
@@ -50,9 +58,9 @@ def succeeds(command, otherwise, tell):
 
 
 def peer_commands(options, folder, name, batch, common, tell):
-    torch = lambda setting: [options.python, options.scripts + '/torch_infer.py'] + common + [setting]
-    found = {setting: torch(setting) for setting in TRACED + ([] if options.no_compile else COMPILED)}
-    for setting, (script, *net) in exported(options, folder, name, batch, torch, tell).items():
+    settings = TRACED + ([] if options.no_compile else COMPILED)
+    found = {setting: torch_command(options, common, setting) for setting in settings}
+    for setting, (script, *net) in exported(options, folder, name, batch, common, tell).items():
         found[setting] = [options.python, options.scripts + script] + net + common[2:] + [setting]
     return found
 
@@ -89,6 +97,14 @@ def best_of_each(peers, tried):
     return {name: min(tried[p.setting] for p in peers if p.name == name) for name in sorted({p.name for p in peers})}
 
 
+def complete(result, requests):
+    """Adds to a result what follows from its figures and from the seconds of all requests."""
+    for side in 'ours', 'peer':
+        result[side + '_p99_ms'] = 1e3 * float(numpy.percentile(requests[side], 99))
+    result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
+    return result
+
+
 def measure_batch(options, folder, name, batch, weights, tell):
     net = nets.write(folder + '/deploy.prototxt', nets.deployed(name, batch))
     data, _ = nets.write_batches(folder, name, batch)
@@ -112,10 +128,7 @@ def measure_batch(options, folder, name, batch, weights, tell):
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9)
     if others:
         result['beside'] = others
-    for side in 'ours', 'peer':
-        result[side + '_p99_ms'] = 1e3 * float(numpy.percentile(requests[side], 99))
-    result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
-    return result
+    return complete(result, requests)
 
 
 def measure(options, folder, name, tell):

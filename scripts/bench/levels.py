@@ -8,13 +8,22 @@ HELD = {  # PyTorch's own kernels, oneDNN, MKL
     'v2': ('default', 'SSE41', 'SSE4_2'), 'v3': ('avx2', 'AVX2', 'AVX2'), 'v4': ('avx512', 'AVX512_CORE', 'AVX512')}
 
 
+def flags():
+    """What this machine's CPU says that it has."""
+    with open('/proc/cpuinfo') as file:
+        return next((set(line.split()) for line in file if line.startswith('flags')), set())
+
+
+def has_vnni():
+    """Whether sums of products of bytes have 32 bits; without VNNI they pass through 16, which overflow."""
+    return bool({'avx512_vnni', 'avx_vnni'} & flags())
+
+
 def own():
     """The level of this machine."""
-    with open('/proc/cpuinfo') as file:
-        flags = next((set(line.split()) for line in file if line.startswith('flags')), set())
     level = 'v2'
     for higher in ORDER[1:]:
-        if not FLAGS[higher] <= flags:
+        if not FLAGS[higher] <= flags():
             break
         level = higher
     return level

@@ -79,10 +79,15 @@ def sequences(name, batch):
     return text.replace('STEPS', str(steps)).replace('BATCH', str(batch)).replace('VALUES', str(values))
 
 
-def deployed(name, batch):
+def deployed(name, batch, source='Input'):
+    """The text of the net for inference, its data from an Input layer or, as random as the samples, from DummyData."""
     net = read(name, 'deploy')
-    net['layer'][0]['input_param'] = [{'shape': [shape_message(shape(name, batch))]}]
-    net['layer'] = without_dropout(net['layer'])
+    parameters = {'shape': [shape_message(shape(name, batch))]}
+    if source == 'DummyData':
+        parameters['data_filler'] = [{'type': [Quoted('gaussian')]}]
+    data = {'name': net['layer'][0]['name'], 'type': [Quoted(source)], 'top': net['layer'][0]['top'],
+            'input_param' if source == 'Input' else 'dummy_data_param': [parameters]}
+    net['layer'] = [data] + without_dropout(net['layer'][1:])
     return prototxt.dump(net)
 
 

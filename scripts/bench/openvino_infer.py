@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """OpenVINO's side of the inference benchmark.
 
-    openvino_infer.py FILE.onnx NxCxHxW DATA THREADS SETTING
+    openvino_infer.py FILE NxCxHxW DATA THREADS SETTING
 
-SETTING: `pinned` or `unpinned`, which is whether its threads keep to a CPU each.
+FILE: .onnx, or .xml of its own. SETTING ends with `pinned` or `unpinned`, which is whether its threads keep to a CPU
+each. Layers that FILE has on 8-bit integers run so.
 """
 import sys
 
@@ -19,7 +20,7 @@ def main():
     # One request as soon as possible, in 32-bit floats also where the CPU has shorter ones.
     net = core.compile_model(core.read_model(path), 'CPU', {
         'PERFORMANCE_HINT': 'LATENCY', 'INFERENCE_NUM_THREADS': int(threads), 'INFERENCE_PRECISION_HINT': 'f32',
-        'ENABLE_CPU_PINNING': setting == 'pinned'})
+        'ENABLE_CPU_PINNING': 'unpinned' not in setting})
     request = net.create_infer_request()
     data = numpy.fromfile(data_file, numpy.float32).reshape([int(dim) for dim in shape.split('x')])
     request.set_input_tensor(openvino.Tensor(data, shared_memory=True))

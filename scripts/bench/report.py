@@ -41,6 +41,19 @@ def timing_line(r):
     return lines
 
 
+def each_rival(r):
+    return ', '.join('%s %.2f %s' % (name, rival['ratio'][1], interval(rival['interval']))
+                     for name, rival in r['rivals'].items())
+
+
+def integers_line(r):
+    return timing_line(r) + [
+        '%d of %d layers on integers; scores alike: %s' % (
+            *r['layers'], ', '.join('%s %.3f' % item for item in r['likeness'].items())),
+        'ratio to each: ' + each_rival(r),
+        'p99: ours %.2f ms, peer %.2f ms' % (r['ours_p99_ms'], r['peer_p99_ms'])]
+
+
 def trajectory_line(r):
     show = lambda side: '%s: %s' % (side, ' '.join('%.5g' % v for v in r['losses'][side]))
     return ['largest relative difference of losses over %d steps %.1e; %s against itself %.1e' % (
@@ -89,8 +102,9 @@ def fit_row(r):
             each('%d', 'iterations'), each('%.4f', 'accuracy')]
 
 
-LINES = {'train': timing_line, 'inference': timing_line, 'trajectory': trajectory_line, 'memory': memory_line,
-         'startup': startup_line, 'accuracy': accuracy_line, 'time-to-accuracy': fit_line}
+LINES = {'train': timing_line, 'inference': timing_line, 'int8 inference': integers_line,
+         'trajectory': trajectory_line, 'memory': memory_line, 'startup': startup_line, 'accuracy': accuracy_line,
+         'time-to-accuracy': fit_line}
 
 
 def label(r, batch=''):
@@ -117,10 +131,18 @@ def inference_row(r):
     return timing_row(r) + [p99, '%.0e' % max(r['differences'].values()), each_peer(r)]
 
 
+def integers_row(r):
+    rivals = ['%s, %s: %.2f ms, %.2f %s' % (name, rival['setting'], rival['ms'], rival['ratio'][1],
+                                            interval(rival['interval'])) for name, rival in r['rivals'].items()]
+    return timing_row(r) + ['%d of %d' % tuple(r['layers']), '%.2f' % min(r['likeness'].values()), '; '.join(rivals)]
+
+
 TIMING = ['ours, ms', 'best peer, ms', 'ratio', 'A/A', 'CPU seconds', 'share of peak, GFLOP/s']
 TABLES = {  # mode: (title, columns after "net, batch", row)
     'train': ('Training step', TIMING, timing_row),
     'inference': ('Inference', TIMING + ['p99, ms: ours, peer', 'outputs differ', 'each peer, ms'], inference_row),
+    'int8 inference': ('Inference on 8-bit integers', TIMING + [
+        'layers', 'scores alike', 'each, its ms and the ratio to it'], integers_row),
     'trajectory': ('Losses over 20 steps, Dropout off', ['ours against PyTorch', 'PyTorch against itself'],
                    lambda r: ['%.1e' % r['difference'], '%.1e' % r['noise']]),
     'memory': ('Peak resident memory in training', ['ours, MB', 'PyTorch, MB', 'share', 'its other format, MB',
