@@ -13,7 +13,7 @@ bool keeps(const Weight& weight) { return weight.spec.learned && !weight.learns(
 
 }  // namespace
 
-bool is_frozen(const std::vector<std::string>& patterns, const std::string& name) {
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
 }
@@ -23,7 +23,7 @@ std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFil
   if (patterns.empty()) return file;
   auto changed = std::make_shared<NetFile>(*file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
-    if (layer.type() == "BatchNorm" && is_frozen(patterns, layer.name()))
+    if (layer.type() == "BatchNorm" && matches_any(patterns, layer.name()))
       layer.mutable_batch_norm_param()->set_use_global_stats(true);
   return changed;
 }

@@ -14,7 +14,7 @@
 namespace cortado::graph {
 
 /// Whether one of the patterns matches the whole name: *, ? and [abc] as in a shell.
-bool is_frozen(const std::vector<std::string>& patterns, const std::string& name);
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name);
 
 /// The net with use_global_stats: true in the BatchNorms that the patterns name; the same one where there are none.
 std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFile> file,

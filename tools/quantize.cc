@@ -1,7 +1,5 @@
 // `cortado quantize`: finds the scales with which a trained net computes on 8-bit integers, writes them into it, and
 // tells what that costs: the error of each layer, the scores before and after, the time of a batch.
-#include <fnmatch.h>
-
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "graph/freeze.h"
 #include "kernels/quantized_conv.h"
 #include "net/calibration.h"
 #include "net/layer_errors.h"
@@ -62,18 +61,12 @@ graph::BuildOptions test_options(const Arguments& arguments) {
   return options;
 }
 
-bool matches(const std::string& name, const std::vector<std::string>& patterns) {
-  for (const std::string& pattern : patterns)
-    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
-  return false;
-}
-
 std::vector<QuantizableLayer> chosen_layers(const Arguments& arguments, const NetFile& file,
                                             const graph::BuildOptions& options) {
   std::vector<QuantizableLayer> layers = quantizable_layers(file, options);
   std::erase_if(layers, [&](const QuantizableLayer& layer) {
     return (layer.first && !arguments.on("first")) || (layer.last && !arguments.on("last")) ||
-           matches(layer.name, arguments.texts("skip"));
+           graph::matches_any(arguments.texts("skip"), layer.name);
   });
   if (layers.empty())
     throw Error(ExitCode::kNet, "no layer of the net can compute on 8-bit integers",
@@ -246,8 +239,9 @@ std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<cons
 /// Leaves the scales of layers that gain, and tells what both nets say.
 void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Report& report) {
   const auto make_rounded = [&] {
-    return make_frozen_net(with_scales(file, report.scales), test_options(arguments), arguments.texts("weights"),
-                           exact.context());
+    graph::BuildOptions options = test_options(arguments);
+    options.frozen = true;
+    return make_net(with_scales(file, report.scales), options, exact.context(), &exact);
   };
   auto rounded = make_rounded();
   report.times = time_both(exact, *rounded);
@@ -354,10 +348,10 @@ Command quantize_command() {
       .run = run_quantize,
       .about =
           "Convolutions and inner products of the frozen net, with what is folded into them, compute on 8-bit "
-          "integers: weights with a "
-          "scale for each output, operands with one each. The result is a net in Intel Caffe's dialect "
-          "(quantization_param): every command that infers on the CPU runs it so, everything else runs it on floats. "
-          "Trained weights stay as they are. Layers that are slower so here stay with floats."};
+          "integers: weights with a scale for each output, operands with one each. The result is a net in Intel "
+          "Caffe's "
+          "dialect (quantization_param): every command that infers on the CPU runs it so, everything else runs it on "
+          "floats. Trained weights stay as they are. Layers that are slower so here stay with floats."};
 }
 
 }  // namespace cortado::tools

@@ -56,22 +56,23 @@ class Chooser {
     }
   }
 
-  /// An operand of a sum is of the result's size, with whatever scale it has.
   void choose_integers(Node& node) {
     const EightBits& e = *node.eight_bits;
     const bool computes = node.layer->eight_bits(node.post) == EightBitRule::kComputes;
     for (size_t i = 0; i < node.x.size(); ++i) {
-      Encoding wanted = i == 0 || !computes ? e.x : e.y;
-      if (computes && i > 0 && is_8_bit(e.y.dtype) && is_8_bit(value(node.x[i]).dtype))
-        wanted = value(node.x[i]).encoding();
-      else if (computes && i > 0 && e.y.dtype == DType::kU8)
-        wanted = {DType::kS8, e.y.scale / 2};
+      const Encoding wanted = i == 0 || !computes ? e.x : summand(e.y, value(node.x[i]).encoding());
       read(node, i, {layout_of_integers(node, node.x[i]), wanted});
     }
     Value& y = value(node.y[0]);
     y.layout = layout_of_integers(node, node.y[0]);
     y.dtype = e.y.dtype;
     y.scale = e.y.scale;
+  }
+
+  /// How the other operand of a sum is read: of the result's size, as integers with whatever scale they have.
+  static Encoding summand(const Encoding& result, const Encoding& have) {
+    if (is_8_bit(result.dtype) && is_8_bit(have.dtype)) return have;
+    return result.dtype == DType::kU8 ? Encoding{DType::kS8, result.scale / 2} : result;
   }
 
   Layout layout_of_integers(const Node& node, ValueId id) {

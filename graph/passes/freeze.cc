@@ -41,12 +41,12 @@ void freeze(Graph& graph) {
   if (patterns.empty()) return;
   const std::vector<std::string> names = names_with_weights(graph);
   for (const std::string& pattern : patterns)
-    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return is_frozen({pattern}, name); }))
+    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return matches_any({pattern}, name); }))
       throw_unmatched(pattern, names);
   for (const SourceLayer& layer : graph.layers)
-    if (is_frozen(patterns, layer.config->name()))
+    if (matches_any(patterns, layer.config->name()))
       for (const WeightId id : layer.weights) graph.weight(id).lr_mult = graph.weight(id).decay_mult = 0;
-  if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return is_frozen(patterns, name); }))
+  if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return matches_any(patterns, name); }))
     throw Error(ExitCode::kUsage, "--freeze freezes every layer that has weights: nothing is left to learn",
                 "the last ones usually learn: --freeze='conv*'");
 }

@@ -75,7 +75,7 @@ class Chooser {
   }
 
   DType type_of(ValueId id) const {
-    return is_never_negative(graph_.node(graph_.value(id).producer)) ? DType::kU8 : DType::kS8;
+    return is_never_negative(graph_, graph_.node(graph_.value(id).producer)) ? DType::kU8 : DType::kS8;
   }
 
   /// Of values that are made as floats the file tells whether there are negative ones.
@@ -87,26 +87,26 @@ class Chooser {
     return DType::kU8;
   }
 
-  bool is_never_negative(const Node& node) const {
-    const auto ends_at_0 = [](const kernels::Activation& activation) {
-      return activation.kind == kernels::Activation::kRelu || activation.kind == kernels::Activation::kClippedRelu ||
-             activation.kind == kernels::Activation::kSigmoid;
-    };
-    if (node.post.activation) return ends_at_0(node.post.activation);
-    if (node.layer->masks_dy(node.post)) return true;
-    const auto as_post = node.layer->as_post_op();
-    if (const auto* activation = as_post ? std::get_if<kernels::Activation>(&*as_post) : nullptr)
-      return ends_at_0(*activation);
-    return node.layer->eight_bits(node.post) == EightBitRule::kFollow && std::ranges::all_of(node.x, [&](ValueId id) {
-             return is_never_negative(graph_.node(graph_.value(id).producer));
-           });
-  }
-
   Graph& graph_;
   std::vector<EightBitRule> rules_;  ///< per node
 };
 
 }  // namespace
+
+bool is_never_negative(const Graph& graph, const Node& node) {
+  const auto ends_at_0 = [](const kernels::Activation& activation) {
+    return activation.kind == kernels::Activation::kRelu || activation.kind == kernels::Activation::kClippedRelu ||
+           activation.kind == kernels::Activation::kSigmoid;
+  };
+  if (node.post.activation) return ends_at_0(node.post.activation);
+  if (node.layer->masks_dy(node.post)) return true;
+  const auto as_post = node.layer->as_post_op();
+  if (const auto* activation = as_post ? std::get_if<kernels::Activation>(&*as_post) : nullptr)
+    return ends_at_0(*activation);
+  return node.layer->eight_bits(node.post) == EightBitRule::kFollow && std::ranges::all_of(node.x, [&](ValueId id) {
+           return is_never_negative(graph, graph.node(graph.value(id).producer));
+         });
+}
 
 /// Scales of weights are those of folded ones.
 void use_8_bits(Graph& graph) {

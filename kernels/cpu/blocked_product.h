@@ -42,6 +42,32 @@ constexpr int kTileRows = 14, kTileBlocks = 2, kTransposedTiles = 2;
 constexpr int kTileRows = kWidth == 8 ? 6 : 3, kTileBlocks = 1, kTransposedTiles = kWidth == 8 ? 3 : 6;
 #endif
 
+/// Vector v of a row of blocks.
+template <typename Float>
+[[gnu::always_inline]] inline Float* vector_at(Float* row, int64_t block, int v) {
+  return row + v / kRegisters * block + v % kRegisters * kWidth;
+}
+
+/// The sums of a tile of the result, which stay in registers.
+template <int kRows, int kBlocks>
+struct TileSums {
+  static constexpr int kVectors = kBlocks * kRegisters;
+  RegisterVec sum[kRows][kVectors];
+
+  /// Adds one column of a, whose rows are a_row floats apart, times one row of b.
+  [[gnu::always_inline]] void term(const float* a, int64_t a_row, const float* b, int64_t b_block) {
+    RegisterVec row[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) row[v] = load<RegisterVec>(vector_at(b, b_block, v));
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const RegisterVec value = spread<RegisterVec>(a[r * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += value * row[v];
+    }
+  }
+};
+
 namespace detail {
 
 /// Where one tile's operands lie: a advances by a_step floats for each term of the sum, b by sixteen.
@@ -55,39 +81,23 @@ struct TileOperands {
   bool add;
 };
 
-/// Vector v of a row of blocks.
-template <typename Float>
-[[gnu::always_inline]] inline Float* part(Float* row, int64_t block, int v) {
-  return row + v / kRegisters * block + v % kRegisters * kWidth;
-}
 template <int kRows, int kBlocks>
-struct Tile {
-  static constexpr int kVectors = kBlocks * kRegisters;
-  RegisterVec sum[kRows][kVectors];
+struct Tile : TileSums<kRows, kBlocks> {
+  using Base = TileSums<kRows, kBlocks>;
+  using Base::kVectors, Base::sum;
 
   [[gnu::always_inline]] void start(const TileOperands o) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
-        sum[r][v] = o.add ? load<RegisterVec>(part(o.c + r * kLanes, o.c_block, v)) : RegisterVec{};
-  }
-  [[gnu::always_inline]] void term(const float* a, int64_t a_row, const float* b, int64_t b_block) {
-    RegisterVec row[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) row[v] = load<RegisterVec>(part(b, b_block, v));
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const RegisterVec value = spread<RegisterVec>(a[r * a_row]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += value * row[v];
-    }
+        sum[r][v] = o.add ? load<RegisterVec>(vector_at(o.c + r * kLanes, o.c_block, v)) : RegisterVec{};
   }
   [[gnu::always_inline]] void finish(const TileOperands o) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) store(part(o.c + r * kLanes, o.c_block, v), sum[r][v]);
+      for (int v = 0; v < kVectors; ++v) store(vector_at(o.c + r * kLanes, o.c_block, v), sum[r][v]);
   }
 };
 

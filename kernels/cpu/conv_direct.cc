@@ -167,30 +167,20 @@ template <int kCount>
 void sum_row(const TileWork& work) {
   const int64_t place = (work.row * work.width + work.column) * kLanes, plane = work.height * work.width * kLanes;
   float* to = work.to + place;
-  RegisterVec sum[kCount][kRegisters];
+  TileSums<kCount, 1> tile;
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) sum[p][v] = begin_sum(work, to + p * kLanes, v);
+    for (int v = 0; v < kRegisters; ++v) tile.sum[p][v] = begin_sum(work, to + p * kLanes, v);
   const float *from = work.from + place, *w = work.weights;
   for (int64_t block = 0; block < work.blocks; ++block, from += plane, w += kBlock) {
 #pragma GCC unroll 4
-    for (int c = 0; c < kLanes; ++c) {
-      RegisterVec row[kRegisters];
-#pragma GCC unroll 4
-      for (int v = 0; v < kRegisters; ++v) row[v] = load<RegisterVec>(w + c * kLanes + v * kWidth);
-#pragma GCC unroll 16
-      for (int p = 0; p < kCount; ++p) {
-        const RegisterVec value = spread<RegisterVec>(from[p * kLanes + c]);
-#pragma GCC unroll 4
-        for (int v = 0; v < kRegisters; ++v) sum[p][v] += value * row[v];
-      }
-    }
+    for (int c = 0; c < kLanes; ++c) tile.term(from + c, kLanes, w + c * kLanes, 0);
   }
 #pragma GCC unroll 16
   for (int p = 0; p < kCount; ++p)
 #pragma GCC unroll 4
-    for (int v = 0; v < kRegisters; ++v) end_sum(work, to + p * kLanes, v, sum[p][v]);
+    for (int v = 0; v < kRegisters; ++v) end_sum(work, to + p * kLanes, v, tile.sum[p][v]);
 }
 
 using SumTile = void (*)(const TileWork&);

@@ -252,16 +252,6 @@ class OneDnnBackwardWeights final : public OneDnn {
   int64_t own_dw_ = 0, own_dbias_ = 0;
 };
 
-/// oneDNN counts extents, and bytes within one image, in 32 bits.
-bool too_large(const ConvShape& s) {
-  constexpr int64_t kMax = INT32_MAX / 64;
-  for (int64_t extent :
-       {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
-    if (extent > kMax) return true;
-  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 ||
-         s.weight().count() > INT32_MAX / 4;
-}
-
 /// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
 bool applies(const Problem& p, Variant variant, std::string& why) {
   const ConvShape& s = p.shape;
@@ -340,6 +330,15 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
 }
 
 }  // namespace
+
+bool onednn::too_large(const ConvShape& s) {
+  constexpr int64_t kMax = INT32_MAX / 64;
+  for (int64_t extent :
+       {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.stride, s.w.stride, s.h.extent(), s.w.extent()})
+    if (extent > kMax) return true;
+  return s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4 ||
+         s.weight().count() > INT32_MAX / 4;
+}
 
 std::vector<ConvCandidate> onednn_conv_candidates() {
   return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},

@@ -20,7 +20,6 @@ int64_t onednn_primitives_made() { return primitives_made; }
 }  // namespace cortado::kernels
 
 namespace cortado::kernels::onednn {
-namespace {
 
 dnnl::memory::data_type data_type(DType dtype) {
   using Type = dnnl::memory::data_type;
@@ -43,6 +42,17 @@ dnnl::memory::data_type data_type(DType dtype) {
   throw_internal("oneDNN has no 64-bit floats");
 }
 
+void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
+          const dnnl::primitive_attr& attributes) {
+  ++primitives_made;
+  Library& lib = library(context);
+  dnnl::memory a(from, lib.engine, const_cast<void*>(source)), b(to, lib.engine, target);
+  dnnl::reorder(dnnl::reorder::primitive_desc(a, b, attributes)).execute(lib.stream, a, b);
+  lib.stream.wait();
+}
+
+namespace {
+
 dnnl::memory::dims dims_of(const Shape& shape) {
   if (shape.axes() == 0) return {1};
   return dnnl::memory::dims(shape.dims().begin(), shape.dims().end());
@@ -53,14 +63,6 @@ Desc row_major(const Shape& shape, DType dtype) {
   dnnl::memory::dims strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * std::max<int64_t>(1, dims[i]);
   return Desc(dims, data_type(dtype), strides);
-}
-
-void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target) {
-  ++primitives_made;
-  Library& lib = library(context);
-  dnnl::memory a(from, lib.engine, const_cast<void*>(source)), b(to, lib.engine, target);
-  dnnl::reorder(a, b).execute(lib.stream, a, b);
-  lib.stream.wait();
 }
 
 struct Storage final : WeightFormat::Opaque {
@@ -111,9 +113,12 @@ Desc describe(const TensorSpec& spec) {
   return Desc(dims_of(spec.shape), data_type(spec.dtype), spec.layout == Layout::kBlocked16 ? Tag::nChw16c : Tag::nhwc);
 }
 
-dnnl::post_ops describe(const PostOps& post) {
+dnnl::post_ops describe(const PostOps& post, const Encoding& y, const Encoding& z) {
   dnnl::post_ops after;
-  if (post.sum) after.append_sum(1.0f);
+  if (post.sum && is_8_bit(z.dtype))
+    after.append_sum(y.scale / z.scale, 0, data_type(z.dtype));
+  else if (post.sum)
+    after.append_sum(y.scale / z.scale);
   switch (post.activation.kind) {
     case Activation::kNone:
       break;
@@ -121,7 +126,7 @@ dnnl::post_ops describe(const PostOps& post) {
       after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
       break;
     case Activation::kClippedRelu:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling);
+      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling * y.scale);
       break;
     case Activation::kSigmoid:
       after.append_eltwise(1.0f, dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f);

@@ -18,6 +18,10 @@
 #include "kernels/scratch.h"
 #include "kernels/weight_format.h"
 
+namespace cortado::kernels {
+struct ConvShape;
+}
+
 namespace cortado::kernels::onednn {
 
 using Desc = dnnl::memory::desc;
@@ -32,12 +36,17 @@ struct Library {
 /// primitives and before running them.
 Library& library(Context& context);
 
+dnnl::memory::data_type data_type(DType dtype);
+/// oneDNN counts extents, and bytes within one image, in 32 bits.
+bool too_large(const ConvShape& shape);
+
 /// A tensor as oneDNN sees it: four axes plain, channels_last or blocked16; other numbers of axes row major.
 Desc describe(const TensorSpec& spec);
 /// Row-major 32-bit floats; a scalar becomes one axis of 1.
 Desc plain_desc(const Shape& shape);
-/// What follows a forward primitive, but for affine steps. A sum is with what the result holds.
-dnnl::post_ops describe(const PostOps& post);
+/// What follows a forward primitive, but for affine steps. A sum is with what the result holds, encoded as `z`; the
+/// result is as `y`.
+dnnl::post_ops describe(const PostOps& post, const Encoding& y = {}, const Encoding& z = {});
 /// Any storage: the primitive descriptor chooses.
 Desc any_desc(const Shape& shape);
 
@@ -61,6 +70,10 @@ auto attempt(std::string& why, const Make& make) -> decltype(make()) {
     return {};
   }
 }
+
+/// Copies once, on the way to weights or back.
+void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
+          const dnnl::primitive_attr& attributes = {});
 
 /// A weight of the user's `shape` stored as `stored`. `plain` describes the user's row-major order in the dimensions of
 /// `stored` (a grouped convolution has one more than the user sees). Plain storage gives a plain WeightFormat.

@@ -48,10 +48,7 @@ struct IntegerWeights final : WeightFormat::Opaque {
     const bool grouped = plain.dims().size() == 5;
     dnnl::primitive_attr attributes;
     attributes.set_output_scales(grouped ? 3 : 1, scales);
-    Library& lib = library(context);
-    dnnl::memory from(plain, lib.engine, const_cast<float*>(values)), to(stored, lib.engine, target);
-    dnnl::reorder(dnnl::reorder::primitive_desc(from, to, attributes)).execute(lib.stream, from, to);
-    lib.stream.wait();
+    copy(context, plain, values, stored, target, attributes);
   }
 
   Desc plain, stored;
@@ -148,18 +145,8 @@ class OneDnn final : public ConvKernel {
     std::vector<float> to_y;
     for (const float unit : unit_) to_y.push_back(request_.y.scale / unit);
     attributes.set_output_scales(2, to_y);
-    dnnl::post_ops post;
-    if (request_.post.sum) post.append_sum(request_.y.scale / request_.z.scale, 0, type_of(request_.z.dtype));
-    if (const Activation& activation = request_.post.activation; activation.kind == Activation::kRelu)
-      post.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
-    else if (activation.kind == Activation::kClippedRelu)
-      post.append_eltwise(1, dnnl::algorithm::eltwise_clip, 0, activation.ceiling * request_.y.scale);
-    attributes.set_post_ops(post);
+    attributes.set_post_ops(describe(request_.post, request_.y, request_.z));
     return attributes;
-  }
-
-  static Type type_of(DType dtype) {
-    return dtype == DType::kU8 ? Type::u8 : dtype == DType::kS8 ? Type::s8 : Type::f32;
   }
 
   QuantizedConvRequest request_;
@@ -181,12 +168,9 @@ bool has_quantized_convs() {
 }
 
 bool suits_quantized_conv(const ConvShape& s, const PostOps& post) {
-  if (s.spatial_axes != 2 || s.x().shape.count() == 0) return false;
+  if (s.spatial_axes != 2 || s.x().shape.count() == 0 || onednn::too_large(s)) return false;
   const bool depthwise = s.c == s.groups && s.k == s.groups;
   if (s.groups > 1 && !depthwise && (s.c / s.groups % 8 != 0 || s.k / s.groups % 8 != 0)) return false;
-  for (const int64_t extent : {s.n, s.c, s.k, s.h.in, s.w.in, s.h.pad, s.w.pad, s.h.extent(), s.w.extent()})
-    if (extent > INT32_MAX / 64) return false;  // oneDNN counts in 32 bits
-  if (s.x().shape.count(1) > INT32_MAX / 4 || s.y().shape.count(1) > INT32_MAX / 4) return false;
   const Activation::Kind kind = post.activation.kind;
   return kind == Activation::kNone || kind == Activation::kRelu || kind == Activation::kClippedRelu;
 }
