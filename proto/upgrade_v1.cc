@@ -1,6 +1,7 @@
 // Layers of 2014: the type is an enum, and learning rates, decays and shared names of weights stand in lists of their
 // own.
 #include <iterator>
+#include <map>
 #include <string>
 
 #include "proto/move_field.h"
@@ -56,7 +57,36 @@ constexpr const char* kTypes[] = {
     "Exp",
     "Deconvolution",
 };
-static_assert(std::size(kTypes) == V1::LayerType_MAX + 1);
+
+/// Those of forks, whose numbers are this program's own.
+const std::map<V1::LayerType, const char*>& fork_types() {
+  static const std::map<V1::LayerType, const char*> types = {
+      {V1::BN, "BN"},
+      {V1::CONVOLUTION3D, "Convolution3D"},
+      {V1::CROP, "Crop"},
+      {V1::DECONVOLUTION3D, "Deconvolution3D"},
+      {V1::DENSE_CRF, "DenseCRF"},
+      {V1::DENSE_IMAGE_DATA, "DenseImageData"},
+      {V1::IMAGE_SEG_DATA, "ImageSegData"},
+      {V1::INTERP, "Interp"},
+      {V1::MAT_WRITE, "MatWrite"},
+      {V1::MULTI_STAGE_MEANFIELD, "MultiStageMeanfield"},
+      {V1::PADDING, "Padding"},
+      {V1::POOLING3D, "Pooling3D"},
+      {V1::PRELU, "PReLU"},
+      {V1::PYTHON, "Python"},
+      {V1::RESHAPE, "Reshape"},
+      {V1::ROI_POOLING, "ROIPooling"},
+      {V1::SEG_ACCURACY, "SegAccuracy"},
+      {V1::SMOOTH_L1_LOSS, "SmoothL1Loss"},
+      {V1::UNPOOLING, "Unpooling"},
+      {V1::UPSAMPLE, "Upsample"},
+      {V1::VIDEO_DATA, "VideoData"},
+      {V1::VOXEL_SOFTMAX, "VoxelSoftmax"},
+      {V1::VOXEL_SOFTMAX_LOSS, "VoxelSoftmaxLoss"},
+  };
+  return types;
+}
 
 /// Lists with one entry for each weight, and the field of `param` that each became.
 struct ParamList {
@@ -87,7 +117,7 @@ void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& 
   positions.copy_node(old_path, path);
   copy_same(from, to, positions);
   if (old.has_type()) {
-    layer.set_type(kTypes[old.type()]);
+    layer.set_type(type_of_2014(uint64_t(old.type())));
     positions.copy(path_to(old_path, "type"), path_to(path, "type"));
   }
   for (const ParamList& list : kParamLists) {
@@ -100,7 +130,9 @@ void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& 
 }  // namespace
 
 std::string type_of_2014(uint64_t number) {
-  return number < std::size(kTypes) ? kTypes[number] : std::to_string(number);
+  if (number < std::size(kTypes)) return kTypes[number];
+  const auto fork = fork_types().find(V1::LayerType(number));
+  return fork == fork_types().end() ? std::to_string(number) : fork->second;
 }
 
 void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {
