@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "data/object.h"
 #include "data/record.h"
 #include "data/sample.h"
 
@@ -36,6 +38,7 @@ class SampleReader {
   virtual Sample open(const Record& record, int32_t& label) = 0;
   virtual bool holds_floats() const = 0;  ///< what open() opened has floats, not bytes
   virtual bool decodes() const = 0;       ///< its elements lie in no record: read_part() makes them, which takes long
+  virtual const std::vector<Object>& objects() const;  ///< in what open() opened; none where records have none
 
   /// What open() opened, at least the window of it, while the record is there. Elements come into `place`'s memory, but
   /// where `may_view` those that lie in the record are left there. Throws SampleError.
@@ -43,6 +46,11 @@ class SampleReader {
 };
 
 using LabelVisit = std::function<void(const Record& record, int32_t label)>;
+
+inline const std::vector<Object>& SampleReader::objects() const {
+  static const std::vector<Object> none;
+  return none;
+}
 
 class DataSource {
  public:

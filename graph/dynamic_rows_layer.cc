@@ -123,6 +123,11 @@ int64_t DynamicRowsLayer::note_classes(Context& context) {
   return classes;
 }
 
+int64_t DynamicRowsLayer::detection_classes() const {
+  const auto* most = dynamic_cast<const Scoring*>(most_.get());
+  return most ? most->detection_classes() : 0;
+}
+
 JudgedClasses DynamicRowsLayer::judged_classes() const {
   return scoring() ? scoring()->judged_classes() : JudgedClasses();
 }

@@ -42,6 +42,7 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   Quotient quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;
   JudgedClasses judged_classes() const override;
+  int64_t detection_classes() const override;
 
  private:
   /// The layer for one set of shapes.

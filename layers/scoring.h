@@ -38,6 +38,10 @@ class Scoring {
     return 0;
   }
   virtual JudgedClasses judged_classes() const { return {}; }
+
+  /// Where y[0] lists judged detections, in the rows that layers/types/detection_evaluate.cc describes, the number of
+  /// classes: its scores are average precisions over all rows of a test. Else 0.
+  virtual int64_t detection_classes() const { return 0; }
 };
 
 }  // namespace cortado

@@ -21,19 +21,14 @@ constexpr UnavailableType kBatchNorm = {"is another writing of BatchNorm", "writ
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
-      {"AnnotatedData", kDetection},
       {"BN", kBatchNorm},
       {"BoxAnnotatorOHEM", kDetection},
       {"BoxData", kDetection},
       {"DetectNetTransformation", kDetection},
-      {"DetectionEvaluate", kDetection},
-      {"DetectionOutput", kDetection},
       {"EvalDetection", kDetection},
       {"MKLBatchNorm", kBatchNorm},
       {"MnActivation", kManyMachines},
-      {"MultiBoxLoss", kDetection},
       {"PSROIPooling", kDetection},
-      {"PriorBox", kDetection},
       {"Proposal", kDetection},
       {"Python", kPython},
       {"ROIAlign", kDetection},

@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "layers/common/class_labels.h"
+#include "layers/scoring.h"
 #include "net/bound_step.h"
 
 namespace cortado {
@@ -26,6 +27,17 @@ bool is_shared_with(const Net* other, const graph::Weight& weight, graph::Weight
 
 }  // namespace
 
+std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
+  std::vector<NetOutput> outputs;
+  for (const std::string& blob : graph.output_names()) {
+    const graph::ValueId id = graph.names.at(blob);
+    const graph::Value& value = graph.value(id);
+    const auto* scoring = dynamic_cast<const Scoring*>(graph.node(value.producer).layer.get());
+    outputs.push_back({blob, id, value.shape, value.loss_weight, scoring ? scoring->detection_classes() : 0});
+  }
+  return outputs;
+}
+
 Net::Net(graph::Plan plan, Context& context, Net* weights_of)
     : plan_(std::move(plan)), context_(context), memory_(std::make_unique<WeightMemory>()) {
   take_memory();
@@ -33,11 +45,7 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
   bind();
   bind_completions();
   find_stage();
-  for (const std::string& blob : plan_.graph.output_names()) {
-    const graph::ValueId id = plan_.graph.names.at(blob);
-    const graph::Value& value = plan_.graph.value(id);
-    outputs_.push_back({blob, id, value.shape, value.loss_weight});
-  }
+  outputs_ = outputs_of(plan_.graph);
 }
 
 Net::~Net() = default;

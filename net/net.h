@@ -44,7 +44,14 @@ struct NetOutput {
   graph::ValueId value;
   Shape shape;
   float loss_weight;
+  int64_t detection_classes = 0;  ///< Scoring's, where its score is a mean average precision; else 0
+
+  /// How many scores it makes.
+  int64_t scores() const { return detection_classes > 0 ? 1 : shape.count(); }
 };
+
+/// The outputs of a graph with shapes.
+std::vector<NetOutput> outputs_of(const graph::Graph& graph);
 
 /// Sums over weights and over their gradients.
 struct Norms {

@@ -17,7 +17,7 @@ build=$PWD/build-aarch64
 sysroot=$build/sysroot
 packages=libc6-dev,libstdc++-12-dev,libgcc-12-dev,libgomp1,libprotobuf-dev,libgoogle-glog-dev,libgflags-dev
 packages+=,nlohmann-json3-dev,liblmdb-dev,zlib1g-dev,libjpeg62-turbo-dev,libpng-dev,libdnnl-dev,libgtest-dev
-packages+=,libhdf5-dev,libleveldb-dev
+packages+=,libhdf5-dev,libleveldb-dev,libpugixml-dev
 if [ ! -e "$sysroot/complete" ]; then
   rm -rf "$sysroot"
   mkdir -p "$build"

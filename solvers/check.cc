@@ -5,6 +5,7 @@
 
 #include "core/precision.h"
 #include "proto/helper_process.h"
+#include "solvers/average_precision.h"
 #include "solvers/schedule.h"
 #include "solvers/update_rule.h"
 
@@ -256,6 +257,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.run(check_layer_rates);
   checker.run(check_average);
   checker.run(check_metrics);
+  checker.run([](const Config& c) { ap_version_of(c.ap_version()); });
   checker.run(check_rule);
   checker.run(check_regularization);
   checker.run(check_snapshots);

@@ -18,12 +18,12 @@ Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, cons
     size_t at = 0;
     for (const NetOutput& output : *tests[net]) {
       const std::string called = (net > 0 ? "#" + std::to_string(net) + " " : "") + output.name;
-      if (output.shape.count() == 1) {
+      if (output.scores() == 1) {
         known.push_back({net, at, called, !is_cost(output)});
         names.push_back(called);
         list += (list.empty() ? "" : ", ") + called;
       }
-      at += size_t(output.shape.count());
+      at += size_t(output.scores());
     }
   }
   if (name.empty() && known.size() == 1) return known[0];

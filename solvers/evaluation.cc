@@ -20,11 +20,12 @@ Evaluation::Evaluation(SolverNets& nets, TrainState& state, Observers& observers
 }
 
 void Evaluation::make_testers(SolverNets& nets) {
+  const ApVersion version = ap_version_of(config().ap_version());
   for (size_t i = 0; i < nets.tests.size(); ++i) {
     if (config().test_epoch())
-      testers_.emplace_back(*nets.tests[i], nets.tails[i].get(), int(i), nets.test_records[i]);
+      testers_.emplace_back(*nets.tests[i], nets.tails[i].get(), int(i), nets.test_records[i], version);
     else
-      testers_.emplace_back(*nets.tests[i], int(i), config().test_iter(int(i)));
+      testers_.emplace_back(*nets.tests[i], int(i), config().test_iter(int(i)), version);
   }
 }
 
@@ -75,6 +76,8 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
     return false;
   }
   if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
+  if (config().show_per_class_result())
+    log_average_precisions(tester.detections(), ap_version_of(config().ap_version()));
   log_scores("Test", tester.scores());
   tester.say_once_what_differs();
   keep_best(index);

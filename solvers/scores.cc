@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-OutputReader::OutputReader(Net& net) : net_(net) {
+OutputReader::OutputReader(Net& net, ApVersion version) : net_(net), version_(version) {
   const graph::Graph& graph = net.plan().graph;
   for (const NetOutput& output : net.outputs()) {
     const size_t count = size_t(output.shape.count());
@@ -16,9 +16,12 @@ OutputReader::OutputReader(Net& net) : net_(net) {
     const Layer* layer = graph.node(value.producer).layer.get();
     // Only tests make a score of several batches.
     const auto* scoring = graph.options.backward ? nullptr : dynamic_cast<const Scoring*>(layer);
-    outputs_.push_back({std::vector<float>(count), {}, scoring, size_t(value.producer_output)});
+    const bool lists = output.detection_classes > 0;
+    outputs_.push_back(
+        {std::vector<float>(count), {}, lists ? nullptr : scoring, size_t(value.producer_output), lists});
     if (outputs_.back().scoring) outputs_.back().sums.resize(2 * count);
-    for (size_t k = 0; k < count; ++k) scores_.push_back({output.name, 0, output.loss_weight});
+    if (lists) detections_.push_back({scores_.size(), DetectionTally(output.detection_classes)});
+    for (int64_t k = 0; k < output.scores(); ++k) scores_.push_back({output.name, 0, output.loss_weight});
   }
   parts_.resize(scores_.size());
 }
@@ -29,11 +32,24 @@ const std::vector<Score>& OutputReader::read() {
     std::vector<float>& values = outputs_[i].values;
     net_.read_blob_to(net_.outputs()[i].value, values.data());
     const size_t first = at;
+    if (outputs_[i].detections) {
+      read_detections(outputs_[i], at++);
+      continue;
+    }
     for (const float value : values) scores_[at++].value = value;
     if (outputs_[i].scoring) read_parts(outputs_[i], first);
   }
   explain_nan();
   return scores_;
+}
+
+void OutputReader::read_detections(const Output& output, size_t score) {
+  for (DetectionScore& of : detections_) {
+    if (of.score != score) continue;
+    of.tally.clear();
+    of.tally.add(output.values.data(), int64_t(output.values.size()) / kJudgedWidth);
+    scores_[score].value = of.tally.mean(version_);
+  }
 }
 
 /// On devices labels are not checked before the scores are there. The loop checks the loss of a net that learns.
@@ -58,9 +74,19 @@ void OutputReader::read_parts(Output& output, size_t first) {
   }
 }
 
+ScoreSums::ScoreSums(const OutputReader& outputs)
+    : means_(outputs.scores()),
+      exact_(outputs.scores()),
+      parts_(outputs.scores().size()),
+      version_(outputs.ap_version()),
+      detections_(outputs.detections()) {
+  clear();
+}
+
 void ScoreSums::clear() {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   std::fill(parts_.begin(), parts_.end(), ScoreParts());
+  for (DetectionScore& of : detections_) of.tally.clear();
   loss_ = shares_ = 0;
 }
 
@@ -72,12 +98,14 @@ void ScoreSums::add(const OutputReader& batch, double loss, double share) {
     parts_[i].denominator += parts.denominator;
     parts_[i].known = parts_[i].known || parts.known;
   }
+  for (size_t k = 0; k < detections_.size(); ++k) detections_[k].tally.add(batch.detections()[k].tally);
   loss_ += loss * share;
   shares_ += share;
 }
 
 const std::vector<Score>& ScoreSums::means() {
   for (size_t i = 0; i < sums_.size(); ++i) means_[i].value = shares_ > 0 ? sums_[i] / shares_ : 0;
+  for (const DetectionScore& of : detections_) means_[of.score].value = of.tally.mean(version_);
   return means_;
 }
 
@@ -110,6 +138,12 @@ std::string score_name(const std::vector<Score>& scores, size_t index) {
   const auto first = std::find_if(scores.begin(), scores.end(), same);
   if (std::count_if(scores.begin(), scores.end(), same) == 1) return scores[index].name;
   return scores[index].name + "[" + std::to_string(scores.begin() + long(index) - first) + "]";
+}
+
+void log_average_precisions(const std::vector<DetectionScore>& detections, ApVersion version) {
+  for (const DetectionScore& of : detections)
+    for (int64_t c = 0; c < of.tally.classes(); ++c)
+      if (of.tally.has_objects(c)) log_info() << "class" << c << ": " << Shown{of.tally.average_precision(c, version)};
 }
 
 std::ostream& operator<<(std::ostream& out, Shown shown) {

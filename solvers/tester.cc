@@ -12,16 +12,17 @@ uint64_t pass_of_test(int net, uint64_t pass) { return (uint64_t(1) << 63) | (ui
 
 }  // namespace
 
-Tester::Tester(Net& net, int index, int batches)
-    : net_(net), index_(index), batches_(batches), outputs_(net), sums_(outputs_.scores()) {}
+Tester::Tester(Net& net, int index, int batches, ApVersion version)
+    : net_(net), index_(index), batches_(batches), outputs_(net, version), sums_(outputs_) {}
 
-Tester::Tester(Net& net, Net* tail, int index, int64_t records) : Tester(net, index, int(records / net.batch_size())) {
+Tester::Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version)
+    : Tester(net, index, int(records / net.batch_size()), version) {
   tail_ = tail;
   records_ = records;
   if (!tail) return;
   tail_outputs_ = std::make_unique<OutputReader>(*tail);
   for (size_t k = 0; k < net.outputs().size(); ++k)
-    if (const NetOutput& output = net.outputs()[k]; output.shape != tail->outputs()[k].shape)
+    if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
       throw FieldError("test_epoch",
                        "output '" + output.name + "' has values for each sample, not a score of the batch",
                        "a Silence layer takes it from the outputs");

@@ -16,17 +16,18 @@ namespace cortado {
 /// where layers tell them (ScoreSums), else means in which every batch counts by its samples.
 class Tester {
  public:
-  Tester(Net& net, int index, int batches);
+  Tester(Net& net, int index, int batches, ApVersion version = ApVersion::kIntegral);
   /// `tail`: the net for the last records % batch, null where nothing is left. Throws FieldError about test_epoch where
   /// an output has not one score for the set but values for each sample.
-  Tester(Net& net, Net* tail, int index, int64_t records);
+  Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version = ApVersion::kIntegral);
 
   /// Calls go_on before each batch, with the number of batches done; where that returns false, so does this, at once.
   bool run(const std::function<bool(int done)>& go_on);
 
-  const std::vector<Score>& scores() const { return scores_; }  ///< of the last whole run
-  double loss() const { return loss_; }                         ///< the same of the loss
-  const std::vector<Score>& exact() const { return exact_; }    ///< of all samples of the last run's batches
+  const std::vector<Score>& scores() const { return scores_; }                          ///< of the last whole run
+  double loss() const { return loss_; }                                                 ///< the same of the loss
+  const std::vector<DetectionScore>& detections() const { return sums_.detections(); }  ///< of the last run
+  const std::vector<Score>& exact() const { return exact_; }  ///< of all samples of the last run's batches
   /// One log line, the first time that scores of the last run are not those of all its samples.
   void say_once_what_differs();
   int batches() const { return batches_ + (tail_ ? 1 : 0); }

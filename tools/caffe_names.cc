@@ -109,6 +109,7 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   const std::string name = file_name_of(program);
   if (name == "caffe") return caffe(std::move(words));
   if (name == "convert_imageset") return after({"convert", "imageset"}, words);
+  if (name == "convert_annoset") return after({"convert", "annoset"}, words);
   if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
   if (name == "compute_image_mean") return after({"mean"}, words);
   if (name == "extract_features") return after({"features"}, with_wished_gpu(words));

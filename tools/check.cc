@@ -168,15 +168,6 @@ class Checker {
     if (file.solver.has_early_stop()) find(file.solver.early_stop().metric(), "early_stop.metric");
   }
 
-  static std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
-    std::vector<NetOutput> outputs;
-    for (const std::string& name : graph.output_names()) {
-      const graph::ValueId id = graph.names.at(name);
-      outputs.push_back({name, id, graph.value(id).shape, graph.value(id).loss_weight});
-    }
-    return outputs;
-  }
-
   /// The graph after infer_shapes.
   graph::Graph check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
                          Finding& finding) {

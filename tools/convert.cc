@@ -66,6 +66,22 @@ ConvertReport run_imageset(const Arguments& arguments, const std::vector<std::st
   return data::convert_imageset(options);
 }
 
+ConvertReport run_annoset(const Arguments& arguments, const std::vector<std::string>& inputs,
+                          const data::ConvertOptions& common) {
+  data::AnnosetOptions options;
+  set_image_options(arguments, common, options);
+  for (const char* flag : {"min-dim", "max-dim"})
+    if (arguments.integer(flag) != 0)
+      throw usage_error(std::string("--") + flag + " is not known here", "--resize-height and --resize-width are");
+  if (arguments.text("anno-type") != "detection")
+    throw usage_error("--anno-type=" + arguments.text("anno-type") + ": only detection is written",
+                      "imageset makes records with labels");
+  options.root = inputs[0];
+  options.list = inputs[1];
+  options.label_map = arguments.text("label-map-file");
+  return data::convert_annoset(options);
+}
+
 ConvertReport run_folder(const Arguments& arguments, const std::vector<std::string>& inputs,
                          const data::ConvertOptions& common) {
   data::FolderOptions options;
@@ -88,6 +104,7 @@ ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inpu
 
 const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
+                           {"annoset", "ROOTFOLDER/ LISTFILE", 2, run_annoset},
                            {"folder", "FOLDER", 1, run_folder},
                            {"cifar", "BATCHFILE...", 0, run_cifar},
                            {"leveldb", "FOLDER", 1, run_leveldb}};
@@ -98,7 +115,7 @@ const Format& format_named(const std::string& name) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, folder, cifar, leveldb or weights",
+  throw usage_error("'" + name + "' is no format: idx, imageset, annoset, folder, cifar, leveldb or weights",
                     did_you_mean(name, names));
 }
 
@@ -114,7 +131,9 @@ void show_rejects(const ConvertReport& report, bool skip_bad) {
 
 /// Paths in a list are put behind the root folder as they are, so one without its slash finds nothing.
 std::string advice_on_root(const Format& format, const std::string& root) {
-  if (format.run != run_imageset || root.ends_with('/') || !std::filesystem::is_directory(root)) return "";
+  if ((format.run != run_imageset && format.run != run_annoset) || root.ends_with('/') ||
+      !std::filesystem::is_directory(root))
+    return "";
   return "; paths begin with " + root + " as it is: end it with a slash if it is their folder";
 }
 
@@ -151,6 +170,7 @@ void show_report(const ConvertReport& report, const std::string& output) {
     row.push_back(label < report.classes.size() ? report.classes[label] : "");
     table.add(row);
   }
+  if (!report.label_map.empty()) std::cout << "classes: " << report.label_map << "\n";
   if (labels > 0) std::cout << (two ? table.str({0, 1, 2}) : table.str({0, 1}));
 }
 
@@ -243,6 +263,24 @@ std::vector<Flag> dataset_flags() {
        .value = "SHARE",
        .help = "imageset, folder: this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
                "OUT/labels.txt"},
+      {.name = "label-map-file",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help = "annoset: the numbers of classes; without it names are numbered, and OUT.labelmap.prototxt says how"},
+      {.name = "anno-type",
+       .kind = FlagKind::kText,
+       .value = "TYPE",
+       .help = "detection",
+       .fallback = "detection",
+       .hidden = true},
+      {.name = "label-type",
+       .kind = FlagKind::kText,
+       .value = "TYPE",
+       .help = "the annotation's name tells it",
+       .hidden = true},
+      {.name = "check-label", .help = "names without a number are bad always", .hidden = true},
+      {.name = "min-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
+      {.name = "max-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
       {.name = "check-size", .help = "imageset, folder: an image of another size than the first is bad"},
       {.name = "encoded", .help = "imageset, folder: store image files, not pixels"},
       {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "imageset, folder: jpg or png"},
@@ -264,14 +302,18 @@ Command convert_command() {
       .name = "convert",
       .summary = "makes an LMDB of a dataset in another format, or other weights of weights",
       .flags = joined({dataset_flags(), weights_flags()}),
-      .operands =
-          {"FORMAT INPUT...",
-           "idx IMAGES LABELS, imageset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb FOLDER, or weights IN OUT", 1,
-           100000},
+      .operands = {"FORMAT INPUT...",
+                   "idx IMAGES LABELS, imageset ROOT/ LIST, annoset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb "
+                   "FOLDER, or "
+                   "weights IN OUT",
+                   1, 100000},
       .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
                     "images listed as 'path label', as convert_imageset takes them"},
+                   {"cortado convert annoset VOCdevkit/ trainval.txt -o trainval_lmdb --encoded",
+                    "images and boxes listed as 'image annotation.xml', as create_annoset takes them"},
+                   {"cortado convert annoset images/ instances.json -o train_lmdb --encoded", "COCO's boxes"},
                    {"cortado convert folder photos -o train_lmdb",
                     "one folder per class; names go to train_lmdb.labels.txt"},
                    {"cortado convert folder photos -o photos_lmdb --split=0.2 --resize-height=256 --resize-width=256",

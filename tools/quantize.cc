@@ -142,7 +142,7 @@ Comparison compare(Net& exact, Net& rounded, const std::vector<QuantizableLayer>
   for (const QuantizableLayer& layer : layers) nodes.push_back(layer.node);
   LayerErrors errors(exact, rounded, nodes);
   OutputReader exact_outputs(exact), rounded_outputs(rounded);
-  ScoreSums exact_sums(exact_outputs.scores()), rounded_sums(rounded_outputs.scores());
+  ScoreSums exact_sums(exact_outputs), rounded_sums(rounded_outputs);
   CountedProgress progress("compare");
   const auto show = progress.callback();
   for (int64_t batch = 0; batch < batches; ++batch, ++exact.context().pass) {

@@ -36,10 +36,10 @@ Tested watched(std::unique_ptr<Net> net, bool classes) {
 void log_batch(const Tested& tested, int64_t batch) {
   size_t first = 0;
   for (const NetOutput& output : tested.net->outputs()) {
-    const size_t count = size_t(tested.net->blob_shape(output.name).count());
+    const size_t count = output.detection_classes > 0 ? 1 : size_t(tested.net->blob_shape(output.name).count());
     for (size_t i = first; i < first + count; ++i)
       log_info() << "Batch " << batch << ", " << output.name << " = " << score_text(tested.outputs->scores()[i].value);
-    first += size_t(output.shape.count());
+    first += size_t(output.scores());
   }
 }
 
@@ -66,7 +66,7 @@ std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::Build
   auto tail = make_net(with_data_batch(file, left), options, net.context(), &net);
   for (const auto& [layer, position] : tail->positions()) tail->seek(layer, uint64_t(records - left));
   for (size_t k = 0; k < net.outputs().size(); ++k)
-    if (const NetOutput& output = net.outputs()[k]; output.shape != tail->outputs()[k].shape)
+    if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
       throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not a score of the batch",
                         "a Silence layer takes it from the outputs");
   return tail;
@@ -135,7 +135,7 @@ int run_test(const Arguments& arguments) {
     nets.push_back(watched(make_tail(file, options, net, records), nets[0].classes != nullptr));
   TestReport report{.batches = whole + int64_t(nets.size()) - 1,
                     .samples = epoch ? records : whole * net.batch_size(),
-                    .scores = ScoreSums(nets[0].outputs->scores())};
+                    .scores = ScoreSums(*nets[0].outputs)};
   if (nets[0].classes) report.classifications = nets[0].classes->none_yet();
   find_names(arguments, net, report);
   log_info() << "Running for " << report.batches << " iterations.";

@@ -3,6 +3,7 @@
 // What may happen to a sample, as ranges: transform_param's options of all dialects brought to one form. draw_params()
 // draws from these.
 
+#include <optional>
 #include <vector>
 
 #include "data/augment/augment_params.h"
@@ -40,6 +41,24 @@ struct PartPlan {
   Range area, aspect;
   int attempts = 10;
   Range test_side;  ///< testing instead: the centre of the image with this shorter side
+};
+
+/// SSD's batch_sampler: parts are drawn until so many show an object as they should.
+struct PartSampler {
+  Range scale{1, 1}, aspect{1, 1};
+  /// Of one of the objects: its overlap with the part, the share of the part that it covers, the share of it that is
+  /// in the part.
+  std::optional<Range> overlap, sample_coverage, object_coverage;
+  int64_t most = 0, trials = 100;  ///< 0: no limit
+  bool constrained() const { return overlap || sample_coverage || object_coverage; }
+};
+
+/// Which objects stay when only a part of the image is shown.
+struct KeepObjects {
+  enum Rule : uint8_t { kSeen, kCenter, kOverlap };  ///< any part of it, its centre, more than a share of it
+  Rule rule = kSeen;
+  float overlap = 0;
+  bool difficult = true;  ///< false: those are left out
 };
 
 /// Motions about the middle of the result.
@@ -100,6 +119,9 @@ struct AugmentPlan {
   PartPlan part;
   ResizePlan resize;
   float expand_prob = 0, expand_most = 1;
+  std::vector<PartSampler> samplers;  ///< of images with objects
+  float jitter_edges = 0;             ///< likewise: each edge moves by up to this share of the side
+  KeepObjects keep;
   int pad = 0;
   float flip_h = 0, flip_v = 0;  ///< besides TransformPlan::mirror
   MotionPlan motion;

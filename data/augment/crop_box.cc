@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "data/augment/box_sampling.h"
+
 namespace cortado::data {
 
 namespace {
@@ -98,11 +100,14 @@ CropBox resized(const ResizePlan& plan, const CropBox& from, const SampleKey& ke
 
 }  // namespace
 
-CropBox place_sample(const TransformPlan& plan, int height, int width, const SampleKey& key) {
+CropBox place_sample(const TransformPlan& plan, int height, int width, const SampleKey& key,
+                     std::span<const Object> objects) {
   const AugmentPlan& augment = plan.augment;
   CropBox place{0, 0, double(width), double(height), width, height};
   if (!augment.moves) return place;
   place = expanded(augment, place, key);
+  if (!augment.samplers.empty()) place = sampled_part(augment.samplers, place, objects, height, width, key);
+  if (augment.jitter_edges > 0) place = jittered(augment.jitter_edges, place, key);
   if (augment.part.on) {
     place = random_part(augment.part, place, key);
     if (augment.resize.fit == Fit::kNone) place = with_pixels(place, plan.crop_w, plan.crop_h);

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
+
 #include "data/augment/draws.h"
 #include "data/augment/transform.h"
+#include "data/object.h"
 
 namespace cortado::data {
 
@@ -12,6 +15,7 @@ struct CropBox {
 };
 
 /// Expanding, choosing a part, resizing and padding, in this order: all that comes before the crop.
-CropBox place_sample(const TransformPlan& plan, int height, int width, const SampleKey& key);
+CropBox place_sample(const TransformPlan& plan, int height, int width, const SampleKey& key,
+                     std::span<const Object> objects = {});
 
 }  // namespace cortado::data

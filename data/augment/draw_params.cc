@@ -133,11 +133,11 @@ Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, 
 }  // namespace
 
 AugmentParams draw_params(const TransformPlan& plan, int channels, int height, int width, uint64_t given_seed,
-                          uint64_t epoch, uint64_t index) {
+                          uint64_t epoch, uint64_t index, std::span<const Object> objects) {
   const uint64_t seed = plan.random_seed >= 0 ? uint64_t(plan.random_seed) : given_seed;
   const SampleKey key{seed, epoch, index};
   check_fits(plan, channels, height, width);
-  const CropBox place = place_sample(plan, height, width, key);
+  const CropBox place = place_sample(plan, height, width, key, objects);
   check_crop(plan, channels, place.rows, place.columns);
   AugmentParams params;
   params.channels = channels;

@@ -34,7 +34,8 @@ enum class Lane : uint64_t {
   kBlur,
   kNoise,
   kErase,
-  kPixels
+  kPixels,
+  kSampler
 };
 
 class Draws {

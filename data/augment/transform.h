@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "data/augment/augment_plan.h"
 #include "data/formats/mean_file.h"
 #include "data/image/image.h"
+#include "data/object.h"
 #include "data/sample.h"
 #include "proto/cortado.pb.h"
 
@@ -41,9 +43,10 @@ struct OutputSize {
 OutputSize output_size(const TransformPlan& plan, const Sample& sample);
 
 /// What happens to the sample `index` of epoch `epoch`, whose source has this size: a pure function, so neither threads
-/// nor devices matter. Throws SampleError as output_size() does.
+/// nor devices matter. `objects` are those in the sample, which may guide the choice of a part. Throws SampleError as
+/// output_size() does.
 AugmentParams draw_params(const TransformPlan& plan, int channels, int height, int width, uint64_t seed, uint64_t epoch,
-                          uint64_t index);
+                          uint64_t index, std::span<const Object> objects = {});
 
 /// The draw for a sample as it was decoded: its coordinates where the sample holds only a part of the source that was
 /// drawn for, or the source (or part) at a smaller scale; and what has to be measured of its pixels. transform() does

@@ -32,6 +32,7 @@ struct ConvertReport {
   bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
   std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
   std::vector<std::string> classes;  ///< `folder`: class names by label
+  std::string label_map;             ///< `annoset`: the label map that was written; "": none
 
   /// With test_share: of the test set, and all that is said above is of the training set.
   struct {
@@ -94,6 +95,18 @@ struct ImagesetOptions : ImageOptions {
   std::string root, list;
 };
 ConvertReport convert_imageset(const ImagesetOptions& options);
+
+/// Images with objects, as records of AnnotatedData. `list` has lines "image annotation", paths behind `root` as it is;
+/// an annotation is PASCAL VOC's XML or, .txt, lines "LABEL XMIN YMIN XMAX YMAX" in pixels. A list that ends in .json
+/// is COCO's instances instead. Classes get their numbers from `label_map`, a caffe::LabelMap as text; without it names
+/// are numbered from 1, sorted, and the map is written to label_map_of(output). Keys as convert_imageset's.
+struct AnnosetOptions : ImageOptions {
+  std::string root, list, label_map;
+};
+ConvertReport convert_annoset(const AnnosetOptions& options);
+
+/// OUTPUT.labelmap.prototxt, beside the database.
+std::string label_map_of(const std::string& output);
 
 /// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
 /// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden files and folders,

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/image/image.h"
 
@@ -35,7 +36,8 @@ class ImageToDatum {
   /// Throws SampleError or Error(kIo). Afterwards shape() is the sample's.
   std::string make(const ImageEntry& entry) {
     const std::string content = read_file(entry.file, int64_t(1) << 30);
-    return options_.encoded ? encoded(entry, content) : raw(entry, content);
+    const std::string datum = options_.encoded ? encoded(entry, content) : raw(entry, content);
+    return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;
   }
   const Sample& shape() const { return shape_; }
 

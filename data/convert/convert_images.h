@@ -6,6 +6,7 @@
 
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
+#include "data/object.h"
 
 namespace cortado::data {
 
@@ -14,8 +15,10 @@ struct ImageEntry {
   std::string file;  ///< where it is
   std::string name;  ///< as it appears in the key and in the report
   int32_t label = 0;
-  int64_t line = 0;    ///< in a list file; 0: none
-  bool tests = false;  ///< it goes to the test set, where there are two
+  int64_t line = 0;        ///< in a list file; 0: none
+  bool tests = false;      ///< it goes to the test set, where there are two
+  bool annotated = false;  ///< its record is an AnnotatedDatum with
+  std::vector<Object> objects = {};
 };
 
 /// What a folder or a list holds.

@@ -69,7 +69,7 @@ void BatchSlab::pack(Context& context, const std::byte* dataset) {
   auto* raw = reinterpret_cast<RawSample*>(to);
   auto* all_params = reinterpret_cast<AugmentParams*>(to + params_at());
   auto* numbers = reinterpret_cast<float*>(to + labels_at());
-  for (const auto& [sample, params, label] : samples) {
+  for (const auto& [sample, params, label, objects] : samples) {
     const bool floats = sample.floats != nullptr;
     const uint8_t* at = floats ? reinterpret_cast<const uint8_t*>(sample.floats) : sample.bytes;
     *raw++ = {at - base, sample.channels, sample.height, sample.width, sample.interleaved, floats};

@@ -14,6 +14,7 @@
 #include "data/augment/augment_params.h"
 #include "data/augment/mix.h"
 #include "data/augment/transform_batch.h"
+#include "data/object.h"
 #include "data/sample.h"
 
 namespace cortado::data {
@@ -23,6 +24,7 @@ struct ReadySample {
   Sample sample;
   AugmentParams params;  ///< fitted to the sample
   float label = 0;
+  std::vector<Object> objects;  ///< as the result shows them
 };
 
 class BatchSlab {

@@ -125,6 +125,8 @@ void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels)
   state.log_restart(from, position());
 }
 
+const std::vector<std::vector<Object>>& DataPipeline::objects() const { return state_->objects; }
+
 uint64_t DataPipeline::position() const {
   return state_->begin_position + uint64_t(state_->given) * uint64_t(state_->options.batch_size);
 }

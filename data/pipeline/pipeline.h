@@ -71,6 +71,9 @@ class DataPipeline {
   /// if called again. Allocates no more once the largest samples were met.
   void read(Context& context, const Tensor& y, const Tensor& labels);
 
+  /// Of each sample of the batch that read() gave last, the objects that it shows; none where records have none.
+  const std::vector<std::vector<Object>>& objects() const;
+
   /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot
   /// keeps.
   uint64_t position() const;

@@ -27,6 +27,8 @@ Shuffle shuffle_for(const caffe::DataParameter& param) {
   return Shuffle::kAuto;
 }
 
+}  // namespace
+
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::DataParameter& param = layer.data_param();
   if (param.source().empty())
@@ -44,8 +46,6 @@ PipelineOptions make_database_options(const caffe::LayerParameter& layer, const 
   }
   return made;
 }
-
-}  // namespace
 
 PipelineOptions common_options(const caffe::LayerParameter& layer, const std::string& own, uint32_t batch_size,
                                uint32_t threads, const DataOptions& options) {
@@ -72,6 +72,7 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
 
 PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   if (layer.type() == "ImageData") return make_image_options(layer, options, read_files);
+  if (layer.type() == "AnnotatedData") return make_annotated_options(layer, options, read_files);
   if (layer.type() == "WindowData") return make_window_options(layer, options, read_files);
   return make_database_options(layer, options, read_files);
 }

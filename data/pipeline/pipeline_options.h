@@ -12,6 +12,8 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
                                uint32_t threads, const DataOptions& options);
 
 // make_pipeline_options() of one type of layer each.
+PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 

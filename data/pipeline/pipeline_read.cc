@@ -44,6 +44,12 @@ void DataPipeline::State::draw_mixes(Slab& slab) const {
                  order.place(begin_position + uint64_t(slab.batch) * uint64_t(options.batch_size) + uint64_t(i)));
 }
 
+/// The slab is used anew before the next batch is asked for.
+void DataPipeline::State::take_objects(const Slab& slab) {
+  objects.resize(slab.content.samples.size());
+  for (size_t i = 0; i < objects.size(); ++i) objects[i] = slab.content.samples[i].objects;
+}
+
 void DataPipeline::State::read_here(Context& context, const Tensor& y, const Tensor& labels) {
   Slab& slab = wait_for_batch();
   const std::vector<ReadySample>& samples = slab.content.samples;
@@ -64,6 +70,7 @@ void DataPipeline::State::read_here(Context& context, const Tensor& y, const Ten
     std::copy(numbers.begin(), numbers.end(), labels.f32());
   }
   source->check_unchanged();  // samples may have been views of it
+  take_objects(slab);
   release(context);
 }
 
@@ -80,6 +87,7 @@ void DataPipeline::State::read_on_device(Context& context, const Tensor& y, cons
   };
   if (!device->sent(given)) send(given, slab);
   device->transform(context, given, slab.content, y, labels);
+  take_objects(slab);
   if (options.prefetch > 1 && is_ready(given + 1)) send(given + 1, slab_of(given + 1));
 }
 

@@ -78,6 +78,7 @@ struct DataPipeline::State {
   void draw_mixes(Slab& slab) const;
   void read_here(Context& context, const Tensor& y, const Tensor& labels);
   void read_on_device(Context& context, const Tensor& y, const Tensor& labels);
+  void take_objects(const Slab& slab);
   void log_restart(uint64_t from, uint64_t to) const;
 
   const PipelineOptions options;
@@ -93,6 +94,7 @@ struct DataPipeline::State {
   std::vector<Slab> slabs;
   std::optional<DeviceBatches> device;
   std::vector<std::jthread> threads;
+  std::vector<std::vector<Object>> objects;  ///< of the batch that read() gave last
   double waited = 0;
   int64_t given = 0;            ///< batches that read() gave
   uint64_t begin_position = 0;  ///< of batch 0

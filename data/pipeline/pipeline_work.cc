@@ -1,6 +1,7 @@
 // What each worker does: take a few samples under the lock, make them outside of it, count them under the lock.
 #include <algorithm>
 
+#include "data/augment/box_sampling.h"
 #include "data/pipeline/pipeline_state.h"
 
 namespace cortado::data {
@@ -47,16 +48,20 @@ void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader
     int32_t label = cache ? cache->label(task.records[i].number) : 0;
     const Sample whole = cache ? cache->sample(task.records[i].number) : reader.open(task.records[i], label);
     const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(source->records());
+    const std::vector<Object>& objects = reader.objects();
     const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
-                                             place / records, place % records);
+                                             place / records, place % records, objects);
     if (whole.channels != first.channels || params.out_height != size.height || params.out_width != size.width)
       throw SampleError(
           "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
           "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
           "new_width)");
     const SamplePart got = part_for(source_window(params), task, i, reader);
-    task.slab->content.samples[size_t(task.first + i)] = {got.sample, resolve_params(params, got.sample, got.part),
-                                                          float(label)};
+    ReadySample& ready = task.slab->content.samples[size_t(task.first + i)];
+    ready.sample = got.sample;
+    ready.params = resolve_params(params, got.sample, got.part);
+    ready.label = float(label);
+    carry_objects(params, objects, options.transform.augment.keep, ready.objects);
   } catch (const SampleError& error) {
     source->fail(task.records[i], error);
   }

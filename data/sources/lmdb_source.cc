@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/formats/datum.h"
-#include "data/sources/datum_reader.h"
+#include "data/sources/annotated_reader.h"
 
 namespace cortado::data {
 
@@ -63,7 +63,7 @@ class Jumps : public RecordFinder {
 
 class LmdbSource : public DataSource {
  public:
-  explicit LmdbSource(std::shared_ptr<const Lmdb> database) : database_(std::move(database)) {}
+  LmdbSource(std::shared_ptr<const Lmdb> database, RecordKind kind) : database_(std::move(database)), kind_(kind) {}
 
   const std::string& path() const override { return database_->path(); }
   int64_t records() const override { return database_->records(); }
@@ -72,7 +72,10 @@ class LmdbSource : public DataSource {
     if (anywhere) return std::make_unique<Jumps>(database_);
     return std::make_unique<Walk>(database_);
   }
-  std::unique_ptr<SampleReader> reader(ColorMode mode) const override { return std::make_unique<DatumReader>(mode); }
+  std::unique_ptr<SampleReader> reader(ColorMode mode) const override {
+    if (kind_ == RecordKind::kAnnotated) return std::make_unique<AnnotatedReader>(mode);
+    return std::make_unique<DatumReader>(mode);
+  }
   void visit_labels(int64_t most, const LabelVisit& visit) const override;
   void bring_in(const Record& record) const override { database_->bring_in(record); }
   void check_unchanged() const override { database_->check_unchanged(); }
@@ -82,9 +85,11 @@ class LmdbSource : public DataSource {
 
  private:
   std::shared_ptr<const Lmdb> database_;
+  RecordKind kind_;
 };
 
 void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
+  if (kind_ != RecordKind::kDatum) return;
   std::vector<float> floats;
   const auto look = [&](const Record& record) {
     try {
@@ -103,8 +108,25 @@ void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
 
 }  // namespace
 
-std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database) {
-  return std::make_shared<LmdbSource>(std::move(database));
+std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database, RecordKind kind) {
+  return std::make_shared<LmdbSource>(std::move(database), kind);
+}
+
+int64_t most_objects(const std::shared_ptr<const Lmdb>& database) {
+  size_t most = 0;
+  std::vector<Object> objects;
+  LmdbCursor cursor(database);
+  for (int64_t i = 0; i < database->records(); ++i) {
+    const Record record = cursor.next();
+    try {
+      parse_annotated_datum(record.value, objects);
+    } catch (const SampleError& error) {
+      database->check_unchanged();
+      throw_bad_record(*database, record.key, error);
+    }
+    most = std::max(most, objects.size());
+  }
+  return int64_t(most);
 }
 
 }  // namespace cortado::data

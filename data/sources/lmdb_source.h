@@ -7,7 +7,15 @@
 
 namespace cortado::data {
 
-/// The Datums of a database, numbered in key order.
-std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database);
+/// What the records of a database are.
+enum class RecordKind { kDatum, kAnnotated };
+
+/// The records of a database, numbered in key order.
+std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database,
+                                              RecordKind kind = RecordKind::kDatum);
+
+/// The largest number of objects in one of a database's AnnotatedDatums: all are looked at, no image is opened. Throws
+/// Error(kData).
+int64_t most_objects(const std::shared_ptr<const Lmdb>& database);
 
 }  // namespace cortado::data

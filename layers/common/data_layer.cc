@@ -32,7 +32,7 @@ LayerShapes PipelineLayer::infer(const std::vector<Shape>&) {
 }
 
 void PipelineLayer::forward(Context& context, const Operands& io) {
-  pipeline_->read(context, io.y[0], labelled_ ? io.y[1] : Tensor());
+  read(context, io.y[0], labelled_ ? io.y[1] : Tensor());
 }
 
 void PipelineLayer::seek(uint64_t position) {

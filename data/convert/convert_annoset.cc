@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/convert/convert_images.h"
+#include "data/formats/annotations.h"
+#include "data/formats/printable.h"
+#include "data/image/image.h"
+#include "data/sources/image_list.h"
+#include "proto/read_text.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// An image, and what is known of its objects.
+struct Annotated {
+  ImageEntry entry;
+  std::vector<NamedObject> objects;
+};
+
+/// Numbers of classes by name. Without a file of them names get numbers from 1 on, sorted; 0 is the background.
+class Labels {
+ public:
+  explicit Labels(const std::string& file) : file_(file) {
+    if (file.empty()) return;
+    read_message_from_text(read_file(file), file, map_);
+    for (const caffe::LabelMapItem& item : map_.item()) numbers_[item.name()] = item.label();
+  }
+
+  void number(const std::vector<Annotated>& images) {
+    if (!file_.empty()) return;
+    std::set<std::string> names;
+    for (const Annotated& image : images)
+      for (const NamedObject& object : image.objects) names.insert(object.name);
+    add("none_of_the_above", "background");
+    for (const std::string& name : names) add(name, name);
+  }
+
+  /// Throws SampleError for a name that has no number.
+  int32_t of(const std::string& name) const {
+    const auto found = numbers_.find(name);
+    if (found != numbers_.end()) return found->second;
+    throw SampleError("'" + printable(name) + "' is no class of " + file_, "its label map has an item for each name");
+  }
+
+  std::string text() const { return map_.DebugString(); }
+  bool made_here() const { return file_.empty(); }
+
+ private:
+  void add(const std::string& name, const std::string& shown) {
+    caffe::LabelMapItem& item = *map_.add_item();
+    item.set_name(name);
+    item.set_label(int32_t(numbers_.size()));
+    item.set_display_name(shown);
+    numbers_[name] = item.label();
+  }
+
+  std::string file_;
+  caffe::LabelMap map_;
+  std::map<std::string, int32_t> numbers_;
+};
+
+Annotation read_annotation(const std::string& path, const std::string& image) {
+  const std::string text = read_file(path, int64_t(1) << 28);
+  if (!path.ends_with(".txt")) return parse_voc(text);
+  ImageDecoder decoder;
+  const std::string content = read_file(image, int64_t(1) << 30);
+  const Sample size = decoder.open(content, ColorMode::kAsStored);
+  return parse_box_lines(text, size.height, size.width);
+}
+
+struct Found {
+  std::vector<Annotated> images;
+  std::vector<Rejected> bad;
+};
+
+Found from_list(const AnnosetOptions& options) {
+  Found found;
+  for_each_line(read_file_or_pipe(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
+    const size_t space = line.find_last_of(" \t");
+    if (space == std::string_view::npos || space == 0) {
+      found.bad.push_back({options.list, number, "no annotation: a line is an image's path and its annotation's"});
+      return;
+    }
+    const std::string name(line.substr(0, space)), annotation(line.substr(space + 1));
+    try {
+      Annotated image{{options.root + name, name, -1, number}, {}};
+      image.objects = read_annotation(options.root + annotation, image.entry.file).objects;
+      found.images.push_back(std::move(image));
+    } catch (const SampleError& error) {
+      found.bad.push_back({options.list, number, annotation + ": " + error.what()});
+    } catch (const Error& error) {
+      found.bad.push_back({options.list, number, annotation + ": " + error.mistakes()[0].message});
+    }
+  });
+  return found;
+}
+
+Found from_coco(const AnnosetOptions& options) {
+  Found found;
+  try {
+    for (Annotation& image : parse_coco(read_file(options.list, int64_t(1) << 34)).images)
+      found.images.push_back({{options.root + image.file, image.file, -1}, std::move(image.objects)});
+  } catch (const SampleError& error) {
+    throw file_error(ExitCode::kData, options.list, error.what(), error.hint());
+  }
+  return found;
+}
+
+}  // namespace
+
+ConvertReport convert_annoset(const AnnosetOptions& options) {
+  check_image_options(options);
+  Found found = options.list.ends_with(".json") ? from_coco(options) : from_list(options);
+  Labels labels(options.label_map);
+  labels.number(found.images);
+  FoundImages images;
+  images.list = options.list;
+  images.bad_lines = std::move(found.bad);
+  for (Annotated& image : found.images) {
+    try {
+      std::map<std::string, int32_t> instances;
+      for (const NamedObject& object : image.objects)
+        image.entry.objects.push_back({labels.of(object.name), instances[object.name]++, object.box, object.difficult});
+      image.entry.annotated = true;
+      images.entries.push_back(std::move(image.entry));
+    } catch (const SampleError& error) {
+      images.bad_lines.push_back({options.list, image.entry.line, image.entry.name + ": " + error.what()});
+    }
+  }
+  ConvertReport report = convert_images(std::move(images), options);
+  if (report.kept && labels.made_here()) {
+    report.label_map = label_map_of(options.output);
+    write_file_atomically(report.label_map, labels.text());
+  }
+  return report;
+}
+
+std::string label_map_of(const std::string& output) { return without_trailing_slashes(output) + ".labelmap.prototxt"; }
+
+}  // namespace cortado::data

@@ -1,0 +1,117 @@
+#include "data/formats/annotations.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "data/sample.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// Corners in pixels as parts of the sides.
+Box in_parts(double x0, double y0, double x1, double y1, int64_t height, int64_t width) {
+  for (const double v : {x0, y0, x1, y1})
+    if (!std::isfinite(v)) throw SampleError("the corner of a box is not a number");
+  if (x0 > x1 || y0 > y1) throw SampleError("a box ends before it begins");
+  const double h = double(height), w = double(width);
+  return {float(x0 / w), float(y0 / h), float(x1 / w), float(y1 / h)};
+}
+
+double number_in(const pugi::xml_node& parent, const char* name) {
+  const std::string text = parent.child_value(name);
+  std::istringstream stream(text);
+  double value = 0;
+  if (text.empty()) throw SampleError("<" + std::string(parent.name()) + "> has no <" + name + ">");
+  if (!(stream >> value))
+    throw SampleError("<" + std::string(name) + "> is '" + text.substr(0, 40) + "', not a number");
+  return value;
+}
+
+int64_t side_in(const pugi::xml_node& size, const char* name) {
+  const double side = number_in(size, name);
+  if (!(side >= 1 && side <= 1e6)) throw SampleError("the image's " + std::string(name) + " is no size");
+  return int64_t(side);
+}
+
+using Json = nlohmann::json;
+
+CocoSet coco_of(const Json& set) {
+  CocoSet made;
+  std::map<int64_t, size_t> places;
+  for (const Json& category : set.at("categories"))
+    made.categories[category.at("id").get<int64_t>()] = category.at("name").get<std::string>();
+  for (const Json& image : set.at("images")) {
+    Annotation one{image.at("file_name").get<std::string>(),
+                   image.at("height").get<int64_t>(),
+                   image.at("width").get<int64_t>(),
+                   {}};
+    if (one.height < 1 || one.width < 1) throw SampleError("image '" + one.file + "' has no size");
+    places[image.at("id").get<int64_t>()] = made.images.size();
+    made.images.push_back(std::move(one));
+  }
+  for (const Json& given : set.at("annotations")) {
+    const auto place = places.find(given.at("image_id").get<int64_t>());
+    const auto category = made.categories.find(given.at("category_id").get<int64_t>());
+    if (place == places.end() || category == made.categories.end())
+      throw SampleError("annotation " + given.at("id").dump() + " is of an image or a category that is not there");
+    Annotation& image = made.images[place->second];
+    const auto box = given.at("bbox").get<std::vector<double>>();
+    if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox has not four numbers");
+    image.objects.push_back({category->second,
+                             in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.height, image.width),
+                             given.value("iscrowd", 0) != 0});
+  }
+  return made;
+}
+
+}  // namespace
+
+Annotation parse_voc(std::string_view xml) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
+  if (!result) throw SampleError("not XML: " + std::string(result.description()));
+  const pugi::xml_node root = document.child("annotation");
+  if (!root) throw SampleError("there is no <annotation>", "PASCAL VOC's form is wanted");
+  const pugi::xml_node size = root.child("size");
+  Annotation made{root.child_value("filename"), side_in(size, "height"), side_in(size, "width"), {}};
+  for (const pugi::xml_node& object : root.children("object")) {
+    const pugi::xml_node box = object.child("bndbox");
+    const std::string name = object.child_value("name");
+    if (name.empty()) throw SampleError("an <object> has no <name>");
+    made.objects.push_back({name,
+                            in_parts(number_in(box, "xmin"), number_in(box, "ymin"), number_in(box, "xmax"),
+                                     number_in(box, "ymax"), made.height, made.width),
+                            object.child("difficult") && number_in(object, "difficult") != 0});
+  }
+  return made;
+}
+
+Annotation parse_box_lines(std::string_view text, int64_t height, int64_t width) {
+  Annotation made{"", height, width, {}};
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string name;
+    double x0, y0, x1, y1;
+    if (!(words >> name >> x0 >> y0 >> x1 >> y1))
+      throw SampleError("'" + line.substr(0, 60) + "' is not LABEL XMIN YMIN XMAX YMAX");
+    made.objects.push_back({name, in_parts(x0, y0, x1, y1, height, width), false});
+  }
+  return made;
+}
+
+CocoSet parse_coco(std::string_view json) {
+  try {
+    return coco_of(Json::parse(json));
+  } catch (const Json::exception& error) {
+    throw SampleError(std::string("not COCO's form: ") + error.what());
+  }
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,107 @@
+// annotated_data_param, and what transform_param says of objects, to a pipeline's options; the rest is as Data's.
+#include "core/error.h"
+#include "core/format.h"
+#include "data/lmdb/lmdb.h"
+#include "data/pipeline/pipeline_options.h"
+#include "data/sources/lmdb_source.h"
+
+namespace cortado::data {
+
+namespace {
+
+const std::string kOwn = "annotated_data_param.";
+constexpr uint32_t kMostTrials = 100000;
+
+Range checked(const std::string& path, const std::string& what, float low, float high, float most) {
+  if (!(low > 0 && low <= most))
+    throw FieldError(path + "min_" + what,
+                     "it is " + to_text(low) + ", but must lie above 0 and not above " + to_text(most));
+  if (!(high >= low && high <= most))
+    throw FieldError(path + "max_" + what,
+                     "it is " + to_text(high) + ", but must lie between min_" + what + " and " + to_text(most));
+  return {low, high};
+}
+
+std::optional<Range> share(bool has_low, float low, bool has_high, float high) {
+  if (!has_low && !has_high) return std::nullopt;
+  return Range{has_low ? low : -1, has_high ? high : 2};
+}
+
+PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path) {
+  constexpr float kMostAspect = 1000;
+  if (!given.use_original_image())
+    throw FieldError(path + "use_original_image", "parts are drawn from the original image alone", "leave it out");
+  PartSampler made;
+  const caffe::Sampler& sampler = given.sampler();
+  made.scale = checked(path + "sampler.", "scale", sampler.min_scale(), sampler.max_scale(), 1);
+  made.aspect =
+      checked(path + "sampler.", "aspect_ratio", sampler.min_aspect_ratio(), sampler.max_aspect_ratio(), kMostAspect);
+  const caffe::SampleConstraint& wanted = given.sample_constraint();
+  made.overlap = share(wanted.has_min_jaccard_overlap(), wanted.min_jaccard_overlap(), wanted.has_max_jaccard_overlap(),
+                       wanted.max_jaccard_overlap());
+  made.sample_coverage = share(wanted.has_min_sample_coverage(), wanted.min_sample_coverage(),
+                               wanted.has_max_sample_coverage(), wanted.max_sample_coverage());
+  made.object_coverage = share(wanted.has_min_object_coverage(), wanted.min_object_coverage(),
+                               wanted.has_max_object_coverage(), wanted.max_object_coverage());
+  made.most = given.max_sample();
+  made.trials = given.max_trials();
+  if (given.max_trials() > kMostTrials)
+    throw FieldError(path + "max_trials", "it is " + std::to_string(given.max_trials()) + ", but " +
+                                              std::to_string(kMostTrials) + " are the most");
+  return made;
+}
+
+/// Only batches of one size are batches: a part is brought to a size.
+void require_size(const caffe::TransformationParameter& param) {
+  const caffe::ResizeParameter& resize = param.resize_param();
+  const bool one_size =
+      param.has_resize_param() && resize.prob() == 1 && resize.resize_mode() != caffe::ResizeParameter::FIT_SMALL_SIZE;
+  if (one_size || param.crop_size() > 0 || param.crop_h() > 0) return;
+  throw FieldError("transform_param.resize_param", "parts of images differ in size, so they do not make a batch",
+                   "bring them to one: resize_param { prob: 1 resize_mode: WARP height: 300 width: 300 }");
+}
+
+KeepObjects keep_of(const caffe::TransformationParameter& param, const caffe::AnnotatedDataParameter& own) {
+  KeepObjects keep;
+  keep.difficult = own.train_diffcult();
+  if (!param.has_emit_constraint()) return keep;
+  const caffe::EmitConstraint& emit = param.emit_constraint();
+  keep.rule = emit.emit_type() == caffe::EmitConstraint::CENTER ? KeepObjects::kCenter : KeepObjects::kOverlap;
+  keep.overlap = emit.emit_overlap();
+  return keep;
+}
+
+}  // namespace
+
+PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                       bool read_files) {
+  const caffe::AnnotatedDataParameter& own = layer.annotated_data_param();
+  caffe::LayerParameter images = layer;
+  images.mutable_transform_param()->clear_emit_constraint();
+  PipelineOptions made = make_database_options(images, options, read_files);
+  if (made.cache != CacheOn::kNowhere)
+    throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
+                     "images with objects are not kept in memory", "leave it out");
+  if (own.seg_scales_size() > 0)
+    throw FieldError(kOwn + "seg_scales[0]", "images of segments are not known here", "leave it out");
+  AugmentPlan& augment = made.transform.augment;
+  if (augment.mix.on())
+    throw FieldError("transform_param.augment.mix", "images with objects are not mixed", "leave it out");
+  augment.keep = keep_of(layer.transform_param(), own);
+  if (options.phase == caffe::TRAIN) {
+    for (int i = 0; i < own.batch_sampler_size(); ++i)
+      augment.samplers.push_back(sampler_of(own.batch_sampler(i), entry(kOwn + "batch_sampler", i) + "."));
+    augment.jitter_edges = own.yolo_data_jitter();
+    if (!(augment.jitter_edges >= 0 && augment.jitter_edges < 1))
+      throw FieldError(kOwn + "yolo_data_jitter",
+                       "it is " + to_text(augment.jitter_edges) + ", but must be at least 0 and below 1");
+    if (!augment.samplers.empty() || augment.jitter_edges > 0) {
+      require_size(layer.transform_param());
+      augment.moves = true;
+    }
+  }
+  made.open = [source = made.source] { return lmdb_source(Lmdb::open(source), RecordKind::kAnnotated); };
+  return made;
+}
+
+}  // namespace cortado::data

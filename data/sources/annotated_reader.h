@@ -1,0 +1,24 @@
+#pragma once
+
+#include "data/formats/annotated_datum.h"
+#include "data/sources/datum_reader.h"
+
+namespace cortado::data {
+
+/// Turns serialized AnnotatedDatums into samples and objects.
+class AnnotatedReader : public DatumReader {
+ public:
+  using DatumReader::DatumReader;
+
+  Sample open(const Record& record, int32_t& label) override {
+    Record image = record;
+    image.value = parse_annotated_datum(record.value, objects_);
+    return DatumReader::open(image, label);
+  }
+  const std::vector<Object>& objects() const override { return objects_; }
+
+ private:
+  std::vector<Object> objects_;
+};
+
+}  // namespace cortado::data

@@ -1,0 +1,88 @@
+// AnnotatedData: images and the objects in them, from a database of AnnotatedDatums. The second top is 1 x 1 x rows x 8
+// (layers/common/ground_truth.h). Caffe has as many rows as the batch has objects; here there are as many as a batch
+// may have, the rest of them -1, which the layers that read objects pass over.
+//
+// Boxes go with the pixels through whatever transform_param does; in training annotated_data_param's samplers choose
+// the part that is shown.
+
+#include "core/error.h"
+#include "core/host_view.h"
+#include "data/lmdb/lmdb.h"
+#include "data/sources/lmdb_source.h"
+#include "layers/common/data_layer.h"
+#include "layers/common/ground_truth.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class AnnotatedDataLayer : public PipelineLayer {
+ public:
+  explicit AnnotatedDataLayer(const LayerOptions& options)
+      : PipelineLayer(options),
+        open_(options.open_data),
+        gray_(options.config.transform_param().force_gray()),
+        one_class_(options.config.annotated_data_param().single_class()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    LayerShapes shapes = PipelineLayer::infer(x);
+    if (shapes.y.size() == 1) return shapes;
+    if (open_ && rows_ == 0)
+      rows_ = std::max<int64_t>(1, data::most_objects(data::Lmdb::open(options().source))) * options().batch_size;
+    shapes.y[1] = open_ ? Shape{1, 1, rows_, kTruthWidth} : Shape{-1};
+    return shapes;
+  }
+
+  TypeRule types() const override { return TypeRule::kMakes; }
+
+  void forward(Context& context, const Operands& io) override {
+    read(context, io.y[0], Tensor());
+    if (io.y.size() < 2) return;
+    float* to = rows_of_.begin(context, io.y[1].f32(), rows_ * kTruthWidth);
+    std::fill_n(to, rows_ * kTruthWidth, -1.f);
+    const std::vector<std::vector<data::Object>>& objects = this->objects();
+    for (size_t item = 0; item < objects.size(); ++item)
+      for (const data::Object& object : objects[item]) {
+        const float row[] = {float(item),
+                             float(one_class_ ? 1 : object.label),
+                             float(object.instance),
+                             object.box.x0,
+                             object.box.y0,
+                             object.box.x1,
+                             object.box.y1,
+                             float(object.difficult)};
+        to = std::copy_n(row, kTruthWidth, to);
+      }
+    rows_of_.commit(context);
+  }
+
+ private:
+  Shape shape_without_data() const override {
+    const data::TransformPlan& plan = options().transform;
+    const data::ResizePlan& resize = plan.augment.resize;
+    const bool fixed = resize.fit == data::Fit::kWarp || resize.fit == data::Fit::kPad;
+    const int height = plan.crop_h > 0 ? plan.crop_h : fixed ? resize.height : 0;
+    const int width = plan.crop_w > 0 ? plan.crop_w : fixed ? resize.width : 0;
+    return height > 0 && width > 0 ? Shape{options().batch_size, gray_ ? 1 : 3, height, width} : Shape{-1};
+  }
+
+  bool open_, gray_, one_class_;
+  int64_t rows_ = 0;  ///< that a batch may have
+  HostStage rows_of_;
+};
+
+const RegisterLayer registered({
+    .name = "AnnotatedData",
+    .help = "images and the objects in them from a dataset (LMDB)",
+    .options = "annotated_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<AnnotatedDataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,216 @@
+// DetectionOutput: SSD's detections, one a row: image, label, score, and the corners of the box, in parts of the image.
+// Of the P boxes that priors (bottom[2]) and offsets (bottom[0], N x 4 P, or 4 P for each class) give, those whose
+// score (bottom[1], N x P classes, already a probability) lies above confidence_threshold are suppressed class by
+// class; the keep_top_k best of all classes stay. Rows go by image, then label, then score. An image without detections
+// has none; where no image has any, there is one row for each, its number before values of -1.
+//
+// RefineDet's five bottoms: bottom[3], N x 2 P, says which priors hold anything at all (those not above
+// objectness_score are left out), and bottom[4], N x 4 P, moves priors before bottom[0] does.
+//
+// Which rows there are only the values tell (layers/dynamic_rows.h); they are found on the host.
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "core/log.h"
+#include "core/threads.h"
+#include "layers/common/box_coding.h"
+#include "layers/common/detection_shapes.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/suppression.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int64_t kRowWidth = 7;
+
+struct Detection {
+  int label;
+  float score;
+  Box box;
+};
+using Detections = std::vector<Detection>;  ///< of one image
+
+class DetectionOutputLayer : public Layer, public DynamicRows {
+ public:
+  explicit DetectionOutputLayer(const LayerOptions& options)
+      : param_(options.config.detection_output_param()),
+        code_{param_.code_type(), !param_.variance_encoded_in_target()} {
+    check_options();
+    const caffe::NonMaximumSuppressionParameter& nms = param_.nms_param();
+    rule_ = {.threshold = nms.nms_threshold(), .eta = nms.eta()};
+    looked_at_ = nms.has_top_k() ? nms.top_k() : -1;
+    least_ = param_.has_confidence_threshold() ? param_.confidence_threshold() : -FLT_MAX;
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    shapes_ = detection_shapes(x, "detection_output_param", param_.num_classes(), param_.share_location());
+    if (x.size() == 4)
+      throw FieldError("bottom[3]", "there are four bottoms",
+                       "three, or five for RefineDet: scores and offsets of its anchors");
+    if (x.size() == 5) require_anchors(x, 3, shapes_);
+    const int64_t of_an_image =
+        param_.keep_top_k() >= 0 ? std::min<int64_t>(param_.keep_top_k(), candidates()) : candidates();
+    most_ = std::max<int64_t>(1, of_an_image) * shapes_.images;
+    require_extent(most_, "detection_output_param.keep_top_k");
+    live_ = most_;
+    return {.y = {Shape{1, 1, most_, kRowWidth}}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    if (!param_.save_output_param().output_directory().empty())
+      log_warning() << "DetectionOutput gives its rows to the net alone: no file is written to '"
+                    << param_.save_output_param().output_directory() << "'";
+    found_.resize(size_t(shapes_.images));
+    return {};
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const HostView offsets(context, io.x[0].f32(), io.x[0].count()), scores(context, io.x[1].f32(), io.x[1].count()),
+        priors(context, io.x[2].f32(), io.x[2].count());
+    std::optional<HostView> objectness, moves;
+    if (io.x.size() == 5) {
+      objectness.emplace(context, io.x[3].f32(), io.x[3].count());
+      moves.emplace(context, io.x[4].f32(), io.x[4].count());
+    }
+    parallel_ranges(context, shapes_.images, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t image = begin; image < end; ++image)
+        detect({offsets.data() + image * shapes_.offsets_of_an_image(),
+                scores.data() + image * candidates(),
+                objectness ? objectness->data() + image * 2 * shapes_.priors : nullptr,
+                moves ? moves->data() + image * 4 * shapes_.priors : nullptr,
+                {priors.data(), shapes_.priors}},
+               found_[size_t(image)]);
+    });
+    write(context, io.y[0].f32());
+  }
+
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+  std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kRowWidth}}; }
+
+ private:
+  /// What one image is judged by.
+  struct Evidence {
+    const float *offsets, *scores, *objectness, *moves;
+    Priors priors;
+  };
+
+  void check_options() const {
+    if (param_.num_classes() == 0)
+      throw FieldError("detection_output_param.num_classes", "it is not set",
+                       "how many classes there are, background included");
+    const caffe::NonMaximumSuppressionParameter& nms = param_.nms_param();
+    if (!(nms.nms_threshold() >= 0))
+      throw FieldError("detection_output_param.nms_param.nms_threshold",
+                       "it is " + to_text(nms.nms_threshold()) + ", but must not be below 0");
+    if (!(nms.eta() > 0 && nms.eta() <= 1))
+      throw FieldError("detection_output_param.nms_param.eta",
+                       "it is " + to_text(nms.eta()) + ", but must lie in (0, 1]");
+    if (nms.soft_nms())
+      throw FieldError("detection_output_param.nms_param.soft_nms",
+                       "scores that fall instead of boxes that go are not known here", "leave it out");
+    if (param_.use_polygon())
+      throw FieldError("detection_output_param.use_polygon", "boxes with four corners are not known here",
+                       "leave it out for upright boxes");
+  }
+
+  int64_t candidates() const { return shapes_.priors * shapes_.classes; }
+
+  void detect(const Evidence& evidence, Detections& found) const {
+    found.clear();
+    std::vector<Box> boxes(static_cast<size_t>(shapes_.priors));
+    if (shapes_.codes == 1) decode(evidence, 0, boxes);
+    std::vector<float> scores(static_cast<size_t>(shapes_.priors));
+    for (int64_t c = 0; c < shapes_.classes; ++c) {
+      if (c == param_.background_label_id()) continue;
+      for (int64_t p = 0; p < shapes_.priors; ++p) scores[size_t(p)] = score(evidence, p, c);
+      const std::vector<int> order = best_first(scores.data(), shapes_.priors, least_, looked_at_);
+      if (order.empty()) continue;
+      if (shapes_.codes > 1) decode(evidence, c, boxes);
+      for (const int p : suppress(boxes.data(), order, rule_))
+        found.push_back({int(c), scores[size_t(p)], boxes[size_t(p)]});
+    }
+    keep_best(found);
+  }
+
+  float score(const Evidence& evidence, int64_t p, int64_t c) const {
+    const bool empty = evidence.objectness && !(evidence.objectness[2 * p + 1] >= param_.objectness_score());
+    return empty ? -FLT_MAX : evidence.scores[p * shapes_.classes + c];
+  }
+
+  void decode(const Evidence& evidence, int64_t c, std::vector<Box>& boxes) const {
+    for (int64_t p = 0; p < shapes_.priors; ++p) {
+      const BoxOffsets variances = evidence.priors.variances(p);
+      Box prior = evidence.priors.box(p);
+      if (evidence.moves) prior = code_.decode(prior, variances, offsets_at(evidence.moves + 4 * p));
+      const Box box = code_.decode(prior, variances, offsets_at(evidence.offsets + 4 * (p * shapes_.codes + c)));
+      boxes[size_t(p)] = param_.clip() ? clipped(box) : box;
+    }
+  }
+
+  /// The keep_top_k best, still by label and score.
+  void keep_best(Detections& found) const {
+    const int64_t most = param_.keep_top_k();
+    if (most < 0 || int64_t(found.size()) <= most) return;
+    std::vector<float> scores;
+    for (const Detection& one : found) scores.push_back(one.score);
+    std::vector<int> best = best_first(scores.data(), int64_t(scores.size()), -INFINITY, most);
+    std::sort(best.begin(), best.end());
+    Detections kept;
+    for (const int i : best) kept.push_back(found[size_t(i)]);
+    found = std::move(kept);
+  }
+
+  void write(Context& context, float* y) {
+    float* to = stage_.begin(context, y, most_ * kRowWidth);
+    std::fill_n(to, most_ * kRowWidth, 0.f);
+    live_ = 0;
+    for (size_t image = 0; image < found_.size(); ++image)
+      for (const Detection& one : found_[image]) {
+        const float row[] = {float(image), float(one.label), one.score, one.box.x0, one.box.y0, one.box.x1, one.box.y1};
+        std::copy_n(row, kRowWidth, to + kRowWidth * live_++);
+      }
+    if (live_ == 0) {
+      for (; live_ < shapes_.images; ++live_) {
+        std::fill_n(to + kRowWidth * live_, kRowWidth, -1.f);
+        to[kRowWidth * live_] = float(live_);
+      }
+    }
+    stage_.commit(context);
+  }
+
+  const caffe::DetectionOutputParameter& param_;
+  BoxCode code_;
+  SuppressionRule rule_;
+  int64_t looked_at_ = -1;  ///< of a class, the best
+  float least_ = 0;
+  DetectionShapes shapes_;
+  int64_t most_ = 0, live_ = 0;  ///< rows
+  std::vector<Detections> found_;
+  HostStage stage_;
+};
+
+const RegisterLayer registered({
+    .name = "DetectionOutput",
+    .help = "boxes of objects from priors, offsets and scores",
+    .options = "detection_output_param",
+    .min_bottoms = 3,
+    .max_bottoms = 5,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<DetectionOutputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

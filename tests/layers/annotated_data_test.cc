@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "data/formats/annotated_datum.h"
+#include "data/formats/datum.h"
+#include "data/lmdb/lmdb_writer.h"
+#include "layers/data_cursor.h"
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+constexpr int kSide = 64, kRecords = 6;
+
+/// Six dark pictures with one bright rectangle each, record i's of label i + 1; every other record has a difficult
+/// object of label 9 besides, which is nowhere to be seen.
+class AnnotatedData : public testing::Test {
+ protected:
+  AnnotatedData()
+      : folder_(std::filesystem::temp_directory_path() / ("cortado_annotated_layer_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    data::LmdbWriter writer(source());
+    for (int i = 0; i < kRecords; ++i) {
+      std::vector<data::Object> objects = {{i + 1, 0, box(i), false}};
+      if (i % 2 == 1) objects.push_back({9, 3, {0.25, 0.25, 0.75, 0.75}, true});
+      writer.put("0" + std::to_string(i), data::make_annotated_datum(picture(i), objects));
+    }
+    writer.commit();
+  }
+  ~AnnotatedData() override { std::filesystem::remove_all(folder_); }
+
+  static Box box(int i) {
+    const float left = float(4 + 3 * i) / kSide, top = float(8 + 2 * i) / kSide;
+    return {left, top, left + 0.375f, top + 0.25f};
+  }
+
+  static std::string picture(int i) {
+    std::string bytes(size_t(3 * kSide * kSide), '\0');
+    const Box where = box(i);
+    for (int c = 0; c < 3; ++c)
+      for (int y = int(where.y0 * kSide); y < int(where.y1 * kSide); ++y)
+        for (int x = int(where.x0 * kSide); x < int(where.x1 * kSide); ++x)
+          bytes[size_t((c * kSide + y) * kSide + x)] = char(200);
+    return data::make_datum(3, kSide, kSide, bytes, 0);
+  }
+
+  std::string source() const { return folder_ / "lmdb"; }
+  std::string layer(const std::string& more = "") const {
+    return "type: 'AnnotatedData' top: 'data' top: 'label' data_param { source: '" + source() +
+           "' batch_size: 4 backend: LMDB } " + more;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// Where the pixels of an image of the batch are bright, in parts of its sides.
+Box bright_part(const Array& images, int64_t item) {
+  const int64_t height = images.shape[2], width = images.shape[3];
+  int64_t x0 = width, y0 = height, x1 = -1, y1 = -1;
+  for (int64_t y = 0; y < height; ++y)
+    for (int64_t x = 0; x < width; ++x) {
+      if (images[size_t((item * 3 * height + y) * width + x)] < 100) continue;
+      x0 = std::min(x0, x), x1 = std::max(x1, x), y0 = std::min(y0, y), y1 = std::max(y1, y);
+    }
+  return {float(x0) / float(width), float(y0) / float(height), float(x1 + 1) / float(width),
+          float(y1 + 1) / float(height)};
+}
+
+double distance(const Box& a, const Box& b) {
+  return std::max({std::fabs(a.x0 - b.x0), std::fabs(a.y0 - b.y0), std::fabs(a.x1 - b.x1), std::fabs(a.y1 - b.y1)});
+}
+
+/// Of each item the box of the object that can be seen; a box without area where there is none.
+std::vector<Box> boxes_of(const Array& rows, size_t items) {
+  std::vector<Box> boxes(items);
+  for (size_t i = 0; i < rows.size(); i += 8)
+    if (rows[i] >= 0 && rows[i + 1] != 9)
+      boxes[size_t(rows[i])] = {float(rows[i + 3]), float(rows[i + 4]), float(rows[i + 5]), float(rows[i + 6])};
+  return boxes;
+}
+
+TEST_F(AnnotatedData, GivesARowForEachObjectAndNothingElse) {
+  LayerRun run(layer(), {}, {.backward = false});
+  EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{4, 3, kSide, kSide}, {1, 1, 8, 8}}));
+  run.forward();
+  const Array& rows = run.y()[1];
+  const double labels[] = {1, 2, 9, 3, 4, 9}, items[] = {0, 1, 1, 2, 3, 3};
+  for (size_t i = 0; i < 8; ++i) {
+    if (i >= 6) {
+      for (size_t k = 0; k < 8; ++k) EXPECT_EQ(rows[i * 8 + k], -1);
+      continue;
+    }
+    const bool difficult = labels[i] == 9;
+    const Box where = difficult ? Box{0.25, 0.25, 0.75, 0.75} : box(int(items[i]));
+    const double wanted[] = {items[i], labels[i], difficult ? 3.0 : 0.0, where.x0, where.y0,
+                             where.x1, where.y1,  double(difficult)};
+    for (size_t k = 0; k < 8; ++k) EXPECT_NEAR(rows[i * 8 + k], wanted[k], 1e-6) << i << " " << k;
+  }
+}
+
+TEST_F(AnnotatedData, BoxesGoWithThePixels) {
+  const std::string transforms[] = {
+      "transform_param { mirror: true }",
+      "transform_param { resize_param { height: 48 width: 96 } }",
+      "transform_param { mirror: true resize_param { height: 80 width: 80 resize_mode: FIT_LARGE_SIZE_AND_PAD } }",
+      "transform_param { mirror: true expand_param { prob: 1 max_expand_ratio: 3 } resize_param { height: 128 width: "
+      "128 } }",
+      "transform_param { mirror: true expand_param { prob: 0.5 max_expand_ratio: 2 } resize_param { height: 128 width: "
+      "128 } } "
+      "annotated_data_param { batch_sampler { max_sample: 1 sampler { min_scale: 0.3 max_scale: 1 min_aspect_ratio: "
+      "0.5 "
+      "max_aspect_ratio: 2 } sample_constraint { min_jaccard_overlap: 0.1 } } }",
+      "transform_param { mirror: true resize_param { height: 96 width: 96 } } annotated_data_param { yolo_data_jitter: "
+      "0.3 }"};
+  for (const std::string& transform : transforms) {
+    LayerRun run(layer(transform), {}, {.backward = false});
+    int seen = 0;
+    for (int batch = 0; batch < 12; ++batch) {
+      run.forward();
+      const std::vector<Box> boxes = boxes_of(run.y()[1], 4);
+      for (int64_t item = 0; item < 4; ++item) {
+        const Box bright = bright_part(run.y()[0], item), box = boxes[size_t(item)];
+        if (box_width(box) < 0.08f || box_height(box) < 0.08f) continue;  // a sliver at the edge
+        ++seen;
+        EXPECT_LT(distance(bright, box), 0.03) << transform << " batch " << batch << " item " << item;
+      }
+    }
+    EXPECT_GT(seen, 30) << transform;
+  }
+}
+
+TEST_F(AnnotatedData, PartsShowAnObjectAsTheirSamplerWants) {
+  const std::string sampler =
+      "transform_param { resize_param { height: 64 width: 64 } } annotated_data_param { batch_sampler { max_sample: 1 "
+      "max_trials: 500 sampler { min_scale: 0.4 max_scale: 0.9 } sample_constraint { min_object_coverage: 1 } } }";
+  LayerRun run(layer(sampler), {}, {.backward = false});
+  for (int batch = 0; batch < 6; ++batch) {
+    run.forward();
+    const Array& rows = run.y()[1];
+    for (size_t item = 0; item < 4; ++item) {
+      bool whole = false;  // an object that ends at no edge, or that has all of its area
+      for (size_t i = 0; i < rows.size(); i += 8)
+        whole = whole ||
+                (rows[i] == double(item) && rows[i + 3] >= 0 && rows[i + 6] <= 1 && rows[i + 5] - rows[i + 3] > 0.375);
+      EXPECT_TRUE(whole) << batch << " " << item;
+    }
+  }
+}
+
+TEST_F(AnnotatedData, KeepsObjectsAsTold) {
+  const auto rows_with = [&](const std::string& more) {
+    LayerRun run(layer("transform_param { crop_size: 24 " + more + " }"), {}, {.backward = false});
+    int rows = 0;
+    for (int batch = 0; batch < 24; ++batch) {
+      run.forward();
+      for (size_t i = 0; i < run.y()[1].size(); i += 8) rows += run.y()[1][i] >= 0 && run.y()[1][i + 1] != 9;
+    }
+    return rows;
+  };
+  const int all = rows_with(""), centres = rows_with("emit_constraint { emit_type: CENTER }"),
+            most = rows_with("emit_constraint { emit_type: MIN_OVERLAP emit_overlap: 0.9 }");
+  EXPECT_GT(all, centres);
+  EXPECT_GT(centres, most);
+  EXPECT_GT(most, 0);
+}
+
+TEST_F(AnnotatedData, GivesTheSameBatchesForAnyThreadsAndContinuesWhereItIsTold) {
+  const std::string random =
+      "transform_param { mirror: true expand_param { prob: 1 max_expand_ratio: 2 } resize_param { height: 32 width: 32 "
+      "} } "
+      "annotated_data_param { batch_sampler { max_sample: 2 sampler { min_scale: 0.5 } } }";
+  LayerRun one(layer(random), {}, {.backward = false});
+  std::string threads = layer(random);
+  threads.replace(threads.find("backend"), 0, "threads: 4 ");
+  LayerRun four(threads, {}, {.backward = false});
+  std::vector<Array> third;
+  for (int batch = 0; batch < 3; ++batch) {
+    one.forward();
+    four.forward();
+    for (size_t k = 0; k < 2; ++k) EXPECT_EQ(one.y()[k].values, four.y()[k].values) << batch;
+    third = one.y();
+  }
+  LayerRun later(layer(random), {}, {.backward = false});
+  dynamic_cast<DataCursor&>(later.layer()).seek(8);
+  later.forward();
+  for (size_t k = 0; k < 2; ++k) EXPECT_EQ(later.y()[k].values, third[k].values);
+}
+
+TEST_F(AnnotatedData, NamesWhatIsWrong) {
+  const std::string sizes = "transform_param { resize_param { height: 8 width: 8 } } ";
+  const auto wrong = [&](const std::string& more, const std::string& field, const std::string& words) {
+    expect_field_error(layer(more), {}, field, words);
+  };
+  const std::string own = "annotated_data_param.";
+  wrong("annotated_data_param { batch_sampler {} }", "transform_param.resize_param", "do not make a batch");
+  wrong(sizes + "annotated_data_param { batch_sampler { sampler { min_scale: 0 } } }",
+        own + "batch_sampler[0].sampler.min_scale", "it is 0");
+  wrong(sizes + "annotated_data_param { batch_sampler { sampler { max_scale: 1.5 } } }",
+        own + "batch_sampler[0].sampler.max_scale", "it is 1.5");
+  wrong(sizes + "annotated_data_param { batch_sampler { use_original_image: false } }",
+        own + "batch_sampler[0].use_original_image", "original image");
+  wrong(sizes + "annotated_data_param { yolo_data_jitter: 2 }", own + "yolo_data_jitter", "it is 2");
+  wrong(sizes + "annotated_data_param { seg_scales: 4 }", own + "seg_scales[0]", "segments");
+  std::string cached = layer();
+  cached.replace(cached.find("backend"), 0, "cache: true ");
+  expect_field_error(cached, {}, "data_param.cache", "not kept in memory");
+}
+
+TEST_F(AnnotatedData, NamesARecordThatIsAnotherKind) {
+  const std::string other = source() + ".plain";
+  data::LmdbWriter writer(other);
+  writer.put("0", data::make_datum(1, 2, 3, "abcdef", 1));
+  writer.commit();
+  const std::string layer = "type: 'AnnotatedData' top: 'data' top: 'label' data_param { source: '" + other +
+                            "' batch_size: 1 backend: LMDB }";
+  try {
+    LayerRun run(layer, {}, {.backward = false});
+    FAIL() << "a Datum was taken for an AnnotatedDatum";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kData) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace cortado::harness
