@@ -1,0 +1,59 @@
+#pragma once
+
+// Regions of images, as layers read them that pool the features of each: R x 5, a row being the number of the image in
+// the batch and two corners in its pixels. A row that is no region (another image, a corner that is no number) makes
+// its part of y NaN, gets no gradient, and is found by validate().
+
+#include <cmath>
+#include <string>
+
+#include "core/box.h"
+#include "layers/layer.h"
+
+namespace cortado {
+
+struct Regions {
+  const float* rows;
+  int64_t count, images;
+
+  CORTADO_HD const float* row(int64_t r) const { return rows + 5 * r; }
+  CORTADO_HD bool valid(int64_t r) const {
+    const float* v = row(r);
+    return v[0] > -1 && v[0] < float(images) && fabsf(v[1]) < INFINITY && fabsf(v[2]) < INFINITY &&
+           fabsf(v[3]) < INFINITY && fabsf(v[4]) < INFINITY;
+  }
+  /// -1: it is no region.
+  CORTADO_HD int64_t image(int64_t r) const { return valid(r) ? int64_t(row(r)[0]) : -1; }
+  CORTADO_HD Box box(int64_t r) const {
+    const float* v = row(r);
+    return {v[1], v[2], v[3], v[4]};
+  }
+};
+
+/// How regions meet the features: by what their corners are multiplied, and the share of their sides by which they grow
+/// on each side before that, a pixel at the end included (MS-CNN).
+struct RegionScale {
+  float scale = 1, pad_ratio = 0;
+  CORTADO_HD Box padded(const Box& box) const {
+    const float pad_w = pad_ratio * box_width(box, 1), pad_h = pad_ratio * box_height(box, 1);
+    return {box.x0 - pad_w, box.y0 - pad_h, box.x1 + pad_w, box.y1 + pad_h};
+  }
+};
+
+/// Throws FieldError(field + ".spatial_scale" or ".pad_ratio") where a number is none.
+void require_scale(const RegionScale& scale, const std::string& field);
+
+/// The frame of such layers: bottoms features N x C x H x W and regions, one top, a gradient for the features alone.
+class RegionLayer : public Layer {
+ public:
+  bool differentiable(int i) const override { return i == 0; }
+  /// Throws Error(kData) at the first row that is no region.
+  void validate(Context& context, const Operands& io) override;
+
+ protected:
+  /// Throws FieldError unless x has those shapes.
+  static void require_regions(const std::vector<Shape>& x);
+  static Regions regions(const Operands& io) { return {io.x[1].f32(), io.x[1].shape()[0], io.x[0].shape()[0]}; }
+};
+
+}  // namespace cortado
