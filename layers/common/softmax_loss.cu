@@ -15,23 +15,26 @@ constexpr const char* kAdvice =
 }  // namespace
 
 SoftmaxLoss::SoftmaxLoss(const LayerOptions& options)
-    : loss_(options.config.loss_param()), shows_p_(options.config.top_size() > 1) {}
+    : loss_(options.config.loss_param()), tops_(std::max(options.config.top_size(), 1)), shows_p_(tops_ > 1) {}
 
 LayerShapes SoftmaxLoss::settle(const Shape& x, int64_t axis_option, const std::string& field) {
   const int axis = axis_of(x, axis_option, field);
   outer_ = x.count(0, axis), classes_ = x[axis], inner_ = x.count(axis + 1);
   if (classes_ == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ": there are no classes");
-  return {.y = shows_p_ ? std::vector<Shape>{Shape(), x} : std::vector<Shape>{Shape()}, .w = {}};
+  Shape rows = x;
+  rows[axis] = 1;
+  const std::vector<Shape> y = {Shape(), x, rows};
+  return {.y = {y.begin(), y.begin() + tops_}, .w = {}};
 }
 
 LayerNeeds SoftmaxLoss::prepare(const PrepareRequest& request, Context& context) {
   LayerNeeds needs;
   needs.backward_reads_x.assign(request.x.size(), true);
   needs.backward_reads_x[0] = false;
-  needs.backward_reads_y = {false};
+  needs.backward_reads_y.assign(request.y.size(), false);
   needs.saved = {(1 + kept_floats()) * kFloat};
   if (shows_p_)
-    needs.backward_reads_y.push_back(true);
+    needs.backward_reads_y[1] = true;
   else
     needs.saved.push_back(request.x[0].shape.count() * kFloat);
   needs.forward_scratch = (rows() + 2) * kFloat;

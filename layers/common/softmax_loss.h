@@ -2,7 +2,8 @@
 
 // The frame of losses with a softmax inside: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is one
 // of outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A
-// second top is p; unlike in Caffe a gradient that arrives there flows on. For .cu files.
+// second top is p, a third one the losses of the rows; unlike in Caffe a gradient that arrives there flows on. For .cu
+// files.
 //
 // A layer says what its loss is by a rule, made anew in each pass:
 //   SoftmaxRows rows;                                                      where the classes of a row lie
@@ -18,6 +19,7 @@
 #include "kernels/softmax.h"
 #include "layers/common/class_labels.h"
 #include "layers/common/class_notes.h"
+#include "layers/common/copies.h"
 #include "layers/common/loss_normalizer.h"
 #include "layers/common/softmax_rows.h"
 #include "layers/common/typed.h"
@@ -69,6 +71,7 @@ struct SoftmaxLossOf {
     const float *p, *normalizer;
     const float* dy;         ///< of the loss; null: none
     const float *dp, *sums;  ///< of p; dp null: none
+    const float* dlosses;    ///< of the rows' losses; null: none
     /// For rows whose classes lie side by side.
     CORTADO_HD void operator()(int64_t i) const {
       const int64_t r = i / rule.rows.classes;
@@ -76,7 +79,8 @@ struct SoftmaxLossOf {
     }
     CORTADO_HD void write(int64_t r, int64_t c, int64_t i) const {
       float gradient = 0;
-      if (dy && rule.counts(r) && rule.valid(r)) gradient = rule.slope(r, c, i, p) * (dy[0] / normalizer[0]);
+      if ((dy || dlosses) && rule.counts(r) && rule.valid(r))
+        gradient = rule.slope(r, c, i, p) * ((dy ? dy[0] / normalizer[0] : 0) + (dlosses ? dlosses[r] : 0));
       if (dp) gradient += p[i] * (dp[i] - sums[r]);
       dx[i] = gradient;
     }
@@ -139,6 +143,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
     reduce_rows(context, 2, rows(), LossAndCount<Rule>{rule, losses}, sums);
     for_each(context, 1,
              NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed_normalizer(), quotient_data(), weighted});
+    if (io.y.size() > 2) for_each(context, rows(), CopyValue<float>{losses, io.y[2].f32()});
     if (notes_.wanted()) note_rows(context, io);
   }
 
@@ -147,14 +152,16 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   void backward_rows(Context& context, const Operands& io, const Rule& rule) {
     if (!io.dx[0]) return;
     const float *dy = io.dy[0].f32(), *dp = shows_p_ ? io.dy[1].f32() : nullptr;
+    const float* dlosses = io.dy.size() > 2 ? io.dy[2].f32() : nullptr;
     float* sums = static_cast<float*>(io.scratch);
     if (dp) for_each(context, rows(), GradientOfP{places(), p(io), dp, sums});
     if (inner_ == 1) {
       for_each_typed<SoftmaxLossOf<Rule>::template Backward>(context, io.dx[0], rule, p(io), normalizer(io), dy, dp,
-                                                             sums);
+                                                             sums, dlosses);
     } else {
       const auto run = [&](const auto& row) { for_each(context, rows(), row); };
-      with_functor<SoftmaxLossOf<Rule>::template BackwardRow>(run, io.dx[0], rule, p(io), normalizer(io), dy, dp, sums);
+      with_functor<SoftmaxLossOf<Rule>::template BackwardRow>(run, io.dx[0], rule, p(io), normalizer(io), dy, dp, sums,
+                                                              dlosses);
     }
   }
 
@@ -166,6 +173,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
 
   const caffe::LossParameter& loss_;
+  int tops_;
   bool shows_p_;  ///< there is a second top
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
   std::unique_ptr<kernels::Softmax> softmax_;  ///< where p is made apart: for 32-bit floats on the CPU

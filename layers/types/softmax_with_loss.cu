@@ -16,6 +16,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/softmax_loss.h"
 #include "layers/registry.h"
+#include "layers/types/softmax_with_loss.h"
 
 namespace cortado {
 
@@ -114,6 +115,7 @@ LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
     require(1, "labels", "one label" + place + ", which holds the classes, or one for each value of bottom[0]");
   if (x.size() > 2) require(2, "weights", "one weight" + place);
   class_weights_.check(classes());
+  if (shapes.y.size() > 2 && !soft_) shapes.y[2] = x[1];
   return shapes;
 }
 
@@ -141,5 +143,9 @@ const RegisterLayer registered({
 });
 
 }  // namespace
+
+std::unique_ptr<Layer> make_softmax_with_loss(const LayerOptions& options) {
+  return std::make_unique<SoftmaxWithLossLayer>(options);
+}
 
 }  // namespace cortado

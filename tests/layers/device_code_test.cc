@@ -78,6 +78,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
        "' batch_size: 4 backend: LMDB } transform_param { mirror: true }"},
       {"type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }", {kImage}},
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
+      {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
+       {Array({6, 5}, 1), kLabels, kLabels, kRows}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},

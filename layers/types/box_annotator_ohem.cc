@@ -1,0 +1,123 @@
+// BoxAnnotatorOHEM (R-FCN): which regions are learned from. Bottoms are regions R x 5 (common/regions.h), the loss of
+// each, its label, and the weights of its box's numbers. Of each image the roi_per_img regions with the largest losses
+// keep label and weights, of equal ones the first; all others get ignore_label and weights 0. Axes behind the second
+// are places, each with a region of its own. Nothing learns.
+//
+// A row whose image is no whole number from 0 on is a mistake (validate()) and is not learned from. A loss that is no
+// number counts as the least.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class BoxAnnotatorOhemLayer : public Layer {
+ public:
+  explicit BoxAnnotatorOhemLayer(const LayerOptions& options) : param_(options.config.box_annotator_ohem_param()) {
+    if (param_.roi_per_img() == 0)
+      throw FieldError("box_annotator_ohem_param.roi_per_img", "roi_per_img is 0",
+                       "give how many regions of an image are learned from");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (x[0].axes() < 2 || x[0][1] != 5)
+      throw FieldError(
+          "bottom[0]", "its shape is " + x[0].str() + ", but regions are R x 5",
+          "each row is the number of an image in the batch and the left, top, right and bottom of a region");
+    places_ = x[0].count(2), count_ = x[0][0] * places_;
+    for (size_t i = 1; i < 3; ++i)
+      if (x[i].count() != count_)
+        throw FieldError(entry("bottom", int64_t(i)),
+                         "its shape is " + x[i].str() + ", but there are " + std::to_string(count_) + " regions",
+                         i == 1 ? "each region has one loss" : "each region has one label");
+    if (x[3].axes() < 2 || x[3][0] != x[0][0] || x[3].count(2) != places_)
+      throw FieldError("bottom[3]", "its shape is " + x[3].str() + ", but bottom[0] has " + x[0].str(),
+                       "each region has weights along axis 1");
+    channels_ = x[3][1];
+    return {.y = {x[2], x[3]}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    order_.resize(size_t(count_));
+    return {};
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const HostView regions(context, io.x[0].f32(), io.x[0].count()), losses(context, io.x[1].f32(), count_);
+    const HostView labels(context, io.x[2].f32(), count_), weights(context, io.x[3].f32(), io.x[3].count());
+    float* label = label_stage_.begin(context, io.y[0].f32(), count_);
+    float* weight = weight_stage_.begin(context, io.y[1].f32(), io.x[3].count());
+    std::fill_n(label, count_, float(param_.ignore_label()));
+    std::fill_n(weight, io.x[3].count(), 0.0f);
+    sort(regions.data(), losses.data());
+    int64_t taken = 0;
+    for (int64_t k = 0; k < count_; ++k) {
+      const int64_t i = order_[size_t(k)];
+      if (k > 0 && image(regions.data(), i) != image(regions.data(), order_[size_t(k - 1)])) taken = 0;
+      if (!is_image(image(regions.data(), i)) || taken++ >= int64_t(param_.roi_per_img())) continue;
+      label[i] = labels.data()[i];
+      for (int64_t c = 0; c < channels_; ++c) weight[at(i, c, channels_)] = weights.data()[at(i, c, channels_)];
+    }
+    label_stage_.commit(context);
+    weight_stage_.commit(context);
+  }
+
+  void validate(Context& context, const Operands& io) override {
+    const HostView regions(context, io.x[0].f32(), io.x[0].count());
+    for (int64_t i = 0; i < count_; ++i)
+      if (!is_image(image(regions.data(), i)))
+        throw Error(ExitCode::kData,
+                    "region " + std::to_string(i) + " is of image " + to_text(image(regions.data(), i)),
+                    "images of a batch are counted by whole numbers from 0");
+  }
+
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+
+ private:
+  /// Where number `channel` of region i stands.
+  int64_t at(int64_t i, int64_t channel, int64_t channels) const {
+    return (i / places_ * channels + channel) * places_ + i % places_;
+  }
+  float image(const float* regions, int64_t i) const { return regions[at(i, 0, 5)]; }
+  static bool is_image(float v) { return v >= 0 && std::isfinite(v) && v == std::floor(v); }
+
+  /// Image by image, the largest losses first; what is no image comes last.
+  void sort(const float* regions, const float* losses) {
+    for (int64_t i = 0; i < count_; ++i) order_[size_t(i)] = i;
+    const auto group = [&](int64_t i) { return is_image(image(regions, i)) ? image(regions, i) : INFINITY; };
+    const auto loss = [&](int64_t i) { return std::isnan(losses[i]) ? -INFINITY : losses[i]; };
+    std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) {
+      if (group(a) != group(b)) return group(a) < group(b);
+      return loss(a) > loss(b) || (loss(a) == loss(b) && a < b);
+    });
+  }
+
+  const caffe::BoxAnnotatorOHEMParameter& param_;
+  int64_t places_ = 1, count_ = 0, channels_ = 0;
+  std::vector<int64_t> order_;
+  HostStage label_stage_, weight_stage_;
+};
+
+const RegisterLayer registered({
+    .name = "BoxAnnotatorOHEM",
+    .help = "leaves labels and weights to the regions with the largest losses",
+    .options = "box_annotator_ohem_param",
+    .min_bottoms = 4,
+    .max_bottoms = 4,
+    .min_tops = 2,
+    .max_tops = 2,
+    .make = make_layer<BoxAnnotatorOhemLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
