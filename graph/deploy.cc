@@ -7,6 +7,7 @@
 #include <set>
 
 #include "graph/graph.h"
+#include "proto/bn_form.h"
 
 namespace cortado::graph {
 
@@ -49,7 +50,7 @@ void strip(LayerParameter& layer) {
     param = kept;
   }
   if (!shares) layer.clear_param();
-  if (layer.type() == "BatchNorm") return;  // its fillers say what it has weights for
+  if (layer.type() == "BatchNorm" || is_bn(layer.type())) return;  // its fillers say what it has weights for
   std::vector<const google::protobuf::FieldDescriptor*> options;
   layer.GetReflection()->ListFields(layer, &options);
   for (const auto* field : options) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "proto/bn_form.h"
+
 namespace cortado::graph {
 
 namespace {
@@ -22,9 +24,12 @@ std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFil
                                                     const std::vector<std::string>& patterns) {
   if (patterns.empty()) return file;
   auto changed = std::make_shared<NetFile>(*file);
-  for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
-    if (layer.type() == "BatchNorm" && matches_any(patterns, layer.name()))
-      layer.mutable_batch_norm_param()->set_use_global_stats(true);
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
+    if (!matches_any(patterns, layer.name())) continue;
+    if (layer.type() == "BatchNorm") layer.mutable_batch_norm_param()->set_use_global_stats(true);
+    if (is_bn(layer.type()) && form_of(layer.bn_param()) == BnForm::kRunning)
+      layer.mutable_bn_param()->set_frozen(true);
+  }
   return changed;
 }
 

@@ -21,18 +21,17 @@ constexpr UnavailableType kBatchNorm = {"is another writing of BatchNorm", "writ
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
-      {"BN", kBatchNorm},
-      {"BoxData", kDetection},
-      {"DetectNetTransformation", kDetection},
-      {"EvalDetection", kDetection},
-      {"MKLBatchNorm", kBatchNorm},
-      {"MnActivation", kManyMachines},
-      {"Python", kPython},
-      {"RegionLoss", kDetection},
-      {"Reorg", kDetection},
-      {"SyncBN", kBatchNorm},
-      {"TRT", kForeignEngine},
-      {"VideoData", kDetection},
+      {"AnnotatedData", kDetection},     {"BoxAnnotatorOHEM", kDetection},
+      {"BoxData", kDetection},           {"DetectNetTransformation", kDetection},
+      {"DetectionEvaluate", kDetection}, {"DetectionOutput", kDetection},
+      {"EvalDetection", kDetection},     {"MKLBatchNorm", kBatchNorm},
+      {"MnActivation", kManyMachines},   {"MultiBoxLoss", kDetection},
+      {"PSROIPooling", kDetection},      {"PriorBox", kDetection},
+      {"Proposal", kDetection},          {"Python", kPython},
+      {"ROIAlign", kDetection},          {"ROIPooling", kDetection},
+      {"RegionLoss", kDetection},        {"Reorg", kDetection},
+      {"SmoothL1LossOHEM", kDetection},  {"SoftmaxWithLossOHEM", kDetection},
+      {"TRT", kForeignEngine},           {"VideoData", kDetection},
   };
   return types;
 }

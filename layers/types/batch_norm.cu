@@ -14,7 +14,7 @@
 
 #include "core/error.h"
 #include "core/for_each.h"
-#include "kernels/batch_norm.h"
+#include "layers/common/batch_normalising.h"
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -24,7 +24,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kGamma = 3, kBeta = 4;  ///< the weights behind BatchNorm's own three
+constexpr size_t kGamma = 3;  ///< the weight behind BatchNorm's own three
 
 /// Means and variances, and the sums of them that make the running average.
 struct Statistics {
@@ -72,16 +72,10 @@ struct SetOne {
   CORTADO_HD void operator()(int64_t) const { *value = 1; }
 };
 
-class BatchNormLayer : public Layer {
+class BatchNormLayer : public BatchNormalising {
  public:
   explicit BatchNormLayer(const LayerOptions& options)
-      : options_(options.config.batch_norm_param()),
-        form_(form_of(options_)),
-        eps_(form_.nvidia ? std::max(options_.eps(), 1e-5f) : options_.eps()),
-        given_statistics_(options_.has_use_global_stats() && (options_.use_global_stats() || !form_.nvidia)
-                              ? options_.use_global_stats()
-                              : options.phase == caffe::TEST),
-        post_(with_own({})) {
+      : BatchNormalising(form_of_layer(options)), options_(options.config.batch_norm_param()) {
     if (!(options_.eps() >= 0))
       throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
     const float fraction = options_.moving_average_fraction();
@@ -112,140 +106,47 @@ class BatchNormLayer : public Layer {
     return shapes;
   }
 
-  /// One Scale, where it has no factors of its own.
-  bool accepts(const kernels::PostOps& post, NetMode) const override {
-    if (options_.relu() || !post.activation.gates()) return false;
-    if (post.affine.empty()) return true;
-    return post.affine.size() == 1 && !form_.scales && post.affine[0].scales && !post.affine[0].normalises;
-  }
-
   /// By running averages, without a ReLU, it is a factor and a term for each channel.
   std::optional<kernels::PostOp> as_post_op() const override {
-    if (!given_statistics_ || options_.relu()) return std::nullopt;
-    return kernels::ChannelAffine{.normalises = true, .scales = form_.scales, .shifts = form_.shifts, .eps = eps_};
+    if (!form_.given_statistics || form_.relu) return std::nullopt;
+    return kernels::ChannelAffine{.normalises = true, .scales = form_.scales, .shifts = form_.shifts, .eps = form_.eps};
   }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+ protected:
+  void give(Context& context, const Operands& io, const Moments& moments) override {
+    for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io, moments)});
+  }
 
-  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
-    kernels::BatchNormRequest norm{.x = request.x[0]};
-    if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
-    norm.eps = eps_;
-    norm.given_statistics = given_statistics_;
-    norm.post = post_ = with_own(request.post);
-    norm.backward = request.backward;
-    norm_ = kernels::plan_batch_norm(norm, context);
-    const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
-    LayerNeeds needs;
-    needs.backward_reads_x = {true, false};
-    needs.backward_reads_x.resize(request.x.size());
-    needs.aliasing.y_may_overwrite_x = post_.sum || !request.backward;
-    needs.aliasing.overwritten_x = post_.sum && request.backward ? 1 : 0;
-    needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
-    needs.saved = {statistics};
-    if (request.backward) {
-      needs.last_saved_for_y = norm_->mask_bytes() > 0;
-      if (needs.last_saved_for_y) needs.saved.push_back(norm_->mask_bytes());
-      norm.given_statistics = true;
-      norm.backward = false;
-      again_ = kernels::plan_batch_norm(norm, context);
-      needs.can_recompute_y = true;
-      needs.recompute_scratch = again_->forward_scratch();
+  void keep(Context& context, const Operands& io, const Moments& moments) override {
+    const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
+    const Statistics s = statistics(io, moments);
+    const float kept = options_.moving_average_fraction();
+    if (form_of(options_).nvidia) {
+      for_each(context, channels, MoveAverage{s, kept});
+      return for_each(context, 1, SetOne{s.factor});
     }
-    needs.forward_scratch = norm_->forward_scratch();
-    needs.backward_scratch = norm_->backward_scratch();
-    needs.algorithm = norm_->name();
-    return needs;
-  }
-
-  void forward(Context& context, const Operands& io) override {
-    if (given_statistics_) for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io)});
-    kernels::BatchNormOperands call = operands(io);
-    call.y = io.y[0].data;
-    if (io.saved.size() > 1) call.mask = io.saved[1];
-    norm_->forward(context, call);
-    if (!given_statistics_ && io.x[0].count() > 0) add_to_average(context, io);
-  }
-
-  /// With the statistics that forward saved, whoever made them.
-  void recompute(Context& context, const Operands& io) override {
-    kernels::BatchNormOperands call = operands(io);
-    call.y = io.y[0].data;
-    again_->forward(context, call);
-  }
-
-  void backward(Context& context, const Operands& io) override {
-    kernels::BatchNormOperands call = operands(io);
-    call.dy = io.dy[0].data;
-    call.dx = io.dx[0].data;
-    if (io.saved.size() > 1) call.mask = io.saved[1];
-    call.y = io.y[0].data;
-    if (post_.sum) call.daddend = io.dx[1].data;
-    if (scales()) {
-      call.dgamma = io.dw[kGamma].f32();
-      call.add_dgamma = io.adds(kGamma);
-    }
-    if (shifts()) {
-      call.dbeta = io.dw[kBeta].f32();
-      call.add_dbeta = io.adds(kBeta);
-    }
-    norm_->backward(context, call);
-  }
-
-  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {
-    return x[0].count() * ((given_statistics_ ? 2 : 5) + (scales() ? 2 : 0) + post_.sum + bool(post_.activation));
+    const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
+    for_each(context, channels + 1, AddToAverage{s, channels, kept, unbiased});
   }
 
  private:
-  static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }
-
-  /// Its own factors, terms and ReLU, and what it has taken over.
-  kernels::PostOps with_own(kernels::PostOps post) const {
-    if (form_.scales) post.affine = {{.scales = true, .shifts = form_.shifts}};
-    if (options_.relu()) post.activation = kernels::Activation::relu();
-    return post;
-  }
-  bool scales() const { return !post_.affine.empty(); }
-  bool shifts() const { return scales() && post_.affine[0].shifts; }
-
-  float* mean(const Operands& io) const { return static_cast<float*>(io.saved[0]); }
-  float* variance(const Operands& io) const { return mean(io) + channels_of(io.x[0].shape()); }
-
-  kernels::BatchNormOperands operands(const Operands& io) const {
-    kernels::BatchNormOperands call;
-    call.x = io.x[0].data;
-    if (post_.sum) call.addend = io.x[1].data;
-    call.mean = mean(io);
-    call.variance = variance(io);
-    if (scales()) call.gamma = io.w[kGamma].f32();
-    if (shifts()) call.beta = io.w[kBeta].f32();
-    call.scratch = io.scratch;
-    return call;
+  static Form form_of_layer(const LayerOptions& options) {
+    const caffe::BatchNormParameter& param = options.config.batch_norm_param();
+    const BatchNormForm form = form_of(param);
+    const bool told = param.has_use_global_stats() && (param.use_global_stats() || !form.nvidia);
+    return {.eps = form.nvidia ? std::max(param.eps(), 1e-5f) : param.eps(),
+            .given_statistics = told ? param.use_global_stats() : options.phase == caffe::TEST,
+            .scales = form.scales,
+            .shifts = form.shifts,
+            .relu = param.relu(),
+            .gamma = kGamma};
   }
 
-  Statistics statistics(const Operands& io) const {
-    return {mean(io), variance(io), io.w[0].f32(), io.w[1].f32(), io.w[2].f32()};
-  }
-
-  void add_to_average(Context& context, const Operands& io) const {
-    const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
-    const float kept = options_.moving_average_fraction();
-    if (form_.nvidia) {
-      for_each(context, channels, MoveAverage{statistics(io), kept});
-      return for_each(context, 1, SetOne{io.w[2].f32()});
-    }
-    const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
-    for_each(context, channels + 1, AddToAverage{statistics(io), channels, kept, unbiased});
+  static Statistics statistics(const Operands& io, const Moments& moments) {
+    return {moments.mean, moments.variance, io.w[0].f32(), io.w[1].f32(), io.w[2].f32()};
   }
 
   const caffe::BatchNormParameter& options_;
-  const BatchNormForm form_;
-  const float eps_;
-  bool given_statistics_;  ///< the running average; else the batch's own
-  kernels::PostOps post_;  ///< with at most one affine step, its weights the fourth and the fifth; adds x[1]
-  std::unique_ptr<kernels::BatchNorm> norm_;
-  std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for recompute()
 };
 
 const RegisterLayer registered({

@@ -66,6 +66,19 @@ TEST(Freeze, a_frozen_batch_norm_uses_its_averages) {
   EXPECT_TRUE(global(frozen({"[bc]*1"})));
 }
 
+TEST(Freeze, so_does_a_frozen_bn_that_keeps_running_statistics) {
+  const auto file = std::make_shared<NetFile>(read_net_from_text(R"(
+      layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+      layer { name: "bn1" type: "BN" bottom: "x" top: "y" bn_param { slope_filler { value: 1 } } }
+      layer { name: "bn2" type: "SyncBN" bottom: "y" top: "z" }
+      layer { name: "bn3" type: "BN" bottom: "z" top: "t" bn_param { bn_mode: LEARN } })",
+                                                                 "net.prototxt"));
+  const auto changed = graph::with_frozen_averages(file, {"bn*"});
+  EXPECT_TRUE(changed->net.layer(1).bn_param().frozen());
+  EXPECT_TRUE(changed->net.layer(2).bn_param().frozen());
+  EXPECT_FALSE(changed->net.layer(3).bn_param().has_frozen());
+}
+
 TEST(Freeze, patterns_have_to_mean_something) {
   const auto message = [](const std::vector<std::string>& patterns) -> std::string {
     try {

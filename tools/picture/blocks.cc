@@ -52,8 +52,9 @@ Layers connect(const NetFile& file, const caffe::NetState& state) {
 }
 
 bool element_wise(const std::string& type) {
-  static const std::set<std::string> types = {"BatchNorm", "Scale", "Bias",   "Dropout", "SpatialDropout", "Power",
-                                              "Exp",       "Log",   "AbsVal", "Clip",    "Threshold"};
+  static const std::set<std::string> types = {"BatchNorm",      "BN",    "SyncBN", "Scale", "Bias",   "Dropout",
+                                              "SpatialDropout", "Power", "Exp",    "Log",   "AbsVal", "Clip",
+                                              "Threshold"};
   const LayerKind kind = kind_of(type);
   return types.contains(type) || kind == LayerKind::kActivation;
 }

@@ -1,0 +1,164 @@
+// BN: batch normalisation with a factor and a term for each channel (axis 1) in one layer,
+//     y = (x - mean) / sqrt(variance + eps) factor + term.
+// Two forks call it so; their fields tell them apart (proto/bn_form.h). All blobs are 1 x C x 1 x 1.
+//
+// yjxiong's, which PSPNet, ICNet and others have: slope, bias, running mean, running variance. In training mean and
+// (biased) variance are the batch's, and running = momentum running + (1 - momentum) batch. In testing they are the
+// running ones, and with `frozen` in training, too; moving_average: false makes tests take their batch's. The running
+// ones start as 0 and 1. A bn_param without a field that tells is this one, so that files of four blobs fit.
+//
+// SegNet's, which ENet has: scale and shift. LEARN takes the batch's statistics in testing, too, with an eps of 1e-9
+// unless one is given; nothing is kept. INFERENCE is y = scale x + shift: SegNet's scripts compute the statistics once
+// and fold them into both.
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "layers/common/batch_normalising.h"
+#include "layers/common/filler.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+#include "layers/types/bn.h"
+#include "proto/bn_form.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr size_t kMean = 2, kVariance = 3;  ///< the weights behind factors and terms
+
+struct Copy {
+  const float *mean, *variance;
+  float *to_mean, *to_variance;
+  CORTADO_HD void operator()(int64_t c) const { to_mean[c] = mean[c], to_variance[c] = variance[c]; }
+};
+
+/// What leaves x as it is.
+struct Neutral {
+  float *mean, *variance;
+  CORTADO_HD void operator()(int64_t c) const { mean[c] = 0, variance[c] = 1; }
+};
+
+struct MoveAverage {
+  const float *mean, *variance;
+  float *running_mean, *running_variance;
+  float momentum;
+  CORTADO_HD float moved(float old, float now) const { return momentum * old + (1 - momentum) * now; }
+  CORTADO_HD void operator()(int64_t c) const {
+    running_mean[c] = moved(running_mean[c], mean[c]);
+    running_variance[c] = moved(running_variance[c], variance[c]);
+  }
+};
+
+class BnLayer : public BatchNormalising {
+ public:
+  explicit BnLayer(const LayerOptions& options)
+      : BatchNormalising(norm_of(options)),
+        options_(options.config.bn_param()),
+        kind_(form_of(options_)),
+        tests_(options.phase == caffe::TEST) {
+    if (!(options_.eps() >= 0))
+      throw FieldError("bn_param.eps", "eps must not be negative", "it keeps the divisor above 0");
+    if (!(options_.momentum() >= 0 && options_.momentum() <= 1))
+      throw FieldError("bn_param.momentum", "momentum must lie in [0, 1]",
+                       "it is the share of the running statistics that stays");
+    check_family();
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 2);
+    const Shape channels = {1, channels_of(x[0]), 1, 1};
+    LayerShapes shapes{.y = {x[0]}, .w = {}};
+    const bool segnet = kind_ != BnForm::kRunning;
+    caffe::FillerParameter factors = segnet ? options_.scale_filler() : options_.slope_filler();
+    if (!(segnet ? options_.has_scale_filler() : options_.has_slope_filler())) factors.set_value(1);
+    shapes.w.push_back(filled_weight(factors, channels, segnet ? "bn_param.scale_filler" : "bn_param.slope_filler"));
+    shapes.w.push_back(segnet ? filled_weight(options_.shift_filler(), channels, "bn_param.shift_filler")
+                              : filled_weight(options_.bias_filler(), channels, "bn_param.bias_filler"));
+    if (segnet) return shapes;
+    caffe::FillerParameter one;
+    one.set_value(1);
+    shapes.w.push_back({.shape = channels, .filler = {}, .learned = false});
+    shapes.w.push_back({.shape = channels, .filler = one, .learned = false});
+    return shapes;
+  }
+
+  /// A factor and a term for each channel, where its weights are no more than that.
+  std::optional<kernels::PostOp> as_post_op() const override {
+    if (kind_ != BnForm::kStored) return std::nullopt;
+    return kernels::ChannelAffine{.scales = true, .shifts = true};
+  }
+
+ protected:
+  void give(Context& context, const Operands& io, const Moments& m) override {
+    const int64_t channels = channels_of(io.x[0].shape());
+    if (kind_ == BnForm::kStored) return for_each(context, channels, Neutral{m.mean, m.variance});
+    for_each(context, channels, Copy{io.w[kMean].f32(), io.w[kVariance].f32(), m.mean, m.variance});
+  }
+
+  /// A test changes nothing.
+  void keep(Context& context, const Operands& io, const Moments& m) override {
+    if (kind_ != BnForm::kRunning || tests_) return;
+    for_each(context, channels_of(io.x[0].shape()),
+             MoveAverage{m.mean, m.variance, io.w[kMean].f32(), io.w[kVariance].f32(), options_.momentum()});
+  }
+
+ private:
+  static Form norm_of(const LayerOptions& options) {
+    const caffe::BNParameter& bn = options.config.bn_param();
+    Form form{.eps = bn.eps(), .scales = true, .shifts = true, .gamma = 0};
+    switch (form_of(bn)) {
+      case BnForm::kRunning:
+        form.given_statistics = bn.frozen() || (options.phase == caffe::TEST && keeps_average(bn));
+        break;
+      case BnForm::kBatch:
+        if (!bn.has_eps()) form.eps = 1e-9f;
+        break;
+      case BnForm::kStored:
+        form.given_statistics = true;
+        form.eps = 0;
+        break;
+    }
+    return form;
+  }
+
+  static bool keeps_average(const caffe::BNParameter& bn) { return !bn.has_moving_average() || bn.moving_average(); }
+
+  /// What SegNet's form has no use for.
+  void check_family() const {
+    if (kind_ == BnForm::kRunning) return;
+    const auto refuse = [](bool has, const std::string& field, const std::string& why) {
+      if (has)
+        throw FieldError("bn_param." + field, field + " has no effect here: " + why,
+                         "scale_filler, shift_filler and bn_mode are SegNet's, whose BN has two blobs; slope_filler, "
+                         "bias_filler, frozen and momentum are of the one with four");
+    };
+    const std::string none = "this BN keeps no running statistics";
+    refuse(options_.has_slope_filler(), "slope_filler", "the factors are filled by scale_filler");
+    refuse(options_.has_bias_filler(), "bias_filler", "the terms are filled by shift_filler");
+    refuse(options_.has_frozen(), "frozen", none);
+    refuse(options_.has_momentum(), "momentum", none);
+    refuse(options_.has_moving_average(), "moving_average", none);
+    refuse(kind_ == BnForm::kStored && options_.has_eps(), "eps", "with bn_mode: INFERENCE nothing is normalised");
+  }
+
+  const caffe::BNParameter& options_;
+  const BnForm kind_;
+  const bool tests_;
+};
+
+const RegisterLayer registered({
+    .name = "BN",
+    .help = "each channel with mean 0 and variance 1, then times a factor plus a term; SegNet's and PSPNet's",
+    .options = "bn_param",
+    .min_bottoms = 1,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<BnLayer>,
+});
+
+}  // namespace
+
+std::unique_ptr<Layer> make_bn(const LayerOptions& options) { return std::make_unique<BnLayer>(options); }
+
+}  // namespace cortado
