@@ -80,6 +80,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
       {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
        {Array({6, 5}, 1), kLabels, kLabels, kRows}},
+      {"type: 'ContinuationIndicator' continuation_indicator_param { time_step: 3 axis: 1 }", {kRows}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},

@@ -1,0 +1,86 @@
+// ContinuationIndicator: y is time_step x batch_size, 0 in the first step and 1 in all others: the `cont` of an LSTM or
+// RNN whose sequences begin with each pass, as in crnn.caffe. With a bottom (deepdetect's fork) its extent along `axis`
+// is the number of sequences, and batch_size may be left out; its values are not looked at.
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+struct Indicate {
+  float* y;
+  int64_t sequences;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = i < sequences ? 0 : 1; }
+};
+
+class ContinuationIndicatorLayer : public Layer {
+ public:
+  explicit ContinuationIndicatorLayer(const LayerOptions& options)
+      : param_(options.config.continuation_indicator_param()) {
+    if (param_.time_step() == 0)
+      throw FieldError(field("time_step"), param_.has_time_step() ? "time_step is 0" : "time_step is missing",
+                       "give the number of steps of a sequence");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    sequences_ = param_.batch_size();
+    if (x.empty()) {
+      if (param_.has_axis())
+        throw FieldError(field("axis"), "axis is one of a bottom, and there is none", "give batch_size instead");
+      if (sequences_ == 0)
+        throw FieldError(field("batch_size"), "there is neither a batch_size nor a bottom",
+                         "give the number of sequences");
+    } else {
+      const int64_t extent = x[0][axis_of(x[0], param_.axis(), field("axis"))];
+      if (param_.batch_size() != 0 && extent != sequences_)
+        throw FieldError(field("batch_size"),
+                         "batch_size is " + std::to_string(sequences_) + ", but bottom[0] is " + x[0].str() + ": " +
+                             std::to_string(extent) + " along axis " + std::to_string(param_.axis()),
+                         "leave batch_size out");
+      sequences_ = extent;
+    }
+    const Shape y = {param_.time_step(), sequences_};
+    count_of_elements(y, field("time_step"));
+    return {.y = {y}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each(context, io.y[0].count(), Indicate{io.y[0].f32(), sequences_});
+  }
+
+  bool differentiable(int) const override { return false; }
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+
+ private:
+  /// The option's path, or the message's where the option is not there.
+  std::string field(const std::string& name) const {
+    const bool there = name == "time_step"    ? param_.has_time_step()
+                       : name == "batch_size" ? param_.has_batch_size()
+                                              : param_.has_axis();
+    return "continuation_indicator_param" + (there ? "." + name : "");
+  }
+
+  const caffe::ContinuationIndicatorParameter& param_;
+  int64_t sequences_ = 0;
+};
+
+const RegisterLayer registered({
+    .name = "ContinuationIndicator",
+    .help = "0 for the first step of sequences and 1 for the others: what LSTM and RNN want",
+    .options = "continuation_indicator_param",
+    .min_bottoms = 0,
+    .max_bottoms = 1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<ContinuationIndicatorLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
