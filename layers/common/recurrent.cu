@@ -34,6 +34,13 @@ struct SetTo {
   CORTADO_HD void operator()(int64_t i) const { values[i] = value; }
 };
 
+/// 0 in the first step, 1 behind it.
+struct BeginOnce {
+  float* cont;
+  int64_t lanes;
+  CORTADO_HD void operator()(int64_t i) const { cont[i] = i < lanes ? 0 : 1; }
+};
+
 /// The sum over time of T rows.
 struct SumOverTime {
   const float* rows;
@@ -50,17 +57,19 @@ float* floats_at(void* scratch, int64_t offset) { return static_cast<float*>(ker
 
 }  // namespace
 
-RecurrentLayer::RecurrentLayer(const LayerOptions& options, int gates, bool cells)
-    : options_(options.config.recurrent_param()),
+RecurrentLayer::RecurrentLayer(const LayerOptions& options, const caffe::RecurrentParameter& param,
+                               const std::string& field, int gates, bool cells)
+    : options_(param),
+      field_(field),
       units_(options_.num_output()),
       gates_(gates),
       cells_(cells),
       tops_(size_t(options.config.top_size())) {
   if (units_ == 0)
-    throw FieldError(options_.has_num_output() ? "recurrent_param.num_output" : "recurrent_param",
+    throw FieldError(options_.has_num_output() ? field_ + ".num_output" : field_,
                      options_.has_num_output() ? "num_output is 0" : "num_output is missing",
                      "give the number of units");
-  if (units_ > INT32_MAX) throw FieldError("recurrent_param.num_output", std::to_string(units_) + " is too large");
+  if (units_ > INT32_MAX) throw FieldError(field_ + ".num_output", std::to_string(units_) + " is too large");
 }
 
 void RecurrentLayer::check_counts(size_t bottoms) {
@@ -98,33 +107,43 @@ void RecurrentLayer::check_shapes(const std::vector<Shape>& x) const {
 
 void RecurrentLayer::add_weight(LayerShapes& shapes, const Shape& shape, bool bias) const {
   const auto& filler = bias ? options_.bias_filler() : options_.weight_filler();
-  check_filler(filler, shape, bias ? "recurrent_param.bias_filler" : "recurrent_param.weight_filler");
+  check_filler(filler, shape, field_ + (bias ? ".bias_filler" : ".weight_filler"));
   shapes.w.push_back({.shape = shape, .filler = filler});
 }
 
-LayerShapes RecurrentLayer::infer(const std::vector<Shape>& x) {
+void RecurrentLayer::measure(const std::vector<Shape>& x) {
   check_counts(x.size());
   check_shapes(x);
   steps_ = x[0][0], lanes_ = x[0][1], inputs_ = x[0].count(2);
+}
+
+LayerShapes RecurrentLayer::infer(const std::vector<Shape>& x) {
+  measure(x);
+  has_cont_ = x.size() > 1;
   static_inputs_ = static_ ? x[2].count(1) : 0;
+  if (static_) weights_.h = weights_.fixed + 1;
   LayerShapes shapes;
-  shapes.y = {{steps_, lanes_, units_}};
+  shapes.y = {output_shape(x)};
   shapes.y.resize(tops_, Shape{1, lanes_, units_});
-  add_weight(shapes, {gate_width(), inputs_}, false);
-  add_weight(shapes, {gate_width()}, true);
-  if (static_) add_weight(shapes, {gate_width(), static_inputs_}, false);
-  add_weight(shapes, {gate_width(), units_}, false);
-  first_output_weight_ = shapes.w.size();
+  const size_t count = std::max(weights_.h, weights_.bias) + 1;
+  for (size_t k = 0; k < count; ++k) {
+    if (k == weights_.bias)
+      add_weight(shapes, {gate_width()}, true);
+    else
+      add_weight(shapes, {gate_width(), k == weights_.x ? inputs_ : k == weights_.h ? units_ : static_inputs_}, false);
+  }
+  first_output_weight_ = count;
   add_output_weights(shapes);
   return shapes;
 }
 
 std::unique_ptr<kernels::InnerProduct> RecurrentLayer::plan_product(int64_t rows, int64_t inputs, int64_t outputs,
-                                                                    size_t w, bool bias, const PrepareRequest& request,
+                                                                    size_t w, std::optional<size_t> bias,
+                                                                    const PrepareRequest& request,
                                                                     Context& context) const {
-  kernels::InnerProductRequest product{.rows = rows, .inputs = inputs, .outputs = outputs, .bias = bias};
+  kernels::InnerProductRequest product{.rows = rows, .inputs = inputs, .outputs = outputs, .bias = bias.has_value()};
   product.backward_data = product.backward_weights = request.backward;
-  product.adds = request.adds_dw || !request.wants_dw[w] || (bias && !request.wants_dw[w + 1]);
+  product.adds = request.adds_dw || !request.wants_dw[w] || (bias && !request.wants_dw[*bias]);
   if (request.fixed_weight_formats) product.w_format = request.w_formats[w];
   return kernels::plan_inner_product(product, context);
 }
@@ -139,18 +158,21 @@ std::unique_ptr<kernels::InnerProduct> RecurrentLayer::plan_step_product(const P
 
 /// The gradient of W_h is one product over all steps; in each of them it is stored alike.
 void RecurrentLayer::plan_kernels(const PrepareRequest& request, Context& context, LayerNeeds& needs) {
-  const size_t h = static_ ? 3 : 2;
-  x_product_ = plan_product(steps_ * lanes_, inputs_, gate_width(), 0, true, request, context);
-  if (static_) s_product_ = plan_product(lanes_, static_inputs_, gate_width(), 2, false, request, context);
-  h_product_ = plan_step_product(request, h, context);
+  const int64_t rows = steps_ * lanes_;
+  x_product_ = plan_product(rows, inputs_, gate_width(), weights_.x, weights_.bias, request, context);
+  if (static_)
+    s_product_ = plan_product(lanes_, static_inputs_, gate_width(), weights_.fixed, std::nullopt, request, context);
+  h_product_ = plan_step_product(request, weights_.h, context);
   PrepareRequest all = request;
   all.fixed_weight_formats = true;
   all.w_formats.resize(request.w.size());
-  all.w_formats[h] = h_product_->weight_format();
-  h_gradient_ = plan_product(steps_ * lanes_, units_, gate_width(), h, false, all, context);
-  needs.w_formats = {x_product_->weight_format(), kernels::WeightFormat(Shape{gate_width()})};
-  if (static_) needs.w_formats.push_back(s_product_->weight_format());
-  needs.w_formats.push_back(h_product_->weight_format());
+  all.w_formats[weights_.h] = h_product_->weight_format();
+  h_gradient_ = plan_product(rows, units_, gate_width(), weights_.h, std::nullopt, all, context);
+  needs.w_formats.resize(first_output_weight_);
+  needs.w_formats[weights_.x] = x_product_->weight_format();
+  needs.w_formats[weights_.bias] = kernels::WeightFormat(Shape{gate_width()});
+  if (static_) needs.w_formats[weights_.fixed] = s_product_->weight_format();
+  needs.w_formats[weights_.h] = h_product_->weight_format();
   for (const kernels::InnerProduct* product :
        {x_product_.get(), s_product_.get(), h_product_.get(), h_gradient_.get()}) {
     if (!product) continue;
@@ -185,15 +207,23 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
 
 LayerNeeds RecurrentLayer::prepare(const PrepareRequest& request, Context& context) {
   if (!options_.expose_hidden()) state_ = DeviceMemory(context, size_t(states() * state_bytes()));
+  if (!has_cont_) {
+    cont_ = DeviceMemory(context, size_t(steps_ * lanes_ * kFloat));
+    for_each(context, steps_ * lanes_, BeginOnce{reinterpret_cast<float*>(cont_.data()), lanes_});
+  }
   LayerNeeds needs;
   plan_kernels(request, context, needs);
   needs.backward_reads_x.assign(request.x.size(), false);
-  needs.backward_reads_x[0] = request.backward && (request.wants_dw[0] || request.wants_dw[1]);
-  needs.backward_reads_x[1] = true;
+  needs.backward_reads_x[0] = request.backward && (request.wants_dw[weights_.x] || request.wants_dw[weights_.bias]);
+  if (has_cont_) needs.backward_reads_x[1] = true;
   if (static_) needs.backward_reads_x[2] = request.backward && request.wants_dw[2];
   prepare_output(request, context, needs);
   lay_out(request, needs);
   return needs;
+}
+
+const float* RecurrentLayer::cont(const Operands& io) const {
+  return has_cont_ ? io.x[1].f32() : reinterpret_cast<const float*>(cont_.data());
 }
 
 const float* RecurrentLayer::state_in(const Operands& io, int which) const {
@@ -209,7 +239,7 @@ float* RecurrentLayer::state_out(const Operands& io, int which) const {
 /// What the first step sees of the state. Backward finds it there, too, when the state has moved on.
 void RecurrentLayer::begin(Context& context, const Operands& io) {
   const ChannelView lanes{1, lanes_, units_, Layout::kPlain};
-  for_each_channel(context, lanes, TimesLane{state_in(io, 0), io.x[1].f32(), static_cast<float*>(io.saved[1])});
+  for_each_channel(context, lanes, TimesLane{state_in(io, 0), cont(io), static_cast<float*>(io.saved[1])});
   if (cells_) copy_on_device(context, io.saved[2], state_in(io, 1), size_t(state_bytes()));
 }
 
@@ -217,7 +247,7 @@ void RecurrentLayer::begin(Context& context, const Operands& io) {
 void RecurrentLayer::add_static(Context& context, const Operands& io, float* a) {
   float* from_s = floats_at(io.scratch, forward_parts_[2]);
   void* products = kernels::scratch_part(io.scratch, forward_parts_[0]);
-  s_product_->forward(context, io.x[2].data, io.w[2].f32(), nullptr, from_s, products);
+  s_product_->forward(context, io.x[2].data, io.w[weights_.fixed].f32(), nullptr, from_s, products);
   const int64_t width = lanes_ * gate_width();
   for_each_channel(context, {1, steps_, width, Layout::kPlain}, AddRow{a, from_s, width});
 }
@@ -227,13 +257,13 @@ void RecurrentLayer::forward(Context& context, const Operands& io) {
   float* c = cells_ ? static_cast<float*>(io.saved[2]) : nullptr;
   void* products = kernels::scratch_part(io.scratch, forward_parts_[0]);
   float* from_h = floats_at(io.scratch, forward_parts_[1]);
-  x_product_->forward(context, io.x[0].data, io.w[0].f32(), io.w[1].f32(), a, products);
+  x_product_->forward(context, io.x[0].data, io.w[weights_.x].f32(), io.w[weights_.bias].f32(), a, products);
   if (static_) add_static(context, io, a);
   begin(context, io);
-  const float* w_h = io.w[first_output_weight_ - 1].f32();
+  const float* w_h = io.w[weights_.h].f32();
   const int64_t state = lanes_ * units_, width = lanes_ * gate_width();
   for (int64_t t = 0; t < steps_; ++t) {
-    const float* cont = io.x[1].f32() + t * lanes_;
+    const float* cont = this->cont(io) + t * lanes_;
     h_product_->forward(context, seen + t * state, w_h, nullptr, from_h, products);
     step(context, {.a = a + t * width,
                    .from_h = from_h,
@@ -244,8 +274,10 @@ void RecurrentLayer::forward(Context& context, const Operands& io) {
                    .cont_next = t + 1 == steps_ ? cont : cont + lanes_,
                    .h_next = seen + (t + 1) * state});
   }
-  copy_on_device(context, state_out(io, 0), h + (steps_ - 1) * state, size_t(state_bytes()));
-  if (c) copy_on_device(context, state_out(io, 1), c + steps_ * state, size_t(state_bytes()));
+  if (has_cont_) {
+    copy_on_device(context, state_out(io, 0), h + (steps_ - 1) * state, size_t(state_bytes()));
+    if (c) copy_on_device(context, state_out(io, 1), c + steps_ * state, size_t(state_bytes()));
+  }
   forward_output(context, io);
 }
 
@@ -265,14 +297,14 @@ void RecurrentLayer::backward_steps(Context& context, const Operands& io, const 
   const float* a = static_cast<const float*>(io.saved[0]);
   const float* c = cells_ ? static_cast<const float*>(io.saved[2]) : nullptr;
   const float* dh = has_output() ? m.dh : io.dy[0].f32();
-  const float* w_h = h_product_->turn(context, io.w[first_output_weight_ - 1].f32(), m.turned, m.products);
+  const float* w_h = h_product_->turn(context, io.w[weights_.h].f32(), m.turned, m.products);
   const auto of_state = [&](size_t y) {
     return options_.expose_hidden() && y < io.dy.size() && io.dy[y] ? io.dy[y].f32() : m.none;
   };
   const int64_t state = lanes_ * units_, width = lanes_ * gate_width();
   for (int64_t t = steps_ - 1; t >= 0; --t) {
     const bool last = t + 1 == steps_;
-    const float* cont = io.x[1].f32() + t * lanes_;
+    const float* cont = this->cont(io) + t * lanes_;
     step_back(context, {.a = a + t * width,
                         .cont = cont,
                         .c = c ? c + t * state : nullptr,
@@ -291,28 +323,29 @@ void RecurrentLayer::backward_states(Context& context, const Operands& io, const
   if (!options_.expose_hidden()) return;
   const ChannelView lanes{1, lanes_, units_, Layout::kPlain};
   const Tensor& dh = io.dx[first_state()];
-  if (dh) for_each_channel(context, lanes, TimesLane{m.dh_next, io.x[1].f32(), dh.f32()});
+  if (dh) for_each_channel(context, lanes, TimesLane{m.dh_next, cont(io), dh.f32()});
   if (cells_ && io.dx[first_state() + 1])
     copy_on_device(context, io.dx[first_state() + 1].data, m.dc, size_t(state_bytes()));
 }
 
 void RecurrentLayer::backward_weights(Context& context, const Operands& io, const Backward& m) {
-  const kernels::InnerProduct::Gradients d{io.dw[0].f32(), io.dw[1].f32(), io.adds(0), io.adds(1)};
+  const size_t x = weights_.x, bias = weights_.bias, h = weights_.h;
+  const kernels::InnerProduct::Gradients d{io.dw[x].f32(), io.dw[bias].f32(), io.adds(x), io.adds(bias)};
   if (d.w || d.bias) x_product_->backward_weights(context, io.x[0].data, m.da, d, m.products);
-  if (io.dx[0]) x_product_->backward_data(context, m.da, io.w[0].f32(), io.dx[0].data, m.products);
-  const size_t h = first_output_weight_ - 1;
+  if (io.dx[0]) x_product_->backward_data(context, m.da, io.w[x].f32(), io.dx[0].data, m.products);
   if (io.dw[h])
     h_gradient_->backward_weights(context, io.saved[1], m.da, {.w = io.dw[h].f32(), .add_w = io.adds(h)}, m.products);
 }
 
 void RecurrentLayer::backward_static(Context& context, const Operands& io, const Backward& m) {
-  if (!io.dw[2] && !io.dx[2]) return;
+  const size_t w = weights_.fixed;
+  if (!io.dw[w] && !io.dx[2]) return;
   const int64_t width = lanes_ * gate_width();
   for_each(context, width, SumOverTime{m.da, m.da_sum, steps_, width});
-  if (io.dw[2])
-    s_product_->backward_weights(context, io.x[2].data, m.da_sum, {.w = io.dw[2].f32(), .add_w = io.adds(2)},
+  if (io.dw[w])
+    s_product_->backward_weights(context, io.x[2].data, m.da_sum, {.w = io.dw[w].f32(), .add_w = io.adds(w)},
                                  m.products);
-  if (io.dx[2]) s_product_->backward_data(context, m.da_sum, io.w[2].f32(), io.dx[2].data, m.products);
+  if (io.dx[2]) s_product_->backward_data(context, m.da_sum, io.w[w].f32(), io.dx[2].data, m.products);
 }
 
 int64_t RecurrentLayer::flops(const std::vector<Shape>&, const std::vector<Shape>&) const {

@@ -9,9 +9,14 @@
 //
 // State goes on from one forward pass to the next (only cont = 0 forgets it) unless expose_hidden makes it bottoms, h
 // (and c) as 1 x N x num_output, and tops. No gradient goes back into an earlier pass; through exposed state it flows,
-// which it does not in Caffe. debug_info, which shows Caffe's unrolled net, has nothing to show here.
+// which it does not in Caffe. debug_info, which shows Caffe's unrolled net, has nothing to show here. Snapshots do not
+// hold the state: the first pass after a resume finds zeros, as the first pass of all does.
+//
+// A layer may have its weights in another order, and say what the shapes of x and cont mean (Lstm). Without a cont
+// every pass begins its sequences.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/device_memory.h"
@@ -43,6 +48,11 @@ struct RecurrentStepBack {
   float* da;                           ///< out
 };
 
+/// The weights of a layer without outputs of its own, by their numbers.
+struct RecurrentWeights {
+  size_t x = 0, bias = 1, fixed = 2, h = 2;  ///< fixed: of the static input, which moves h behind it
+};
+
 class RecurrentLayer : public Layer {
  public:
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -54,7 +64,11 @@ class RecurrentLayer : public Layer {
 
  protected:
   /// `gates`: how many times num_output a is wide. Throws FieldError.
-  RecurrentLayer(const LayerOptions& options, int gates, bool cells);
+  RecurrentLayer(const LayerOptions& options, int gates, bool cells)
+      : RecurrentLayer(options, options.config.recurrent_param(), "recurrent_param", gates, cells) {}
+  /// With options that the layer keeps, of a message of its own.
+  RecurrentLayer(const LayerOptions& options, const caffe::RecurrentParameter& param, const std::string& field,
+                 int gates, bool cells);
 
   virtual void step(Context& context, const RecurrentStep& s) = 0;
   virtual void step_back(Context& context, const RecurrentStepBack& s) = 0;
@@ -62,9 +76,14 @@ class RecurrentLayer : public Layer {
   /// Where forward leaves all h: y[0], or saved()[0] where y[0] is made of h.
   virtual float* hidden(const Operands& io) const { return io.y[0].f32(); }
 
-  /// A product of `rows` rows with weight number `w`, and the bias behind it where there is one.
+  /// T, N and the values of a step, from the shapes of x and cont. Throws FieldError.
+  virtual void measure(const std::vector<Shape>& x);
+  virtual Shape output_shape(const std::vector<Shape>&) const { return {steps_, lanes_, units_}; }
+
+  /// A product of `rows` rows with weight number `w`, and with a bias where one is numbered.
   std::unique_ptr<kernels::InnerProduct> plan_product(int64_t rows, int64_t inputs, int64_t outputs, size_t w,
-                                                      bool bias, const PrepareRequest& request, Context& context) const;
+                                                      std::optional<size_t> bias, const PrepareRequest& request,
+                                                      Context& context) const;
 
   /// Layers that make y[0] of h: their weights, their kernels, y[0], and the gradient of h in `dh`, T x N x H.
   virtual void add_output_weights(LayerShapes&) const {}
@@ -75,8 +94,10 @@ class RecurrentLayer : public Layer {
 
   void add_weight(LayerShapes& shapes, const Shape& shape, bool bias) const;
 
-  const caffe::RecurrentParameter& options_;
-  int64_t steps_ = 0, lanes_ = 0, units_;  ///< T, N, H
+  const caffe::RecurrentParameter options_;
+  const std::string field_;                             ///< the options' message
+  int64_t steps_ = 0, lanes_ = 0, units_, inputs_ = 0;  ///< T, N, H, and values of x for each step and lane
+  RecurrentWeights weights_;
   size_t first_output_weight_ = 0;
 
  private:
@@ -91,6 +112,8 @@ class RecurrentLayer : public Layer {
   int states() const { return cells_ ? 2 : 1; }
   int64_t state_bytes() const { return lanes_ * units_ * int64_t(sizeof(float)); }
   size_t first_state() const { return static_ ? 3 : 2; }  ///< the bottom that is the exposed h
+  /// N for each of T steps.
+  const float* cont(const Operands& io) const;
   void check_counts(size_t bottoms);
   void check_shapes(const std::vector<Shape>& x) const;
   /// The product of each step with W_h, weight number `w`.
@@ -108,11 +131,12 @@ class RecurrentLayer : public Layer {
   void backward_static(Context& context, const Operands& io, const Backward& m);
 
   int64_t gates_;
-  bool cells_, static_ = false;
+  bool cells_, static_ = false, has_cont_ = true;
   size_t tops_;
-  int64_t inputs_ = 0, static_inputs_ = 0;  ///< values of x for each step and lane, and of s for each lane
+  int64_t static_inputs_ = 0;  ///< values of s for each lane
   std::unique_ptr<kernels::InnerProduct> x_product_, s_product_, h_product_, h_gradient_;
-  DeviceMemory state_;                                      ///< h and c between passes
+  DeviceMemory state_;                                      ///< h and c between passes; zeros without a cont
+  DeviceMemory cont_;                                       ///< where no bottom has it
   int64_t forward_parts_[3] = {}, backward_parts_[9] = {};  ///< offsets in scratch
 };
 

@@ -1,7 +1,16 @@
 // LSTM: a recurrent layer (recurrent.h) with cells c, whose units are those of lstm_gates.h, and y = h.
 // Weights: W_x, b, W_s with a static input, W_h; each of the four gates is num_output of their rows.
+//
+// Lstm: the same units as junhyukoh's fork, and after it CTPN's, has them. Weights: W_x, W_h, b. x is T x N x I, or,
+// with another number of axes than three or with batch_size, TN x ..., N being batch_size; y is T x N x num_output or
+// TN x num_output. The second bottom `clip`, one for each step and sequence, is LSTM's cont, and with it the state goes
+// on from pass to pass; without it each pass begins its sequences. clipping_threshold bounds each gradient of a gate's
+// sum, before it goes on to the weights, to x and to the step before. Unlike the fork's, the gradient of W_h leaves out
+// the states that clip = 0 forgets.
 
+#include "core/error.h"
 #include "core/for_each.h"
+#include "core/format.h"
 #include "layers/common/lstm_gates.h"
 #include "layers/common/recurrent.h"
 #include "layers/registry.h"
@@ -45,17 +54,95 @@ struct UnitBack {
   }
 };
 
+CORTADO_HD inline float bounded(float v, float limit) { return v < -limit ? -limit : v > limit ? limit : v; }
+
+struct BoundedUnitBack {
+  UnitBack unit;
+  float limit;
+
+  CORTADO_HD void operator()(int64_t i, int64_t n) const {
+    unit(i, n);
+    float* da = unit.s.da + i + 3 * n * unit.units;
+    for (int64_t k = 0; k < 4; ++k) da[k * unit.units] = bounded(da[k * unit.units], limit);
+  }
+};
+
 class LstmLayer : public RecurrentLayer {
  public:
   explicit LstmLayer(const LayerOptions& options) : RecurrentLayer(options, 4, /*cells=*/true) {}
 
  protected:
+  using RecurrentLayer::RecurrentLayer;
+
   void step(Context& context, const RecurrentStep& s) override {
     for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, Unit{s, units_});
   }
   void step_back(Context& context, const RecurrentStepBack& s) override {
     for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, UnitBack{s, units_});
   }
+};
+
+/// junhyukoh's.
+class SmallLstmLayer : public LstmLayer {
+ public:
+  explicit SmallLstmLayer(const LayerOptions& options)
+      : LstmLayer(options, recurrent_of(options.config.lstm_param()), "lstm_param", 4, /*cells=*/true),
+        param_(options.config.lstm_param()) {
+    weights_ = {.x = 0, .bias = 2, .h = 1};
+    if (!(param_.clipping_threshold() >= 0))
+      throw FieldError("lstm_param.clipping_threshold", "the threshold must not be negative", "0 is no limit");
+    if (param_.batch_size() == 0)
+      throw FieldError("lstm_param.batch_size", "batch_size is 0", "give the number of sequences");
+  }
+
+ protected:
+  void measure(const std::vector<Shape>& x) override {
+    if (apart(x[0])) {
+      steps_ = x[0][0], lanes_ = x[0][1], inputs_ = x[0][2];
+    } else {
+      require_rows(x[0]);
+      lanes_ = param_.batch_size(), steps_ = x[0][0] / lanes_, inputs_ = x[0].count(1);
+    }
+    if (steps_ == 0 || lanes_ == 0)
+      throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": there is no step of a sequence");
+    if (x.size() > 1 && x[1].count() != steps_ * lanes_)
+      throw FieldError("bottom[1]",
+                       "its shape is " + x[1].str() + ", but there are " + std::to_string(steps_) + " steps of " +
+                           count_of(lanes_, "sequence", "sequences"),
+                       "clip has one value for each of them: 0 where a sequence begins, 1 where it goes on");
+  }
+
+  Shape output_shape(const std::vector<Shape>& x) const override {
+    return apart(x[0]) ? Shape{steps_, lanes_, units_} : Shape{steps_ * lanes_, units_};
+  }
+
+  void step_back(Context& context, const RecurrentStepBack& s) override {
+    if (param_.clipping_threshold() == 0) return LstmLayer::step_back(context, s);
+    for_each_channel(context, {1, lanes_, units_, Layout::kPlain},
+                     BoundedUnitBack{{s, units_}, param_.clipping_threshold()});
+  }
+
+ private:
+  static caffe::RecurrentParameter recurrent_of(const caffe::LSTMParameter& param) {
+    caffe::RecurrentParameter recurrent;
+    if (param.has_num_output()) recurrent.set_num_output(param.num_output());
+    if (param.has_weight_filler()) *recurrent.mutable_weight_filler() = param.weight_filler();
+    if (param.has_bias_filler()) *recurrent.mutable_bias_filler() = param.bias_filler();
+    return recurrent;
+  }
+
+  /// Whether steps and sequences have an axis each.
+  bool apart(const Shape& x) const { return x.axes() == 3 && !param_.has_batch_size(); }
+
+  void require_rows(const Shape& x) const {
+    if (x.axes() < 1 || x[0] % param_.batch_size() != 0)
+      throw FieldError("bottom[0]",
+                       "its shape is " + x.str() + "; steps of " +
+                           count_of(param_.batch_size(), "sequence", "sequences") + " lie along its first axis",
+                       "lstm_param.batch_size is the number of sequences: a divisor of the first extent");
+  }
+
+  const caffe::LSTMParameter& param_;
 };
 
 const RegisterLayer registered({
@@ -67,6 +154,17 @@ const RegisterLayer registered({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_layer<LstmLayer>,
+});
+
+const RegisterLayer small_registered({
+    .name = "Lstm",
+    .help = "long short-term memory over whole sequences, as junhyukoh's fork has it",
+    .options = "lstm_param",
+    .min_bottoms = 1,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<SmallLstmLayer>,
 });
 
 }  // namespace

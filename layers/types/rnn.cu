@@ -64,7 +64,8 @@ class RnnLayer : public RecurrentLayer {
   }
 
   void prepare_output(const PrepareRequest& request, Context& context, LayerNeeds& needs) override {
-    product_ = plan_product(steps_ * lanes_, units_, units_, first_output_weight_, true, request, context);
+    product_ =
+        plan_product(steps_ * lanes_, units_, units_, first_output_weight_, first_output_weight_ + 1, request, context);
     needs.w_formats.push_back(product_->weight_format());
     needs.w_formats.emplace_back(Shape{units_});
     needs.backward_reads_y.assign(request.y.size(), false);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/harness/layer_harness.h"
@@ -132,6 +133,155 @@ TEST(Lstm, ExplainsWhatIsWrong) {
                      "its shape is 1x2x4, but the state is 1x2x3");
   expect_field_error(layer("num_output: 3 bias_filler { type: 'msr' }"), {{5, 2, 4}, {5, 2}},
                      "recurrent_param.bias_filler.type", "there is no filler 'msr'");
+}
+
+// Lstm, whose weights have another order and which takes its steps in two ways.
+
+std::string small(const std::string& options) { return "type: 'Lstm' lstm_param { num_output: 3 " + options + " }"; }
+
+/// x and cont as T x N and T x N x I; y in the shape that is asked for.
+Array small_lstm(const Array& x, const Array& cont, const Arrays& w, const Shape& y) {
+  Array result = lstm({x, cont}, {w[0], w[2], w[1]}, 3, false, nullptr, nullptr)[0];
+  result.shape = y;
+  return result;
+}
+
+Array begins_once(int64_t steps, int64_t lanes) {
+  Array cont({steps, lanes}, 1);
+  for (size_t n = 0; n < size_t(lanes); ++n) cont[n] = 0;
+  return cont;
+}
+
+TEST(Lstm, SmallOneTakesStepsAndSequencesApart) {
+  check_layer({.layer = small(""),
+               .x = {random({5, 2, 4}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {small_lstm(x[0], begins_once(5, 2), w, {5, 2, 3})};
+               },
+               .same_bits_for_any_threads = false});
+}
+
+TEST(Lstm, SmallOneTakesThemTogether) {
+  check_layer({.layer = small("batch_size: 2"),
+               .x = {random({10, 2, 2}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {small_lstm(Array({5, 2, 4}, x[0].values), begins_once(5, 2), w, {10, 3})};
+               },
+               .same_bits_for_any_threads = false});
+  check_layer({.layer = small(""),
+               .x = {random({6, 4}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {small_lstm(Array({6, 1, 4}, x[0].values), begins_once(6, 1), w, {6, 3})};
+               },
+               .same_bits_for_any_threads = false});
+}
+
+TEST(Lstm, SmallOneTakesClip) {
+  check_layer({.layer = small("batch_size: 2"),
+               .x = {random({10, 4}, 1), Array({10}, goes_on(5, 2).values)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 return {small_lstm(Array({5, 2, 4}, x[0].values), goes_on(5, 2), w, {10, 3})};
+               },
+               .same_bits_for_any_threads = false});
+}
+
+TEST(Lstm, SmallOneGoesOnOnlyWithClip) {
+  const Array x = random({3, 4}, 1), cont({3, 1}, {1, 0, 1});
+  LayerRun clipped(small(""), {x, cont}), alone(small(""), {x});
+  const Arrays w = {clipped.w()[0], clipped.w()[2], clipped.w()[1]};
+  const Array sequence({3, 1, 4}, x.values);
+  const Arrays first = lstm({sequence, cont}, w, 3, false, nullptr, nullptr);
+  clipped.forward();
+  clipped.forward();
+  const Arrays second = lstm({sequence, cont}, w, 3, false, &first[1], &first[2]);
+  expect_near(clipped.y()[0], Array({3, 3}, second[0].values), 1e-5, "the second pass");
+  alone.forward();
+  const Array once = alone.y()[0];
+  alone.forward();
+  EXPECT_EQ(alone.y()[0].values, once.values);
+}
+
+struct Gradients {
+  Array x, w_x, w_h, b;
+};
+
+/// Backward through time of one sequence by hand, each gradient of a gate's sum bounded.
+Gradients bounded_gradients(const Array& x, const Arrays& w, const Array& dy, double limit) {
+  const size_t steps = size_t(x.shape[0]), inputs = size_t(x.shape[1]), units = 3, wide = 12;
+  const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
+  std::vector<std::vector<double>> gates(steps, std::vector<double>(wide)), h(steps + 1, std::vector<double>(units)),
+      c(h);
+  for (size_t t = 0; t < steps; ++t) {
+    for (size_t k = 0; k < wide; ++k) {
+      double sum = w[2][k];
+      for (size_t i = 0; i < inputs; ++i) sum += w[0][k * inputs + i] * x[t * inputs + i];
+      for (size_t u = 0; u < units; ++u) sum += w[1][k * units + u] * h[t][u];
+      gates[t][k] = k < 3 * units ? sigmoid(sum) : std::tanh(sum);
+    }
+    for (size_t u = 0; u < units; ++u) {
+      c[t + 1][u] = gates[t][units + u] * c[t][u] + gates[t][u] * gates[t][3 * units + u];
+      h[t + 1][u] = gates[t][2 * units + u] * std::tanh(c[t + 1][u]);
+    }
+  }
+  Gradients g{Array(x.shape), Array(w[0].shape), Array(w[1].shape), Array(w[2].shape)};
+  std::vector<double> dh(units), dc(units);
+  for (size_t t = steps; t-- > 0;) {
+    std::vector<double> da(wide), dh_before(units);
+    for (size_t u = 0; u < units; ++u) {
+      const double i = gates[t][u], f = gates[t][units + u], o = gates[t][2 * units + u], a = gates[t][3 * units + u];
+      const double tanh_c = std::tanh(c[t + 1][u]), d = dy[t * units + u] + dh[u];
+      const double of_c = dc[u] + d * o * (1 - tanh_c * tanh_c);
+      da[u] = of_c * a * i * (1 - i);
+      da[units + u] = of_c * c[t][u] * f * (1 - f);
+      da[2 * units + u] = d * tanh_c * o * (1 - o);
+      da[3 * units + u] = of_c * i * (1 - a * a);
+      dc[u] = of_c * f;
+    }
+    for (size_t k = 0; k < wide; ++k) {
+      da[k] = std::clamp(da[k], -limit, limit);
+      g.b[k] += da[k];
+      for (size_t i = 0; i < inputs; ++i) g.w_x[k * inputs + i] += da[k] * x[t * inputs + i];
+      for (size_t i = 0; i < inputs; ++i) g.x[t * inputs + i] += da[k] * w[0][k * inputs + i];
+      for (size_t u = 0; u < units; ++u) g.w_h[k * units + u] += da[k] * h[t][u];
+      for (size_t u = 0; u < units; ++u) dh_before[u] += da[k] * w[1][k * units + u];
+    }
+    dh = dh_before;
+  }
+  return g;
+}
+
+TEST(Lstm, SmallOneBoundsGradientsOfSteps) {
+  const Array x = random({7, 4}, 1), dy = random({7, 3}, 2);
+  for (const double limit : {0.02, 0.1, 100.0}) {
+    LayerRun run(small("clipping_threshold: " + std::to_string(limit)), {x});
+    run.forward();
+    run.backward({dy});
+    const Gradients expected = bounded_gradients(x, run.w(), dy, limit);
+    expect_near(run.dx(0), expected.x, 1e-5, "dx");
+    expect_near(run.dw(0), expected.w_x, 1e-5, "dW_x");
+    expect_near(run.dw(1), expected.w_h, 1e-5, "dW_h");
+    expect_near(run.dw(2), expected.b, 1e-5, "db");
+  }
+}
+
+TEST(Lstm, SmallOneKeepsItsOrderOfWeights) {
+  const MadeLayer made(small(""), "", {{5, 2, 4}});
+  ASSERT_EQ(made.shapes.w.size(), 3u);
+  EXPECT_EQ(made.shapes.w[0].shape, (Shape{12, 4}));
+  EXPECT_EQ(made.shapes.w[1].shape, (Shape{12, 3}));
+  EXPECT_EQ(made.shapes.w[2].shape, (Shape{12}));
+}
+
+TEST(Lstm, SmallOneExplainsWhatIsWrong) {
+  expect_field_error("type: 'Lstm'", {{5, 4}}, "lstm_param", "num_output is missing");
+  expect_field_error("type: 'Lstm' lstm_param { num_output: 0 }", {{5, 4}}, "lstm_param.num_output", "num_output is 0");
+  expect_field_error(small("clipping_threshold: -1"), {{5, 4}}, "lstm_param.clipping_threshold", "not be negative");
+  expect_field_error(small("batch_size: 0"), {{5, 4}}, "lstm_param.batch_size", "batch_size is 0");
+  expect_field_error(small("batch_size: 2"), {{5, 4}}, "bottom[0]", "its shape is 5x4; steps of 2 sequences");
+  expect_field_error(small(""), {{0, 4}}, "bottom[0]", "no step of a sequence");
+  expect_field_error(small(""), {{5, 2, 4}, {5}}, "bottom[1]", "its shape is 5, but there are 5 steps of 2 sequences");
+  expect_field_error(small("weight_filler { type: 'msr' }"), {{5, 4}}, "lstm_param.weight_filler.type",
+                     "there is no filler 'msr'");
 }
 
 }  // namespace
