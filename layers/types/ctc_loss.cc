@@ -1,0 +1,25 @@
+// CtcLoss: connectionist temporal classification (layers/common/ctc_loss.h), as crnn.caffe has it. There alphabet_size
+// and time_step must be given; here what is given must be what bottom[0] has.
+
+#include "layers/common/ctc_loss.h"
+
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+const RegisterLayer registered({
+    .name = "CtcLoss",
+    .help = "how improbable sequences of labels are, wherever in time each label is",
+    .options = "ctc_loss_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<CtcLossLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
