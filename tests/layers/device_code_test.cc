@@ -81,6 +81,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
        {Array({6, 5}, 1), kLabels, kLabels, kRows}},
       {"type: 'ContinuationIndicator' continuation_indicator_param { time_step: 3 axis: 1 }", {kRows}},
+      {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5)}},
+      {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5), kLabels}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
@@ -92,6 +94,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() +
        "' batch_size: 3 }"},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
+      {"type: 'LabelsequenceAccuracy'", {random({6, 3, 4}, 5), kLabels}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
       {"type: 'Reorder'", {kImage}},
       {"type: 'Silence'", {kImage, kOther}},

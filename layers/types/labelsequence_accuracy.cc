@@ -1,0 +1,42 @@
+// LabelsequenceAccuracy: the share of sequences for which the labels of the best path (layers/common/best_path.h) of
+// scores N x T x C are those of bottom[1], as crnn.caffe has it.
+
+#include "core/error.h"
+#include "layers/common/best_path.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+class LabelsequenceAccuracyLayer : public BestPathLayer {
+ public:
+  explicit LabelsequenceAccuracyLayer(const LayerOptions& options)
+      : param_(options.config.labelsequence_accuracy_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const std::string field = "labelsequence_accuracy_param.blank_label";
+    if (param_.blank_label() < 0) throw FieldError(field, "blank_label is negative", "it is a class");
+    return infer_paths(x, /*steps_first=*/false, param_.blank_label(), field);
+  }
+
+  bool differentiable(int) const override { return false; }
+
+ private:
+  const caffe::LabelsequenceAccuracyParameter& param_;
+};
+
+const RegisterLayer registered({
+    .name = "LabelsequenceAccuracy",
+    .help = "the share of sequences whose labels are all right",
+    .options = "labelsequence_accuracy_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<LabelsequenceAccuracyLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
