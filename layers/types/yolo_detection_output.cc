@@ -1,0 +1,55 @@
+// YoloDetectionOutput: the objects that YOLO v2 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
+// (layers/common/box_grid.h), all with the same anchors, in cells; the rows are those of
+// layers/common/grid_detections.h. A box's score is sigmoid(score) times the largest of the classes' softmax.
+//
+// There all images of a batch are taken for one, image 0; here each has rows of its own.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/grid_detections.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+const std::string kOptions = "yolo_detection_output_param";
+
+class YoloDetectionOutputLayer : public GridDetections {
+ public:
+  explicit YoloDetectionOutputLayer(const LayerOptions& options)
+      : YoloDetectionOutputLayer(options.config.yolo_detection_output_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const std::vector<int32_t> all =
+        chosen_anchors({}, kOptions + ".biases", options_.biases_size() / 2, options_.num_box());
+    return settle(x, std::vector<Grid>(x.size(), Grid{all, 1}), options_.num_classes());
+  }
+
+ private:
+  explicit YoloDetectionOutputLayer(const caffe::YoloDetectionOutputParameter& options)
+      : GridDetections({kOptions, options.confidence_threshold(), options.nms_threshold(), Certainty::kSoftmax},
+                       anchors_of(options.biases(), kOptions + ".biases")),
+        options_(options) {
+    if (options.coords() != 4)
+      throw FieldError(kOptions + ".coords", "a box has " + std::to_string(options.coords()) + " numbers",
+                       "x, y, w and h are 4");
+  }
+
+  const caffe::YoloDetectionOutputParameter& options_;
+};
+
+const RegisterLayer registered({
+    .name = "YoloDetectionOutput",
+    .help = "the objects that YOLO v2 has found, as rows",
+    .options = "yolo_detection_output_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<YoloDetectionOutputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

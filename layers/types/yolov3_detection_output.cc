@@ -1,0 +1,76 @@
+// Yolov3DetectionOutput: the objects that YOLO v3 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
+// (layers/common/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are those of
+// layers/common/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
+//
+// There all images of a batch are taken for one, image 0; here each has rows of its own. There a box stands once for
+// each class that is sure enough, and of those the surest suppresses the others, as here.
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/grid_detections.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+const std::string kOptions = "yolov3_detection_output_param";
+
+class Yolov3DetectionOutputLayer : public GridDetections {
+ public:
+  explicit Yolov3DetectionOutputLayer(const LayerOptions& options)
+      : Yolov3DetectionOutputLayer(options.config.yolov3_detection_output_param()) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const int64_t bottoms = int64_t(x.size());
+    if (options_.mask_group_num() != bottoms)
+      throw FieldError(kOptions + ".mask_group_num",
+                       "there are " + std::to_string(options_.mask_group_num()) + " groups for " +
+                           count_of(bottoms, "bottom", "bottoms"),
+                       "each bottom has its anchors");
+    if (options_.anchors_scale_size() != bottoms)
+      throw FieldError(
+          miscounted(kOptions + ".anchors_scale", options_.anchors_scale_size(), bottoms),
+          count_of(options_.anchors_scale_size(), "scale", "scales") + " for " + count_of(bottoms, "bottom", "bottoms"),
+          "each bottom has its own");
+    return settle(x, grids(bottoms), options_.num_classes());
+  }
+
+ private:
+  explicit Yolov3DetectionOutputLayer(const caffe::Yolov3DetectionOutputParameter& options)
+      : GridDetections({kOptions, options.confidence_threshold(), options.nms_threshold(), Certainty::kSigmoid},
+                       anchors_of(options.biases(), kOptions + ".biases")),
+        options_(options) {}
+
+  std::vector<Grid> grids(int64_t bottoms) const {
+    const int64_t boxes = options_.num_box();
+    const std::vector<int32_t> chosen =
+        chosen_anchors(options_.mask(), kOptions + ".mask", options_.biases_size() / 2, boxes * bottoms);
+    std::vector<Grid> grids;
+    for (int i = 0; i < int(bottoms); ++i) {
+      if (options_.anchors_scale(i) == 0)
+        throw FieldError(entry(kOptions + ".anchors_scale", i), "there are 0 pixels between two cells",
+                         "it is the image's width divided by the grid's");
+      grids.push_back(
+          {{chosen.begin() + i * boxes, chosen.begin() + (i + 1) * boxes}, float(options_.anchors_scale(i))});
+    }
+    return grids;
+  }
+
+  const caffe::Yolov3DetectionOutputParameter& options_;
+};
+
+const RegisterLayer registered({
+    .name = "Yolov3DetectionOutput",
+    .help = "the objects that YOLO v3 has found, as rows",
+    .options = "yolov3_detection_output_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<Yolov3DetectionOutputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
