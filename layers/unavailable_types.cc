@@ -6,9 +6,8 @@ namespace cortado {
 
 namespace {
 
-constexpr UnavailableType kDetection = {
-    "detects objects, and there are no detection layers yet",
-    "the layers before it run: leave out those of detection to train or test the net as a classifier"};
+constexpr UnavailableType kOtherRecords = {"reads images with objects from records of another form",
+                                           "AnnotatedData reads those that 'cortado convert annoset' writes"};
 constexpr UnavailableType kPython = {
     "is code in Python, which is not run: a net is data, and reading one must not start a program",
     "put its values into files (HDF5Data, ImageData, an Input layer), write it with other layers, or add it as a layer "
@@ -21,17 +20,10 @@ constexpr UnavailableType kBatchNorm = {"is another writing of BatchNorm", "writ
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
-      {"AnnotatedData", kDetection},     {"BoxAnnotatorOHEM", kDetection},
-      {"BoxData", kDetection},           {"DetectNetTransformation", kDetection},
-      {"DetectionEvaluate", kDetection}, {"DetectionOutput", kDetection},
-      {"EvalDetection", kDetection},     {"MKLBatchNorm", kBatchNorm},
-      {"MnActivation", kManyMachines},   {"MultiBoxLoss", kDetection},
-      {"PSROIPooling", kDetection},      {"PriorBox", kDetection},
-      {"Proposal", kDetection},          {"Python", kPython},
-      {"ROIAlign", kDetection},          {"ROIPooling", kDetection},
-      {"RegionLoss", kDetection},        {"Reorg", kDetection},
-      {"SmoothL1LossOHEM", kDetection},  {"SoftmaxWithLossOHEM", kDetection},
-      {"TRT", kForeignEngine},           {"VideoData", kDetection},
+      {"BoxData", kOtherRecords},   {"DetectNetTransformation", kOtherRecords},
+      {"MKLBatchNorm", kBatchNorm}, {"MnActivation", kManyMachines},
+      {"Proposal", kOtherRecords},  {"Python", kPython},
+      {"TRT", kForeignEngine},      {"VideoData", kOtherRecords},
   };
   return types;
 }

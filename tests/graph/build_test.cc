@@ -50,11 +50,10 @@ TEST(Build, a_type_that_is_known_and_not_here_is_called_so) {
   const auto message = [](const std::string& type) {
     return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
   };
-  for (const std::string type :
-       {"BoxData", "DetectNetTransformation"}) {
+  for (const std::string type : {"BoxData", "DetectNetTransformation"}) {
     const std::string text = message(type);
     EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
-    EXPECT_NE(text.find("type '" + type + "' detects objects"), std::string::npos) << text;
+    EXPECT_NE(text.find("type '" + type + "' reads images with objects"), std::string::npos) << text;
     EXPECT_EQ(text.find("did you mean"), std::string::npos) << text;
   }
   EXPECT_NE(message("Python").find("type 'Python' is code in Python, which is not run"), std::string::npos);
