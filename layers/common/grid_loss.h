@@ -5,7 +5,8 @@
 //
 // Objects come in either of two forms:
 //   N x ... x 5 values: for each image rows of class (from 0), x, y, w, h; the first whose w is 0 ends them
-//   1 x 1 x M x 8, SSD's: image, class (from 1), instance, left, top, right, bottom, difficult; image -1: none
+//   1 x 1 x M x 8, SSD's: image (-1: none), class (from 1), instance, left, top, right, bottom, difficult; the
+//     instance and whether it is difficult are not looked at
 // in shares of the image. A box without width or height, or with its centre outside of the image, is no object. A class
 // or an image that there is not makes the loss NaN, and validate() says so.
 //
