@@ -96,6 +96,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LabelsequenceAccuracy'", {random({6, 3, 4}, 5), kLabels}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
+      {"type: 'Proposal' top: 'rois' top: 'scores' proposal_param { ratio: 1 scale: 1 scale: 2 post_nms_topn: 5 }",
+       {kImage, random({2, 8, 6, 5}, 5), Array({2, 3}, 40)}},
       {"type: 'Reorder'", {kImage}},
       {"type: 'Silence'", {kImage, kOther}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},

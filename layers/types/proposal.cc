@@ -1,0 +1,214 @@
+// Proposal (Faster R-CNN): the regions of images that are likely to hold objects. Bottoms are scores N x 2A x H x W, of
+// which the last A are those of objects, offsets N x 4A x H x W, and N rows of im_info: height and width of the image
+// in pixels, and its scale, or one for height and one for width (PVANet). Tops are regions R x 5 (common/regions.h)
+// and, where wanted, their scores R. Nothing learns.
+//
+// Anchors: of the square of base_size with its first corner at (0, 0), for each ratio one of the same area and centre,
+// round(sqrt(area / ratio)) wide and that times ratio high, rounded, halves to even; of each of them for each scale one
+// of the same centre that is so many times as wide and high. Place (h, w) has all of them moved by feat_stride. An
+// anchor moved by its offsets (common/box_offsets.h) and cut to the image is a region; its sides are a pixel longer
+// than the difference of its corners. Those with a side shorter than min_size times the image's scale are dropped; of
+// the others the pre_nms_topn with the best scores are looked at, those that overlap a better one by more than
+// nms_thresh dropped, and post_nms_topn stay; 0: all. Of equal scores the first in the order of places, then of
+// anchors, is better. Regions of several images, which its owners do not take, stand in the images' order.
+//
+// How many regions there are only the values tell (layers/dynamic_rows.h). A region that is no number is dropped.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "layers/common/box_offsets.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/suppression.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+using Param = caffe::ProposalParameter;
+
+std::vector<float> numbers(const google::protobuf::RepeatedField<float>& given, std::vector<float> otherwise,
+                           const std::string& field) {
+  for (const float value : given)
+    if (!(value > 0 && std::isfinite(value)))
+      throw FieldError(field, "one of them is " + to_text(value) + ", but must be above 0");
+  if (given.empty()) return otherwise;
+  return {given.begin(), given.end()};
+}
+
+/// Ratio by ratio, each in all scales.
+std::vector<Box> make_anchors(const Param& param) {
+  const double centre = 0.5 * (double(param.base_size()) - 1), area = double(param.base_size()) * param.base_size();
+  std::vector<Box> anchors;
+  for (const float ratio : numbers(param.ratio(), {0.5f, 1, 2}, "proposal_param.ratio")) {
+    const double width = std::nearbyint(std::sqrt(area / ratio)), height = std::nearbyint(width * ratio);
+    for (const float scale : numbers(param.scale(), {8, 16, 32}, "proposal_param.scale")) {
+      const double w = 0.5 * (width * scale - 1), h = 0.5 * (height * scale - 1);
+      anchors.push_back({float(centre - w), float(centre - h), float(centre + w), float(centre + h)});
+    }
+  }
+  return anchors;
+}
+
+/// What im_info says of an image.
+struct ImageInfo {
+  float height, width, scale_h, scale_w;
+  bool valid() const {
+    return height > 0 && width > 0 && scale_h >= 0 && scale_w >= 0 && std::isfinite(height + width + scale_h + scale_w);
+  }
+};
+
+class ProposalLayer : public Layer, public DynamicRows {
+ public:
+  explicit ProposalLayer(const LayerOptions& options)
+      : param_(options.config.proposal_param()), anchors_(make_anchors(param_)), tops_(options.config.top_size()) {
+    require_positive(param_.feat_stride(), "feat_stride", "the number of pixels between two places");
+    require_positive(param_.base_size(), "base_size", "the side of the anchor that ratios and scales change");
+    if (!(param_.nms_thresh() >= 0))
+      throw FieldError("proposal_param.nms_thresh",
+                       "it is " + to_text(param_.nms_thresh()) + ", but must not be below 0",
+                       "it is the share that a region may have in common with a better one");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    const int64_t count = int64_t(anchors_.size());
+    require_channels(x, 0, 2 * count, "two scores for each of " + std::to_string(count) + " anchors");
+    require_channels(x, 1, 4 * count, "four offsets for each of " + std::to_string(count) + " anchors");
+    if (x[1][0] != x[0][0] || x[1][2] != x[0][2] || x[1][3] != x[0][3])
+      throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
+                       "scores and offsets are of the same places");
+    images_ = x[0][0], height_ = x[0][2], width_ = x[0][3];
+    info_ = images_ > 0 && x[2].count() % images_ == 0 ? x[2].count() / images_ : 0;
+    if (images_ > 0 && info_ < 3)
+      throw FieldError("bottom[2]",
+                       "its shape is " + x[2].str() + ", but there are " + count_of(images_, "image", "images"),
+                       "each image has a row of its height, width and scale");
+    const int64_t all = checked_mul(height_ * width_, count), wanted = param_.post_nms_topn();
+    most_ = checked_mul(images_, wanted > 0 ? std::min(wanted, all) : all);
+    live_ = most_;
+    return {.y = current_shapes(), .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    boxes_.resize(size_t(height_ * width_) * anchors_.size());
+    scores_.resize(boxes_.size());
+    return {};
+  }
+
+  void forward(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
+
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 10 * x[0].count(); }
+
+  std::vector<Shape> current_shapes() const override {
+    if (tops_ > 1) return {{live_, 5}, {live_}};
+    return {{live_, 5}};
+  }
+
+ private:
+  static void require_positive(int64_t value, const std::string& field, const std::string& what) {
+    if (value == 0) throw FieldError("proposal_param." + field, field + " is 0", "give " + what);
+  }
+
+  static void require_channels(const std::vector<Shape>& x, size_t i, int64_t channels, const std::string& what) {
+    if (x[i].axes() != 4 || x[i][1] != channels)
+      throw FieldError(entry("bottom", int64_t(i)),
+                       "its shape is " + x[i].str() + ", but must be N x " + std::to_string(channels) + " x H x W",
+                       "it has " + what + ", as many as ratios times scales");
+  }
+
+  ImageInfo info(const float* rows, int64_t image) const {
+    const float* row = rows + image * info_;
+    return {row[0], row[1], row[2], row[info_ > 3 ? 3 : 2]};
+  }
+  void find_regions(const float* scores, const float* offsets, const ImageInfo& image);
+  Box region(const Box& anchor, const float* offsets, int64_t h, int64_t w) const;
+
+  const Param& param_;
+  std::vector<Box> anchors_;
+  int tops_;
+  int64_t images_ = 0, height_ = 0, width_ = 0, info_ = 0, most_ = 0, live_ = 0;
+  std::vector<Box> boxes_;     ///< of one image, by places, then by anchors
+  std::vector<float> scores_;  ///< -infinity: dropped
+  HostStage region_stage_, score_stage_;
+};
+
+/// Of an anchor at place (h, w), whose numbers lie height_ width_ apart.
+Box ProposalLayer::region(const Box& anchor, const float* offsets, int64_t h, int64_t w) const {
+  const float dx = float(w * param_.feat_stride()), dy = float(h * param_.feat_stride());
+  const int64_t apart = height_ * width_;
+  return moved({anchor.x0 + dx, anchor.y0 + dy, anchor.x1 + dx, anchor.y1 + dy},
+               {offsets[0], offsets[apart], offsets[2 * apart], offsets[3 * apart]}, 1, 0);
+}
+
+void ProposalLayer::find_regions(const float* scores, const float* offsets, const ImageInfo& image) {
+  const int64_t places = height_ * width_, count = int64_t(anchors_.size());
+  const float min_w = float(param_.min_size()) * image.scale_w, min_h = float(param_.min_size()) * image.scale_h;
+  for (int64_t place = 0; place < places; ++place)
+    for (int64_t a = 0; a < count; ++a) {
+      const size_t k = size_t(place * count + a);
+      const Box box = region(anchors_[size_t(a)], offsets + 4 * a * places + place, place / width_, place % width_);
+      boxes_[k] = clipped(box, image.width - 1, image.height - 1);
+      const bool kept =
+          image.valid() && !has_nan(box) && box_width(boxes_[k], 1) >= min_w && box_height(boxes_[k], 1) >= min_h;
+      scores_[k] = kept ? scores[a * places + place] : -INFINITY;
+    }
+}
+
+void ProposalLayer::forward(Context& context, const Operands& io) {
+  const HostView scores(context, io.x[0].f32(), io.x[0].count()), moves(context, io.x[1].f32(), io.x[1].count());
+  const HostView infos(context, io.x[2].f32(), io.x[2].count());
+  float* rows = region_stage_.begin(context, io.y[0].f32(), 5 * most_);
+  float* kept_scores = tops_ > 1 ? score_stage_.begin(context, io.y[1].f32(), most_) : nullptr;
+  const int64_t size = int64_t(boxes_.size()), before = param_.pre_nms_topn(), after = param_.post_nms_topn();
+  const SuppressionRule rule = {.threshold = param_.nms_thresh(), .border = 1, .most = after > 0 ? after : -1};
+  live_ = 0;
+  for (int64_t n = 0; n < images_; ++n) {
+    find_regions(scores.data() + (2 * n + 1) * size, moves.data() + 4 * n * size, info(infos.data(), n));
+    const std::vector<int> order = best_first(scores_.data(), size, -INFINITY, before > 0 ? before : -1);
+    for (const int k : suppress(boxes_.data(), order, rule)) {
+      const Box& box = boxes_[size_t(k)];
+      const float row[5] = {float(n), box.x0, box.y0, box.x1, box.y1};
+      std::copy_n(row, 5, rows + 5 * live_);
+      if (kept_scores) kept_scores[live_] = scores_[size_t(k)];
+      ++live_;
+    }
+  }
+  std::fill(rows + 5 * live_, rows + 5 * most_, 0.0f);
+  region_stage_.commit(context);
+  if (!kept_scores) return;
+  std::fill(kept_scores + live_, kept_scores + most_, 0.0f);
+  score_stage_.commit(context);
+}
+
+void ProposalLayer::validate(Context& context, const Operands& io) {
+  const HostView infos(context, io.x[2].f32(), io.x[2].count());
+  for (int64_t n = 0; n < images_; ++n)
+    if (const ImageInfo image = info(infos.data(), n); !image.valid())
+      throw Error(ExitCode::kData,
+                  "image " + std::to_string(n) + " is " + to_text(image.width) + " wide and " + to_text(image.height) +
+                      " high, of scale " + to_text(image.scale_h),
+                  "bottom[2] has a row of height, width and scale for each image");
+}
+
+const RegisterLayer registered({
+    .name = "Proposal",
+    .help = "regions that may hold objects, from scores and offsets of anchors",
+    .options = "proposal_param",
+    .min_bottoms = 3,
+    .max_bottoms = 3,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<ProposalLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
