@@ -18,12 +18,22 @@ std::vector<int> best_first(const float* scores, int64_t count, float least, int
   return order;
 }
 
+namespace {
+
+float overlap(const Box& a, const Box& b, const SuppressionRule& rule) {
+  if (!rule.by_smaller) return box_overlap(a, b, rule.border);
+  const float common = box_area(common_part(a, b), rule.border);
+  return common > 0 ? common / std::min(box_area(a, rule.border), box_area(b, rule.border)) : 0;
+}
+
+}  // namespace
+
 std::vector<int> suppress(const Box* boxes, const std::vector<int>& order, const SuppressionRule& rule) {
   std::vector<int> kept;
   float threshold = rule.threshold;
   for (const int i : order) {
     if (rule.most >= 0 && int64_t(kept.size()) >= rule.most) break;
-    const auto overlaps = [&](int k) { return box_overlap(boxes[i], boxes[k], rule.border) > threshold; };
+    const auto overlaps = [&](int k) { return overlap(boxes[i], boxes[k], rule) > threshold; };
     if (std::any_of(kept.begin(), kept.end(), overlaps)) continue;
     kept.push_back(i);
     if (rule.eta < 1 && threshold > 0.5f) threshold *= rule.eta;

@@ -78,6 +78,9 @@ std::vector<Trial> trials(const Dataset& dataset) {
        "' batch_size: 4 backend: LMDB } transform_param { mirror: true }"},
       {"type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }", {kImage}},
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
+      {"type: 'BboxAccuracy' top: 'after' top: 'before'", {Array({6, 8}, 0.5), Array({6, 5}, 1), Array({6, 6}, 1)}},
+      {"type: 'BoxOutput' top: 'rois' top: 'scored' box_output_param { field_w: 8 field_h: 4 downsample_rate: 8 }",
+       {random({2, 7, 6, 5}, 5)}},
       {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
        {Array({6, 5}, 1), kLabels, kLabels, kRows}},
       {"type: 'ContinuationIndicator' continuation_indicator_param { time_step: 3 axis: 1 }", {kRows}},
@@ -85,6 +88,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5), kLabels}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
+      {"type: 'DecodeBBox'", {random({6, 8}, 5), Array({6, 5}, 1)}},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'gaussian' sparse: 5 } }"},

@@ -1,0 +1,192 @@
+// BoxOutput (MS-CNN): the regions that several branches of a net detect. Each bottom is a branch's N x (K + 4) x H x W:
+// scores of K classes, the first of which is the background, and the four numbers of a box
+// (common/template_field.h; bbox_reg_param says by what they were divided). Tops are regions R x 5 (common/regions.h)
+// and, where wanted, R x 6 with the score behind them. Nothing learns.
+//
+// A box's score is the best one of all classes but the background, less that of the background; boxes with less than
+// fg_thr are dropped. The others are moved into the image, which is downsample_rate times as large as the branch: their
+// first corner first, then their sides are cut. Those with a side below min_size are dropped, too. Of each image the
+// max_nms_num best (0: all) are looked at, those that overlap a better one by more than iou_thr dropped, and
+// max_post_nms_num (0: all) stay. nms_type IOU divides what two boxes cover by what either covers, IOMU by the smaller
+// box. Of equal scores the first in the order of branches and places is better; MS-CNN takes the last.
+//
+// How many regions there are only the values tell (layers/dynamic_rows.h). Where there is none at all one stands for
+// it, in image 0 from (1, 1) to (10, 10), and its R x 6 is 0. Boxes that are no numbers are dropped.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "layers/common/suppression.h"
+#include "layers/common/template_field.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+using Param = caffe::BoxOutputParameter;
+
+/// The templates of all branches.
+std::vector<TemplateField> make_fields(const Param& param) {
+  const auto require_as_many = [&](int count, const std::string& field) {
+    if (count != param.field_w_size())
+      throw FieldError("box_output_param." + field,
+                       "there are " + std::to_string(count) + ", but field_w is given " +
+                           count_of(param.field_w_size(), "time", "times"),
+                       "each bottom has one field_w, field_h and downsample_rate");
+  };
+  require_as_many(param.field_h_size(), "field_h");
+  require_as_many(param.downsample_rate_size(), "downsample_rate");
+  std::vector<TemplateField> fields;
+  for (int i = 0; i < param.field_w_size(); ++i) {
+    fields.push_back({float(param.field_w(i)), float(param.field_h(i)), float(param.downsample_rate(i)),
+                      param.field_whr(), param.field_xyr()});
+    fields.back().check("box_output_param");
+  }
+  return fields;
+}
+
+class BoxOutputLayer : public Layer, public DynamicRows {
+ public:
+  explicit BoxOutputLayer(const LayerOptions& options)
+      : param_(options.config.box_output_param()),
+        fields_(make_fields(param_)),
+        scale_(offset_scale(options.config.bbox_reg_param().bbox_mean(), options.config.bbox_reg_param().bbox_std(),
+                            "bbox_reg_param")),
+        tops_(options.config.top_size()) {
+    if (param_.nms_type() != "IOU" && param_.nms_type() != "IOMU")
+      throw FieldError("box_output_param.nms_type", "it is '" + param_.nms_type() + "', but must be IOU or IOMU");
+    for (const auto& [value, field] : {std::pair(param_.fg_thr(), "fg_thr"), {param_.iou_thr(), "iou_thr"}})
+      if (std::isnan(value)) throw FieldError(std::string("box_output_param.") + field, "it is nan");
+  }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    if (x.size() != fields_.size())
+      throw FieldError("bottom",
+                       "there are " + count_of(int64_t(x.size()), "bottom", "bottoms") + ", but field_w is given " +
+                           count_of(int64_t(fields_.size()), "time", "times"),
+                       "each bottom is a branch with templates of its own");
+    places_ = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i].axes() != 4 || x[i][0] != x[0][0] || x[i][1] != x[0][1] || x[i][1] < 6)
+        throw FieldError(entry("bottom", int64_t(i)),
+                         "its shape is " + x[i].str() + "; branches are N x (K + 4) x H x W",
+                         "all have the same images and classes, background and at least one other");
+      places_ += x[i].count(2);
+    }
+    images_ = x[0][0], channels_ = x[0][1];
+    int64_t of_image = places_;
+    for (const int64_t limit : {int64_t(param_.max_nms_num()), int64_t(param_.max_post_nms_num())})
+      if (limit > 0) of_image = std::min(of_image, limit);
+    most_ = live_ = std::max<int64_t>(1, checked_mul(images_, of_image));
+    return {.y = current_shapes(), .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    boxes_.resize(size_t(places_));
+    scores_.resize(size_t(places_));
+    return {};
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    std::vector<HostView> branches;
+    for (const Tensor& x : io.x) branches.emplace_back(context, x.f32(), x.count());
+    float* rows = row_stage_.begin(context, io.y[0].f32(), 5 * most_);
+    float* scored = tops_ > 1 ? scored_stage_.begin(context, io.y[1].f32(), 6 * most_) : nullptr;
+    std::fill_n(rows, 5 * most_, 0.0f);
+    if (scored) std::fill_n(scored, 6 * most_, 0.0f);
+    live_ = 0;
+    for (int64_t n = 0; n < images_; ++n) {
+      int64_t place = 0;
+      for (size_t i = 0; i < fields_.size(); ++i) {
+        const Shape& shape = io.x[i].shape();
+        detect(fields_[i], branches[i].data() + n * shape.count(1), shape[2], shape[3], place);
+        place += shape.count(2);
+      }
+      write(n, rows, scored);
+    }
+    if (live_ == 0) {
+      const float none[5] = {0, 1, 1, 10, 10};
+      std::copy_n(none, 5, rows);
+      live_ = 1;
+    }
+    row_stage_.commit(context);
+    if (scored) scored_stage_.commit(context);
+  }
+
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+
+  std::vector<Shape> current_shapes() const override {
+    if (tops_ > 1) return {{live_, 5}, {live_, 6}};
+    return {{live_, 5}};
+  }
+
+ private:
+  /// The boxes and scores of a branch of one image, from `first` on.
+  void detect(const TemplateField& field, const float* x, int64_t height, int64_t width, int64_t first) {
+    const int64_t places = height * width, classes = channels_ - 4;
+    for (int64_t p = 0; p < places; ++p) {
+      float score = x[places + p];
+      for (int64_t c = 2; c < classes; ++c) score = std::max(score, x[c * places + p]);
+      score -= x[p];
+      const float* o = x + classes * places + p;
+      const BoxOffsets offsets = scale_.undone({o[0], o[places], o[2 * places], o[3 * places]});
+      Box box = field.box(field.limited(offsets), p / width, p % width);
+      const bool number = !has_nan(box);
+      box = within(box, float(width) * field.rate, float(height) * field.rate);
+      const bool kept = number && score >= param_.fg_thr() && box_width(box) >= param_.min_size() &&
+                        box_height(box) >= param_.min_size();
+      boxes_[size_t(first + p)] = box;
+      scores_[size_t(first + p)] = kept ? score : -INFINITY;
+    }
+  }
+
+  /// Moved into an image of that size and cut.
+  static Box within(const Box& box, float width, float height) {
+    const float x = std::max(box.x0, 0.0f), y = std::max(box.y0, 0.0f);
+    return {x, y, x + std::min(box_width(box), width - x), y + std::min(box_height(box), height - y)};
+  }
+
+  void write(int64_t image, float* rows, float* scored) {
+    const int64_t looked_at = param_.max_nms_num(), stay = param_.max_post_nms_num();
+    const SuppressionRule rule = {
+        .threshold = param_.iou_thr(), .most = stay > 0 ? stay : -1, .by_smaller = param_.nms_type() == "IOMU"};
+    for (const int k : suppress(boxes_.data(),
+                                best_first(scores_.data(), places_, -INFINITY, looked_at > 0 ? looked_at : -1), rule)) {
+      const Box& box = boxes_[size_t(k)];
+      const float row[6] = {float(image), box.x0, box.y0, box.x1, box.y1, scores_[size_t(k)]};
+      std::copy_n(row, 5, rows + 5 * live_);
+      if (scored) std::copy_n(row, 6, scored + 6 * live_);
+      ++live_;
+    }
+  }
+
+  const Param& param_;
+  std::vector<TemplateField> fields_;
+  OffsetScale scale_;
+  int tops_;
+  int64_t images_ = 0, channels_ = 0, places_ = 0, most_ = 0, live_ = 0;
+  std::vector<Box> boxes_;     ///< of one image, branch by branch
+  std::vector<float> scores_;  ///< -infinity: dropped
+  HostStage row_stage_, scored_stage_;
+};
+
+const RegisterLayer registered({
+    .name = "BoxOutput",
+    .help = "the regions that several branches detect",
+    .options = "box_output_param",
+    .min_bottoms = 1,
+    .max_bottoms = -1,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<BoxOutputLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado

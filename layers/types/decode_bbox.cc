@@ -1,0 +1,124 @@
+// DecodeBBox (Cascade R-CNN): the regions of the next stage. Bottoms are the offsets that a stage predicts, R x 8,
+// those of the background and then of objects, and its regions R x 5 (common/regions.h). y has each region moved by its
+// offsets of objects (common/box_offsets.h), of which bbox_reg_param says by what they were divided. Nothing learns.
+//
+// In training regions with exchanged corners are left out, and with a third bottom, ProposalTarget's matches R x 6,
+// those that overlap their object by 0.95 or more: they are objects that ProposalTarget added. How many stay only the
+// values tell (layers/dynamic_rows.h). Tests keep all, and know of no objects.
+//
+// bbox_mean and bbox_std may stand in decode_bbox_param instead.
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "layers/common/box_offsets.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr float kIsObject = 0.95f;
+
+void require_rows(const std::vector<Shape>& x, size_t i, int64_t width, const std::string& what) {
+  if (x[i].axes() < 2 || x[i].count(1) != width || x[i][0] != x[0][0])
+    throw FieldError(entry("bottom", int64_t(i)),
+                     "its shape is " + x[i].str() + ", but must be " + std::to_string(x[0].axes() > 0 ? x[0][0] : 0) +
+                         " x " + std::to_string(width),
+                     what);
+}
+
+OffsetScale scale_of(const caffe::LayerParameter& config) {
+  const caffe::DecodeBBoxParameter& own = config.decode_bbox_param();
+  const bool uses_own = own.bbox_mean_size() > 0 || own.bbox_std_size() > 0;
+  if (uses_own && config.has_bbox_reg_param())
+    throw FieldError("decode_bbox_param", "there is bbox_reg_param, too", "give bbox_mean and bbox_std in one of them");
+  if (uses_own) return offset_scale(own.bbox_mean(), own.bbox_std(), "decode_bbox_param");
+  const caffe::BboxRegParameter& shared = config.bbox_reg_param();
+  return offset_scale(shared.bbox_mean(), shared.bbox_std(), "bbox_reg_param");
+}
+
+class DecodeBBoxLayer : public Layer {
+ public:
+  explicit DecodeBBoxLayer(const LayerOptions& options)
+      : scale_(scale_of(options.config)), training_(options.phase == caffe::TRAIN) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_rows(x, 0, 8, "each region has four offsets of the background and four of objects");
+    require_rows(x, 1, 5,
+                 "each row is the number of an image in the batch and the left, top, right and bottom of a region");
+    if (x.size() > 2 && !training_)
+      throw FieldError("bottom[2]", "tests have no objects to compare with",
+                       "give the third bottom to a layer of phase TRAIN alone");
+    if (x.size() > 2) require_rows(x, 2, 6, "each row is a match of ProposalTarget");
+    most_ = x[1];
+    live_ = count_ = most_[0];
+    return {.y = {most_}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+
+  void forward(Context& context, const Operands& io) override {
+    const HostView offsets(context, io.x[0].f32(), 8 * count_), regions(context, io.x[1].f32(), 5 * count_);
+    const bool matched = io.x.size() > 2;
+    const HostView matches(context, io.x[matched ? 2 : 0].f32(), io.x[matched ? 2 : 0].count());
+    float* to = stage_.begin(context, io.y[0].f32(), 5 * count_);
+    live_ = 0;
+    for (int64_t r = 0; r < count_; ++r) {
+      const float *row = regions.data() + 5 * r, *o = offsets.data() + 8 * r + 4;
+      const Box box = moved({row[1], row[2], row[3], row[4]}, scale_.undone({o[0], o[1], o[2], o[3]}), 1, 1);
+      if (training_ && !(box.x0 <= box.x1 && box.y0 <= box.y1)) continue;
+      if (matched && matches.data()[6 * r + 5] >= kIsObject) continue;
+      const float found[5] = {row[0], box.x0, box.y0, box.x1, box.y1};
+      std::copy_n(found, 5, to + 5 * live_++);
+    }
+    std::fill(to + 5 * live_, to + 5 * count_, 0.0f);
+    stage_.commit(context);
+  }
+
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+
+ protected:
+  Shape live_shape() const {
+    Shape shape = most_;
+    shape[0] = live_;
+    return shape;
+  }
+
+ private:
+  OffsetScale scale_;
+  bool training_;
+  Shape most_;
+  int64_t count_ = 0, live_ = 0;
+  HostStage stage_;
+};
+
+class TrainingDecodeBBoxLayer : public DecodeBBoxLayer, public DynamicRows {
+ public:
+  using DecodeBBoxLayer::DecodeBBoxLayer;
+  std::vector<Shape> current_shapes() const override { return {live_shape()}; }
+};
+
+std::unique_ptr<Layer> make(const LayerOptions& options) {
+  if (options.phase == caffe::TRAIN) return std::make_unique<TrainingDecodeBBoxLayer>(options);
+  return std::make_unique<DecodeBBoxLayer>(options);
+}
+
+const RegisterLayer registered({
+    .name = "DecodeBBox",
+    .help = "regions moved by the offsets predicted for them",
+    .options = "bbox_reg_param",
+    .min_bottoms = 2,
+    .max_bottoms = 3,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make,
+});
+
+}  // namespace
+
+}  // namespace cortado
