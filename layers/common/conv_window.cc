@@ -1,19 +1,18 @@
 #include "layers/common/conv_window.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/format.h"
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/volume_options.h"
 
 namespace cortado {
 
 namespace {
 
 constexpr int64_t kMax = INT32_MAX;  ///< products of two such numbers still fit
-
-std::string path(const std::string& field) {
-  return field.empty() ? "convolution_param" : "convolution_param." + field;
-}
 
 /// "7", or "5x7".
 std::string to_text(const std::vector<int64_t>& sizes) { return Shape(sizes).str(); }
@@ -50,29 +49,38 @@ ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) con
     option.values = {absent};
     option.fields = {path(name)};
   }
+  if (volumes_ && option.fields.size() == 3) option.fields = {path(depth_field(name)), path(name), path(name)};
   for (size_t i = 0; i < option.values.size(); ++i)
     if (option.values[i] > kMax) throw FieldError(option.fields[i], std::to_string(option.values[i]) + " is too large");
   return option;
 }
 
-ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters)
+/// DeepLab's name of it is `hole`.
+ConvWindow::Option ConvWindow::read_dilation() const {
+  const Option dilation = read("dilation", 1);
+  if (options_.hole_size() == 0 && !options_.has_hole_h() && !options_.has_hole_w()) return dilation;
+  const Option hole = read("hole", 1);
+  const size_t n = std::max(hole.values.size(), dilation.values.size());
+  bool same = hole.values.size() == 1 || dilation.values.size() == 1 || hole.values.size() == dilation.values.size();
+  for (size_t i = 0; same && i < n; ++i) same = hole.value(i) == dilation.value(i);
+  if (options_.dilation_size() > 0 && !same)
+    throw FieldError(hole.fields[0], "hole contradicts dilation", "they are two names of one option: give one");
+  return hole;
+}
+
+ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters, const std::string& message,
+                       bool volumes)
     : options_(options),
+      message_(message),
+      volumes_(volumes),
       kernel_(read("kernel_size", 0)),
       pad_(read("pad", 0)),
       stride_(read("stride", 1)),
-      dilation_(read("dilation", 1)) {
-  if (has_filters && options.num_output() == 0)
-    throw FieldError(path(options.has_num_output() ? "num_output" : ""),
-                     options.has_num_output() ? "num_output is 0" : "num_output is missing",
-                     "give the number of filters");
-  if (has_filters && options.group() == 0)
-    throw FieldError(path("group"), "group is 0", "leave it out, or write 1, for a single group");
-  const bool none = options.kernel_size_size() == 0 && !options.has_kernel_h() && !options.has_kernel_w();
-  const bool half = options.has_kernel_h() != options.has_kernel_w();
-  if (none || half)
-    throw FieldError(none ? path("") : kernel_.fields[0],
-                     none ? "the size of the kernel is missing" : "only one side of the kernel is given",
-                     "write kernel_size, or kernel_h and kernel_w");
+      dilation_(read_dilation()) {
+  refuse_fields(options, message, {"kernel_depth", "temporal_pad", "temporal_stride"},
+                "they are Convolution3D's and Deconvolution3D's");
+  if (has_filters) check_filters();
+  check_kernel();
   for (const Option* option : {&kernel_, &stride_, &dilation_})
     for (size_t i = 0; i < option->values.size(); ++i)
       if (option->values[i] == 0)
@@ -80,11 +88,30 @@ ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filt
                          option == &stride_ ? "a stride of 0 never moves on" : "it must be at least 1");
 }
 
+void ConvWindow::check_filters() const {
+  if (options_.num_output() == 0)
+    throw FieldError(path(options_.has_num_output() ? "num_output" : ""),
+                     options_.has_num_output() ? "num_output is 0" : "num_output is missing",
+                     "give the number of filters");
+  if (options_.group() == 0)
+    throw FieldError(path("group"), "group is 0", "leave it out, or write 1, for a single group");
+}
+
+void ConvWindow::check_kernel() const {
+  const bool none = options_.kernel_size_size() == 0 && !options_.has_kernel_h() && !options_.has_kernel_w();
+  const bool half = options_.has_kernel_h() != options_.has_kernel_w();
+  if (none || half)
+    throw FieldError(none ? path("") : kernel_.fields[0],
+                     none ? "the size of the kernel is missing" : "only one side of the kernel is given",
+                     "write kernel_size, or kernel_h and kernel_w");
+}
+
 int ConvWindow::channel_axis(const Shape& x, const std::string& bottom) const {
   const int axis = options_.axis() < 0 ? options_.axis() + x.axes() : options_.axis();
   const int spatial = x.axes() - axis - 1;
-  if (axis >= 0 && spatial >= 1 && spatial <= kernels::kMaxConvAxes) return axis;
+  if (axis >= 0 && spatial >= 1 && spatial <= kernels::kMaxConvAxes && (!volumes_ || spatial == 3)) return axis;
   const std::string shape = "its shape is " + x.str();
+  if (volumes_) throw FieldError(bottom, shape + "; volumes are N x C x L x H x W");
   if (!options_.has_axis())
     throw FieldError(bottom, shape + "; convolution needs N x C x H x W, or N x C and one to " +
                                  std::to_string(kernels::kMaxConvAxes) + " spatial axes");

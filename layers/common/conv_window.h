@@ -2,6 +2,8 @@
 
 // The geometry options of convolution_param, which convolution and its transpose share: kernel_size, pad, stride and
 // dilation, each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields instead.
+// `hole`, hole_h and hole_w are DeepLab's names of dilation. Layers of volumes have names of their own for the first of
+// three axes (layers/common/volume_options.h).
 
 #include <string>
 #include <vector>
@@ -17,7 +19,14 @@ class ConvWindow {
  public:
   /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this. Without filters (Im2col)
   /// their number is not asked for.
-  explicit ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters = true);
+  explicit ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters = true)
+      : ConvWindow(options, has_filters, "convolution_param", false) {}
+  /// Of volumes: `options` has three values of each option, which the user said in `message`. `options` outlives this.
+  static ConvWindow of_volumes(const caffe::ConvolutionParameter& options, const std::string& message) {
+    return ConvWindow(options, true, message, true);
+  }
+
+  std::string path(const std::string& field) const { return message_ + (field.empty() ? "" : ".") + field; }
 
   /// The axis of `x` that holds the channels: what comes before it counts images, what comes behind it is spatial.
   /// Throws FieldError, also for `bottom` where there is nothing behind it, or too much.
@@ -59,9 +68,15 @@ class ConvWindow {
     int64_t value(size_t axis) const { return values.size() == 1 ? values[0] : values[axis]; }
     const std::string& field(size_t axis) const { return fields.size() == 1 ? fields[0] : fields[axis]; }
   };
+  ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters, const std::string& message, bool volumes);
   Option read(const std::string& name, int64_t absent) const;
+  Option read_dilation() const;
+  void check_filters() const;
+  void check_kernel() const;
 
   const caffe::ConvolutionParameter& options_;
+  std::string message_;
+  bool volumes_;
   Option kernel_, pad_, stride_, dilation_;
 };
 

@@ -1,6 +1,7 @@
 #include "layers/common/pool_window.h"
 
 #include "core/error.h"
+#include "layers/common/volume_options.h"
 
 namespace cortado {
 
@@ -75,6 +76,7 @@ void refuse_volumes(const Options& o) {
   if (field)
     throw FieldError(std::string("pooling_param.") + field, std::string(field) + " goes with kernel_size_3d",
                      "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
+  refuse_fields(o, "pooling_param", {"kernel_depth", "temporal_stride", "temporal_pad"}, "they are Pooling3D's");
 }
 
 }  // namespace

@@ -23,7 +23,9 @@
 #include "layers/common/linear_weights.h"
 #include "layers/common/quantization.h"
 #include "layers/common/relu_mask.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
+#include "layers/types/convolution3d.h"
 #include "layers/types/depthwise_convolution.h"
 
 namespace cortado {
@@ -38,12 +40,15 @@ class ConvolutionLayer : public Layer {
         window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
         quantization_(options.config.quantization_param()),
         tops_(size_t(options.config.top_size())) {
-    if (options_.relu() && options_.negative_slope() != 0)
-      throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
-                       "write a ReLU layer with this negative_slope behind it");
-    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
-      throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
-                       "leave it out: sums are fused where they can be");
+    check_fusions();
+  }
+  ConvolutionLayer(const LayerOptions& options, const VolumeConvolution& volume)
+      : options_(volume.options),
+        depthwise_(false),
+        window_(ConvWindow::of_volumes(options_, volume.message)),
+        quantization_(options.config.quantization_param()),
+        tops_(size_t(options.config.top_size())) {
+    check_fusions();
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -155,6 +160,14 @@ class ConvolutionLayer : public Layer {
   }
 
  private:
+  void check_fusions() const {
+    if (options_.relu() && options_.negative_slope() != 0)
+      throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
+                       "write a ReLU layer with this negative_slope behind it");
+    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
+                       "leave it out: sums are fused where they can be");
+  }
   LayerNeeds prepare_quantized(const PrepareRequest& request, Context& context) {
     kernels::QuantizedConvRequest conv{.shape = shape_,
                                        .x = request.x[0].encoding(),
@@ -213,6 +226,10 @@ const RegisterLayer registered({
 
 std::unique_ptr<Layer> make_depthwise_convolution(const LayerOptions& options) {
   return std::make_unique<ConvolutionLayer>(options, /*depthwise=*/true);
+}
+
+std::unique_ptr<Layer> make_volume_convolution(const LayerOptions& options) {
+  return std::make_unique<ConvolutionLayer>(options, read_volume_convolution(options.config));
 }
 
 }  // namespace cortado

@@ -15,7 +15,9 @@
 #include "layers/common/copies.h"
 #include "layers/common/linear_weights.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
+#include "layers/types/convolution3d.h"
 
 namespace cortado {
 
@@ -40,11 +42,13 @@ class DeconvolutionLayer : public Layer {
  public:
   explicit DeconvolutionLayer(const LayerOptions& options)
       : options_(options.config.convolution_param()), window_(options_), tops_(size_t(options.config.top_size())) {
-    if (options_.relu())
-      throw FieldError("convolution_param.relu", "a ReLU within a deconvolution is not available",
-                       "write a ReLU layer behind it");
-    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
-      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out");
+    check_fusions();
+  }
+  DeconvolutionLayer(const LayerOptions& options, const VolumeConvolution& volume)
+      : options_(volume.options),
+        window_(ConvWindow::of_volumes(options_, volume.message)),
+        tops_(size_t(options.config.top_size())) {
+    check_fusions();
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -132,20 +136,27 @@ class DeconvolutionLayer : public Layer {
   }
 
  private:
+  void check_fusions() const {
+    if (options_.relu())
+      throw FieldError("convolution_param.relu", "a ReLU within a deconvolution is not available",
+                       "write a ReLU layer behind it");
+    if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out");
+  }
   bool has_bias() const { return options_.bias_term(); }
 
-  static int64_t outputs(const kernels::ConvAxis& axis) {
+  int64_t outputs(const kernels::ConvAxis& axis) const {
     const int64_t out = checked_mul(axis.stride, axis.in - 1) + axis.extent() - 2 * axis.pad;
-    require_extent(std::max<int64_t>(out, 0), "convolution_param");
+    require_extent(std::max<int64_t>(out, 0), window_.path(""));
     if (axis.in > 0 && out > 0) return out;
-    throw FieldError("convolution_param",
+    throw FieldError(window_.path(""),
                      "nothing is left of an axis: stride " + std::to_string(axis.stride) + " x (" +
                          std::to_string(axis.in) + " - 1) + " + std::to_string(axis.extent()) + " - 2 x pad " +
                          std::to_string(axis.pad) + " = " + std::to_string(out),
                      "pad cuts off the result on each side; make it smaller");
   }
 
-  const caffe::ConvolutionParameter& options_;
+  caffe::ConvolutionParameter options_;
   ConvWindow window_;
   size_t tops_;
   int axis_ = 1;  ///< of the channels
@@ -167,5 +178,9 @@ const RegisterLayer registered({
 });
 
 }  // namespace
+
+std::unique_ptr<Layer> make_volume_deconvolution(const LayerOptions& options) {
+  return std::make_unique<DeconvolutionLayer>(options, read_volume_convolution(options.config));
+}
 
 }  // namespace cortado

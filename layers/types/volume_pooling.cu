@@ -123,17 +123,10 @@ struct Gradient {
   }
 };
 
-using Three = std::array<int64_t, kAxes>;
-
-/// One number for all three axes, or one for each; `absent` where there is none.
-Three three_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name, int64_t absent) {
-  if (values.size() != 0 && values.size() != 1 && values.size() != kAxes)
-    throw FieldError(entry("pooling_param." + name, values.size() - 1),
-                     name + " has " + count_of(values.size(), "value", "values"),
-                     "give one for all three axes, or one for each");
-  Three three{absent, absent, absent};
-  for (int i = 0; i < kAxes && values.size() > 0; ++i) three[size_t(i)] = values[values.size() == 1 ? 0 : i];
-  return three;
+VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name,
+                                int64_t absent, const std::string& absent_field) {
+  if (values.empty()) return {{absent}, {"pooling_param." + absent_field}};
+  return {{values.begin(), values.end()}, std::vector<std::string>(size_t(values.size()), "pooling_param." + name)};
 }
 
 void refuse_other_fields(const LayerOptions& options) {
@@ -149,6 +142,9 @@ void refuse_other_fields(const LayerOptions& options) {
       {"global_pooling", o.global_pooling()},
       {"stride", o.has_stride() && o.stride_3d_size() > 0},
       {"pad", o.has_pad() && o.pad_3d_size() > 0},
+      {"kernel_depth", o.has_kernel_depth()},
+      {"temporal_stride", o.has_temporal_stride()},
+      {"temporal_pad", o.has_temporal_pad()},
   };
   for (const auto& [name, set] : others)
     if (set)
@@ -161,23 +157,31 @@ void refuse_other_fields(const LayerOptions& options) {
     throw FieldError("top[1]", "only MAX over two axes has a second top, the places of the maxima");
 }
 
+void check(const VolumeWindows& windows) {
+  for (size_t i = 0; i < windows.kernel.values.size(); ++i)
+    if (windows.kernel.values[i] == 0) throw FieldError(windows.kernel.fields[i], "a window of 0 holds nothing");
+  for (size_t i = 0; i < windows.stride.values.size(); ++i)
+    if (windows.stride.values[i] == 0) throw FieldError(windows.stride.fields[i], "a stride of 0 never moves on");
+}
+
+/// The value of one of x's `axes` axes, and its field.
+struct OfAxis {
+  int64_t value;
+  std::string field;
+};
+OfAxis of_axis(const VolumeWindows::Option& option, int axes, int axis) {
+  const size_t n = option.values.size();
+  if (n != 1 && n != size_t(axes))
+    throw FieldError(entry(option.fields[0], int64_t(n) - 1),
+                     "there are " + std::to_string(n) + " values for " + count_of(axes, "axis", "axes"),
+                     "give one for all axes, or one for each");
+  const size_t i = n == 1 ? 0 : size_t(axis);
+  return {option.values[i], option.fields[i]};
+}
+
 class VolumePoolingLayer : public Layer {
  public:
-  explicit VolumePoolingLayer(const LayerOptions& options)
-      : options_(options.config.pooling_param()), up_(rounds_up(options_)) {
-    refuse_other_fields(options);
-    kernel_ = three_of(options_.kernel_size_3d(), "kernel_size_3d", 0);
-    stride_ = three_of(options_.stride_3d(), "stride_3d", options_.stride());
-    pad_ = three_of(options_.pad_3d(), "pad_3d", options_.pad());
-    for (const int64_t size : kernel_)
-      if (size == 0) throw FieldError("pooling_param.kernel_size_3d", "a window of 0 holds nothing");
-    if (double(kernel_[0]) * double(kernel_[1]) * double(kernel_[2]) > INT32_MAX)
-      throw FieldError("pooling_param.kernel_size_3d", "a window of more than 2^31 places is too large");
-    for (const int64_t step : stride_)
-      if (step == 0)
-        throw FieldError(options_.has_stride() ? "pooling_param.stride" : "pooling_param.stride_3d",
-                         "a stride of 0 never moves on");
-  }
+  explicit VolumePoolingLayer(const VolumeWindows& windows) : windows_(windows) { check(windows_); }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   TypeRule types() const override { return TypeRule::kFollow; }
@@ -210,43 +214,66 @@ class VolumePoolingLayer : public Layer {
     with_functor<Functor>([&](const auto& functor) { for_each(context, io.y[0].count(), functor); }, members...);
   }
 
-  bool maxima() const { return options_.pool() == Options::MAX; }
+  bool maxima() const { return !windows_.average; }
   static int32_t* places(const Operands& io) { return io.saved.empty() ? nullptr : static_cast<int32_t*>(io.saved[0]); }
-  Side side(const Shape& x, size_t axis) const;
+  Side side(const Shape& x, int axis) const;
 
-  const Options& options_;
-  bool up_;
-  Three kernel_, stride_, pad_;
+  VolumeWindows windows_;
   Volume volume_{};
 };
 
-Side VolumePoolingLayer::side(const Shape& x, size_t axis) const {
-  const int64_t in = x[int(axis) + 2], kernel = kernel_[axis], pad = pad_[axis];
-  if (pad >= kernel)
-    throw FieldError(options_.has_pad() ? "pooling_param.pad" : "pooling_param.pad_3d",
-                     "the padding " + std::to_string(pad) + " is not smaller than the window " + std::to_string(kernel),
-                     "some windows would hold padding alone");
-  const int64_t windows = number_of_windows(in, kernel, stride_[axis], pad, up_);
+/// Of the three axes; one that x does not have has an extent of 1.
+Side VolumePoolingLayer::side(const Shape& x, int axis) const {
+  const int axes = x.axes() - 2, own = axis - (kAxes - axes);
+  if (own < 0) return {1, 1, 1, 1, 0};
+  const OfAxis kernel = of_axis(windows_.kernel, axes, own), stride = of_axis(windows_.stride, axes, own),
+               pad = of_axis(windows_.pad, axes, own);
+  if (pad.value >= kernel.value)
+    throw FieldError(
+        pad.field,
+        "the padding " + std::to_string(pad.value) + " is not smaller than the window " + std::to_string(kernel.value),
+        "some windows would hold padding alone");
+  const int64_t in = x[2 + own], windows = number_of_windows(in, kernel.value, stride.value, pad.value, windows_.up);
   if (windows == 0)
-    throw FieldError("pooling_param.kernel_size_3d",
-                     "the window is " + std::to_string(kernel) + ", larger than its padded input " +
-                         std::to_string(in + 2 * pad) + ", on axis " + std::to_string(axis + 2) + " of " + x.str());
-  return {in, windows, kernel, stride_[axis], pad};
+    throw FieldError(kernel.field, "the window is " + std::to_string(kernel.value) + ", larger than its padded input " +
+                                       std::to_string(in + 2 * pad.value) + ", on axis " + std::to_string(2 + own) +
+                                       " of " + x.str());
+  return {in, windows, kernel.value, stride.value, pad.value};
 }
 
 LayerShapes VolumePoolingLayer::infer(const std::vector<Shape>& x) {
-  if (x[0].axes() != 2 + kAxes)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; windows over three axes need N x C x D x H x W");
-  check_channel_axis(options_, x[0]);
+  const int axes = x[0].axes() - 2;
+  if (axes > kAxes || axes < (windows_.any_axes ? 1 : kAxes))
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; windows over three axes need N x C x D x H x W",
+                     windows_.any_axes ? "one or two axes behind the channels are possible, too" : "");
   if (x[0].count(2) > INT32_MAX) throw FieldError("bottom[0]", "a volume of more than 2^31 places is too large");
-  volume_ = {side(x[0], 0), side(x[0], 1), side(x[0], 2), options_.avg_include_pad()};
-  return {.y = {Shape{x[0][0], x[0][1], volume_.d.out, volume_.h.out, volume_.w.out}}, .w = {}};
+  volume_ = {side(x[0], 0), side(x[0], 1), side(x[0], 2), windows_.counts_padding};
+  if (double(volume_.d.kernel) * double(volume_.h.kernel) * double(volume_.w.kernel) > INT32_MAX)
+    throw FieldError(windows_.kernel.fields[0], "a window of more than 2^31 places is too large");
+  const int64_t out[kAxes] = {volume_.d.out, volume_.h.out, volume_.w.out};
+  Shape y = x[0];
+  for (int own = 0; own < axes; ++own) y[2 + own] = out[own + kAxes - axes];
+  return {.y = {y}, .w = {}};
 }
 
 }  // namespace
 
+std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows) {
+  return std::make_unique<VolumePoolingLayer>(windows);
+}
+
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
-  return std::make_unique<VolumePoolingLayer>(options);
+  refuse_other_fields(options);
+  const Options& o = options.config.pooling_param();
+  check_channel_axis(o, Shape{1, 1, 1, 1, 1});
+  VolumeWindows windows;
+  windows.kernel = option_of(o.kernel_size_3d(), "kernel_size_3d", 0, "kernel_size_3d");
+  windows.stride = option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
+  windows.pad = option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
+  windows.average = o.pool() == Options::AVE;
+  windows.up = rounds_up(o);
+  windows.counts_padding = o.avg_include_pad();
+  return make_volume_pooling(windows);
 }
 
 }  // namespace cortado

@@ -1,16 +1,35 @@
 #pragma once
 
-// Pooling over windows of three axes, of N x C x D x H x W: kernel_size_3d, stride_3d and pad_3d, each one number for
-// all three axes or one for each. The number of windows along an axis and what an average is divided by are those of
-// two axes (layers/common/pool_window.h). MAX and AVE; there is no second top.
+// Pooling over windows of three axes, of N x C x D x H x W. The number of windows along an axis and what an average is
+// divided by are those of two axes (layers/common/pool_window.h). MAX and AVE; there is no second top. Pooling with
+// kernel_size_3d, Pooling3D and PoolingND are this; they differ in how their options are written.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "layers/layer.h"
 
 namespace cortado {
 
-/// Throws FieldError. For pooling_param with kernel_size_3d.
+/// Windows along each axis, and which fields said so.
+struct VolumeWindows {
+  /// One option: a value for all axes or one for each, outermost first, and the field of each value.
+  struct Option {
+    std::vector<int64_t> values;
+    std::vector<std::string> fields;
+  };
+  Option kernel, stride, pad;
+  bool average = false;
+  bool up = true;              ///< the number of windows is rounded up
+  bool counts_padding = true;  ///< an average's divisor counts padding
+  bool any_axes = false;       ///< x may have one or two axes behind its channels, too
+};
+
+/// Throws FieldError, as its infer() does.
+std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows);
+
+/// For pooling_param with kernel_size_3d. Throws FieldError.
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options);
 
 }  // namespace cortado

@@ -57,6 +57,13 @@ TEST(Convolution, IsTheDefinition) {
   check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 dilation: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
 }
 
+TEST(Convolution, HolesAreDilation) {
+  check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 hole: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
+  check_layer(with_bias("num_output: 3 kernel_size: 3 hole_h: 2 hole_w: 2 dilation: 2", {1, 2, 6, 6}, {3, 3, 1, 0, 2}));
+  const MadeLayer made(layer("num_output: 3 kernel_size: 3 hole_w: 2"), "", {{1, 2, 6, 6}});
+  EXPECT_EQ(made.shapes.y[0], (Shape{1, 3, 4, 2}));
+}
+
 TEST(Convolution, Groups) {
   check_layer(with_bias("num_output: 6 kernel_size: 3 pad: 1 group: 2", {2, 4, 5, 5}, {3, 3, 1, 1, 1, 2}));
   check_layer(with_bias("num_output: 20 kernel_size: 3 pad: 1 group: 20", {2, 20, 4, 4}, {3, 3, 1, 1, 1, 20}));
@@ -201,6 +208,11 @@ TEST(Convolution, NamesWhatIsWrong) {
   refuses("num_output: 2 kernel_size: 3 axis: -5", p + ".axis", "axis is -5");
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "convolution needs N x C x H x W", {2, 4});
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "no channels", {2, 0, 5, 5});
+  refuses("num_output: 2 kernel_size: 3 hole: 2 dilation: 1", p + ".hole[0]", "hole contradicts dilation");
+  refuses("num_output: 2 kernel_size: 3 hole_h: 2 hole_w: 1 dilation: 2", p + ".hole_h", "hole contradicts dilation");
+  refuses("num_output: 2 kernel_size: 3 hole: 2 hole_w: 2", p + ".hole_w", "hole_w contradicts hole");
+  refuses("num_output: 2 kernel_size: 3 hole: 0", p + ".hole[0]", "hole is 0");
+  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", p + ".kernel_depth", "not available");
 }
 
 }  // namespace

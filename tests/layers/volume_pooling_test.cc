@@ -101,6 +101,7 @@ TEST(VolumePooling, ExplainsWhatIsWrong) {
   expect("kernel_size_3d: 2 kernel_size: 2", "pooling_param.kernel_size", "contradicts");
   expect("kernel_size_3d: 2 stride_3d: 2 stride: 2", "pooling_param.stride", "contradicts");
   expect("kernel_size_3d: 2 global_pooling: true", "pooling_param.global_pooling", "contradicts");
+  expect("kernel_size_3d: 2 kernel_depth: 2", "pooling_param.kernel_depth", "contradicts");
   expect("kernel_size_3d: 2 pool: STOCHASTIC", "pooling_param.pool", "MAX or AVE");
   expect("kernel_size_3d: 2 axis: 2", "pooling_param.axis", "axis 2");
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size_3d: 2 }", {{1, 2, 4, 4, 4}},

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
+
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -45,7 +47,9 @@ std::string step(const std::string& extents) {
 
 std::string convolution(const caffe::ConvolutionParameter& o) {
   const bool kernel_sides = o.has_kernel_h() || o.has_kernel_w(), stride_sides = o.has_stride_h() || o.has_stride_w();
-  const std::string dilation = step(extents(o.dilation(), false, 1, 1, 1));
+  const bool holes = o.hole_size() > 0, hole_sides = o.has_hole_h() || o.has_hole_w();
+  const std::string dilation =
+      step(extents(holes ? o.hole() : o.dilation(), hole_sides, std::max(o.hole_h(), 1u), std::max(o.hole_w(), 1u), 1));
   return Parts()
       .add(extents(o.kernel_size(), kernel_sides, o.kernel_h(), o.kernel_w(), 0))
       .add(std::to_string(o.num_output()))
