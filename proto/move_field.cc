@@ -55,6 +55,8 @@ void put_number(Message& message, const FieldDescriptor* field, double value) {
   const Reflection& r = *message.GetReflection();
   const bool one = !field->is_repeated();
   switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return one ? r.SetInt32(&message, field, int32_t(value)) : r.AddInt32(&message, field, int32_t(value));
     case FieldDescriptor::CPPTYPE_INT64:
       return one ? r.SetInt64(&message, field, int64_t(value)) : r.AddInt64(&message, field, int64_t(value));
     case FieldDescriptor::CPPTYPE_UINT32: {

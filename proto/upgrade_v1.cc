@@ -111,11 +111,31 @@ void copy_same(const PlacedMessage& from, const PlacedMessage& to, Positions& po
   }
 }
 
+/// DeepLab's name of loss_param.
+void move_loss_options(V1& old, const std::string& old_path, const PlacedMessage& to, Positions& positions,
+                       Mistakes& mistakes) {
+  if (!old.has_softmaxloss_param()) return;
+  const PlacedMessage from{*old.mutable_softmaxloss_param(), path_to(old_path, "softmaxloss_param")};
+  if (old.has_loss_param())
+    return mistakes.add({positions.name_place(from.path),
+                         "'softmaxloss_param' and 'loss_param' in one layer",
+                         "they are two names of one thing: write loss_param",
+                         {{positions.name_place(path_to(old_path, "loss_param")), "the other one"}}});
+  std::vector<const FieldDescriptor*> fields;
+  from.message.GetReflection()->ListFields(from.message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int n = field->is_repeated() ? from.message.GetReflection()->FieldSize(from.message, field) : 0;
+    if (!field->is_repeated()) copy_field(from, field->name(), -1, to, path_to("loss_param", field->name()), positions);
+    for (int i = 0; i < n; ++i) copy_field(from, field->name(), i, to, path_to("loss_param", field->name()), positions);
+  }
+}
+
 void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& layer, const std::string& path,
-                   Positions& positions) {
+                   Positions& positions, Mistakes& mistakes) {
   const PlacedMessage from{old, old_path}, to{layer, path};
   positions.copy_node(old_path, path);
   copy_same(from, to, positions);
+  move_loss_options(old, old_path, to, positions, mistakes);
   if (old.has_type()) {
     layer.set_type(type_of_2014(uint64_t(old.type())));
     positions.copy(path_to(old_path, "type"), path_to(path, "type"));
@@ -146,7 +166,7 @@ void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positi
   }
   for (int i = 0; i < net.layers_size(); ++i) {
     const std::string old_path = path_to(path, "layers", i);
-    upgrade_layer(*net.mutable_layers(i), old_path, *net.add_layer(), path_to(path, "layer", i), positions);
+    upgrade_layer(*net.mutable_layers(i), old_path, *net.add_layer(), path_to(path, "layer", i), positions, mistakes);
     positions.erase(old_path);
   }
   net.clear_layers();

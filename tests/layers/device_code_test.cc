@@ -103,6 +103,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Proposal' top: 'rois' top: 'scores' proposal_param { ratio: 1 scale: 1 scale: 2 post_nms_topn: 5 }",
        {kImage, random({2, 8, 6, 5}, 5), Array({2, 3}, 40)}},
       {"type: 'Reorder'", {kImage}},
+      {"type: 'SegAccuracy' seg_accuracy_param { ignore_label: 3 }", {kRows, kLabels}},
       {"type: 'Silence'", {kImage, kOther}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},
       {"type: 'Threshold'", {kOther}},
