@@ -27,6 +27,7 @@ class NetUpgrade {
     upgrade_v1_layers(net_, path_, positions_, mistakes_);
     for (int i = 0; i < net_.layer_size(); ++i) {
       move_transformations(*net_.mutable_layer(i), path_to(path_, "layer", i));
+      move_clip_options(*net_.mutable_layer(i), path_to(path_, "layer", i));
       drop_statistics_rates(*net_.mutable_layer(i), path_to(path_, "layer", i));
     }
     make_input_layer();
@@ -34,6 +35,7 @@ class NetUpgrade {
 
  private:
   void move_transformations(caffe::LayerParameter& layer, const std::string& path);
+  void move_clip_options(caffe::LayerParameter& layer, const std::string& path);
   void drop_statistics_rates(caffe::LayerParameter& layer, const std::string& path);
   void make_input_layer();
   void set_shapes(caffe::InputParameter& input, const std::string& path);
@@ -48,7 +50,7 @@ class NetUpgrade {
 
 /// Data layers once had scale, mean_file, crop_size and mirror among their own options.
 void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::string& path) {
-  for (const char* options_name : {"data_param", "image_data_param", "window_data_param"}) {
+  for (const char* options_name : {"data_param", "image_data_param", "window_data_param", "dense_image_data_param"}) {
     if (!is_set(layer, options_name)) continue;
     const auto* field = layer.GetDescriptor()->FindFieldByName(options_name);
     google::protobuf::Message& options = *layer.GetReflection()->MutableMessage(&layer, field);
@@ -68,6 +70,28 @@ void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::s
       positions_.erase(old_place);
     }
   }
+}
+
+/// C3D's VideoData once had image_data_param.
+void NetUpgrade::move_clip_options(caffe::LayerParameter& layer, const std::string& path) {
+  if (layer.type() != "VideoData" || !layer.has_image_data_param() || layer.has_video_data_param()) return;
+  google::protobuf::Message& options = *layer.mutable_image_data_param();
+  const PlacedMessage from{options, path_to(path, "image_data_param")}, to{layer, path};
+  const auto* clips = caffe::VideoDataParameter::descriptor();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  options.GetReflection()->ListFields(options, &fields);
+  bool all = true;
+  for (const auto* field : fields) {
+    const std::string& name = field->name();
+    if (clips->FindFieldByName(name) == nullptr) {
+      all = false;
+      continue;
+    }
+    copy_field(from, name, -1, to, path_to("video_data_param", name), positions_);
+    options.GetReflection()->ClearField(&options, field);
+    positions_.erase(path_to(from.path, name));
+  }
+  if (all) layer.clear_image_data_param();
 }
 
 /// The three blobs of BatchNorm are statistics; their rates of zero had to be written out once.

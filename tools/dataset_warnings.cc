@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "layers/record_source.h"
+#include "layers/registry.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -65,7 +66,7 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     Stretches stretches;
     pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
     if (!stretches.sorted()) continue;
-    const std::string options = node.type == "Data" ? "data_param" : "image_data_param";
+    const std::string options = find_layer_type(node.type)->options;
     Mistake warning;
     warning.place = graph.place(node, options + ".source");
     warning.message = "layer '" + node.name + "' (" + node.type + ") reads " + pipeline->source().path() +

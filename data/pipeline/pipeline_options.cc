@@ -1,5 +1,7 @@
 #include "data/pipeline/pipeline_options.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace cortado::data {
@@ -70,9 +72,24 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   return made;
 }
 
+void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why) {
+  static const std::vector<std::string> known = {"crop_size",   "crop_h",    "crop_w",      "mirror",
+                                                 "scale",       "mean_file", "mean_value",  "force_gray",
+                                                 "force_color", "display",   "random_seed", "use_gpu_transform"};
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  param.GetReflection()->ListFields(param, &fields);
+  for (const auto* field : fields)
+    if (std::find(known.begin(), known.end(), field->name()) == known.end())
+      throw FieldError("transform_param." + field->name(), why,
+                       "crop_size, mirror, scale, mean_file and mean_value are possible");
+}
+
 PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   if (layer.type() == "ImageData") return make_image_options(layer, options, read_files);
   if (layer.type() == "AnnotatedData") return make_annotated_options(layer, options, read_files);
+  if (layer.type() == "DenseImageData" || layer.type() == "ImageSegData" || layer.type() == "ImageLabelmapData")
+    return make_pair_options(layer, options, read_files);
+  if (layer.type() == "VideoData") return make_clip_options(layer, options, read_files);
   if (layer.type() == "WindowData") return make_window_options(layer, options, read_files);
   return make_database_options(layer, options, read_files);
 }

@@ -11,10 +11,16 @@ namespace cortado::data {
 PipelineOptions common_options(const caffe::LayerParameter& layer, const std::string& own, uint32_t batch_size,
                                uint32_t threads, const DataOptions& options);
 
+/// Throws FieldError for a field of transform_param beyond crops, mirror, scale, mean and what chooses colours or
+/// speed.
+void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why);
+
 // make_pipeline_options() of one type of layer each.
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_clip_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 
 }  // namespace cortado::data

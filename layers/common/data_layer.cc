@@ -23,8 +23,13 @@ PipelineLayer::PipelineLayer(const LayerOptions& options)
                      "give the layer a second top");
 }
 
-LayerShapes PipelineLayer::infer(const std::vector<Shape>&) {
+data::DataPipeline* PipelineLayer::open() {
   if (open_data_ && !pipeline_) pipeline_ = std::make_unique<data::DataPipeline>(options_);
+  return pipeline_.get();
+}
+
+LayerShapes PipelineLayer::infer(const std::vector<Shape>&) {
+  open();
   LayerShapes shapes;
   shapes.y.push_back(pipeline_ ? pipeline_->data_shape() : shape_without_data());
   if (labelled_) shapes.y.push_back(label_shape());

@@ -1,7 +1,7 @@
 #pragma once
 
-// What Data, ImageData, WindowData and AnnotatedData share: batches that data/pipeline/pipeline.h makes ahead of need,
-// and a position in them.
+// What Data, ImageData, WindowData and their like share: batches that data/pipeline/pipeline.h makes ahead of need, and
+// a position in them.
 //
 // The shapes come from the dataset's first record, so infer() opens it. Where datasets are not to be touched
 // (LayerOptions::open_data is false) the type says what it knows of the images' shape; the one-axis shape {-1} means
@@ -35,6 +35,7 @@ class PipelineLayer : public Layer, public RecordSource {
 
  protected:
   const data::PipelineOptions& options() const { return options_; }
+  data::DataPipeline* open();  ///< null where datasets are not to be touched
   void read(Context& context, const Tensor& y, const Tensor& labels) { pipeline_->read(context, y, labels); }
   const std::vector<std::vector<data::Object>>& objects() const { return pipeline_->objects(); }  ///< of that batch
   /// What is known of y[0]'s shape before the dataset is opened.

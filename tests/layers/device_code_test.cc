@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
+#include "data/image/image.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "layers/registry.h"
 #include "proto/hdf5_file.h"
@@ -51,12 +52,21 @@ class Dataset {
   std::string rows() const { return folder_ / "rows.txt"; }
   std::string list() const { return folder_ / "list"; }
   std::string windows() const { return folder_ / "windows"; }
+  /// The image with itself as its labels; a clip of two frames.
+  std::string pairs() const { return folder_ / "pairs"; }
+  std::string clips() const { return folder_ / "clips"; }
 
  private:
   void write_images() const {
     const std::string image = folder_ / "a.pgm";
     std::ofstream(image) << "P5 3 2 255\nabcdef";
     std::ofstream(list()) << image << " 1\n" << image << " 2\n";
+    std::ofstream(pairs()) << image << " " << image << "\n";
+    data::Image frame;
+    frame.resize(3, 4, 5);
+    for (const char* name : {"000001.jpg", "000002.jpg"})
+      std::ofstream(folder_ / name) << data::encode_image(frame, "jpg");
+    std::ofstream(clips()) << folder_.string() << " 1 3\n";
     std::ofstream(windows()) << "# 0\n" << image << "\n1\n2\n3\n2\n1 0.9 0 0 1 1\n0 0 1 0 2 1\n";
   }
 
@@ -89,6 +99,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
       {"type: 'DecodeBBox'", {random({6, 8}, 5), Array({6, 5}, 1)}},
+      {"type: 'DenseImageData' top: 'data' top: 'label' dense_image_data_param { source: '" + dataset.pairs() +
+       "' batch_size: 3 label_divide_factor: 2 } transform_param { mirror: true mean_value: 3 scale: 0.1 }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'gaussian' sparse: 5 } }"},
@@ -97,6 +109,10 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DummyData' dummy_data_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } data_filler { type: 'bilinear' } }"},
       {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() +
        "' batch_size: 3 }"},
+      {"type: 'ImageLabelmapData' top: 'data' top: 'label' image_data_param { source: '" + dataset.pairs() +
+       "' batch_size: 3 }"},
+      {"type: 'ImageSegData' top: 'data' top: 'label' top: 'sizes' image_data_param { source: '" + dataset.pairs() +
+       "' batch_size: 3 } transform_param { crop_size: 4 mean_value: 3 mirror: true }"},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LabelsequenceAccuracy'", {random({6, 3, 4}, 5), kLabels}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
@@ -107,6 +123,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Silence'", {kImage, kOther}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},
       {"type: 'Threshold'", {kOther}},
+      {"type: 'VideoData' top: 'data' top: 'label' video_data_param { source: '" + dataset.clips() +
+       "' batch_size: 3 new_length: 2 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
       {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "
        "source: '" +
        dataset.windows() + "' batch_size: 4 context_pad: 1 }"},

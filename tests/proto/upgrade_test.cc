@@ -146,6 +146,23 @@ TEST(Upgrade, DeepLabsNamesOfLosses) {
             std::string::npos);
 }
 
+TEST(Upgrade, ClipsOfC3D) {
+  const NetFile file = expect_upgrade(
+      "layers { name: 'd' type: VIDEO_DATA image_data_param { source: 's' mean_file: 'm' batch_size: 30\n"
+      "  crop_size: 112 mirror: true new_height: 128 new_width: 171 shuffle: true } }",
+      "layer { name: 'd' type: 'VideoData' transform_param { mean_file: 'm' crop_size: 112 mirror: true }\n"
+      "  video_data_param { source: 's' batch_size: 30 new_height: 128 new_width: 171 shuffle: true } }");
+  EXPECT_EQ(file.positions.place("layer[0].video_data_param.new_height").str(), "old.prototxt:2:43");
+  expect_upgrade("layer { type: 'VideoData' image_data_param { source: 's' rand_skip: 3 } }",
+                 "layer { type: 'VideoData' image_data_param { rand_skip: 3 } video_data_param { source: 's' } }");
+}
+
+TEST(Upgrade, TransformationsOfImagesWithLabels) {
+  expect_upgrade("layer { type: 'DenseImageData' dense_image_data_param { source: 's' mirror: true crop_size: 9 } }",
+                 "layer { type: 'DenseImageData' dense_image_data_param { source: 's' }\n"
+                 "  transform_param { crop_size: 9 mirror: true } }");
+}
+
 /// Every option of 2013 for each type that has it: where it is today, by Caffe's history.
 TEST(Upgrade, EveryOptionOf2013GoesWhereItBelongs) {
   const struct {

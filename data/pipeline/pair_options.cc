@@ -1,0 +1,134 @@
+// Options of layers that read images with images of labels: dense_image_data_param (SegNet), or image_data_param of
+// ImageSegData (DeepLab) and ImageLabelmapData (HED). The labels are one more channel of bytes behind the image's, from
+// which nothing is subtracted; `scale` multiplies them, too, and the layer divides them by it.
+#include <cmath>
+
+#include "core/error.h"
+#include "data/pipeline/pipeline_options.h"
+#include "data/sources/image_source.h"
+#include "data/sources/pair_source.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr uint8_t kDeepLabFill = 255;  ///< the label of what lies outside of images, which losses ignore
+
+/// What the two messages have in common.
+struct Given {
+  std::string message;
+  std::string source, root;
+  uint32_t batch_size, rand_skip, threads;
+  bool shuffle, color, says_color;
+  ImageSizes sizes;
+};
+
+ImageSizes sizes_of(const caffe::DenseImageDataParameter& param) {
+  caffe::ImageDataParameter sizes;
+  sizes.set_new_height(param.new_height());
+  sizes.set_new_width(param.new_width());
+  try {
+    return image_sizes_of(sizes);
+  } catch (const FieldError& error) {
+    throw FieldError("dense_" + error.field(), error.message(), error.hint());
+  }
+}
+
+Given given_by(const caffe::DenseImageDataParameter& param) {
+  return {"dense_image_data_param", param.source(),   param.root_folder(),  param.batch_size(), param.rand_skip(), 0,
+          param.shuffle(),          param.is_color(), param.has_is_color(), sizes_of(param)};
+}
+
+Given given_by(const caffe::ImageDataParameter& param) {
+  const std::string message = "image_data_param";
+  const std::pair<const char*, bool> others[] = {{"short_side", param.short_side() > 0},
+                                                 {"min_height", param.min_height() > 0},
+                                                 {"min_width", param.min_width() > 0},
+                                                 {"cache", param.cache()},
+                                                 {"precache", param.precache()},
+                                                 {"label_dim", param.label_dim() != 1},
+                                                 {"dataset_share_per_node", param.dataset_share_per_node() != 1}};
+  for (const auto& [name, set] : others)
+    if (set)
+      throw FieldError(message + "." + name, std::string(name) + " is not available for images of labels",
+                       "new_height and new_width are");
+  return {message,
+          param.source(),
+          param.root_folder(),
+          param.batch_size(),
+          param.rand_skip(),
+          param.has_threads() ? param.threads() : 0,
+          param.shuffle(),
+          param.is_color(),
+          param.has_is_color(),
+          image_sizes_of(param)};
+}
+
+void set_color(const Given& given, TransformPlan& plan) {
+  const ColorMode asked = given.color ? ColorMode::kColor : ColorMode::kGray;
+  if (given.says_color && plan.color != ColorMode::kAsStored && plan.color != asked)
+    throw FieldError(given.message + ".is_color", "transform_param says otherwise by force_color or force_gray",
+                     "keep one of them");
+  if (plan.color == ColorMode::kAsStored) plan.color = asked;
+}
+
+/// A mean for the image's channels becomes one that leaves the labels alone.
+void spare_labels(TransformPlan& plan, int channels) {
+  std::vector<float>& values = plan.mean_values;
+  if (values.size() > 1 && values.size() != size_t(channels))
+    throw FieldError("transform_param.mean_value",
+                     std::to_string(values.size()) + " mean values for images of " + std::to_string(channels) +
+                         (channels == 1 ? " channel" : " channels"),
+                     "give one, or one for each channel");
+  if (values.size() == 1) values.resize(size_t(channels), values[0]);
+  if (!values.empty()) values.push_back(0);
+  if (plan.mean) {
+    MeanImage mean = *plan.mean;
+    mean.values.resize(mean.values.size() + size_t(mean.height) * size_t(mean.width), 0.0f);
+    ++mean.channels;
+    plan.mean = std::make_shared<const MeanImage>(std::move(mean));
+  }
+  if (!std::isnormal(plan.scale)) throw FieldError("transform_param.scale", "it must be a number other than 0");
+}
+
+/// DeepLab fills images that are smaller than the crop with the mean, their labels with one that is ignored.
+void fill_to_crop(const caffe::LayerParameter& layer, const TransformPlan& plan, PairSourceOptions& pairs) {
+  if (plan.crop_h > 0 && layer.transform_param().has_mean_file())
+    throw FieldError("transform_param.mean_file", "images smaller than the crop are filled with the mean's colour",
+                     "give mean_value instead");
+  pairs.fill = plan.mean_values;
+  pairs.fill_label = kDeepLabFill;
+  pairs.pad_height = plan.crop_h;
+  pairs.pad_width = plan.crop_w;
+  pairs.has_labels = layer.image_data_param().has_label();
+  pairs.tells_size = layer.top_size() > 2;
+}
+
+}  // namespace
+
+PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+  const bool dense = layer.type() == "DenseImageData";
+  const Given given = dense ? given_by(layer.dense_image_data_param()) : given_by(layer.image_data_param());
+  if (given.source.empty()) throw FieldError(given.message + ".source", "the list of images is not named");
+  refuse_further_transforms(layer.transform_param(), "images of labels are cropped and mirrored and nothing else");
+  PipelineOptions made = common_options(layer, given.message, given.batch_size, given.threads, options);
+  made.source = given.source;
+  made.shuffle = given.shuffle ? Shuffle::kExact : Shuffle::kNone;
+  made.rand_skip = given.rand_skip;
+  made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
+  set_color(given, made.transform);
+  PairSourceOptions pairs;
+  pairs.list = given.source;
+  pairs.root = given.root;
+  pairs.height = given.sizes.height;
+  pairs.width = given.sizes.width;
+  pairs.binary = layer.type() == "ImageLabelmapData";
+  if (layer.type() == "ImageSegData") fill_to_crop(layer, made.transform, pairs);
+  if (!dense && layer.type() != "ImageSegData" && !layer.image_data_param().has_label())
+    throw FieldError("image_data_param.has_label", "without labels this is ImageData");
+  spare_labels(made.transform, made.transform.color == ColorMode::kGray ? 1 : 3);
+  made.open = [pairs] { return pair_source(pairs); };
+  return made;
+}
+
+}  // namespace cortado::data

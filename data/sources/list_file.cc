@@ -1,0 +1,61 @@
+#include "data/sources/list_file.h"
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/formats/printable.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr int64_t kMaxBytes = int64_t(1) << 31;  // so that a line's number fits into 32 bits
+constexpr size_t kMaxMistakes = 20;
+
+}  // namespace
+
+void for_each_line(std::string_view text, const std::function<void(std::string_view line, int64_t number)>& body) {
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
+    if (!line.empty()) body(line, number);
+  }
+}
+
+LastWord split_last_word(std::string_view line) {
+  const size_t space = line.find_last_of(" \t");
+  if (space == std::string_view::npos || space == 0) return {};
+  return {line.substr(0, space), line.substr(space + 1)};
+}
+
+ListFile::ListFile(const std::string& path, const std::string& item, const std::string& hint,
+                   const std::function<LineFault(std::string_view line)>& parse)
+    : path_(path), text_(read_file(path, kMaxBytes)) {
+  if (text_.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file", hint);
+  std::vector<Mistake> mistakes;
+  int64_t untold = 0;
+  for_each_line(text_, [&](std::string_view line, int64_t number) {
+    const LineFault fault = parse(line);
+    if (fault.message.empty())
+      lines_.push_back({size_t(line.data() - text_.data()), int32_t(number)});
+    else if (mistakes.size() < kMaxMistakes)
+      mistakes.push_back({{path, int(number), int(fault.column) + 1, printable(line)}, fault.message, hint, {}});
+    else
+      ++untold;
+  });
+  if (untold > 0)
+    mistakes.push_back(
+        file_mistake(path, std::to_string(untold) + (untold == 1 ? " more line is" : " more lines are") + " wrong"));
+  if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
+  if (lines_.empty()) throw file_error(ExitCode::kData, path, "no " + item + " is listed in it", hint);
+}
+
+Place ListFile::place(size_t i) const {
+  const std::string_view rest = std::string_view(text_).substr(lines_[i].begin);
+  return {path_, lines_[i].number, 1, printable(rest.substr(0, rest.find_first_of("\r\n")))};
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,61 @@
+// VideoData: C3D's clips, N x 3 x L x H x W, and their labels. A list names a folder of frames (000001.jpg and so on),
+// the first frame and a label in each line; of the folder every sampling_rate-th frame is taken, new_length of them.
+// All frames of a clip are cropped and mirrored alike. A mean file has 3 or 3 L channels; one of 3 holds for each
+// frame. Films are not read.
+
+#include "layers/common/data_layer.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int kColors = 3;
+
+class VideoDataLayer : public PipelineLayer {
+ public:
+  explicit VideoDataLayer(const LayerOptions& options)
+      : PipelineLayer(options), param_(options.config.video_data_param()), labelled_(options.config.top_size() > 1) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    LayerShapes shapes = PipelineLayer::infer(x);
+    as_images_ = shapes.y[0];
+    const Shape& s = as_images_;
+    if (s.axes() == 4) shapes.y[0] = Shape{s[0], kColors, s[1] / kColors, s[2], s[3]};
+    return shapes;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    Tensor images = io.y[0];
+    images.spec.shape = as_images_;
+    open()->read(context, images, labelled_ ? io.y[1] : Tensor());
+  }
+
+ private:
+  Shape shape_without_data() const override {
+    const data::TransformPlan& plan = options().transform;
+    const int64_t channels = kColors * int64_t(param_.new_length()), batch = options().batch_size;
+    if (plan.crop_h > 0) return {batch, channels, plan.crop_h, plan.crop_w};
+    if (param_.new_height() == 0) return {-1};
+    return {batch, channels, param_.new_height(), param_.new_width()};
+  }
+
+  const caffe::VideoDataParameter& param_;
+  bool labelled_;
+  Shape as_images_;  ///< a clip is an image of 3 L channels to the pipeline
+};
+
+const RegisterLayer registered({
+    .name = "VideoData",
+    .help = "clips of frames that a list names, and their labels",
+    .options = "video_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 1,
+    .max_tops = 2,
+    .make = make_layer<VideoDataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
