@@ -22,7 +22,11 @@ struct Prediction {
   const LayerParameter* loss = nullptr;  ///< what reads it; null: nothing that matters
 };
 
-bool is_loss(const LayerParameter& layer) { return layer.type().ends_with("Loss"); }
+/// A layer written in Python is one if its weight says so.
+bool is_loss(const LayerParameter& layer) {
+  if (layer.type() == "Python") return layer.loss_weight_size() > 0 && layer.loss_weight(0) != 0;
+  return layer.type().ends_with("Loss");
+}
 
 double weight_of(const LayerParameter& loss) { return loss.loss_weight_size() > 0 ? double(loss.loss_weight(0)) : 1; }
 

@@ -91,11 +91,12 @@ void DynamicRowsLayer::forward(Context& context, const Operands& io) {
   Instance& instance = instance_for(context, io);
   instance.layer->forward(context, operands_of(instance, io));
   const auto* rows = dynamic_cast<const DynamicRows*>(instance.layer.get());
-  const std::vector<Shape> shapes = rows ? rows->current_shapes() : instance.y;
+  const bool vary = rows && rows->rows_vary();
+  const std::vector<Shape> shapes = vary ? rows->current_shapes() : instance.y;
   for (size_t i = 0; i < io.y.size(); ++i) {
     *io.y_rows[i] = shapes[i];
     const int64_t live = shapes[i].count(), most = io.y[i].count();
-    if (!rows && live < most && !needs_.aliasing.view)
+    if (!vary && live < most && !needs_.aliasing.view)
       clear_on_device(context, io.y[i].f32() + live, size_t(most - live) * sizeof(float));
   }
 }

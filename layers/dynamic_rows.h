@@ -11,6 +11,8 @@ namespace cortado {
 class DynamicRows {
  public:
   virtual ~DynamicRows() = default;
+  /// False where this one's rows are always as many as infer() said. Asked after infer().
+  virtual bool rows_vary() const { return true; }
   /// The shapes of y after forward(), which has set the rest of y to 0: the same axes, not more rows.
   virtual std::vector<Shape> current_shapes() const = 0;
 };

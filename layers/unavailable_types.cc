@@ -8,10 +8,6 @@ namespace {
 
 constexpr UnavailableType kOtherRecords = {"reads images with objects from records of another form",
                                            "AnnotatedData reads those that 'cortado convert annoset' writes"};
-constexpr UnavailableType kPython = {
-    "is code in Python, which is not run: a net is data, and reading one must not start a program",
-    "put its values into files (HDF5Data, ImageData, an Input layer), write it with other layers, or add it as a layer "
-    "in C++ (docs/adding-a-layer.md)"};
 constexpr UnavailableType kForeignEngine = {"runs an engine of another program within the net",
                                             "use the net that the engine was made of"};
 constexpr UnavailableType kManyMachines = {"exchanges values between machines, and nets run on one machine here",

@@ -25,6 +25,19 @@ bool is_shared_with(const Net* other, const graph::Weight& weight, graph::Weight
   return true;
 }
 
+/// Runs a layer; a mistake that only a pass brings out, as of code that a user wrote, gets the layer's place.
+template <typename Work>
+void run_layer(const graph::Graph& graph, graph::NodeId id, const Work& work) {
+  try {
+    work();
+  } catch (const FieldError& e) {
+    const graph::Node& node = graph.node(id);
+    throw Error(
+        ExitCode::kNet,
+        {graph.place(node, e.field()), "layer '" + node.name + "' (" + node.type + "): " + e.message(), e.hint(), {}});
+  }
+}
+
 }  // namespace
 
 std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
@@ -214,7 +227,8 @@ void Net::derive_weights() {
 void Net::run_forward_step(size_t i) {
   derive_weights();
   if (context_.shares_host_memory()) validate(forward_[i]);
-  forward_[i].layer->forward(context_, forward_[i].io);
+  BoundStep& step = forward_[i];
+  run_layer(plan_.graph, step.node, [&] { step.layer->forward(context_, step.io); });
   if (debug_info_) log_tops(i);
 }
 
@@ -223,7 +237,7 @@ void Net::run_backward_step(size_t i) {
   BoundStep& step = backward_[i];
   if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
   if (step.call == graph::Call::kRecompute) return step.layer->recompute(context_, step.io);
-  step.layer->backward(context_, step.io);
+  run_layer(plan_.graph, step.node, [&] { step.layer->backward(context_, step.io); });
   if (debug_info_) log_gradients(step);
 }
 

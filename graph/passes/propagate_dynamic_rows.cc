@@ -18,8 +18,9 @@ std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node&
   made->set_type(node.type);
   for (const ValueId id : node.y) made->add_top(graph.value(id).name);
   const caffe::LayerParameter* config = node.sources.empty() ? made.get() : graph.source(node.sources[0]).config;
-  return [type = find_layer_type(node.type), made, config, phase = graph.phase(), seed = graph.options.seed] {
-    return type->make({*config, phase, 0, seed, false});
+  return [type = find_layer_type(node.type), made, config, phase = graph.phase(), seed = graph.options.seed,
+          open_data = graph.options.open_data] {
+    return type->make({*config, phase, 0, seed, open_data});
   };
 }
 
@@ -27,7 +28,8 @@ std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node&
 
 void propagate_dynamic_rows(Graph& graph) {
   for (Node& node : graph.nodes) {
-    const bool starts = dynamic_cast<const DynamicRows*>(node.layer.get()) != nullptr;
+    const auto* rows = dynamic_cast<const DynamicRows*>(node.layer.get());
+    const bool starts = rows && rows->rows_vary();
     const auto is_dynamic = [&](ValueId id) { return graph.value(id).dynamic_rows; };
     if (!starts && std::none_of(node.x.begin(), node.x.end(), is_dynamic)) continue;
     for (const ValueId id : node.y) graph.value(id).dynamic_rows = true;

@@ -18,6 +18,7 @@
 #include "core/normal_draws.h"
 #include "core/rng.h"
 #include "layers/common/filler.h"
+#include "layers/common/given_values.h"
 #include "layers/common/typed.h"
 
 namespace cortado {
@@ -228,6 +229,7 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
 }
 
 void fill(Context& context, const FillerParameter& filler, const Shape& shape, uint64_t key, float* plain) {
+  if (put_given_values(filler, shape, plain)) return;
   Context host(context.threads);
   fill(host, filler, key, plain_view(shape, plain));
 }

@@ -71,6 +71,15 @@ def photographs(folder, exe, blocks):
                   [int(c) for c in draw.integers(150, 255, 3)])
             cv2.imwrite('%s/%04d.jpg' % (where, i + 1), image)
 
+def empty_folder(folder, exe, blocks):
+    pass
+
+def fits_line(folder, made):
+    """The loss of the page does not follow outliers."""
+    import numpy
+    line = [blob for name, blob in sorted(numpy.load(folder + '/fit.npz').items()) if name.startswith('line')]
+    assert abs(line[0].ravel() - 3) < 0.3 and abs(line[1] - 1) < 0.3, line
+
 def torch_weights(folder, exe, blocks):
     """Runs the page's program for weights with NumPy in PyTorch's place."""
     import json, numpy, struct, types
@@ -127,5 +136,6 @@ def good_classifier(folder, made):
     assert len(answers) == 40 and right >= 34, '%d of %d are roses' % (right, len(answers))
 
 MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
-              'own-images.md': photographs}
-CHECKED_AFTER = {'from-pytorch.md': like_torch, 'own-images.md': good_classifier}
+              'own-images.md': photographs, 'python-layers.md': empty_folder}
+CHECKED_AFTER = {'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
+                 'python-layers.md': fits_line}

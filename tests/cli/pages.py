@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs what a page shows: every block marked `sh`, line by line, in one shell and one folder; each line must return 0.
-A block marked `prototxt` whose first line is `# NAME` becomes that file. What the page takes for granted (an old
-project, photographs) is made first (page_folders.py). pages.py CORTADO PAGE.md [KEPT_FOLDER]"""
+A block marked `prototxt` or `python` whose first line is `# NAME` becomes that file. What the page takes for granted
+(an old project, photographs) is made first (page_folders.py). pages.py CORTADO PAGE.md [KEPT_FOLDER]"""
 import os, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -30,7 +30,7 @@ def script_of(page):
     lines = ['failed() { echo "FAILED ($1): $2" >&2; exit 1; }']
     for language, text in blocks(page):
         name = re.match(r'# (\S+)$', text[0])
-        if language == 'prototxt' and name:
+        if language in ('prototxt', 'python') and name:
             lines += ["cat > %s <<'END_OF_FILE'" % name[1]] + text + ['END_OF_FILE']
         if language != 'sh': continue
         for command in commands(text):

@@ -1,0 +1,236 @@
+"""The module `caffe` as layers written in Python import it, and what runs such layers for Cortado.
+
+Embedded in libcortado_python.so; module.cc calls make() and the methods of Runner.
+"""
+import math
+import operator
+import os
+import sys
+import traceback
+
+import numpy
+
+TRAIN, TEST = 0, 1
+
+_OK, _NO_MODULE, _NO_CLASS, _FAILED = range(4)
+_MAX_AXES, _MAX_COUNT = 32, 1 << 40
+_METHODS = ('setup', 'reshape', 'forward', 'backward')
+
+
+class Layer:
+    """What classes of layers are derived from, if they like."""
+
+    def __init__(self, *_):
+        pass
+
+    def setup(self, bottom, top):
+        pass
+
+
+class Blob:
+    """An array of floats, and one of gradients, over memory of the net; where there is none, arrays of zeros."""
+
+    def __init__(self, fixed=None):
+        self._fixed = fixed  # why its shape may not be changed
+        self._bind(None, None, None)
+
+    def _bind(self, shape, data, diff):
+        self._shape, self._memory, self._arrays = shape, (data, diff), [None, None]
+
+    def _array(self, which):
+        if self._arrays[which] is None:
+            memory, count = self._memory[which], self.count
+            if memory is None or memory.nbytes < 4 * count or count == 0:
+                self._arrays[which] = numpy.zeros(self.shape, numpy.float32)
+            else:
+                self._arrays[which] = numpy.frombuffer(memory, numpy.float32, count).reshape(self.shape)
+        return self._arrays[which]
+
+    @property
+    def data(self):
+        return self._array(0)
+
+    @property
+    def diff(self):
+        return self._array(1)
+
+    @property
+    def shape(self):
+        return self._shape or ()
+
+    @property
+    def count(self):
+        return math.prod(self.shape)
+
+    def reshape(self, *dims):
+        """Its new shape: integers, as many as it has axes."""
+        shape = tuple(operator.index(extent) for extent in dims)
+        if shape == self._shape:
+            return
+        if self._fixed:
+            raise ValueError(self._fixed)
+        if any(extent < 0 for extent in shape):
+            raise ValueError('reshape%s: an extent is negative' % (shape,))
+        if len(shape) > _MAX_AXES or math.prod(shape) > _MAX_COUNT:
+            raise ValueError('reshape%s: that is too large' % (shape,))
+        self._shape, self._arrays = shape, [None, None]
+
+    def _extent(self, axis):
+        return self.shape[axis] if axis < len(self.shape) else 1
+
+    num = property(lambda self: self._extent(0))
+    channels = property(lambda self: self._extent(1))
+    height = property(lambda self: self._extent(2))
+    width = property(lambda self: self._extent(3))
+
+
+class Blobs(list):
+    """A layer's weights."""
+
+    fixed = False
+
+    def add_blob(self, *dims):
+        if self.fixed:
+            raise ValueError('add_blob() is for setup(): the weights of this layer are known by now')
+        blob = Blob()
+        blob.reshape(*dims)
+        self.append(blob)
+
+
+def __getattr__(name):
+    if name.startswith('__'):
+        raise AttributeError(name)
+    raise AttributeError("this is Cortado's module caffe for layers written in Python: it has Layer, TRAIN and TEST, "
+                         "and no '%s'" % name)
+
+
+class _Refusal(Exception):
+    """What a layer cannot be made of: a status, one line of words, and the exception behind it."""
+
+    def __init__(self, status, words, error=None):
+        super().__init__(words)
+        self.status, self.words, self.error = status, words, error
+
+
+def _without_own_frames(report):
+    """The report of an exception without the lines that are not the user's."""
+    while report is not None:
+        frames = [frame for frame in report.stack or [] if frame.filename != __file__]
+        report.stack = traceback.StackSummary.from_list(frames) if frames else None
+        _without_own_frames(report.__cause__)
+        report = report.__context__
+
+
+def _traceback(error):
+    report = traceback.TracebackException.from_exception(error)
+    _without_own_frames(report)
+    return ''.join(report.format()).rstrip('\n')
+
+
+def _summary(error):
+    try:
+        words = str(error).strip().split('\n')[0]
+    except Exception:  # the user's own __str__
+        words = ''
+    return type(error).__name__ + (': ' + words if words else '')
+
+
+def _bytes(text):
+    return text.encode('utf-8', 'backslashreplace')
+
+
+def _import(name):
+    try:
+        return __import__(name, fromlist=['_'])  # the last part of a name with dots
+    except BaseException as error:
+        missing = getattr(error, 'name', None) if isinstance(error, ModuleNotFoundError) else None
+        if missing and (name + '.').startswith(missing + '.'):
+            folders = os.environ.get('PYTHONPATH')
+            raise _Refusal(_NO_MODULE, "there is no module '%s' in the working directory %s%s" % (
+                name, os.getcwd(), ' or in PYTHONPATH, which is ' + folders if folders else ', and PYTHONPATH is not '
+                'set'))
+        raise _Refusal(_NO_MODULE, "module '%s' cannot be imported: %s" % (name, _summary(error)), error)
+
+
+def _class_of(module, name):
+    found = getattr(module, name, None)
+    if isinstance(found, type):
+        return found
+    here = sorted(key for key, value in vars(module).items()
+                  if isinstance(value, type) and value.__module__ == module.__name__)
+    raise _Refusal(_NO_CLASS, "module '%s' (%s) has no class '%s'%s" % (
+        module.__name__, getattr(module, '__file__', None), name, '; it has ' + ', '.join(here) if here else ''))
+
+
+class Runner:
+    """An object of a user's class, with its blobs."""
+
+    def __init__(self, module, name, param_str, phase, bottoms, in_place):
+        made = _class_of(_import(module), name)
+        refusal = 'a layer gives its tops their shapes; those of its bottoms are not its own'
+        self._bottoms = [Blob(refusal) for _ in range(bottoms)]
+        self._tops = [self._bottoms[i] if same else Blob() for i, same in enumerate(in_place)]
+        self._weights = Blobs()
+        self._blobs = (self._bottoms, self._tops, self._weights)
+        try:
+            self._layer = made(None) if issubclass(made, Layer) else made()
+            for key, value in (('param_str', param_str), ('param_str_', param_str), ('phase', phase),
+                               ('blobs', self._weights)):
+                setattr(self._layer, key, value)
+        except BaseException as error:
+            raise _Refusal(_FAILED, '__init__() raised ' + _summary(error), error)
+
+    def bind(self, kind, index, shape, data, diff):
+        self._blobs[kind][index]._bind(shape, data, diff)
+
+    def shape(self, kind, index):
+        return self._blobs[kind][index]._shape
+
+    def weights(self):
+        """How many there are; from now on they are what they are."""
+        self._weights.fixed = True
+        for blob in self._weights:
+            blob._fixed = 'the weights of a layer keep the shape that setup() gave them'
+        return len(self._weights)
+
+    def weight_values(self, index):
+        return numpy.ascontiguousarray(self._weights[index].data).tobytes()
+
+    def rows_vary(self):
+        return bool(getattr(self._layer, 'rows_vary', False))
+
+    def call(self, method, propagate_down):
+        """Runs a method; returns a status and what went wrong."""
+        name = _METHODS[method]
+        try:
+            if name == 'backward':
+                self._layer.backward(self._tops, propagate_down, self._bottoms)
+            elif name != 'setup' or hasattr(self._layer, 'setup'):
+                getattr(self._layer, name)(self._bottoms, self._tops)
+        except BaseException as error:
+            return _FAILED, _bytes('%s() raised %s\n%s' % (name, _summary(error), _traceback(error)))
+        return _OK, b''
+
+
+def make(*options):
+    """A status, then a Runner or what went wrong."""
+    try:
+        return _OK, Runner(*options)
+    except _Refusal as refusal:
+        words = refusal.words
+        if refusal.error is not None:
+            words += '\n' + _traceback(refusal.error)
+        return refusal.status, _bytes(words)
+
+
+def at_exit():
+    """What modules want done at the end, which comes without the interpreter's."""
+    import atexit
+    atexit._run_exitfuncs()
+    sys.stderr.flush()
+
+
+def begin():
+    """Results are on standard output, so what modules print goes to the log's place."""
+    sys.stdout = sys.stderr
+    sys.path.insert(0, '')

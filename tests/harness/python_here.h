@@ -1,0 +1,11 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "core/program_path.h"
+
+/// Ends a test where this build does not run Python.
+#define SKIP_WITHOUT_PYTHON()                                                                                         \
+  if (!cortado::file_exists(cortado::join_path(cortado::folder_of(cortado::program_path()), "libcortado_python.so"))) \
+  GTEST_SKIP() << "built without Python"

@@ -1,0 +1,2 @@
+"""Cannot be imported."""
+import a_module_that_is_nowhere  # noqa

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""Ctrl-C while Python runs: a snapshot, exit code 130, and what modules want done at the end. stops.py CORTADO"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+NET = '''layer { name: "data" type: "Python" top: "x" top: "y" python_param { module: "slow" layer: "Data" } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+  inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
+'''
+SOLVER = 'net: "net" base_lr: 0.01 lr_policy: "fixed" max_iter: 100000 display: 1 snapshot_prefix: "snap"\n'
+MODULE = '''import atexit, multiprocessing, signal, subprocess, threading, time
+import caffe
+
+class Data(caffe.Layer):
+    def setup(self, bottom, top):
+        atexit.register(print, 'the module is done')
+        threading.Thread(target=self.idle, daemon=True).start()
+        multiprocessing.Process(target=self.idle, daemon=True).start()
+        subprocess.run(['true'], check=True)
+
+    def idle(self):
+        while True:
+            time.sleep(0.001)
+
+    def reshape(self, bottom, top):
+        top[0].reshape(4, 3)
+        top[1].reshape(4, 2)
+
+    def forward(self, bottom, top):
+        time.sleep(0.02)
+        top[0].data[...] = 1
+
+    def backward(self, top, propagate_down, bottom):
+        pass
+'''
+
+
+def check(exe, number, code):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (('net', NET), ('solver', SOLVER), ('slow.py', MODULE)):
+            with open(os.path.join(folder, name), 'w') as file:
+                file.write(text)
+        run = subprocess.Popen([exe, 'train', '--solver=solver'], cwd=folder, stderr=subprocess.PIPE, text=True)
+        log = ''
+        for line in run.stderr:
+            log += line
+            if 'Iteration 5,' in line:
+                break
+        run.send_signal(number)
+        log += run.communicate(timeout=20)[1]
+        assert run.returncode == code, (run.returncode, log[-2000:])
+        assert 'Optimization stopped early.' in log and 'the module is done' in log, log[-2000:]
+        assert any(name.endswith('.solverstate') for name in os.listdir(folder)), os.listdir(folder)
+        assert 'KeyboardInterrupt' not in log, log[-2000:]
+
+
+def main():
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        check(os.path.abspath(sys.argv[1]), number, code)
+    print('stopped, with snapshots')
+
+
+main()
