@@ -241,10 +241,12 @@ void Net::run_backward_step(size_t i) {
   if (debug_info_) log_gradients(step);
 }
 
-/// The host's part comes first where the file has it first, as nearly all do.
+/// The host's part comes first where the file has it first, as nearly all do. It has no backward, which would be the
+/// host's as well, or another one after each forward.
 void Net::find_stage() {
   const auto on_host = [&](const BoundStep& step) { return step.layer->forward_needs_host(); };
-  while (staged_ < forward_.size() && on_host(forward_[staged_])) ++staged_;
+  const auto learns = [&](const BoundStep& step) { return plan_.graph.node(step.node).runs_backward; };
+  while (staged_ < forward_.size() && on_host(forward_[staged_]) && !learns(forward_[staged_])) ++staged_;
   stages_all_host_work_ = std::none_of(forward_.begin() + long(staged_), forward_.end(), on_host);
   if (context_.shares_host_memory()) return;
   pass_ = DeviceMemory(context_, sizeof(uint64_t));

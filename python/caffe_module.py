@@ -5,6 +5,7 @@ Embedded in libcortado_python.so; module.cc calls make() and the methods of Runn
 import math
 import operator
 import os
+import signal
 import sys
 import traceback
 
@@ -230,7 +231,15 @@ def at_exit():
     sys.stderr.flush()
 
 
+def _in_child():
+    """Processes that modules fork are not the program: they end when told to, and not before it does at Ctrl-C."""
+    for number, action in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN),
+                           (signal.SIGHUP, signal.SIG_IGN)):
+        signal.signal(number, action)
+
+
 def begin():
     """Results are on standard output, so what modules print goes to the log's place."""
+    os.register_at_fork(after_in_child=_in_child)
     sys.stdout = sys.stderr
     sys.path.insert(0, '')

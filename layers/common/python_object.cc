@@ -52,11 +52,20 @@ std::vector<unsigned char> in_place_tops(const caffe::LayerParameter& config) {
   return in_place;
 }
 
-[[noreturn]] void throw_failure(int status, const std::string& text, const std::string& module) {
-  if (status == kCortadoPythonNoModule)
-    throw PythonMissing("python_param.module", text,
-                        "Python 3 looks for " + module + " in the working directory and in the folders of PYTHONPATH");
-  throw FieldError("python_param.layer", text);
+bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
+/// Python's words, and what they mean here.
+[[noreturn]] void throw_failure(int status, const std::string& text) {
+  if (status == kCortadoPythonNoModule) {
+    std::string hint;
+    if (text.starts_with("there is no module")) hint = "start in the module's folder, or add that to PYTHONPATH";
+    if (has(text, "SyntaxError") || has(text, "TabError"))
+      hint = "Python 3 runs it: a module of Python 2 must be rewritten";
+    throw PythonMissing("python_param.module", text, hint);
+  }
+  const bool writes = has(text, " is read-only");
+  throw FieldError("python_param.layer", text,
+                   writes ? "bottoms, gradients of tops and, in tests, weights are read alone: work on a copy" : "");
 }
 
 }  // namespace
@@ -71,7 +80,7 @@ PythonObject::PythonObject(const caffe::LayerParameter& config, caffe::Phase pha
   int status = kCortadoPythonOk;
   std::string text;
   layer_ = python_->make(&options, &status, into(text));
-  if (!layer_) throw_failure(status, text, param.module());
+  if (!layer_) throw_failure(status, text);
 }
 
 PythonObject::~PythonObject() { python_->drop(layer_); }
@@ -87,7 +96,7 @@ void PythonObject::call(Method method, const std::vector<bool>& propagate_down) 
   const std::vector<unsigned char> flags(propagate_down.begin(), propagate_down.end());
   std::string text;
   const int status = python_->call(layer_, int(method), flags.empty() ? nullptr : flags.data(), into(text));
-  if (status != kCortadoPythonOk) throw FieldError("python_param.layer", text);
+  if (status != kCortadoPythonOk) throw_failure(status, text);
 }
 
 std::optional<Shape> PythonObject::shape(Kind kind, size_t i) const {

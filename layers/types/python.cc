@@ -77,7 +77,7 @@ class PythonLayer : public Layer, public DynamicRows {
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    learns_ = request.backward;
+    learns_ = phase_ == caffe::TRAIN && !request.frozen;
     LayerNeeds needs;
     needs.backward_reads_x.assign(request.x.size(), true);
     needs.backward_reads_y.assign(request.y.size(), true);

@@ -121,7 +121,7 @@ TEST_F(Python, ExceptionsComeWithTheirTraceback) {
     LayerRun run(failing(where), {Array({2}, 1.0)});
     try {
       run.forward();
-      run.backward({Array({1}, 1.0)});
+      run.backward({Array({1, 1}, 1.0)});
       ADD_FAILURE();
     } catch (const FieldError& error) {
       EXPECT_EQ(error.field(), "python_param.layer");

@@ -19,8 +19,12 @@ class Data(caffe.Layer):
     def setup(self, bottom, top):
         atexit.register(print, 'the module is done')
         threading.Thread(target=self.idle, daemon=True).start()
-        multiprocessing.Process(target=self.idle, daemon=True).start()
+        self.fork()
         subprocess.run(['true'], check=True)
+
+    def fork(self):
+        self.child = multiprocessing.Process(target=self.idle, daemon=True)
+        self.child.start()
 
     def idle(self):
         while True:
@@ -31,6 +35,9 @@ class Data(caffe.Layer):
         top[1].reshape(4, 2)
 
     def forward(self, bottom, top):
+        if self.child:  # once more, when the training runs
+            self.fork()
+            self.child = None
         time.sleep(0.02)
         top[0].data[...] = 1
 
@@ -44,17 +51,22 @@ def check(exe, number, code):
         for name, text in (('net', NET), ('solver', SOLVER), ('slow.py', MODULE)):
             with open(os.path.join(folder, name), 'w') as file:
                 file.write(text)
-        run = subprocess.Popen([exe, 'train', '--solver=solver'], cwd=folder, stderr=subprocess.PIPE, text=True)
+        run = subprocess.Popen([exe, 'train', '--solver=solver'], cwd=folder, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
         log = ''
         for line in run.stderr:
             log += line
             if 'Iteration 5,' in line:
                 break
-        run.send_signal(number)
+        if number == signal.SIGINT:
+            os.killpg(run.pid, number)  # as a terminal does
+        else:
+            run.send_signal(number)
         log += run.communicate(timeout=20)[1]
         assert run.returncode == code, (run.returncode, log[-2000:])
         assert 'Optimization stopped early.' in log and 'the module is done' in log, log[-2000:]
         assert any(name.endswith('.solverstate') for name in os.listdir(folder)), os.listdir(folder)
+        assert log.count('stopping after this iteration') == 1, log[-2000:]
         assert 'KeyboardInterrupt' not in log, log[-2000:]
 
 

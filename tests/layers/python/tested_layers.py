@@ -43,6 +43,16 @@ class FirstColumnOff:
         bottom[0].diff[:, 0] = 0
 
 
+class Ramp(caffe.Layer):
+    """Five rows of four numbers from -4 to 15."""
+
+    def reshape(self, bottom, top):
+        top[0].reshape(5, 4)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = np.arange(-4, 16).reshape(5, 4)
+
+
 class FromY(caffe.Layer):
     """y = exp(x), whose backward reads y and not x."""
 
@@ -141,7 +151,7 @@ class Fails(caffe.Layer):
         if self.param_str == 'fraction':
             top[0].reshape(7 / 2)
         if self.param_str != 'shapeless':
-            top[0].reshape(1)
+            top[0].reshape(1, 1)
 
     def forward(self, bottom, top):
         self.fail('forward')
