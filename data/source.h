@@ -71,6 +71,8 @@ class DataSource {
     (void)visit;
   }
 
+  virtual bool has_objects() const { return false; }  ///< records say what is where in their images
+
   /// Brings a record's bytes to memory, so that reading them afterwards does not wait.
   virtual void bring_in(const Record& record) const { (void)record; }
   /// Throws Error(kData) when the dataset was cut off or changed under its readers. Cheap.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # From a fresh clone to a trained net: installs, builds, converts Fashion-MNIST, trains LeNet, resumes it, classifies.
-# What is there already is not done again, so that a second run takes seconds; delete snapshots/ to train once more.
+# With --detect: draws a data set of objects in images, trains a small SSD from nothing, stops it once and resumes it,
+# draws the boxes that it finds. What is there already is not done again, so that a second run takes seconds; delete
+# snapshots/ to train once more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -61,8 +63,52 @@ classify() {
     --scale=0.00390625 --labels=models/lenet/fashion_mnist_labels.txt data_sets/boot.pgm
 }
 
+detector=models/ssd_fashion
+detector_weights=snapshots/ssd_fashion_iter_$(sed -n 's/^max_iter: //p' $detector/solver.prototxt).caffemodel
+
+draw_objects() {
+  mkdir -p data_sets
+  [ -d data_sets/detection ] || /usr/bin/python3 scripts/draw_detection_set.py data_sets/detection
+  local part
+  for part in train test; do
+    [ -d data_sets/detection_${part}_lmdb ] || "$cortado" convert annoset data_sets/detection/ \
+      data_sets/detection/$part.txt --encoded --label-map-file=data_sets/detection/labelmap.prototxt \
+      -o data_sets/detection_${part}_lmdb
+  done
+}
+
+train_detector() { # stopped once, as Ctrl-C does, after which it goes on from its snapshot
+  mkdir -p snapshots
+  timeout --signal=INT 60 "$cortado" train --solver=$detector/solver.prototxt --snapshot=auto || [ $? -eq 124 ]
+  "$cortado" train --solver=$detector/solver.prototxt --snapshot=auto
+}
+
+mean_average_precision() {
+  "$cortado" test --quiet --model=$detector/train_val.prototxt --weights="$detector_weights" --epoch --json \
+    > snapshots/detection.json
+  /usr/bin/python3 - snapshots/detection.json <<'END'
+import json, sys
+score = json.load(open(sys.argv[1]))['outputs']['detection_eval']
+print('mean average precision %.4f on 1,000 images' % score)
+sys.exit(score < 0.80 and 'below 0.80: something is wrong')
+END
+}
+
+detect() {
+  "$cortado" detect --quiet --model=$detector/deploy.prototxt --weights="$detector_weights" \
+    --labels=data_sets/detection/labelmap.prototxt data_sets/detection/images/test_0000[0-4].png -o found
+  echo 'found/ has the pictures with their boxes'
+}
+
 step install scripts/install_deps.sh
 step build build
+if [ "${1:-}" = --detect ]; then
+  step draw draw_objects
+  [ -f "$detector_weights" ] || step train train_detector
+  step test mean_average_precision
+  step detect detect
+  exit
+fi
 step convert convert_all
 [ -f "$weights" ] || step train train
 step test accuracy

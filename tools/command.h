@@ -43,6 +43,7 @@ Command plan_command();
 Command draw_command();
 Command deploy_command();
 Command classify_command();
+Command detect_command();
 Command infer_command();
 Command quantize_command();
 Command features_command();

@@ -15,7 +15,8 @@ namespace {
 const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetState& state, const std::string& name) {
   const caffe::LayerParameter* found = nullptr;
   for (const caffe::LayerParameter& layer : file.net.layer()) {
-    if ((layer.type() != "Data" && layer.type() != "ImageData") || !graph::selected(layer, state)) continue;
+    const bool reads = layer.type() == "Data" || layer.type() == "ImageData" || layer.type() == "AnnotatedData";
+    if (!reads || !graph::selected(layer, state)) continue;
     if (!name.empty() && layer.name() != name) continue;
     if (found)
       throw usage_error("the net has several data layers: '" + found->name() + "', '" + layer.name() + "'",
@@ -23,7 +24,7 @@ const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetSta
     found = &layer;
   }
   if (found) return *found;
-  throw usage_error("the net has no Data or ImageData layer" + (name.empty() ? "" : " called '" + name + "'") +
+  throw usage_error("the net has no Data, ImageData or AnnotatedData layer" + (name.empty() ? "" : " called '" + name + "'") +
                     " in phase " + caffe::Phase_Name(state.phase()));
 }
 

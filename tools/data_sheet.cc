@@ -31,16 +31,18 @@ struct Images {
   Shape shape;        ///< of one batch
   Shape label_shape;  ///< batch, or batch x classes
   std::vector<float> values, labels;
+  std::vector<std::vector<data::Object>> objects;  ///< in each image; none where records have none
 };
 
 Images read_images(data::DataPipeline& pipeline, Context& context, int64_t count) {
-  Images images{pipeline.data_shape(), pipeline.label_shape(), {}, {}};
+  Images images{pipeline.data_shape(), pipeline.label_shape(), {}, {}, {}};
   const int64_t batches = (count + images.shape[0] - 1) / images.shape[0];
   std::vector<float> x(size_t(images.shape.count())), labels(size_t(images.label_shape.count()));
   for (int64_t b = 0; b < batches; ++b) {
     pipeline.read(context, plain_view(images.shape, x.data()), plain_view(images.label_shape, labels.data()));
     images.values.insert(images.values.end(), x.begin(), x.end());
     images.labels.insert(images.labels.end(), labels.begin(), labels.end());
+    images.objects.insert(images.objects.end(), pipeline.objects().begin(), pipeline.objects().end());
   }
   return images;
 }
@@ -56,11 +58,16 @@ float mean_of(const data::TransformPlan& plan, int64_t c) {
   return plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(c)];
 }
 
-/// The label, or the classes that a mixture has, most of it first: "cat", "12", "3+7".
-std::string label_text(const Images& images, int64_t i, const std::vector<std::string>& names) {
+/// The label, the classes that a mixture has, most of it first, or those of the objects: "cat", "12", "3+7".
+std::string label_text(const Images& images, int64_t i, const std::vector<std::string>& names, bool has_objects) {
   const auto name = [&](int64_t label) {
     return label >= 0 && size_t(label) < names.size() ? names[size_t(label)] : std::to_string(label);
   };
+  if (has_objects) {
+    std::string text;
+    for (const data::Object& object : images.objects[size_t(i)]) text += (text.empty() ? "" : "+") + name(object.label);
+    return text.empty() ? "nothing" : text;
+  }
   if (images.label_shape.axes() == 1) return name(std::llround(images.labels[size_t(i)]));
   const int64_t classes = images.label_shape[1];
   std::vector<std::pair<float, int64_t>> shares;
@@ -134,6 +141,14 @@ void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan
   }
 }
 
+void draw_boxes(const std::vector<data::Object>& objects, int left, int top, int width, int height, Canvas& canvas) {
+  for (const data::Object& object : objects) {
+    const double x0 = left + object.box.x0 * width, x1 = left + object.box.x1 * width;
+    const double y0 = top + object.box.y0 * height, y1 = top + object.box.y1 * height;
+    canvas.stroke({{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}}, 1.2, {255, 220, 0});
+  }
+}
+
 data::Image drawn(const Images& images, const Grid& grid, const data::TransformPlan& plan) {
   data::Image sheet;
   sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
@@ -143,6 +158,7 @@ data::Image drawn(const Images& images, const Grid& grid, const data::TransformP
     const int left = int(i) % grid.columns * grid.cell_width + kGap;
     const int top = int(i) / grid.columns * grid.cell_height + kGap;
     draw_image(images, int64_t(i), plan, grid.factor, left, top, sheet);
+    draw_boxes(images.objects[i], left, top, int(images.shape[3]) * grid.factor, grid.image_height, canvas);
     double baseline = top + grid.image_height;
     for (const std::string& line : grid.labels[i])
       canvas.text({double(left), baseline += kLineHeight}, line, kLetters, 1.1, 0, {255, 255, 255});
@@ -167,7 +183,7 @@ int run_data_sheet(const Arguments& arguments) {
   const int64_t count = arguments.integer("count");
   const Images images = read_images(pipeline, context, count);
   std::vector<std::string> texts;
-  for (int64_t i = 0; i < count; ++i) texts.push_back(label_text(images, i, names));
+  for (int64_t i = 0; i < count; ++i) texts.push_back(label_text(images, i, names, pipeline.source().has_objects()));
   const Grid grid(pipeline.data_shape(), count, arguments.integer("columns"), texts);
   const data::Image sheet = drawn(images, grid, options.transform);
   write_file_atomically(output, data::encode_png(sheet));

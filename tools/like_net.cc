@@ -11,7 +11,9 @@ namespace cortado::tools {
 
 namespace {
 
-bool reads_images(const caffe::LayerParameter& layer) { return layer.type() == "Data" || layer.type() == "ImageData"; }
+bool reads_images(const caffe::LayerParameter& layer) {
+  return layer.type() == "Data" || layer.type() == "ImageData" || layer.type() == "AnnotatedData";
+}
 
 /// The data layer that takes part in testing, else in training; -1: none.
 int data_layer_of(const NetFile& file, caffe::NetState state) {
@@ -61,7 +63,7 @@ LikeNet read_like_net(const std::string& path, const caffe::NetState& state) {
 std::vector<std::string> LikeNet::sources() const {
   std::vector<std::string> sources = {data().data_param().source()};
   for (const caffe::LayerParameter& other : file->net.layer())
-    if (other.type() == "Data" && other.data_param().source() != sources[0])
+    if ((other.type() == "Data" || other.type() == "AnnotatedData") && other.data_param().source() != sources[0])
       sources.push_back(other.data_param().source());
   std::erase(sources, "");
   return sources;
@@ -74,7 +76,8 @@ std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& 
   if (!named.empty()) {
     LikeNet like = read_like_net(named, state);
     if (like.layer >= 0) return like;
-    throw usage_error("--like=" + named + ": the net has no Data or ImageData layer", "name the net that was trained");
+    throw usage_error("--like=" + named + ": the net has no Data, ImageData or AnnotatedData layer",
+                      "name the net that was trained");
   }
   const std::string model = arguments.text("model");
   for (const std::string& name : names_beside(model)) {

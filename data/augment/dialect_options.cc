@@ -144,13 +144,18 @@ void add_intel(const TransformationParameter& param, bool training, AugmentPlan&
 void add_distortion(const caffe::DistortionParameter& given, AugmentPlan& plan) {
   const std::string path = kPath + "distort_param.";
   DistortPlan& made = plan.distort;
-  const auto prob = [&](const std::string& name, float value) { return checked(path, name, value, 0, 1); };
+  // deepdetect: one probability for whatever is switched on.
+  const float of_all = given.has_prob() ? checked(path, "prob", given.prob(), 0, 1) : 0;
+  const auto prob = [&](const std::string& name, float value, bool on) {
+    if (!given.has_prob()) return checked(path, name, value, 0, 1);
+    return on || given.all_effects() ? of_all : 0;
+  };
   made.on = true;
-  made.brightness_prob = prob("brightness_prob", given.brightness_prob());
-  made.contrast_prob = prob("contrast_prob", given.contrast_prob());
-  made.hue_prob = prob("hue_prob", given.hue_prob());
-  made.saturation_prob = prob("saturation_prob", given.saturation_prob());
-  made.order_prob = prob("random_order_prob", given.random_order_prob());
+  made.brightness_prob = prob("brightness_prob", given.brightness_prob(), given.brightness());
+  made.contrast_prob = prob("contrast_prob", given.contrast_prob(), given.contrast());
+  made.hue_prob = prob("hue_prob", given.hue_prob(), given.hue());
+  made.saturation_prob = prob("saturation_prob", given.saturation_prob(), given.saturation());
+  made.order_prob = prob("random_order_prob", given.random_order_prob(), given.random_order());
   made.brightness = checked(path, "brightness_delta", given.brightness_delta(), 0, 255);
   made.hue = checked(path, "hue_delta", given.hue_delta(), 0, 180);
   made.contrast = checked_range(path, "contrast_lower", given.contrast_lower(), "contrast_upper",
@@ -176,12 +181,13 @@ void add_noise(const caffe::NoiseParameter& given, AugmentPlan& plan) {
   refuse_noise(given);
   NoisePlan& made = plan.spots;
   made.prob = checked(path, "prob", given.prob(), 0, 1);
-  made.equalize = given.hist_eq();
-  made.invert = given.inverse();
-  made.gray = given.decolorize();
-  made.blur = given.gauss_blur();
-  made.posterize = given.posterize();
-  if (!given.saltpepper()) return;
+  const bool all = given.all_effects();
+  made.equalize = given.hist_eq() || all;
+  made.invert = given.inverse() || all;
+  made.gray = given.decolorize() || all;
+  made.blur = given.gauss_blur() || all;
+  made.posterize = given.posterize() || all;
+  if (!given.saltpepper() && !all) return;
   made.salt = checked(salt, "fraction", given.saltpepper_param().fraction(), 0, 1);
   for (const float value : given.saltpepper_param().value())
     made.salt_value.push_back(checked(salt, "value", value, 0, 255));

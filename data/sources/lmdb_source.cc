@@ -77,6 +77,7 @@ class LmdbSource : public DataSource {
     return std::make_unique<DatumReader>(mode);
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override;
+  bool has_objects() const override { return kind_ == RecordKind::kAnnotated; }
   void bring_in(const Record& record) const override { database_->bring_in(record); }
   void check_unchanged() const override { database_->check_unchanged(); }
   void fail(const Record& record, const SampleError& error) const override {

@@ -136,6 +136,6 @@ def good_classifier(folder, made):
     assert len(answers) == 40 and right >= 34, '%d of %d are roses' % (right, len(answers))
 
 MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
-              'own-images.md': photographs, 'python-layers.md': empty_folder}
+              'own-images.md': photographs, 'detection.md': like_clone, 'python-layers.md': empty_folder}
 CHECKED_AFTER = {'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
                  'python-layers.md': fits_line}
