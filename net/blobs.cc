@@ -10,6 +10,7 @@
 #include "net/bound_step.h"
 #include "proto/absent_blob.h"
 #include "proto/batch_norm_form.h"
+#include "proto/bn_form.h"
 
 namespace cortado {
 
@@ -141,6 +142,8 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
     // Caffe of old wrote every blob with four axes: 1x1xNxK is NxK.
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
+    // Forks give the blobs of a BN one axis, two or four.
+    if (is_bn(layer.config->type()) && have.count() == wanted.count()) continue;
     if (have != wanted && have.dims() != padded)
       return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " +
              wanted.str() + " in the net";
@@ -148,10 +151,15 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
   return {};
 }
 
-std::string advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
+const char* advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
   if (layer.type() == "BatchNorm" && from.blobs.size() > 3)
     return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: "
            "true }";
+  if (is_bn(layer.type()) && from.blobs.size() == 2)
+    return "a BN of two blobs is SegNet's, or has no running statistics: write bn_param { bn_mode: LEARN }, INFERENCE "
+           "where they were folded into it, or moving_average: false";
+  if (is_bn(layer.type()) && from.blobs.size() == 4)
+    return "a BN of four blobs has running statistics: write bn_param without bn_mode";
   return "to train this layer from scratch, give it another name";
 }
 

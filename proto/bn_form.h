@@ -6,18 +6,27 @@
 
 namespace cortado {
 
-/// Whose BN a bn_param describes, by the fields that it has. Two forks gave two layers this name.
+/// How a BN works, told by the fields of its bn_param: several forks gave their layers this name.
 enum class BnForm {
-  kRunning,  ///< yjxiong's, which PSPNet has: slope, bias, running mean and variance. Also where no field tells
-  kBatch,    ///< SegNet's, LEARN: scale and shift, always with the statistics of the batch
-  kStored,   ///< SegNet's, INFERENCE: scale and shift alone, into which the statistics were folded
+  kRunning,  ///< factors, terms, running mean and variance. Also where no field tells
+  kBatch,    ///< factors and terms; always with the statistics of the batch
+  kStored,   ///< factors and terms alone, into which the statistics were folded
 };
 
 inline bool is_bn(const std::string& type) { return type == "BN" || type == "SyncBN"; }
 
+/// Whether it has SegNet's fields and none of those that only others have.
+inline bool is_segnets(const caffe::BNParameter& bn) {
+  if (bn.has_bn_mode()) return true;
+  const bool others =
+      bn.has_slope_filler() || bn.has_bias_filler() || bn.has_momentum() || bn.has_frozen() || bn.has_moving_average();
+  return (bn.has_scale_filler() || bn.has_shift_filler()) && !others;
+}
+
 inline BnForm form_of(const caffe::BNParameter& bn) {
-  if (!bn.has_scale_filler() && !bn.has_shift_filler() && !bn.has_bn_mode()) return BnForm::kRunning;
-  return bn.bn_mode() == caffe::BNParameter::INFERENCE ? BnForm::kStored : BnForm::kBatch;
+  if (bn.bn_mode() == caffe::BNParameter::INFERENCE) return BnForm::kStored;
+  if (is_segnets(bn) || (bn.has_moving_average() && !bn.moving_average())) return BnForm::kBatch;
+  return BnForm::kRunning;
 }
 
 }  // namespace cortado

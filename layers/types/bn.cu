@@ -1,15 +1,16 @@
 // BN: batch normalisation with a factor and a term for each channel (axis 1) in one layer,
 //     y = (x - mean) / sqrt(variance + eps) factor + term.
-// Two forks call it so; their fields tell them apart (proto/bn_form.h). All blobs are 1 x C x 1 x 1.
+// Several forks call it so; their fields tell them apart (proto/bn_form.h). All blobs are 1 x C x 1 x 1.
 //
-// yjxiong's, which PSPNet, ICNet and others have: slope, bias, running mean, running variance. In training mean and
-// (biased) variance are the batch's, and running = momentum running + (1 - momentum) batch. In testing they are the
-// running ones, and with `frozen` in training, too; moving_average: false makes tests take their batch's. The running
-// ones start as 0 and 1. A bn_param without a field that tells is this one, so that files of four blobs fit.
+// yjxiong's, which ICNet and others have, and PSPNet's: factors (slope_filler or scale_filler), terms (bias_filler or
+// shift_filler), running mean, running variance. In training mean and (biased) variance are the batch's, and running =
+// momentum running + (1 - momentum) batch. In testing they are the running ones, and with `frozen` in training, too.
+// The running ones start as 0 and 1. A bn_param without a field that tells is this one. With moving_average: false
+// there are no running ones: the two blobs are factors and terms, and tests take their batch's statistics as well.
 //
 // SegNet's, which ENet has: scale and shift. LEARN takes the batch's statistics in testing, too, with an eps of 1e-9
 // unless one is given; nothing is kept. INFERENCE is y = scale x + shift: SegNet's scripts compute the statistics once
-// and fold them into both.
+// and fold them into both. Its further tops, mean and variance of the batch, are not available.
 
 #include "core/error.h"
 #include "core/for_each.h"
@@ -52,10 +53,7 @@ struct MoveAverage {
 class BnLayer : public BatchNormalising {
  public:
   explicit BnLayer(const LayerOptions& options)
-      : BatchNormalising(norm_of(options)),
-        options_(options.config.bn_param()),
-        kind_(form_of(options_)),
-        tests_(options.phase == caffe::TEST) {
+      : BatchNormalising(norm_of(options)), options_(options.config.bn_param()), kind_(form_of(options_)) {
     if (!(options_.eps() >= 0))
       throw FieldError("bn_param.eps", "eps must not be negative", "it keeps the divisor above 0");
     if (!(options_.momentum() >= 0 && options_.momentum() <= 1))
@@ -67,16 +65,19 @@ class BnLayer : public BatchNormalising {
   LayerShapes infer(const std::vector<Shape>& x) override {
     require_axes(x[0], 2);
     const Shape channels = {1, channels_of(x[0]), 1, 1};
-    LayerShapes shapes{.y = {x[0]}, .w = {}};
-    const bool segnet = kind_ != BnForm::kRunning;
-    caffe::FillerParameter factors = segnet ? options_.scale_filler() : options_.slope_filler();
-    if (!(segnet ? options_.has_scale_filler() : options_.has_slope_filler())) factors.set_value(1);
-    shapes.w.push_back(filled_weight(factors, channels, segnet ? "bn_param.scale_filler" : "bn_param.slope_filler"));
-    shapes.w.push_back(segnet ? filled_weight(options_.shift_filler(), channels, "bn_param.shift_filler")
-                              : filled_weight(options_.bias_filler(), channels, "bn_param.bias_filler"));
-    if (segnet) return shapes;
     caffe::FillerParameter one;
     one.set_value(1);
+    LayerShapes shapes{.y = {x[0]}, .w = {}};
+    if (options_.has_scale_filler())
+      shapes.w.push_back(filled_weight(options_.scale_filler(), channels, "bn_param.scale_filler"));
+    else
+      shapes.w.push_back(filled_weight(options_.has_slope_filler() ? options_.slope_filler() : one, channels,
+                                       "bn_param.slope_filler"));
+    if (options_.has_shift_filler())
+      shapes.w.push_back(filled_weight(options_.shift_filler(), channels, "bn_param.shift_filler"));
+    else
+      shapes.w.push_back(filled_weight(options_.bias_filler(), channels, "bn_param.bias_filler"));
+    if (kind_ != BnForm::kRunning) return shapes;
     shapes.w.push_back({.shape = channels, .filler = {}, .learned = false});
     shapes.w.push_back({.shape = channels, .filler = one, .learned = false});
     return shapes;
@@ -95,9 +96,8 @@ class BnLayer : public BatchNormalising {
     for_each(context, channels, Copy{io.w[kMean].f32(), io.w[kVariance].f32(), m.mean, m.variance});
   }
 
-  /// A test changes nothing.
   void keep(Context& context, const Operands& io, const Moments& m) override {
-    if (kind_ != BnForm::kRunning || tests_) return;
+    if (kind_ != BnForm::kRunning) return;
     for_each(context, channels_of(io.x[0].shape()),
              MoveAverage{m.mean, m.variance, io.w[kMean].f32(), io.w[kVariance].f32(), options_.momentum()});
   }
@@ -108,10 +108,10 @@ class BnLayer : public BatchNormalising {
     Form form{.eps = bn.eps(), .scales = true, .shifts = true, .gamma = 0};
     switch (form_of(bn)) {
       case BnForm::kRunning:
-        form.given_statistics = bn.frozen() || (options.phase == caffe::TEST && keeps_average(bn));
+        form.given_statistics = bn.frozen() || options.phase == caffe::TEST;
         break;
       case BnForm::kBatch:
-        if (!bn.has_eps()) form.eps = 1e-9f;
+        if (is_segnets(bn) && !bn.has_eps()) form.eps = 1e-9f;
         break;
       case BnForm::kStored:
         form.given_statistics = true;
@@ -121,29 +121,28 @@ class BnLayer : public BatchNormalising {
     return form;
   }
 
-  static bool keeps_average(const caffe::BNParameter& bn) { return !bn.has_moving_average() || bn.moving_average(); }
-
-  /// What SegNet's form has no use for.
+  /// Fields that contradict each other, or have no effect.
   void check_family() const {
-    if (kind_ == BnForm::kRunning) return;
     const auto refuse = [](bool has, const std::string& field, const std::string& why) {
       if (has)
-        throw FieldError("bn_param." + field, field + " has no effect here: " + why,
-                         "scale_filler, shift_filler and bn_mode are SegNet's, whose BN has two blobs; slope_filler, "
-                         "bias_filler, frozen and momentum are of the one with four");
+        throw FieldError("bn_param." + field, why,
+                         "bn_mode is SegNet's, whose BN has two blobs; frozen, momentum and moving_average are of the "
+                         "one that has running statistics as well");
     };
-    const std::string none = "this BN keeps no running statistics";
-    refuse(options_.has_slope_filler(), "slope_filler", "the factors are filled by scale_filler");
-    refuse(options_.has_bias_filler(), "bias_filler", "the terms are filled by shift_filler");
-    refuse(options_.has_frozen(), "frozen", none);
-    refuse(options_.has_momentum(), "momentum", none);
-    refuse(options_.has_moving_average(), "moving_average", none);
-    refuse(kind_ == BnForm::kStored && options_.has_eps(), "eps", "with bn_mode: INFERENCE nothing is normalised");
+    const bool keeps_none = kind_ != BnForm::kRunning;
+    refuse(options_.has_slope_filler() && options_.has_scale_filler(), "slope_filler", "scale_filler is there as well");
+    refuse(options_.has_bias_filler() && options_.has_shift_filler(), "bias_filler", "shift_filler is there as well");
+    refuse(keeps_none && options_.has_frozen(), "frozen", "frozen has no effect: there are no running statistics here");
+    refuse(keeps_none && options_.has_momentum(), "momentum",
+           "momentum has no effect: there are no running statistics here");
+    refuse(options_.has_bn_mode() && options_.has_moving_average(), "moving_average",
+           "moving_average contradicts bn_mode: there are no running statistics here");
+    refuse(kind_ == BnForm::kStored && options_.has_eps(), "eps",
+           "eps has no effect: with bn_mode: INFERENCE nothing is normalised");
   }
 
   const caffe::BNParameter& options_;
   const BnForm kind_;
-  const bool tests_;
 };
 
 const RegisterLayer registered({

@@ -1,0 +1,81 @@
+// A net's BN and the blobs of files, which forks give one axis, two or four, and the folding of those that only
+// multiply and shift.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "net/net.h"
+
+namespace cortado {
+namespace {
+
+const std::vector<float> kSlope = {3, 0.5f}, kBias = {-1, 7}, kMean = {1, -2}, kVariance = {4, 0.25f}, kX = {5, -3};
+
+std::unique_ptr<Net> net_of(const std::string& text, Context& context, bool frozen) {
+  graph::BuildOptions build;
+  build.backward = false;
+  build.frozen = frozen;
+  build.state.set_phase(caffe::TEST);
+  return make_net(std::make_shared<const NetFile>(read_net_from_text(text, "net.prototxt")), build, context);
+}
+
+std::string bn(const std::string& options) {
+  return "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 } } }\n"
+         "layer { name: 'bn' type: 'BN' bottom: 'x' top: 'y' bn_param { " +
+         options + " } }\n";
+}
+
+TEST(Bn, TakesBlobsOfAnyNumberOfAxes) {
+  for (const Shape& shape : {Shape{2}, Shape{1, 2}, Shape{1, 2, 1, 1}}) {
+    Context context(1);
+    const auto net = net_of(bn("momentum: 0.95"), context, false);
+    net->load_weights({{"bn", "BN", {{shape, kSlope}, {shape, kBias}, {shape, kMean}, {shape, kVariance}}}}, "w");
+    net->write_blob("x", kX.data());
+    net->forward();
+    const std::vector<float> y = net->read_blob("y");
+    for (size_t c = 0; c < 2; ++c)
+      EXPECT_NEAR(y[c], (kX[c] - kMean[c]) / std::sqrt(kVariance[c] + 1e-5f) * kSlope[c] + kBias[c], 1e-5);
+  }
+}
+
+std::string message(const std::string& options, const std::vector<BlobFile>& blobs) {
+  Context context(1);
+  try {
+    net_of(bn(options), context, false)->load_weights({{"bn", "BN", blobs}}, "w");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Bn, SaysWhoseBlobsTheFileHas) {
+  const BlobFile two{Shape{2}, kSlope}, three{Shape{3}, {1, 2, 3}};
+  EXPECT_NE(message("", {two, two}).find("write bn_param { bn_mode: LEARN }"), std::string::npos);
+  EXPECT_NE(message("bn_mode: LEARN", {two, two, two, two}).find("without bn_mode"), std::string::npos);
+  EXPECT_NE(message("bn_mode: LEARN", {three, two}).find("blob 0: 3 in the file, 1x2x1x1"), std::string::npos);
+}
+
+TEST(Bn, AConvolutionTakesOverStoredFactors) {
+  const std::string text =
+      "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 6 dim: 5 } } }\n"
+      "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 2 kernel_size: 3 "
+      "weight_filler { type: 'xavier' } } }\n"
+      "layer { name: 'bn' type: 'BN' bottom: 'c' top: 'y' bn_param { bn_mode: INFERENCE } }";
+  std::vector<float> x(90), first;
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(float(i));
+  for (const bool frozen : {false, true}) {
+    Context context(1);
+    const auto net = net_of(text, context, frozen);
+    net->load_weights({{"bn", "BN", {{Shape{1, 2, 1, 1}, kSlope}, {Shape{1, 2, 1, 1}, kBias}}}}, "w");
+    net->write_blob("x", x.data());
+    net->forward();
+    const std::vector<float> y = net->read_blob("y");
+    EXPECT_EQ(net->plan().graph.nodes.size(), frozen ? 2u : 3u);
+    if (!frozen) first = y;
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], first[i], 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace cortado
