@@ -135,7 +135,15 @@ def good_classifier(folder, made):
     right = sum(answer['top'][0]['name'] == 'rose' for answer in answers)
     assert len(answers) == 40 and right >= 34, '%d of %d are roses' % (right, len(answers))
 
+def draws_detections(folder, made):
+    """The picture with boxes is there, and larger than the small one it was made of."""
+    import cv2
+    small = cv2.imread(folder + '/data_sets/detection/images/test_00000.png')
+    drawn, sheet = cv2.imread(folder + '/found/test_00000.png'), cv2.imread(folder + '/sheet.png')
+    assert drawn.shape[0] >= 2 * small.shape[0], drawn.shape
+    assert (abs(sheet.astype(int) - (0, 220, 255)).sum(2) < 30).sum() > 200, 'no boxes in the sheet'
+
 MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
               'own-images.md': photographs, 'detection.md': like_clone, 'python-layers.md': empty_folder}
-CHECKED_AFTER = {'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
+CHECKED_AFTER = {'detection.md': draws_detections, 'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
                  'python-layers.md': fits_line}
