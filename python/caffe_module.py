@@ -202,12 +202,12 @@ class Runner:
 
     def call(self, method, propagate_down):
         """Runs a method; returns a status and what went wrong."""
-        name = _METHODS[method]
+        name, bottom, top = _METHODS[method], list(self._bottoms), list(self._tops)
         try:
             if name == 'backward':
-                self._layer.backward(self._tops, propagate_down, self._bottoms)
+                self._layer.backward(top, propagate_down, bottom)
             elif name != 'setup' or hasattr(self._layer, 'setup'):
-                getattr(self._layer, name)(self._bottoms, self._tops)
+                getattr(self._layer, name)(bottom, top)
         except BaseException as error:
             return _FAILED, _bytes('%s() raised %s\n%s' % (name, _summary(error), _traceback(error)))
         return _OK, b''

@@ -101,7 +101,7 @@ class Blobs(caffe.Layer):
 
     def forward(self, bottom, top):
         assert top[0].data.sum() == 0, 'a top begins as zeros'
-        top[0].data[0, 0] = bottom[0].data.sum()
+        top[0].data[0, 0] = bottom.pop().data.sum()
 
 
 class Grows(caffe.Layer):
