@@ -400,7 +400,7 @@ def ssd_head(n, source, size, largest, classes):
         n.add('Permute', name + '_perm', permute_param={'order': [0, 2, 3, 1]})
         n.add('Flatten', name + '_flat', flatten_param={'axis': 1})
     n.add('PriorBox', source + '_mbox_priorbox', [source, 'data'],
-          prior_box_param={'min_size': size, 'max_size': largest, 'aspect_ratio': 2,
+          prior_box_param={'min_size': size, 'max_size': largest, 'aspect_ratio': 2, 'clip': False,
                            'variance': [0.1, 0.1, 0.2, 0.2]})
 
 
@@ -413,9 +413,10 @@ def ssd_data(n, side):
                'sample_constraint': {'min_object_coverage': 0.9}}
     for phase, batch in (TRAIN, 32), (TEST, 50):
         train = phase == TRAIN
-        own = {'annotated_data_param': {'batch_sampler': [{'max_sample': 1, 'max_trials': 1}, sampler]}} if train else {}
+        parts = {'annotated_data_param': {'batch_sampler': [{'max_sample': 1, 'max_trials': 1}, sampler]}}
         n.add('AnnotatedData', 'data', [], ['data', 'label'], include={'phase': phase},
-              transform_param={**({'mirror': True} if train else {}), **look, **resize}, **own,
+              transform_param={**({'mirror': True} if train else {}), **look, **resize},
+              **(parts if train else {}),
               data_param={'source': 'data_sets/detection_%s_lmdb' % phase.lower(), 'batch_size': batch,
                           'backend': LMDB})
 
@@ -450,7 +451,8 @@ def ssd_fashion(n):
     n.add('Softmax', 'mbox_conf_softmax', **tests, softmax_param={'axis': 2})
     n.add('Flatten', 'mbox_conf_flatten', **tests, flatten_param={'axis': 1})
     n.add('DetectionOutput', 'detection_out', [boxes[0], 'mbox_conf_flatten', boxes[2]], **tests,
-          detection_output_param={'num_classes': classes, 'nms_param': {'nms_threshold': 0.45, 'top_k': 400},
+          detection_output_param={'num_classes': classes, 'share_location': True, 'background_label_id': 0,
+                                  'nms_param': {'nms_threshold': 0.45, 'top_k': 400},
                                   'code_type': Word('CENTER_SIZE'), 'keep_top_k': 100, 'confidence_threshold': 0.01})
     if n.training:
         n.add('DetectionEvaluate', 'detection_eval', ['detection_out', 'label'], **tests,

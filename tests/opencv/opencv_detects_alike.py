@@ -81,6 +81,8 @@ def random_weights(text, channels):
 
 def compare(ours, theirs, what):
     ours, theirs = ours.reshape(-1, ours.shape[-1]), theirs.reshape(-1, theirs.shape[-1])
+    if what == 'detection_out':  # OpenCV's go by score, Caffe's by label
+        ours, theirs = (rows[numpy.lexsort((-rows[:, 2], rows[:, 1]))] for rows in (ours, theirs))
     if ours.shape != theirs.shape:
         sys.exit('%s: %s rows, OpenCV has %s' % (what, ours.shape, theirs.shape))
     error = abs(ours - theirs).max() / max(1, abs(theirs).max())
