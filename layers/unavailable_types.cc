@@ -18,8 +18,7 @@ const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
       {"BoxData", kOtherRecords},   {"DetectNetTransformation", kOtherRecords},
       {"MKLBatchNorm", kBatchNorm}, {"MnActivation", kManyMachines},
-      {"Proposal", kOtherRecords},  {"Python", kPython},
-      {"TRT", kForeignEngine},      {"VideoData", kOtherRecords},
+      {"TRT", kForeignEngine},
   };
   return types;
 }
