@@ -1,0 +1,285 @@
+// DetectionLoss as MS-CNN has it. Bottoms are a branch N x (K + 4) x H x W, the scores of K classes and boxes as
+// common/template_field.h tells them, and labels (common/branch_labels.h). y, 1 x 1 x 1 x 2, is c + lambda b and
+// lambda b:
+//   c  the mean of -w log(max(p, FLT_MIN)) over all places with objects and the chosen ones of the background, p being
+//      the softmax of the label's score
+//   b  the mean of f(t - g) over the four numbers t of all places with objects, g being those of their object and
+//      t limited; bbox_reg_param says by what both were divided. f(d) = d^2 / 2, with bb_smooth only where |d| < 1,
+//      else |d| - 1/2
+// Background may be chosen where it overlaps objects by less than bg_threshold; of each image
+//   random     max(bg_multiple objects, 4 (K - 1)) places are drawn, with repetition; those that may be are chosen
+//   bootstrap  for each class k the max(bg_multiple objects of k, 4) places with the best scores of k
+//   mixture    both, with half of bg_multiple
+// w = 1; with pos_neg_weighted, where there are objects, all of those together count 1 / (1 + bg_multiple), the
+// background the rest. Places with loss_param.ignore_label are left out.
+//
+// dx is that of the first value alone, as in MS-CNN: the second one is for people. It follows the formula but for
+// limits: beyond them t learns as if it lay at the limit. A label that is no class makes y NaN.
+//
+// Choosing is done by the host, and dx / dy is made there in the same go.
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "core/rng.h"
+#include "layers/common/branch_labels.h"
+#include "layers/common/template_field.h"
+#include "layers/types/branch_loss.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr float kMostMultiple = 1000;
+
+struct ScaleGradient {
+  const float *gradient, *dy;  ///< dy null: none arrives
+  float* dx;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy ? dy[0] * gradient[i] : 0; }
+};
+
+/// Sums of losses, and how many they are of.
+struct Sums {
+  double classes = 0, boxes = 0;
+  int64_t places = 0, numbers = 0;
+};
+
+class BranchLossLayer : public Layer {
+ public:
+  explicit BranchLossLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    labels_ = branch_labels(x[0], x[1], param_.cls_num(), param_.coord_num(), loss_, "detection_loss_param");
+    width_ = x[0][3], channels_ = x[0][1];
+    return {.y = {{1, 1, 1, 2}}, .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    layer_seed_ = request.layer_seed;
+    chosen_.resize(size_t(labels_.places));
+    order_.reserve(size_t(labels_.places));
+    gradient_.resize(size_t(request.x[0].shape.count()));
+    weights_.resize(size_t(labels_.images * labels_.places));
+    LayerNeeds needs;
+    needs.saved = {request.backward ? request.x[0].shape.count() * int64_t(sizeof(float)) : 0};
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const HostView x(context, io.x[0].f32(), io.x[0].count()), values(context, io.x[1].f32(), io.x[1].count());
+    labels_.values = values.data();
+    choose(context, x.data());
+    std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+    Sums sums;
+    for (int64_t n = 0; n < labels_.images; ++n)
+      for (int64_t p = 0; p < labels_.places; ++p) judge(x.data(), n, p, sums);
+    const float of_class = sums.places > 0 ? 1 / float(sums.places) : 0;
+    const float of_box = sums.numbers > 0 ? param_.lambda() / float(sums.numbers) : 0;
+    float* y = stage_.begin(context, io.y[0].f32(), 2);
+    y[1] = float(sums.boxes) * of_box;
+    y[0] = float(sums.classes) * of_class + y[1];
+    stage_.commit(context);
+    if (io.saved[0]) save_gradient(context, static_cast<float*>(io.saved[0]), of_class, of_box);
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (!io.dx[0]) return;
+    for_each(context, io.x[0].count(),
+             ScaleGradient{static_cast<const float*>(io.saved[0]), io.dy[0].f32(), io.dx[0].f32()});
+  }
+
+  void validate(Context& context, const Operands& io) override { validate_branch_labels(context, io.x[1], labels_); }
+  bool is_loss() const override { return true; }
+  bool differentiable(int i) const override { return i == 0; }
+  bool forward_needs_host() const override { return true; }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
+
+ private:
+  bool background(int64_t n, int64_t p) const {
+    return labels_.counts(n, p) && labels_.label(n, p) == 0 && labels_.overlap(n, p) < param_.bg_threshold();
+  }
+  /// Element `channel` of a place.
+  size_t at(int64_t n, int64_t channel, int64_t p) const {
+    return size_t((n * channels_ + channel) * labels_.places + p);
+  }
+  float multiple() const { return param_.bg_multiple() * (param_.sample_mode() == "mixture" ? 0.5f : 1.0f); }
+
+  void choose(Context& context, const float* x);
+  void draw(Context& context, int64_t n, int64_t objects);
+  void take_worst(const float* x, int64_t n, int64_t label, int64_t objects);
+  void weigh(int64_t objects, int64_t chosen);
+  void judge(const float* x, int64_t n, int64_t p, Sums& sums);
+  void judge_class(const float* x, int64_t n, int64_t p, Sums& sums);
+  void judge_box(const float* x, int64_t n, int64_t p, Sums& sums);
+  BoxOffsets limited(const BoxOffsets& o) const;
+  void save_gradient(Context& context, float* to, float of_class, float of_box);
+
+  const caffe::DetectionLossParameter& param_;
+  const caffe::LossParameter& loss_;
+  TemplateField field_;
+  OffsetScale scale_;
+  BranchLabels labels_ = {};
+  int64_t width_ = 1, channels_ = 0;
+  uint64_t layer_seed_ = 0;
+  std::vector<char> chosen_;     ///< of one image
+  std::vector<int64_t> order_;   ///< background of one image
+  std::vector<float> gradient_;  ///< of the sums
+  std::vector<float> weights_;   ///< of each place; below 0: it does not count
+  HostStage stage_, saved_stage_;
+};
+
+BranchLossLayer::BranchLossLayer(const LayerOptions& options)
+    : param_(options.config.detection_loss_param()),
+      loss_(options.config.loss_param()),
+      field_{float(param_.field_w()), float(param_.field_h()), float(param_.downsample_rate()), param_.field_whr(),
+             param_.field_xyr()},
+      scale_(offset_scale(options.config.bbox_reg_param().bbox_mean(), options.config.bbox_reg_param().bbox_std(),
+                          "bbox_reg_param")) {
+  field_.check("detection_loss_param");
+  const std::string& mode = param_.sample_mode();
+  if (mode != "random" && mode != "bootstrap" && mode != "mixture")
+    throw FieldError("detection_loss_param.sample_mode",
+                     "it is '" + mode + "', but must be random, bootstrap or mixture");
+  if (!(param_.bg_multiple() >= 0 && param_.bg_multiple() <= kMostMultiple))
+    throw FieldError("detection_loss_param.bg_multiple",
+                     "it is " + to_text(param_.bg_multiple()) + ", but must lie in [0, " + to_text(kMostMultiple) + "]",
+                     "it is the number of background places for each place with an object");
+  for (const auto& [value, name] : {std::pair(param_.lambda(), "lambda"), {param_.bg_threshold(), "bg_threshold"}})
+    if (!std::isfinite(value)) throw FieldError(std::string("detection_loss_param.") + name, "it is " + to_text(value));
+}
+
+/// The weights of all places.
+void BranchLossLayer::choose(Context& context, const float* x) {
+  const std::string& mode = param_.sample_mode();
+  int64_t all_objects = 0, all_chosen = 0;
+  for (int64_t n = 0; n < labels_.images; ++n) {
+    std::fill(chosen_.begin(), chosen_.end(), 0);
+    int64_t objects = 0;
+    for (int64_t p = 0; p < labels_.places; ++p) objects += labels_.is_object(n, p);
+    if (mode != "bootstrap") draw(context, n, objects);
+    for (int64_t k = 1; k < labels_.classes && mode != "random"; ++k) {
+      int64_t of_class = 0;
+      for (int64_t p = 0; p < labels_.places; ++p) of_class += labels_.counts(n, p) && labels_.label(n, p) == float(k);
+      take_worst(x, n, k, of_class);
+    }
+    for (int64_t p = 0; p < labels_.places; ++p) {
+      const bool counts =
+          labels_.is_object(n, p) || chosen_[size_t(p)] || (labels_.counts(n, p) && !labels_.valid(n, p));
+      weights_[size_t(n * labels_.places + p)] = counts ? 1 : -1;
+      all_chosen += chosen_[size_t(p)];
+    }
+    all_objects += objects;
+  }
+  if (param_.pos_neg_weighted() && all_objects > 0) weigh(all_objects, all_chosen);
+}
+
+void BranchLossLayer::draw(Context& context, int64_t n, int64_t objects) {
+  if (labels_.places == 0) return;
+  const int64_t draws = std::max(int64_t(float(objects) * multiple()), 4 * (labels_.classes - 1));
+  RandomStream stream(mix_key(mix_key(mix_key(context.seed, layer_seed_), context.pass), uint64_t(n)));
+  for (int64_t i = 0; i < draws; ++i) {
+    const int64_t p = int64_t(stream.below(uint64_t(labels_.places)));
+    if (background(n, p)) chosen_[size_t(p)] = 1;
+  }
+}
+
+void BranchLossLayer::take_worst(const float* x, int64_t n, int64_t label, int64_t objects) {
+  order_.clear();
+  for (int64_t p = 0; p < labels_.places; ++p)
+    if (background(n, p) && !std::isnan(x[at(n, label, p)])) order_.push_back(p);
+  const int64_t wanted = std::max<int64_t>(int64_t(float(objects) * multiple()), 4);
+  const auto end = order_.begin() + std::min(wanted, int64_t(order_.size()));
+  std::partial_sort(order_.begin(), end, order_.end(), [&](int64_t a, int64_t b) {
+    const float score_a = x[at(n, label, a)], score_b = x[at(n, label, b)];
+    return score_a > score_b || (score_a == score_b && a < b);
+  });
+  for (auto p = order_.begin(); p != end; ++p) chosen_[size_t(*p)] = 1;
+}
+
+void BranchLossLayer::weigh(int64_t objects, int64_t chosen) {
+  const float all = float(objects + chosen), share = 1 / (1 + param_.bg_multiple());
+  const float of_object = share * all / float(objects),
+              of_background = (1 - share) * all / float(std::max<int64_t>(chosen, 1));
+  for (int64_t n = 0; n < labels_.images; ++n)
+    for (int64_t p = 0; p < labels_.places; ++p)
+      if (float& weight = weights_[size_t(n * labels_.places + p)]; weight > 0)
+        weight *= labels_.is_object(n, p) ? of_object : of_background;
+}
+
+void BranchLossLayer::judge(const float* x, int64_t n, int64_t p, Sums& sums) {
+  if (labels_.counts(n, p) && !labels_.valid(n, p)) {
+    sums.classes = NAN;
+    sums.places = std::max<int64_t>(sums.places, 1);
+    return;
+  }
+  if (weights_[size_t(n * labels_.places + p)] < 0) return;
+  judge_class(x, n, p, sums);
+  if (labels_.is_object(n, p)) judge_box(x, n, p, sums);
+}
+
+void BranchLossLayer::judge_class(const float* x, int64_t n, int64_t p, Sums& sums) {
+  const int64_t label = int64_t(labels_.label(n, p));
+  const float weight = weights_[size_t(n * labels_.places + p)];
+  float most = x[at(n, 0, p)], sum = 0;
+  for (int64_t c = 1; c < labels_.classes; ++c) most = std::max(most, x[at(n, c, p)]);
+  for (int64_t c = 0; c < labels_.classes; ++c) sum += std::exp(x[at(n, c, p)] - most);
+  for (int64_t c = 0; c < labels_.classes; ++c) {
+    const float probability = std::exp(x[at(n, c, p)] - most) / sum;
+    gradient_[at(n, c, p)] = weight * (probability - (c == label ? 1 : 0));
+    if (c == label) sums.classes -= double(weight) * double(std::log(probability < FLT_MIN ? FLT_MIN : probability));
+  }
+  ++sums.places;
+}
+
+/// The offsets, which are divided as bbox_reg_param says, kept in the limits of boxes: like MS-CNN by the mean of both
+/// means and the geometric mean of both deviations.
+BoxOffsets BranchLossLayer::limited(const BoxOffsets& o) const {
+  const float mean_xy = (scale_.mean[0] + scale_.mean[1]) / 2, mean_wh = (scale_.mean[2] + scale_.mean[3]) / 2;
+  const float by_xy = std::sqrt(scale_.deviation[0] * scale_.deviation[1]);
+  const float by_wh = std::sqrt(scale_.deviation[2] * scale_.deviation[3]);
+  const BoxOffsets found =
+      field_.limited({o.x * by_xy + mean_xy, o.y * by_xy + mean_xy, o.w * by_wh + mean_wh, o.h * by_wh + mean_wh});
+  return {(found.x - mean_xy) / by_xy, (found.y - mean_xy) / by_xy, (found.w - mean_wh) / by_wh,
+          (found.h - mean_wh) / by_wh};
+}
+
+void BranchLossLayer::judge_box(const float* x, int64_t n, int64_t p, Sums& sums) {
+  const int64_t first = labels_.classes;
+  const BoxOffsets t =
+      limited({x[at(n, first, p)], x[at(n, first + 1, p)], x[at(n, first + 2, p)], x[at(n, first + 3, p)]});
+  const float centre_x = (float(p % width_) + 0.5f) * field_.rate, centre_y = (float(p / width_) + 0.5f) * field_.rate;
+  const BoxOffsets g = scale_.done({(labels_.value(n, p, 1) - centre_x) / field_.width,
+                                    (labels_.value(n, p, 2) - centre_y) / field_.height,
+                                    std::log(std::max(labels_.value(n, p, 3), 2.0f) / field_.width),
+                                    std::log(std::max(labels_.value(n, p, 4), 2.0f) / field_.height)});
+  const float differences[4] = {t.x - g.x, t.y - g.y, t.w - g.w, t.h - g.h};
+  for (int64_t i = 0; i < 4; ++i) {
+    const float d = differences[i];
+    const bool steep = param_.bb_smooth() && !(std::fabs(d) < 1);
+    sums.boxes += steep ? std::fabs(d) - 0.5 : 0.5 * double(d) * double(d);
+    gradient_[at(n, first + i, p)] = steep ? (d > 0 ? 1.0f : -1.0f) : d;
+  }
+  sums.numbers += 4;
+}
+
+void BranchLossLayer::save_gradient(Context& context, float* to, float of_class, float of_box) {
+  float* staged = saved_stage_.begin(context, to, int64_t(gradient_.size()));
+  for (int64_t n = 0; n < labels_.images; ++n)
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t p = 0; p < labels_.places; ++p)
+        staged[at(n, c, p)] = gradient_[at(n, c, p)] * (c < labels_.classes ? of_class : of_box);
+  saved_stage_.commit(context);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_branch_loss(const LayerOptions& options) {
+  return std::make_unique<BranchLossLayer>(options);
+}
+
+}  // namespace cortado

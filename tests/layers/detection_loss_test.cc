@@ -1,0 +1,213 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "tests/harness/branches.h"
+
+namespace cortado::harness {
+namespace {
+
+const std::string kSizes = "cls_num: 3 field_w: 8 field_h: 4 downsample_rate: 10 ";
+
+std::string layer(const std::string& options, const std::string& rest = "") {
+  return "type: 'DetectionLoss' detection_loss_param { " + kSizes + options + " } " + rest;
+}
+
+/// Two images of 4 x 5 places, with three objects in the first and one in the second.
+Arrays example() {
+  return {distinct({2, 7, 4, 5}, 1, 0.01),
+          branch_labels_of(
+              2, 4, 5,
+              {{0, 3, 1, 36, 4, 9, 5}, {0, 7, 1, 20, 17, 30, 3}, {0, 11, 2, 12, 25, 6, 1}, {1, 19, 2, 47, 35, 8, 4}})};
+}
+
+struct Rule {
+  double lambda = 1, multiple = 1;
+  bool smooth = false, weighted = false;
+  double mean[4] = {0, 0, 0, 0}, deviation[4] = {1, 1, 1, 1};
+  double ignored = -1e9;
+  std::set<size_t> background = {};  ///< chosen, counted over both images; empty: by bootstrap
+};
+
+class Reference {
+ public:
+  Reference(const Arrays& x, const Rule& rule) : x_(x[0]), labels_(x[1]), rule_(rule) {}
+
+  double label(size_t n, size_t p) const { return labels_[n * 120 + p]; }
+  bool object(size_t n, size_t p) const { return label(n, p) > 0 && label(n, p) != rule_.ignored; }
+  double score(size_t n, size_t c, size_t p) const { return x_[(n * 7 + c) * 20 + p]; }
+
+  std::set<size_t> bootstrap() const {
+    std::set<size_t> chosen;
+    for (size_t n = 0; n < 2; ++n)
+      for (size_t k = 1; k < 3; ++k) {
+        std::vector<std::pair<double, size_t>> found;
+        double objects = 0;
+        for (size_t p = 0; p < 20; ++p) {
+          objects += label(n, p) == double(k) && object(n, p);
+          if (label(n, p) == 0 && labels_[n * 120 + 100 + p] < 0.5) found.emplace_back(-score(n, k, p), n * 20 + p);
+        }
+        std::sort(found.begin(), found.end());
+        const size_t wanted = std::max<size_t>(4, size_t(objects * rule_.multiple));
+        for (size_t i = 0; i < std::min(wanted, found.size()); ++i) chosen.insert(found[i].second);
+      }
+    return chosen;
+  }
+
+  /// Both values of y.
+  std::vector<double> loss() const {
+    const std::set<size_t> chosen = rule_.background.empty() ? bootstrap() : rule_.background;
+    double objects = 0, classes = 0, boxes = 0;
+    for (size_t i = 0; i < 40; ++i) objects += object(i / 20, i % 20);
+    const double all = objects + double(chosen.size()), share = 1 / (1 + rule_.multiple);
+    const double of_object = rule_.weighted ? share * all / objects : 1;
+    const double of_background = rule_.weighted ? (1 - share) * all / double(chosen.size()) : 1;
+    for (size_t i = 0; i < 40; ++i) {
+      const size_t n = i / 20, p = i % 20;
+      if (object(n, p)) classes += of_object * entropy(n, p), boxes += box(n, p);
+      if (chosen.contains(i)) classes += of_background * entropy(n, p);
+    }
+    const double b = rule_.lambda * boxes / (4 * objects);
+    return {classes / all + b, b};
+  }
+
+ private:
+  double entropy(size_t n, size_t p) const {
+    double sum = 0;
+    for (size_t c = 0; c < 3; ++c) sum += std::exp(score(n, c, p));
+    return std::log(sum) - score(n, size_t(label(n, p)), p);
+  }
+
+  double box(size_t n, size_t p) const {
+    const auto number = [&](size_t i) { return labels_[n * 120 + 20 * (i + 1) + p]; };
+    const double g[] = {(number(0) - (double(p % 5) + 0.5) * 10) / 8, (number(1) - (double(p / 5) + 0.5) * 10) / 4,
+                        std::log(std::max(number(2), 2.0) / 8), std::log(std::max(number(3), 2.0) / 4)};
+    double sum = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      const double d = std::fabs(score(n, 3 + i, p) - (g[i] - rule_.mean[i]) / rule_.deviation[i]);
+      sum += rule_.smooth && d >= 1 ? d - 0.5 : d * d / 2;
+    }
+    return sum;
+  }
+
+  const Array &x_, &labels_;
+  const Rule& rule_;
+};
+
+/// `x` keeps numbers of boxes within limits. What is chosen stays so under small changes, and no gradient flows from
+/// the second value, which is for people.
+void check(const std::string& text, const Arrays& x, const Rule& rule) {
+  Rule fixed = rule;
+  fixed.background = Reference(x, rule).bootstrap();
+  const double shown = Reference(x, rule).loss()[1];
+  check_layer({.layer = text, .x = x, .reference = [=](const Arrays& changed, const Arrays&) -> Arrays {
+                 return {Array({1, 1, 1, 2}, {Reference(changed, fixed).loss()[0], shown})};
+               }});
+}
+
+const std::string kWide = "field_whr: 100 field_xyr: 0.01 ";  // limits that nothing reaches
+
+TEST(DetectionLoss, LearnsFromObjectsAndTheHardestBackground) {
+  check(layer(kWide + "sample_mode: 'bootstrap'"), example(), {});
+  check(layer(kWide + "sample_mode: 'bootstrap' bg_multiple: 4 lambda: 0.25 bb_smooth: true"), example(),
+        {.lambda = 0.25, .multiple = 4, .smooth = true});
+}
+
+TEST(DetectionLoss, WeighsObjectsAndBackground) {
+  check(layer(kWide + "sample_mode: 'bootstrap' bg_multiple: 3 pos_neg_weighted: true"), example(),
+        {.multiple = 3, .weighted = true});
+}
+
+TEST(DetectionLoss, ComparesDividedOffsets) {
+  check(layer(kWide + "sample_mode: 'bootstrap'",
+              "bbox_reg_param { bbox_mean: 0.1 bbox_mean: 0.2 bbox_mean: 0.3 bbox_mean: 0.4 bbox_std: 0.5 "
+              "bbox_std: 2 bbox_std: 0.25 bbox_std: 4 }"),
+        example(), {.mean = {0.1, 0.2, 0.3, 0.4}, .deviation = {0.5, 2, 0.25, 4}});
+}
+
+TEST(DetectionLoss, LeavesOutWhatIsIgnoredOrUnclear) {
+  Arrays x = example();
+  for (size_t p = 12; p < 19; ++p) x[1][100 + p] = 0.6;
+  check(layer(kWide + "sample_mode: 'bootstrap'", "loss_param { ignore_label: 2 }"), x, {.ignored = 2});
+}
+
+TEST(DetectionLoss, DrawsBackgroundAnewInEachPass) {
+  const Arrays x = example();
+  const auto chosen = [&](uint64_t pass, const std::string& mode) {
+    LayerRun run(layer(kWide + "sample_mode: '" + mode + "'"), x, {.pass = pass});
+    run.forward();
+    run.backward({Array({1, 1, 1, 2}, 1.0)});
+    std::set<size_t> places;
+    for (size_t i = 0; i < 40; ++i)
+      if (run.dx(0)[i / 20 * 140 + i % 20] != 0 && x[1][i / 20 * 120 + i % 20] == 0) places.insert(i);
+    EXPECT_NEAR(run.y()[0][0], Reference(x, {.background = places}).loss()[0], 1e-5);
+    return places;
+  };
+  const std::set<size_t> first = chosen(0, "random");
+  EXPECT_EQ(first, chosen(0, "random"));
+  EXPECT_NE(first, chosen(1, "random"));
+  EXPECT_GE(first.size(), 8u);
+  EXPECT_LE(first.size(), 16u);  // twice eight draws, with repetition and objects among them
+  const Rule half{.multiple = 0.5};
+  const std::set<size_t> worst = Reference(x, half).bootstrap(), both = chosen(0, "mixture");
+  EXPECT_TRUE(std::includes(both.begin(), both.end(), worst.begin(), worst.end()));
+  EXPECT_GT(both.size(), worst.size());
+}
+
+TEST(DetectionLoss, BeyondItsLimitsABoxLearnsAsAtThem) {
+  Arrays x = {Array({1, 7, 1, 1}, 0.0), branch_labels_of(1, 1, 1, {{0, 0, 1, 5, 5, 8, 4}})};
+  x[0][3] = -5, x[0][5] = 9;
+  LayerRun run(layer("field_xyr: 4 sample_mode: 'bootstrap'"), x);
+  run.forward();
+  const double c = std::log(3), b = (1 / 16. + std::log(2) * std::log(2)) / 2 / 4;
+  EXPECT_NEAR(run.y()[0][0], c + b, 1e-6);
+  run.backward({Array({1, 1, 1, 2}, {1, 0})});
+  EXPECT_NEAR(run.dx(0)[3], -0.25 / 4, 1e-6);
+  EXPECT_NEAR(run.dx(0)[5], std::log(2) / 4, 1e-6);
+}
+
+TEST(DetectionLoss, MayHaveNothingToLearn) {
+  Arrays x = {random({1, 7, 2, 2}, 1), branch_labels_of(1, 2, 2, {})};
+  for (size_t p = 0; p < 4; ++p) x[1][20 + p] = 1;
+  LayerRun run(layer("pos_neg_weighted: true"), x);
+  run.forward();
+  run.backward({Array({1, 1, 1, 2}, 1.0)});
+  EXPECT_EQ(run.y()[0].values, (std::vector<double>{0, 0}));
+  EXPECT_EQ(run.dx(0).values, std::vector<double>(28, 0));
+}
+
+TEST(DetectionLoss, FindsLabelsThatAreNoClass) {
+  for (const double label : {3.0, -1.0, 0.5, double(NAN)}) {
+    Arrays x = example();
+    x[1][2] = label;
+    LayerRun run(layer(""), x);
+    EXPECT_THROW(run.forward(), Error) << label;
+    for (const Device& device : tested_devices()) {
+      LayerRun there(layer(""), x, {.device = device});
+      there.forward();
+      EXPECT_TRUE(std::isnan(there.y()[0][0]));
+      there.backward({Array({1, 1, 1, 2}, 1.0)});
+    }
+  }
+}
+
+TEST(DetectionLoss, NamesWhatIsWrong) {
+  const std::vector<Shape> x = {{2, 7, 4, 5}, {2, 6, 4, 5}};
+  const std::string field = "detection_loss_param.";
+  expect_field_error(layer("sample_mode: 'all'"), x, field + "sample_mode", "'all', but must be random");
+  for (const char* multiple : {"-1", "1001", "nan"})
+    expect_field_error(layer(std::string("bg_multiple: ") + multiple), x, field + "bg_multiple", multiple);
+  expect_field_error(layer("lambda: inf"), x, field + "lambda", "inf");
+  expect_field_error(layer("field_whr: 0"), x, field + "field_whr", "0, but must be 1 or more");
+  expect_field_error("type: 'DetectionLoss'", x, field + "field_w", "0, but must be above 0");
+  expect_field_error(layer("side: 7"), x, "detection_loss_param", "YOLO");
+  expect_field_error(layer(""), {{2, 8, 4, 5}, x[1]}, "bottom[0]", "N x 7 x H x W");
+  expect_field_error(layer(""), {x[0], {2, 6, 5, 4}}, "bottom[1]", "2x6x5x4");
+  expect_field_error(layer("", "bbox_reg_param { bbox_mean: 0 }"), x, "bbox_reg_param.bbox_mean", "1 time");
+}
+
+}  // namespace
+}  // namespace cortado::harness
