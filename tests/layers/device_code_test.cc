@@ -101,6 +101,11 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DecodeBBox'", {random({6, 8}, 5), Array({6, 5}, 1)}},
       {"type: 'DenseImageData' top: 'data' top: 'label' dense_image_data_param { source: '" + dataset.pairs() +
        "' batch_size: 3 label_divide_factor: 2 } transform_param { mirror: true mean_value: 3 scale: 0.1 }"},
+      {"type: 'DetectionAccuracy' top: 'a' top: 'b' detection_accuracy_param { cls_num: 2 field_w: 9 field_h: 9 "
+       "downsample_rate: 8 }",
+       {random({2, 6, 6, 5}, 5), Array({2, 6, 6, 5}, 1)}},
+      {"type: 'DetectionLoss' detection_loss_param { cls_num: 2 field_w: 9 field_h: 9 downsample_rate: 8 }",
+       {random({2, 6, 6, 5}, 5), Array({2, 6, 6, 5}, 1)}},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'gaussian' sparse: 5 } }"},
@@ -118,6 +123,9 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
       {"type: 'Proposal' top: 'rois' top: 'scores' proposal_param { ratio: 1 scale: 1 scale: 2 post_nms_topn: 5 }",
        {kImage, random({2, 8, 6, 5}, 5), Array({2, 3}, 40)}},
+      {"type: 'ProposalTarget' top: 'a' top: 'b' top: 'c' top: 'd' top: 'e' top: 'f' top: 'g' proposal_target_param { "
+       "cls_num: 2 batch_size: 9 num_img_per_batch: 2 img_width: 90 img_height: 80 }",
+       {Array({6, 5}, 1), Array({2, 7}, 1)}},
       {"type: 'Reorder'", {kImage}},
       {"type: 'SegAccuracy' seg_accuracy_param { ignore_label: 3 }", {kRows, kLabels}},
       {"type: 'Silence'", {kImage, kOther}},

@@ -1,0 +1,295 @@
+// ProposalTarget (MS-CNN): from which regions the second stage learns, and what. Bottoms are regions R x 5
+// (common/regions.h) and the images' objects G x 7: the number of the image, corners, class, and whether it is ignored;
+// rows of class 0 are none. Tops are
+//   regions n x 5, their classes n, what their boxes should be, n x D, weights inside and outside of the boxes' loss,
+//   n x D, matches n x 6 (class, the object's corners, overlap), and, where wanted, weights n of their classes' loss
+// Nothing learns. D is 4 cls_num, or with cls_aware false 8: background and all objects. Not set it means true, as
+// MS-CNN has it. A region's four numbers stand where its class says: by what its object lies from it
+// (common/box_offsets.h), divided as bbox_reg_param says. Their weights are 1, all others 0.
+//
+// Objects are regions, too, behind the others. A region that overlaps one of its image by fg_thr or more has its class,
+// or is left out where that object is ignored; the others are background: good where they overlap by bg_thr_lw or
+// more and by less than bg_thr_hg, else poor. With batch_size -1 all regions with objects and all good ones of the
+// background are taken. Else batch_size of them are: at most fg_fraction of it, drawn, have objects; good ones of the
+// background follow, drawn if there are too many; then the first poor ones; then boxes drawn anywhere in the images
+// that overlap no object by fg_thr. Those with objects come first. Weights of classes make those with objects count
+// fg_fraction together, the background the rest.
+//
+// How many rows there are only the values tell (layers/dynamic_rows.h): there are fewer than batch_size where objects
+// leave no place for background. Sides are a pixel longer than the difference of their corners.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "core/rng.h"
+#include "layers/common/box_offsets.h"
+#include "layers/common/shape_rules.h"
+#include "layers/dynamic_rows.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int kLeastSide = 32;  ///< of boxes that are drawn
+constexpr int kMostRows = 1 << 20;
+constexpr int kMostTries = 100;  ///< for each of them
+
+struct Candidate {
+  float image = 0;
+  Box box;
+  int64_t object = -1;  ///< the one that it overlaps most; -1: none
+  float overlap = 0;
+};
+
+struct Object {
+  float image;
+  Box box;
+  float label;
+  bool ignored;
+};
+
+class ProposalTargetLayer : public Layer, public DynamicRows {
+ public:
+  explicit ProposalTargetLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    for (size_t i = 0; i < 2; ++i)
+      if (const int64_t width = i == 0 ? 5 : 7; x[i].axes() < 2 || x[i].count(1) != width)
+        throw FieldError(entry("bottom", int64_t(i)),
+                         "its shape is " + x[i].str() + ", but must be N x " + std::to_string(width),
+                         i == 0 ? "each row is an image's number and a region"
+                                : "each row is an image's number, corners, class, and whether it is ignored");
+    regions_ = x[0][0], rows_ = x[1][0];
+    most_ = live_ = param_.batch_size() > 0 ? param_.batch_size() : regions_ + rows_;
+    return {.y = current_shapes(), .w = {}};
+  }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    layer_seed_ = request.layer_seed;
+    const size_t all = size_t(regions_ + rows_ + most_);
+    candidates_.reserve(all);
+    objects_.reserve(size_t(rows_));
+    for (std::vector<size_t>* list : {&with_object_, &good_, &poor_}) list->reserve(all);
+    return {};
+  }
+
+  void forward(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
+  bool differentiable(int) const override { return false; }
+  bool forward_needs_host() const override { return true; }
+
+  std::vector<Shape> current_shapes() const override {
+    const Shape numbers = {live_, numbers_};
+    const std::vector<Shape> all = {{live_, 5}, {live_}, numbers, numbers, numbers, {live_, 6}, {live_}};
+    return {all.begin(), all.begin() + tops_};
+  }
+
+ private:
+  bool valid_image(float image) const {
+    return image >= 0 && image < float(param_.num_img_per_batch()) && image == std::floor(image);
+  }
+  bool valid_object(const float* row) const {
+    return valid_image(row[0]) && row[5] >= 1 && row[5] < float(param_.cls_num()) && row[5] == std::floor(row[5]);
+  }
+
+  void gather(const float* regions, const float* rows);
+  void match(Candidate& candidate) const;
+  void sort_out();
+  void take(RandomStream& stream);
+  void draw_background(RandomStream& stream, size_t count);
+  static void keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream);
+  void write(size_t r, const Candidate& candidate, bool has_object, float* const* to) const;
+  void write_weights(float* to) const;
+
+  const caffe::ProposalTargetParameter& param_;
+  OffsetScale scale_;
+  bool by_class_;
+  int tops_;
+  int64_t numbers_ = 0, regions_ = 0, rows_ = 0, most_ = 0, live_ = 0;
+  uint64_t layer_seed_ = 0;
+  std::vector<Candidate> candidates_;
+  std::vector<Object> objects_;
+  std::vector<size_t> with_object_, good_, poor_;  ///< candidates
+  HostStage stages_[7];
+};
+
+ProposalTargetLayer::ProposalTargetLayer(const LayerOptions& options)
+    : param_(options.config.proposal_target_param()),
+      scale_(offset_scale(options.config.bbox_reg_param().bbox_mean(), options.config.bbox_reg_param().bbox_std(),
+                          "bbox_reg_param")),
+      by_class_(!options.config.bbox_reg_param().has_cls_aware() || options.config.bbox_reg_param().cls_aware()),
+      tops_(std::max(options.config.top_size(), 6)) {
+  const std::string field = "proposal_target_param.";
+  if (param_.cls_num() < 2)
+    throw FieldError(field + "cls_num", "it is " + std::to_string(param_.cls_num()) + ", but must be 2 or more",
+                     "give the number of classes, background included");
+  numbers_ = by_class_ ? 4 * int64_t(param_.cls_num()) : 8;
+  if (param_.num_img_per_batch() == 0)
+    throw FieldError(field + "num_img_per_batch", "it is 0", "give the number of images of a batch");
+  if (param_.batch_size() != -1 && (param_.batch_size() <= 0 || param_.batch_size() > kMostRows))
+    throw FieldError(field + "batch_size", "it is " + std::to_string(param_.batch_size()),
+                     "give the number of regions of a batch, or -1 for all");
+  if (!(param_.fg_fraction() >= 0 && param_.fg_fraction() <= 1))
+    throw FieldError(field + "fg_fraction", "it is " + to_text(param_.fg_fraction()) + ", but must lie in [0, 1]");
+  if (!(param_.fg_thr() > 0))
+    throw FieldError(field + "fg_thr", "it is " + to_text(param_.fg_thr()) + ", but must be above 0");
+  if (!(param_.bg_thr_hg() <= param_.fg_thr()))
+    throw FieldError(field + "bg_thr_hg",
+                     "it is " + to_text(param_.bg_thr_hg()) + ", but fg_thr is " + to_text(param_.fg_thr()),
+                     "background overlaps objects by less than what has their class");
+  for (const auto& [side, name] : {std::pair(param_.img_width(), "img_width"), {param_.img_height(), "img_height"}})
+    if (param_.batch_size() > 0 && (side <= kLeastSide || side > uint32_t(1) << 24))
+      throw FieldError(field + name,
+                       "it is " + std::to_string(side) + ", but must be above " + std::to_string(kLeastSide),
+                       "boxes are drawn in images of this size where there are too few regions");
+}
+
+void ProposalTargetLayer::gather(const float* regions, const float* rows) {
+  candidates_.clear();
+  objects_.clear();
+  const auto add = [this](const float* row) {
+    const Candidate candidate = {row[0], {row[1], row[2], row[3], row[4]}};
+    if (valid_image(row[0]) && !has_nan(candidate.box)) candidates_.push_back(candidate);
+  };
+  for (int64_t r = 0; r < regions_; ++r) add(regions + 5 * r);
+  for (int64_t g = 0; g < rows_; ++g) {
+    const float* row = rows + 7 * g;
+    if (!valid_object(row)) continue;
+    add(row);
+    objects_.push_back({row[0], {row[1], row[2], row[3], row[4]}, row[5], row[6] != 0});
+  }
+}
+
+void ProposalTargetLayer::match(Candidate& candidate) const {
+  for (size_t g = 0; g < objects_.size(); ++g) {
+    if (objects_[g].image != candidate.image) continue;
+    const float overlap = box_overlap(candidate.box, objects_[g].box, 1);
+    if (candidate.object >= 0 && !(overlap > candidate.overlap)) continue;
+    candidate.object = int64_t(g);
+    candidate.overlap = overlap;
+  }
+}
+
+void ProposalTargetLayer::sort_out() {
+  for (std::vector<size_t>* list : {&with_object_, &good_, &poor_}) list->clear();
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
+    match(candidate);
+    if (candidate.overlap >= param_.fg_thr()) {
+      if (!objects_[size_t(candidate.object)].ignored) with_object_.push_back(i);
+    } else {
+      const bool good = candidate.overlap >= param_.bg_thr_lw() && candidate.overlap < param_.bg_thr_hg();
+      (good ? good_ : poor_).push_back(i);
+    }
+  }
+}
+
+/// `count` of the list, drawn; in their order where there are no more.
+void ProposalTargetLayer::keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream) {
+  if (list.size() <= count) return;
+  for (size_t i = 0; i < count; ++i) std::swap(list[i], list[i + size_t(stream.below(list.size() - i))]);
+  list.resize(count);
+}
+
+/// Leaves the background in good_.
+void ProposalTargetLayer::take(RandomStream& stream) {
+  if (param_.batch_size() < 0) return;
+  const size_t wanted = size_t(param_.batch_size());
+  keep_some(with_object_, size_t(std::round(param_.fg_fraction() * float(wanted))), stream);
+  const size_t background = wanted - with_object_.size();
+  keep_some(good_, background, stream);
+  const size_t missing = std::min(background - good_.size(), poor_.size());
+  good_.insert(good_.end(), poor_.begin(), poor_.begin() + int64_t(missing));
+  draw_background(stream, background - good_.size());
+}
+
+void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
+  const auto below = [&stream](int64_t n) { return int64_t(stream.below(uint64_t(n))); };
+  for (int64_t tries = kMostTries * int64_t(count); count > 0 && tries > 0; --tries) {
+    Candidate box;
+    box.image = float(below(param_.num_img_per_batch()));
+    const int64_t x = below(param_.img_width() - kLeastSide), y = below(param_.img_height() - kLeastSide);
+    const int64_t width = std::max<int64_t>(below(param_.img_width() - x), kLeastSide);
+    const int64_t height = std::max<int64_t>(below(param_.img_height() - y), kLeastSide);
+    box.box = {float(x), float(y), float(x + width - 1), float(y + height - 1)};
+    match(box);
+    if (box.overlap >= param_.fg_thr()) continue;
+    good_.push_back(candidates_.size());
+    candidates_.push_back(box);
+    --count;
+  }
+}
+
+/// Row r of the first six tops, which are 0.
+void ProposalTargetLayer::write(size_t r, const Candidate& candidate, bool has_object, float* const* to) const {
+  const float row[5] = {candidate.image, candidate.box.x0, candidate.box.y0, candidate.box.x1, candidate.box.y1};
+  std::copy_n(row, 5, to[0] + 5 * r);
+  if (!has_object) return;
+  const Object& object = objects_[size_t(candidate.object)];
+  to[1][r] = object.label;
+  const BoxOffsets o = scale_.done(offsets(candidate.box, object.box, 1));
+  const float numbers[4] = {o.x, o.y, o.w, o.h};
+  const size_t first = r * size_t(numbers_) + 4 * (by_class_ ? size_t(object.label) : 1);
+  std::copy_n(numbers, 4, to[2] + first);
+  std::fill_n(to[3] + first, 4, 1.0f);
+  std::fill_n(to[4] + first, 4, 1.0f);
+  const float match[6] = {object.label, object.box.x0, object.box.y0, object.box.x1, object.box.y1, candidate.overlap};
+  std::copy_n(match, 6, to[5] + 6 * r);
+}
+
+void ProposalTargetLayer::write_weights(float* to) const {
+  const float objects = float(with_object_.size()), background = float(good_.size()), share = param_.fg_fraction();
+  const float all = objects + background;
+  std::fill_n(to, with_object_.size(), objects > 0 ? share * all / objects : 1);
+  std::fill_n(to + with_object_.size(), good_.size(), objects > 0 ? (1 - share) * all / background : 1);
+}
+
+void ProposalTargetLayer::forward(Context& context, const Operands& io) {
+  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), 7 * rows_);
+  float* to[7] = {};
+  for (int k = 0; k < tops_; ++k) {
+    to[k] = stages_[k].begin(context, io.y[size_t(k)].f32(), io.y[size_t(k)].count());
+    std::fill_n(to[k], io.y[size_t(k)].count(), 0.0f);
+  }
+  gather(regions.data(), rows.data());
+  sort_out();
+  RandomStream stream(mix_key(mix_key(context.seed, layer_seed_), context.pass));
+  take(stream);
+  for (size_t i = 0; i < with_object_.size(); ++i) write(i, candidates_[with_object_[i]], true, to);
+  for (size_t i = 0; i < good_.size(); ++i) write(with_object_.size() + i, candidates_[good_[i]], false, to);
+  if (tops_ > 6) write_weights(to[6]);
+  live_ = int64_t(with_object_.size() + good_.size());
+  for (int k = 0; k < tops_; ++k) stages_[k].commit(context);
+}
+
+void ProposalTargetLayer::validate(Context& context, const Operands& io) {
+  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), 7 * rows_);
+  const std::string images = "num_img_per_batch is " + std::to_string(param_.num_img_per_batch());
+  for (int64_t r = 0; r < regions_; ++r)
+    if (const float image = regions.data()[5 * r]; !valid_image(image))
+      throw Error(ExitCode::kData, "region " + std::to_string(r) + " is of image " + to_text(image), images);
+  for (int64_t g = 0; g < rows_; ++g)
+    if (const float* row = rows.data() + 7 * g; row[5] != 0 && !valid_object(row))
+      throw Error(ExitCode::kData,
+                  "object " + std::to_string(g) + " is of image " + to_text(row[0]) + " and class " + to_text(row[5]),
+                  images + ", cls_num " + std::to_string(param_.cls_num()));
+}
+
+const RegisterLayer registered({
+    .name = "ProposalTarget",
+    .help = "from which regions a second stage learns, and what",
+    .options = "proposal_target_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 6,
+    .max_tops = 7,
+    .make = make_layer<ProposalTargetLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
