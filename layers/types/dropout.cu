@@ -1,5 +1,5 @@
 // Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in
-// testing.
+// testing. With scale_train false (Fast R-CNN) y = x * mask in training and y = x (1 - p) in testing.
 //
 // The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved;
 // a resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan
@@ -33,12 +33,22 @@ struct Mask {
   }
 };
 
+template <typename T>
+struct Scale {
+  const T* from;
+  T* to;
+  float scale;
+  using Arrays = ByPacks<In<&Scale::from>, Out<&Scale::to>>;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = from[i] * scale; }
+};
+
 class DropoutLayer : public Layer {
  public:
   explicit DropoutLayer(const LayerOptions& options)
       : ratio_(options.config.dropout_param().dropout_ratio()),
         own_seed_(options.config.dropout_param().random_seed()),
-        training_(options.phase == caffe::TRAIN) {
+        training_(options.phase == caffe::TRAIN),
+        scale_train_(options.config.dropout_param().scale_train()) {
     if (!(ratio_ >= 0 && ratio_ < 1))
       throw FieldError("dropout_param.dropout_ratio", "the ratio is " + to_text(ratio_) + ", but must lie in [0, 1)",
                        "it is the share of values that become 0; 1 would leave nothing");
@@ -49,36 +59,38 @@ class DropoutLayer : public Layer {
   LayoutRule layouts() const override { return LayoutRule::kFollow; }
   TypeRule types() const override { return TypeRule::kFollow; }
   EightBitRule eight_bits(const kernels::PostOps&) const override {
-    return drops() ? EightBitRule::kNone : EightBitRule::kFollow;
+    return changes() ? EightBitRule::kNone : EightBitRule::kFollow;
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     LayerNeeds needs;
-    needs.aliasing.view = needs.aliasing.dx_is_dy = !drops();
+    needs.aliasing.view = needs.aliasing.dx_is_dy = !changes();
     needs.aliasing.y_may_overwrite_x = true;
     needs.aliasing.dx_may_overwrite_dy = true;
     return needs;
   }
 
-  void forward(Context& context, const Operands& io) override { apply_mask(context, io.x[0], io.y[0]); }
-  void backward(Context& context, const Operands& io) override { apply_mask(context, io.dy[0], io.dx[0]); }
+  void forward(Context& context, const Operands& io) override { apply(context, io.x[0], io.y[0]); }
+  void backward(Context& context, const Operands& io) override { apply(context, io.dy[0], io.dx[0]); }
 
  private:
-  bool drops() const { return training_ && ratio_ > 0; }
+  /// Whether y is anything else than x.
+  bool changes() const { return ratio_ > 0 && (training_ || !scale_train_); }
 
-  void apply_mask(Context& context, const Tensor& from, const Tensor& to) const {
-    if (!drops()) return;
+  void apply(Context& context, const Tensor& from, const Tensor& to) const {
+    if (!changes()) return;
+    if (!training_) return for_each_typed<Scale>(context, from, to, 1 - ratio_);
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
     with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key,
-                       context.pass_word(), threshold, 1 / (1 - ratio_));
+                       context.pass_word(), threshold, scale_train_ ? 1 / (1 - ratio_) : 1.0f);
   }
 
   float ratio_;
   int64_t own_seed_;  ///< NVIDIA's random_seed, or negative
-  bool training_;
+  bool training_, scale_train_;
   uint64_t layer_seed_ = 0;
 };
 

@@ -85,6 +85,25 @@ TEST(Dropout, IsTheIdentityWithoutARatio) {
   });
 }
 
+TEST(Dropout, MayScaleInTestsInsteadOfTraining) {
+  const std::string layer = "type: 'Dropout' dropout_param { dropout_ratio: 0.25 scale_train: false }";
+  const Array y = forward(layer, Array({100000}, 3.0));
+  EXPECT_NEAR(share_of_zeros(y), 0.25, 0.01);
+  for (const double value : y.values) ASSERT_EQ(value, value == 0 ? 0 : 3);
+  const auto scaled = [](const Arrays& x, const Arrays&) -> Arrays {
+    return {map(x[0], [](double v) { return 0.75 * v; })};
+  };
+  for (const Shape& shape : {Shape{2, 20, 3, 3}, Shape{2, 5}})
+    check_layer({.layer = layer, .x = {random(shape, 1)}, .reference = scaled, .phase = caffe::TEST});
+}
+
+TEST(Dropout, BackwardMakesTheSameMaskAgainWithoutAScale) {
+  LayerRun run("type: 'Dropout' dropout_param { scale_train: false }", {Array({1001}, 1.0)});
+  run.forward();
+  run.backward({Array({1001}, 1.0)});
+  EXPECT_TRUE(same_bits(run.dx(0), run.y()[0]));
+}
+
 TEST(Dropout, RefusesARatioOutsideItsRange) {
   for (const char* ratio : {"1", "1.5", "-0.1", "nan"})
     expect_field_error("type: 'Dropout' dropout_param { dropout_ratio: " + std::string(ratio) + " }", {{2, 3}},
