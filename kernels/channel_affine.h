@@ -13,12 +13,15 @@
 namespace cortado::kernels {
 
 /// One such step, told by the weights that it lists, in this order: mean, variance and their factor if it normalises,
-/// then a factor for each channel if it scales, then a term for each channel if it shifts.
+/// then a factor for each channel if it scales, then a term for each channel if it shifts. BN's order,
+/// `ends_with_mean`, is another: factors, terms, mean and variance, which nothing divides.
 struct ChannelAffine {
   bool normalises = false, scales = false, shifts = false;
-  float eps = 0;  ///< added to the variance
+  bool ends_with_mean = false;  ///< only where it normalises
+  float eps = 0;                ///< added to the variance
 
-  size_t weights() const { return (normalises ? 3u : 0u) + (scales ? 1u : 0u) + (shifts ? 1u : 0u); }
+  size_t weights() const { return statistics() + (scales ? 1u : 0u) + (shifts ? 1u : 0u); }
+  size_t statistics() const { return !normalises ? 0 : ends_with_mean ? 2 : 3; }
   bool operator==(const ChannelAffine&) const = default;
 };
 

@@ -83,10 +83,12 @@ class BnLayer : public BatchNormalising {
     return shapes;
   }
 
-  /// A factor and a term for each channel, where its weights are no more than that.
+  /// A factor and a term for each channel, where nothing of them is the batch's.
   std::optional<kernels::PostOp> as_post_op() const override {
-    if (kind_ != BnForm::kStored) return std::nullopt;
-    return kernels::ChannelAffine{.scales = true, .shifts = true};
+    if (!form_.given_statistics) return std::nullopt;
+    const bool running = kind_ == BnForm::kRunning;
+    return kernels::ChannelAffine{
+        .normalises = running, .scales = true, .shifts = true, .ends_with_mean = running, .eps = form_.eps};
   }
 
  protected:

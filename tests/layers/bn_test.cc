@@ -173,13 +173,17 @@ TEST(Bn, TakesOverAReluAndASum) {
 }
 
 /// What a convolution before it takes over in frozen nets.
-TEST(Bn, OnlyStoredFactorsAndTermsAreAnAffineStep) {
-  const auto step = [](const std::string& options) {
-    return MadeLayer(layer(options), "", {{2, 3, 4, 5}}).layer->as_post_op();
+TEST(Bn, WithoutTheBatchsStatisticsItIsAnAffineStep) {
+  const auto step = [](const std::string& options, caffe::Phase phase = caffe::TRAIN) {
+    return MadeLayer(layer(options), "", {{2, 3, 4, 5}}, phase).layer->as_post_op();
   };
+  const kernels::PostOp running =
+      kernels::ChannelAffine{.normalises = true, .scales = true, .shifts = true, .ends_with_mean = true, .eps = 1e-5f};
   EXPECT_EQ(step("bn_mode: INFERENCE"), kernels::PostOp(kernels::ChannelAffine{.scales = true, .shifts = true}));
-  EXPECT_FALSE(step("bn_mode: LEARN"));
-  EXPECT_FALSE(step("frozen: true"));
+  EXPECT_EQ(step("frozen: true"), running);
+  EXPECT_EQ(step("", caffe::TEST), running);
+  EXPECT_FALSE(step(""));
+  EXPECT_FALSE(step("bn_mode: LEARN", caffe::TEST));
 }
 
 TEST(Bn, ExplainsWhatIsWrong) {

@@ -56,25 +56,37 @@ TEST(Bn, SaysWhoseBlobsTheFileHas) {
   EXPECT_NE(message("bn_mode: LEARN", {three, two}).find("blob 0: 3 in the file, 1x2x1x1"), std::string::npos);
 }
 
-TEST(Bn, AConvolutionTakesOverStoredFactors) {
+/// y of a convolution and a BN behind it, whose blobs are `blobs`.
+std::vector<float> behind_convolution(const std::string& options, const std::vector<std::vector<float>>& blobs,
+                                      bool frozen) {
   const std::string text =
       "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 dim: 6 dim: 5 } } }\n"
       "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 2 kernel_size: 3 "
-      "weight_filler { type: 'xavier' } } }\n"
-      "layer { name: 'bn' type: 'BN' bottom: 'c' top: 'y' bn_param { bn_mode: INFERENCE } }";
-  std::vector<float> x(90), first;
+      "weight_filler { type: 'xavier' } bias_filler { value: 0.5 } } }\n"
+      "layer { name: 'bn' type: 'BN' bottom: 'c' top: 'y' bn_param { " +
+      options + " } }";
+  std::vector<float> x(90);
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(float(i));
-  for (const bool frozen : {false, true}) {
-    Context context(1);
-    const auto net = net_of(text, context, frozen);
-    net->load_weights({{"bn", "BN", {{Shape{1, 2, 1, 1}, kSlope}, {Shape{1, 2, 1, 1}, kBias}}}}, "w");
-    net->write_blob("x", x.data());
-    net->forward();
-    const std::vector<float> y = net->read_blob("y");
-    EXPECT_EQ(net->plan().graph.nodes.size(), frozen ? 2u : 3u);
-    if (!frozen) first = y;
-    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], first[i], 1e-5);
-  }
+  Context context(1);
+  const auto net = net_of(text, context, frozen);
+  LayerWeights file{"bn", "BN", {}};
+  for (const std::vector<float>& values : blobs) file.blobs.push_back({Shape{1, 2, 1, 1}, values});
+  net->load_weights({file}, "w");
+  net->write_blob("x", x.data());
+  net->forward();
+  EXPECT_EQ(net->plan().graph.nodes.size(), frozen ? 2u : 3u) << options;
+  return net->read_blob("y");
+}
+
+TEST(Bn, AConvolutionTakesItOver) {
+  const auto check = [](const std::string& options, const std::vector<std::vector<float>>& blobs) {
+    const std::vector<float> apart = behind_convolution(options, blobs, false);
+    const std::vector<float> folded = behind_convolution(options, blobs, true);
+    for (size_t i = 0; i < apart.size(); ++i) EXPECT_NEAR(folded[i], apart[i], 1e-5) << options;
+  };
+  check("bn_mode: INFERENCE", {kSlope, kBias});
+  check("eps: 1e-3", {kSlope, kBias, kMean, kVariance});
+  check("frozen: true", {kSlope, kBias, kMean, kVariance});
 }
 
 }  // namespace
