@@ -1,6 +1,6 @@
 // Pooling: the maximum or the average of each window (layers/common/pool_window.h) of the last two axes, or a value
-// drawn from it (layers/types/stochastic_pooling.h); or of the last three (layers/types/volume_pooling.h). A second top
-// of MAX gets the place h * W + w of each maximum, as a float.
+// drawn from it (layers/types/stochastic_pooling.h); or of the last three, where x has five or kernel_size_3d is given
+// (layers/types/volume_pooling.h). A second top of MAX gets the place h * W + w of each maximum, as a float.
 //
 // MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
 // in dy's own memory. What was there before pooling is then needed by nobody.
@@ -85,9 +85,48 @@ class PoolingLayer : public Layer {
   std::unique_ptr<kernels::Pool> pool_;
 };
 
+/// What pools volumes where x is one, with the same window along all three axes, and images otherwise.
+class PoolingByShape : public Layer {
+ public:
+  explicit PoolingByShape(const LayerOptions& options)
+      : options_(options), images_(std::make_unique<PoolingLayer>(options)) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    of_volumes_ = x[0].axes() == 5;
+    if (of_volumes_ && !volumes_) volumes_ = make_volume_pooling(options_);
+    return own().infer(x);
+  }
+  bool can_mask_dx() const override { return own().can_mask_dx(); }
+  LayoutRule layouts() const override { return own().layouts(); }
+  TypeRule types() const override { return own().types(); }
+  EightBitRule eight_bits(const kernels::PostOps& post) const override { return own().eight_bits(post); }
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    return own().prepare(request, context);
+  }
+  void forward(Context& context, const Operands& io) override { own().forward(context, io); }
+  void backward(Context& context, const Operands& io) override { own().backward(context, io); }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return own().flops(x, y); }
+
+ private:
+  Layer& own() const { return of_volumes_ ? *volumes_ : *images_; }
+
+  LayerOptions options_;
+  std::unique_ptr<Layer> images_, volumes_;  ///< volumes_ is made when there are some
+  bool of_volumes_ = false;
+};
+
+bool has_one_window(const LayerOptions& options) {
+  const Options& o = options.config.pooling_param();
+  const bool sides = o.has_kernel_h() || o.has_kernel_w() || o.has_stride_h() || o.has_stride_w() || o.has_pad_h() ||
+                     o.has_pad_w() || o.stride_3d_size() > 0 || o.pad_3d_size() > 0 || o.has_kernel_depth() ||
+                     o.has_temporal_stride() || o.has_temporal_pad();
+  return o.has_kernel_size() && !sides && !o.global_pooling() && options.config.top_size() == 1;
+}
+
 std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
   if (options.config.pooling_param().kernel_size_3d_size() > 0) return make_volume_pooling(options);
   if (options.config.pooling_param().pool() == Options::STOCHASTIC) return make_stochastic_pooling(options);
+  if (has_one_window(options)) return std::make_unique<PoolingByShape>(options);
   return std::make_unique<PoolingLayer>(options);
 }
 

@@ -132,7 +132,7 @@ VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>&
 void refuse_other_fields(const LayerOptions& options) {
   const Options& o = options.config.pooling_param();
   const std::pair<const char*, bool> others[] = {
-      {"kernel_size", o.has_kernel_size()},
+      {"kernel_size", o.has_kernel_size() && o.kernel_size_3d_size() > 0},
       {"kernel_h", o.has_kernel_h()},
       {"kernel_w", o.has_kernel_w()},
       {"stride_h", o.has_stride_h()},
@@ -267,7 +267,7 @@ std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
   const Options& o = options.config.pooling_param();
   check_channel_axis(o, Shape{1, 1, 1, 1, 1});
   VolumeWindows windows;
-  windows.kernel = option_of(o.kernel_size_3d(), "kernel_size_3d", 0, "kernel_size_3d");
+  windows.kernel = option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
   windows.stride = option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
   windows.pad = option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
   windows.average = o.pool() == Options::AVE;

@@ -29,7 +29,7 @@ struct VolumeWindows {
 /// Throws FieldError, as its infer() does.
 std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows);
 
-/// For pooling_param with kernel_size_3d. Throws FieldError.
+/// For pooling_param with kernel_size_3d, or with kernel_size, which then is that of all three axes. Throws FieldError.
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options);
 
 }  // namespace cortado

@@ -69,6 +69,12 @@ TEST(VolumePooling, TakesOneNumberForAllAxes) {
   check_both("kernel_size_3d: 3 stride: 2 pad: 1", {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}}, {1, 2, 4, 5, 6});
 }
 
+TEST(VolumePooling, TakesTheOptionsOfImages) {
+  check_both("kernel_size: 2 stride: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {2, 3, 4, 5, 6});
+  check_both("kernel_size: 3 pad: 1 stride: 2 round_mode: FLOOR", {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}, false, false},
+             {1, 2, 3, 4, 3});
+}
+
 TEST(VolumePooling, TakesOneForEach) {
   check_both("kernel_size_3d: [1, 2, 3] stride_3d: [1, 2, 2] pad_3d: [0, 1, 1]", {{1, 2, 3}, {1, 2, 2}, {0, 1, 1}},
              {2, 2, 3, 5, 6});
@@ -101,6 +107,8 @@ TEST(VolumePooling, ExplainsWhatIsWrong) {
   expect("kernel_size_3d: 2 kernel_size: 2", "pooling_param.kernel_size", "contradicts");
   expect("kernel_size_3d: 2 stride_3d: 2 stride: 2", "pooling_param.stride", "contradicts");
   expect("kernel_size_3d: 2 global_pooling: true", "pooling_param.global_pooling", "contradicts");
+  expect("kernel_size: 5", "pooling_param.kernel_size", "larger than its padded input 4, on axis 2");
+  expect("kernel_size: 2 stride_h: 2 stride_w: 2", "bottom[0]", "pooling needs N x C x H x W");
   expect("kernel_size_3d: 2 kernel_depth: 2", "pooling_param.kernel_depth", "contradicts");
   expect("kernel_size_3d: 2 pool: STOCHASTIC", "pooling_param.pool", "MAX or AVE");
   expect("kernel_size_3d: 2 axis: 2", "pooling_param.axis", "axis 2");
