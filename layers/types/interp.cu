@@ -3,7 +3,7 @@
 //
 // The size of y: height and width; or (in - 1) / shrink_factor + 1, rounded down, and of that, or of x, in + (in - 1)
 // (zoom_factor - 1); or that of a second bottom, whose values do not matter. pad_beg and pad_end, never above 0, cut x
-// first.
+// first. Axes that x lacks at the end have an extent of 1.
 
 #include "core/error.h"
 #include "core/format.h"
@@ -126,10 +126,9 @@ class InterpLayer : public Layer {
     check_one_way(options.config.bottom_size() > 1);
   }
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    for (size_t i = 0; i < x.size(); ++i)
-      if (x[i].axes() != 4)
-        throw FieldError(entry("bottom", int64_t(i)), "its shape is " + x[i].str() + "; Interp needs N x C x H x W");
+  LayerShapes infer(const std::vector<Shape>& given) override {
+    std::vector<Shape> x;
+    for (size_t i = 0; i < given.size(); ++i) x.push_back(of_four_axes(given[i], i));
     Shape y = x[0];
     for (const int axis : {2, 3}) {
       const Side side = seen(x[0], axis);
@@ -146,11 +145,12 @@ class InterpLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Forward>(context, rows(io.y[0]), io.x[0], io.y[0], images(io.y[0]));
+    for_each_channel_typed<Forward>(context, rows(io.y[0], w_.out), io.x[0], io.y[0], images(io.y[0]));
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) for_each_channel_typed<Backward>(context, rows(io.dx[0]), io.dy[0], io.dx[0], images(io.dx[0]));
+    if (io.dx[0])
+      for_each_channel_typed<Backward>(context, rows(io.dx[0], w_.whole), io.dy[0], io.dx[0], images(io.dx[0]));
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 6 * y[0].count(); }
@@ -162,6 +162,16 @@ class InterpLayer : public Layer {
     if (value < least)
       throw FieldError(path(field), field + " is " + std::to_string(value),
                        "it must be at least " + std::to_string(least));
+  }
+
+  /// Axes that are missing at the end have an extent of 1, as in Caffe's old blobs.
+  static Shape of_four_axes(const Shape& shape, size_t bottom) {
+    if (shape.axes() > 4)
+      throw FieldError(entry("bottom", int64_t(bottom)),
+                       "its shape is " + shape.str() + "; Interp needs N x C x H x W");
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    dims.resize(4, 1);
+    return Shape(dims);
   }
 
   bool by_size() const { return param_.has_height() || param_.has_width(); }
@@ -201,8 +211,8 @@ class InterpLayer : public Layer {
     return checked_mul(shrunk - 1, param_.zoom_factor()) + 1;
   }
 
-  static ChannelView rows(const Tensor& tensor) {
-    const int64_t width = lanes_of(tensor.spec) == 1 ? tensor.shape()[3] : lanes_of(tensor.spec);
+  static ChannelView rows(const Tensor& tensor, int64_t columns) {
+    const int64_t width = lanes_of(tensor.spec) == 1 ? columns : lanes_of(tensor.spec);
     return {1, width == 0 ? 0 : tensor.spec.elements() / width, width, Layout::kPlain};
   }
 

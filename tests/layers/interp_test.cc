@@ -48,6 +48,19 @@ TEST(Interp, TakesOneRowOrColumn) {
   check("height: 3 width: 1", {1, 1, 2, 4}, 3, 1);
 }
 
+TEST(Interp, TakesBlobsOfFewerAxes) {
+  for (const Shape& shape : {Shape{3}, Shape{2, 3, 4}})
+    check_layer({.layer = interp("height: 3 width: 2"),
+                 .x = {random(shape, 1)},
+                 .reference = [](const Arrays& x, const Arrays&) -> Arrays {
+                   Array whole = x[0];
+                   std::vector<int64_t> dims(whole.shape.dims().begin(), whole.shape.dims().end());
+                   dims.resize(4, 1);
+                   whole.shape = Shape(dims);
+                   return {resized(whole, 3, 2)};
+                 }});
+}
+
 TEST(Interp, ShrinksThenZooms) {
   check("zoom_factor: 3", {1, 2, 3, 4}, 7, 10);
   check("shrink_factor: 2", {1, 2, 6, 7}, 3, 4);
@@ -102,9 +115,9 @@ TEST(Interp, NamesWhatIsWrong) {
   refuses("height: 3 width: 3 zoom_factor: 2", p + ".height", "contradict");
   refuses("height: 3 width: 3", p + ".height", "second bottom", {{1, 2, 3, 4}, {1, 2, 3, 4}});
   refuses("zoom_factor: 2", p + ".zoom_factor", "second bottom", {{1, 2, 3, 4}, {1, 2, 3, 4}});
-  refuses("zoom_factor: 2", "bottom[0]", "N x C x H x W", {{2, 3, 4}});
+  refuses("zoom_factor: 2", "bottom[0]", "N x C x H x W", {{2, 3, 4, 5, 6}});
   refuses("zoom_factor: 2", "bottom[0]", "nothing is left", {{2, 3, 4, 0}});
-  refuses("", "bottom[1]", "N x C x H x W", {{1, 2, 3, 4}, {3, 4}});
+  refuses("", "bottom[1]", "N x C x H x W", {{1, 2, 3, 4}, {1, 2, 3, 4, 5}});
 }
 
 }  // namespace
