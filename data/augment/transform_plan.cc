@@ -14,6 +14,11 @@ using caffe::TransformationParameter;
 std::string field(const std::string& name) { return "transform_param." + name; }
 
 void set_crop(const TransformationParameter& param, TransformPlan& plan) {
+  if (param.has_crop_size_l() || param.has_crop_size_h() || param.has_crop_size_w())
+    throw FieldError(field(param.has_crop_size_l()   ? "crop_size_l"
+                           : param.has_crop_size_h() ? "crop_size_h"
+                                                     : "crop_size_w"),
+                     "crops of volumes are HDF5Data's", "images have crop_size, or crop_h and crop_w");
   if (param.has_crop_size() && (param.has_crop_h() || param.has_crop_w()))
     throw FieldError(field("crop_size"), "give either crop_size, or crop_h and crop_w");
   if ((param.crop_h() > 0) != (param.crop_w() > 0))

@@ -14,7 +14,7 @@ namespace cortado::data {
 namespace {
 
 // Each keeps its draws apart from others made with the same seed.
-constexpr uint64_t kFileKey = 0x4835464C45ull, kRowKey = 0x4835524F57ull;
+constexpr uint64_t kFileKey = 0x4835464C45ull, kRowKey = 0x4835524F57ull, kCropKey = 0x483543524Full;
 constexpr double kMaxPacked = 1100;  // deflate cannot make less of its input than a 1032nd
 
 std::vector<uint32_t> permutation(uint64_t n, uint64_t key) {
@@ -81,10 +81,30 @@ Hdf5Rows::Hdf5Rows(Hdf5RowsOptions options)
 
 size_t Hdf5Rows::file_at(uint64_t place) const { return file_order_.empty() ? place : file_order_[place]; }
 
+/// What next() gives of such a row. `first`: that of the first dataset.
+Shape Hdf5Rows::cropped(const Shape& row, const Shape& first, const std::string& name, const std::string& path) const {
+  const std::array<int64_t, 3>& crop = options_.crop;
+  const auto fail = [&](const std::string& what) {
+    throw file_error(ExitCode::kData, path, "a row of dataset '" + name + "' is " + row.str() + what,
+                     "volumes are C x L x H x W, and all datasets have the same L x H x W");
+  };
+  if (row.axes() != 4) fail(", which is no volume to take a part of");
+  for (int axis = 1; axis < 4; ++axis) {
+    if (row[axis] < crop[size_t(axis) - 1])
+      fail(", smaller than the crop of " + Shape{crop[0], crop[1], crop[2]}.str());
+    if (first.axes() != 4 || row[axis] != first[axis])
+      fail(", and of dataset '" + options_.names[0] + "' " + first.str());
+  }
+  return {row[0], crop[0], crop[1], crop[2]};
+}
+
 void Hdf5Rows::take_shapes(const std::vector<Shape>& shapes, const std::string& path) {
   std::vector<Shape> rows;
   for (const Shape& shape : shapes)
     rows.emplace_back(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+  whole_shapes_ = rows;
+  for (size_t i = 0; crops() && i < rows.size(); ++i)
+    rows[i] = cropped(rows[i], whole_shapes_[0], options_.names[i], path);
   if (row_shapes_.empty()) row_shapes_ = rows;
   for (size_t i = 0; i < rows.size(); ++i)
     if (rows[i] != row_shapes_[i])
@@ -148,12 +168,32 @@ void Hdf5Rows::step_over_file() {
   if (options_.shuffle) file_order_ = permutation(files_.size(), mix_key(mix_key(options_.seed, kFileKey), epoch_));
 }
 
+void Hdf5Rows::copy_part(size_t dataset, const float* row, float* to) const {
+  const Shape &whole = whole_shapes_[dataset], &part = row_shapes_[dataset];
+  int64_t start[4] = {};
+  const Philox::Words words = Philox(mix_key(options_.seed, kCropKey))(0, position_);
+  for (int axis = 1; axis < 4; ++axis) {
+    const uint64_t spare = uint64_t(whole[axis] - part[axis]);
+    start[axis] = int64_t(options_.random_crop ? (words.v[axis - 1] * (spare + 1)) >> 32 : spare / 2);
+  }
+  for (int64_t c = 0; c < part[0]; ++c)
+    for (int64_t l = 0; l < part[1]; ++l)
+      for (int64_t h = 0; h < part[2]; ++h, to += part[3]) {
+        const int64_t line = (c * whole[1] + start[1] + l) * whole[2] + start[2] + h;
+        std::memcpy(to, row + line * whole[3] + start[3], size_t(part[3]) * sizeof(float));
+      }
+}
+
 void Hdf5Rows::next(const std::vector<float*>& rows) {
   begin_file();
   const size_t row = row_order_.empty() ? row_ : row_order_[row_];
   for (size_t i = 0; i < rows.size(); ++i) {
-    const size_t width = size_t(row_shapes_[i].count());
-    std::memcpy(rows[i], values_[i].data() + row * width, width * sizeof(float));
+    const size_t width = size_t(whole_shapes_[i].count());
+    const float* from = values_[i].data() + row * width;
+    if (crops())
+      copy_part(i, from, rows[i]);
+    else
+      std::memcpy(rows[i], from, width * sizeof(float));
   }
   ++position_;
   if (++row_ == uint64_t(rows_[file_at(place_)])) step_over_file();

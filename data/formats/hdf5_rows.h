@@ -2,8 +2,10 @@
 
 // Rows of HDF5 files, one after the other: of every file's datasets, which have a row each for every sample. One file
 // at a time lies in memory, wholly. Where rows are shuffled, the order of the files and that of the rows in each are
-// new every epoch, and functions of (seed, epoch, file) alone: so a position says everything.
+// new every epoch, and functions of (seed, epoch, file) alone: so a position says everything. Of volumes a part may be
+// taken, at the same place of all datasets; then files may have volumes of several sizes.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,11 +19,14 @@ struct Hdf5RowsOptions {
   std::vector<std::string> names;  ///< of the datasets
   bool shuffle = false;
   uint64_t seed = 1;
+  std::array<int64_t, 3> crop{};  ///< of volumes, C x L x H x W, a part of this size is taken; 0: all of it
+  bool random_crop = false;       ///< anywhere, by (seed, position); else in the middle
 };
 
 class Hdf5Rows {
  public:
-  /// Reads the list and the first file, whose shapes the others must have. Throws Error(kData/kIo).
+  /// Reads the list and the first file, whose shapes the others must have, unless a part is taken. Throws
+  /// Error(kData/kIo).
   explicit Hdf5Rows(Hdf5RowsOptions options);
 
   const Shape& row_shape(size_t dataset) const { return row_shapes_[dataset]; }
@@ -39,6 +44,9 @@ class Hdf5Rows {
   void begin_file();
   void load(size_t file);
   void take_shapes(const std::vector<Shape>& shapes, const std::string& path);
+  bool crops() const { return options_.crop[0] > 0; }
+  Shape cropped(const Shape& row, const Shape& first, const std::string& name, const std::string& path) const;
+  void copy_part(size_t dataset, const float* row, float* to) const;
   uint64_t rows_of(size_t file);
   size_t file_at(uint64_t place) const;
   void step_over_file();
@@ -47,6 +55,7 @@ class Hdf5Rows {
   std::vector<std::string> files_;
   std::vector<int64_t> rows_;               ///< of each file, -1: not known yet
   std::vector<Shape> row_shapes_;           ///< of each dataset
+  std::vector<Shape> whole_shapes_;         ///< the same in the file that is loaded, before a part is taken
   std::vector<std::vector<float>> values_;  ///< of each dataset, in the file that is loaded
   int64_t loaded_ = -1;
   uint64_t position_ = 0, epoch_ = 0, place_ = 0, row_ = 0;  ///< place_: of the file in the epoch's order

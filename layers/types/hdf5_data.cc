@@ -1,9 +1,13 @@
 // HDF5Data: rows of the datasets that its tops are named after, from the files that a list names. A batch goes on in
-// the next file where one ends, and begins anew after the last. Any shape, numbers of any type, no transform.
+// the next file where one ends, and begins anew after the last. Any shape, numbers of any type. No transform but this:
+// of volumes, C x L x H x W, crop_size_l, crop_size_h and crop_size_w take a part, anywhere in training and in the
+// middle otherwise, at the same place for all tops; then files may have volumes of several sizes.
 //
 // The shapes are those of the first file, which infer() reads; where datasets are not to be touched they are unknown.
 // Each file lies wholly in memory, as in Caffe; unlike there, a shuffled order is a function of the seed, so that a
 // resume finds its place.
+
+#include <algorithm>
 
 #include "core/device_memory.h"
 #include "core/error.h"
@@ -20,9 +24,6 @@ class Hdf5DataLayer : public Layer, public DataCursor {
  public:
   explicit Hdf5DataLayer(const LayerOptions& options) : open_data_(options.open_data) {
     const caffe::HDF5DataParameter& param = options.config.hdf5_data_param();
-    if (options.config.has_transform_param())
-      throw FieldError("transform_param", "HDF5Data takes values as they are: it has no transform",
-                       "transform them when the files are made, or by a Power or Scale layer");
     if (param.source().empty())
       throw FieldError("hdf5_data_param.source", "no source: the text file that lists the HDF5 files");
     if (param.batch_size() == 0)
@@ -32,6 +33,8 @@ class Hdf5DataLayer : public Layer, public DataCursor {
     options_.names.assign(options.config.top().begin(), options.config.top().end());
     options_.shuffle = param.shuffle();
     options_.seed = options.seed;
+    set_crop(options.config.transform_param());
+    options_.random_crop = options.phase == caffe::TRAIN;
   }
 
   LayerShapes infer(const std::vector<Shape>&) override {
@@ -73,6 +76,23 @@ class Hdf5DataLayer : public Layer, public DataCursor {
   }
 
  private:
+  void set_crop(const caffe::TransformationParameter& param) {
+    const char* const sides[] = {"crop_size_l", "crop_size_h", "crop_size_w"};
+    std::vector<const google::protobuf::FieldDescriptor*> fields;
+    param.GetReflection()->ListFields(param, &fields);
+    for (const auto* field : fields)
+      if (std::find(std::begin(sides), std::end(sides), field->name()) == std::end(sides))
+        throw FieldError("transform_param." + field->name(),
+                         "HDF5Data takes values as they are: it has no transform but crops of volumes",
+                         "transform them when the files are made, or by a Power or Scale layer");
+    options_.crop = {param.crop_size_l(), param.crop_size_h(), param.crop_size_w()};
+    if (fields.empty()) return;
+    for (size_t i = 0; i < 3; ++i)
+      if (options_.crop[i] == 0)
+        throw FieldError(std::string("transform_param.") + sides[i], "it is 0 or not given",
+                         "crops of volumes have crop_size_l, crop_size_h and crop_size_w");
+  }
+
   bool open_data_;
   int64_t batch_ = 0;
   data::Hdf5RowsOptions options_;

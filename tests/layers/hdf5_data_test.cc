@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <set>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -84,10 +85,48 @@ TEST_F(HDF5Data, DevicesGetTheSame) {
   }
 }
 
+/// Volumes that tell their places: one of 1 x 4 x 5 x 6, one of 1 x 3 x 3 x 4, with labels of the same.
+TEST_F(HDF5Data, TakesPartsOfVolumes) {
+  const auto write_volume = [&](const std::string& name, int64_t l, int64_t h, int64_t w) {
+    Hdf5Writer writer(folder_ + "/" + name, {{"image", "F32", {1, 2, l, h, w}}, {"label", "F32", {1, 1, l, h, w}}});
+    for (const int64_t channels : {2, 1})
+      for (int64_t i = 0; i < channels * l * h * w; ++i) {
+        const float value = float(i / (l * h * w) * 1000 + i / (h * w) % l * 100 + i / w % h * 10 + i % w);
+        writer.add(&value, sizeof value);
+      }
+    writer.commit();
+  };
+  write_volume("a.h5", 4, 5, 6);
+  write_volume("b.h5", 3, 3, 4);
+  const std::string crop = " transform_param { crop_size_l: 2 crop_size_h: 3 crop_size_w: 2 }";
+  LayerRun run(layer() + crop, {}, {.backward = false});
+  EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{5, 2, 2, 3, 2}, {5, 1, 2, 3, 2}}));
+  std::set<double> corners;
+  for (int pass = 0; pass < 4; ++pass) {
+    run.forward();
+    for (int64_t i = 0; i < 60; ++i) {
+      const int64_t row = i / 12, at = i % 12;
+      const double corner = run.y()[1][size_t(row * 12)];
+      EXPECT_EQ(run.y()[1][size_t(i)], corner + double(at / 6 * 100 + at / 2 % 3 * 10 + at % 2));
+      EXPECT_EQ(run.y()[0][size_t(row * 24 + at)], run.y()[1][size_t(i)]);
+      EXPECT_EQ(run.y()[0][size_t(row * 24 + 12 + at)], run.y()[1][size_t(i)] + 1000);
+      corners.insert(corner);
+    }
+  }
+  EXPECT_GT(corners.size(), 6u);
+  LayerRun test(layer() + crop, {}, {.phase = caffe::TEST, .backward = false});
+  test.forward();
+  EXPECT_EQ(test.y()[1][0], 112);
+  EXPECT_EQ(test.y()[1][12], 1);
+  EXPECT_THROW(LayerRun(layer() + " transform_param { crop_size_l: 5 crop_size_h: 3 crop_size_w: 2 }", {}, {}), Error);
+}
+
 TEST_F(HDF5Data, MistakesNameTheirFields) {
   const std::string param = "hdf5_data_param { source: '" + source() + "' batch_size: 5 } ";
-  expect_field_error("type: 'HDF5Data' top: 'image' transform_param { scale: 2 } " + param, {}, "transform_param",
+  expect_field_error("type: 'HDF5Data' top: 'image' transform_param { scale: 2 } " + param, {}, "transform_param.scale",
                      "no transform");
+  expect_field_error("type: 'HDF5Data' top: 'image' transform_param { crop_size_l: 2 crop_size_h: 2 } " + param, {},
+                     "transform_param.crop_size_w", "0 or not given");
   expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { batch_size: 5 }", {}, "hdf5_data_param.source",
                      "source");
   expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { source: 'x' }", {}, "hdf5_data_param.batch_size",
