@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "data/augment/augment_options.h"
 
 namespace cortado::data {
@@ -195,11 +196,24 @@ void add_noise(const caffe::NoiseParameter& given, AugmentPlan& plan) {
     throw FieldError(salt + "value", "give one value, or one for each of up to 4 channels");
 }
 
+/// Several sizes are those that YOLO's batches are drawn from, each with its own chance. A net is planned for one size:
+/// the first is used, always.
+void add_first_resize(const TransformationParameter& param, bool training, AugmentPlan& plan) {
+  ResizeParameter first = param.resize_param(0);
+  if (param.resize_param_size() > 1) {
+    first.set_prob(1);
+    log_warning() << "transform_param has " << param.resize_param_size()
+                  << " sizes (resize_param); a net has one here, the first: " << first.height() << " x "
+                  << first.width();
+  }
+  add_resize(kPath + "resize_param[0].", first, training, plan);
+}
+
 void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& plan) {
-  if (param.has_resize_param()) {
-    one_resize(plan, "resize_param");
-    if (plan.part.on) throw FieldError(kPath + "resize_param", "a random part is brought to the size of the crop");
-    add_resize(kPath + "resize_param.", param.resize_param(), training, plan);
+  if (param.resize_param_size() > 0) {
+    one_resize(plan, "resize_param[0]");
+    if (plan.part.on) throw FieldError(kPath + "resize_param[0]", "a random part is brought to the size of the crop");
+    add_first_resize(param, training, plan);
   }
   AugmentPlan checked_only;
   AugmentPlan& random = training ? plan : checked_only;

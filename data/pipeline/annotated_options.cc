@@ -53,9 +53,10 @@ PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path
 
 /// Only batches of one size are batches: a part is brought to a size.
 void require_size(const caffe::TransformationParameter& param) {
-  const caffe::ResizeParameter& resize = param.resize_param();
+  const bool resizes = param.resize_param_size() > 0, several = param.resize_param_size() > 1;
+  const caffe::ResizeParameter resize = resizes ? param.resize_param(0) : caffe::ResizeParameter();
   const bool one_size =
-      param.has_resize_param() && resize.prob() == 1 && resize.resize_mode() != caffe::ResizeParameter::FIT_SMALL_SIZE;
+      resizes && (several || resize.prob() == 1) && resize.resize_mode() != caffe::ResizeParameter::FIT_SMALL_SIZE;
   if (one_size || param.crop_size() > 0 || param.crop_h() > 0) return;
   throw FieldError("transform_param.resize_param", "parts of images differ in size, so they do not make a batch",
                    "bring them to one: resize_param { prob: 1 resize_mode: WARP height: 300 width: 300 }");

@@ -126,6 +126,28 @@ TEST(Ssd, ResizesByWarpingCoveringOrPadding) {
   EXPECT_DOUBLE_EQ(step_y(pad), 4);
 }
 
+TEST(Ssd, OfSeveralSizesTheFirstIsUsed) {
+  const TransformPlan plan =
+      plan_of("resize_param { prob: 0.1 height: 60 width: 100 } resize_param { prob: 0.9 height: 30 width: 50 }");
+  for (uint64_t index = 0; index < 20; ++index) {
+    const AugmentParams params = draw_params(plan, 3, 120, 400, 1, 0, index);
+    EXPECT_EQ(params.out_height, 60);
+    EXPECT_EQ(params.out_width, 100);
+  }
+}
+
+TEST(Ssd, OneProbabilityMayBeThatOfEachChangeThatIsOn) {
+  const TransformPlan plan = plan_of(
+      "distort_param { prob: 0.25 brightness: true brightness_delta: 32 hue: true hue_delta: 18 contrast_lower: 0.5 "
+      "contrast_upper: 1.5 all_effects: false }");
+  const DistortPlan& distort = plan.augment.distort;
+  EXPECT_EQ(distort.brightness_prob, 0.25f);
+  EXPECT_EQ(distort.hue_prob, 0.25f);
+  EXPECT_EQ(distort.contrast_prob, 0);
+  EXPECT_EQ(plan_of("distort_param { prob: 0.25 all_effects: true }").augment.distort.contrast_prob, 0.25f);
+  expect_field("distort_param.prob", "distort_param { prob: 2 }");
+}
+
 TEST(Ssd, PadsAsTheModeSays) {
   Picture picture(1, 10, 20);
   for (size_t i = 0; i < picture.bytes.size(); ++i) picture.bytes[i] = uint8_t(10 + i / 20);
@@ -230,13 +252,13 @@ TEST(Dialects, RefusalsNameTheField) {
   expect_field("emit_constraint", "emit_constraint {}");
   expect_field("num_labels", "num_labels: 3");
   expect_field("flow", "flow: true");
-  expect_field("resize_param.height", "resize_param {}");
-  expect_field("resize_param.width", "resize_param { height: 5 }");
-  expect_field("resize_param.prob", "resize_param { height: 5 width: 5 prob: 2 }");
-  expect_field("resize_param.height_scale", "resize_param { height: 5 width: 5 height_scale: 3 }");
+  expect_field("resize_param[0].height", "resize_param {}");
+  expect_field("resize_param[0].width", "resize_param { height: 5 }");
+  expect_field("resize_param[0].prob", "resize_param { height: 5 width: 5 prob: 2 }");
+  expect_field("resize_param[0].height_scale", "resize_param { height: 5 width: 5 height_scale: 3 }");
   expect_field("crop_size", "resize_param { height: 5 width: 5 prob: 0.5 }");
-  expect_field("resize_param", "crop_size: 5 augment { short_side: 9 } resize_param { height: 5 width: 5 }");
-  expect_field("resize_param", "crop_size: 5 augment { resized_crop {} } resize_param { height: 5 width: 5 }");
+  expect_field("resize_param[0]", "crop_size: 5 augment { short_side: 9 } resize_param { height: 5 width: 5 }");
+  expect_field("resize_param[0]", "crop_size: 5 augment { resized_crop {} } resize_param { height: 5 width: 5 }");
   expect_field("random_resize_param.min_size", "crop_size: 5 random_resize_param {}");
   expect_field("random_aspect_ratio_param", "random_aspect_ratio_param {}");
   expect_field("random_aspect_ratio_param", "crop_size: 5 augment { resized_crop {} } random_aspect_ratio_param {}");
