@@ -1,9 +1,10 @@
-// DetectionLoss: two layers of this name, which the fields of detection_loss_param tell apart. With cls_num it is
-// MS-CNN's (branch_loss.cu). YOLO's first loss, which has side and num_class, is not available.
+// DetectionLoss: two layers of this name, which the fields of detection_loss_param tell apart. With side, num_class or
+// num_object it is YOLO's first loss (grid_loss.cu), else MS-CNN's (branch_loss.cu).
 
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/types/branch_loss.h"
+#include "layers/types/grid_loss.h"
 
 namespace cortado {
 
@@ -11,16 +12,18 @@ namespace {
 
 std::unique_ptr<Layer> make(const LayerOptions& options) {
   const caffe::DetectionLossParameter& param = options.config.detection_loss_param();
-  if (param.has_side() || param.has_num_class() || param.has_num_object())
+  const bool yolo = param.has_side() || param.has_num_class() || param.has_num_object();
+  if (yolo && (param.has_cls_num() || param.has_field_w() || param.has_field_h() || param.has_downsample_rate()))
     throw FieldError("detection_loss_param",
-                     "side, num_class and num_object are fields of YOLO's first loss, which is not available",
-                     "MS-CNN's loss has cls_num, field_w, field_h and downsample_rate");
-  return make_branch_loss(options);
+                     "it has fields of two layers: side, num_class and num_object are YOLO's, cls_num, field_w, "
+                     "field_h and downsample_rate MS-CNN's",
+                     "give those of one of them");
+  return yolo ? make_grid_loss(options) : make_branch_loss(options);
 }
 
 const RegisterLayer registered({
     .name = "DetectionLoss",
-    .help = "the loss of a branch's classes and boxes",
+    .help = "the loss of classes and boxes of a branch (MS-CNN) or of a grid of cells (YOLO)",
     .options = "detection_loss_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -203,10 +203,88 @@ TEST(DetectionLoss, NamesWhatIsWrong) {
   expect_field_error(layer("lambda: inf"), x, field + "lambda", "inf");
   expect_field_error(layer("field_whr: 0"), x, field + "field_whr", "0, but must be 1 or more");
   expect_field_error("type: 'DetectionLoss'", x, field + "field_w", "0, but must be above 0");
-  expect_field_error(layer("side: 7"), x, "detection_loss_param", "YOLO");
+  expect_field_error(layer("side: 7"), x, "detection_loss_param", "it has fields of two layers");
   expect_field_error(layer(""), {{2, 8, 4, 5}, x[1]}, "bottom[0]", "N x 7 x H x W");
   expect_field_error(layer(""), {x[0], {2, 6, 5, 4}}, "bottom[1]", "2x6x5x4");
   expect_field_error(layer("", "bbox_reg_param { bbox_mean: 0 }"), x, "bbox_reg_param.bbox_mean", "1 time");
+}
+
+// From here on YOLO's: 2 x 2 cells, 2 classes, 2 boxes.
+const std::string kGrid =
+    "type: 'DetectionLoss' detection_loss_param { side: 2 num_class: 2 num_object: 2 object_scale: 3 "
+    "noobject_scale: 0.5 class_scale: 2 coord_scale: 5 ";
+
+/// Of one image, with an object of class 1 in cell 1, of which box 1 is the better one.
+Arrays grid(bool within_cell, bool roots) {
+  Arrays x = {Array({1, 48}, 0.0), Array({1, 28}, 0.0)};
+  const auto set = [&](size_t plane, size_t cell, double value) { x[0][plane * 4 + cell] = value; };
+  set(0, 1, 0.5), set(1, 1, 0.75);                // classes
+  set(2, 0, 0.5), set(3, 1, 0.25), set(2, 1, 1);  // scores of boxes
+  // Box 1 in cell 1: 0.5 x 0.25 at (0.75, 0.25).
+  set(8, 1, within_cell ? 0.5 : 0.75), set(9, 1, within_cell ? 0.5 : 0.25);
+  set(10, 1, roots ? std::sqrt(0.5) : 0.5), set(11, 1, roots ? 0.5 : 0.25);
+  x[1][4 + 1] = 1, x[1][8 + 1] = 1;
+  const double object[] = {0.75, 0.25, 0.5, 0.5};
+  for (size_t i = 0; i < 4; ++i) x[1][12 + 4 + i] = object[i];
+  return x;
+}
+
+TEST(DetectionLoss, OfAGridIsTheSumOfFourErrors) {
+  for (const bool within_cell : {false, true})
+    for (const bool roots : {false, true}) {
+      const std::string text =
+          kGrid + "constriant: " + (within_cell ? "true" : "false") + " sqrt: " + (roots ? "true" : "false") + " }";
+      LayerRun run(text, grid(within_cell, roots));
+      run.forward();
+      const double height = roots ? 0.5 - std::sqrt(0.5) : -0.25;
+      const double classes = 2 * (0.25 + 0.0625), objects = 3 * 0.5625, boxes = 5 * height * height;
+      EXPECT_NEAR(run.y()[0][0], classes + objects + boxes + 0.5 * 1.25 / 7, 1e-5) << text;
+      run.backward({Array(Shape(), 10.0)});
+      const Array dx = run.dx(0);
+      const auto at = [&dx](size_t plane, size_t cell) { return dx[plane * 4 + cell]; };
+      EXPECT_NEAR(at(0, 1), 10 * 2 * 0.5, 1e-4);
+      EXPECT_NEAR(at(1, 1), 10 * 2 * -0.25, 1e-4);
+      EXPECT_NEAR(at(2, 0), 10 * 0.5 * 0.5, 1e-4);
+      EXPECT_NEAR(at(2, 1), 10 * 0.5, 1e-4);
+      EXPECT_NEAR(at(3, 1), 10 * 3 * (0.25 - 0.5), 1e-4);  // box and object overlap by half
+      EXPECT_NEAR(at(11, 1), 10 * 5 * height, 1e-4);
+      EXPECT_NEAR(at(10, 1), 0, 1e-4);
+    }
+}
+
+TEST(DetectionLoss, OfAGridTakesTheNearestBoxWhereNoneOverlaps) {
+  Arrays x = grid(false, false);
+  for (size_t i = 0; i < 4; ++i) x[0][(4 + i) * 4 + 1] = 0.1, x[0][(8 + i) * 4 + 1] = i == 0 ? 9 : 0.1;
+  LayerRun run(kGrid + "sqrt: false }", x);
+  run.forward();
+  run.backward({Array(Shape(), 1.0)});
+  EXPECT_NEAR(run.dx(0)[4 * 4 + 1], 5 * (0.1 - 0.75), 1e-5);
+  EXPECT_EQ(run.dx(0)[8 * 4 + 1], 0);
+  EXPECT_NEAR(run.dx(0)[2 * 4 + 1], 3 * 1, 1e-5);
+}
+
+TEST(DetectionLoss, OfAGridFindsClassesThatAreNone) {
+  for (const double label : {2.0, -1.0, double(NAN)}) {
+    Arrays x = grid(false, false);
+    x[1][9] = label;
+    LayerRun run(kGrid + "}", x);
+    EXPECT_THROW(run.forward(), Error);
+    for (const Device& device : tested_devices()) {
+      LayerRun there(kGrid + "}", x, {.device = device});
+      there.forward();
+      EXPECT_TRUE(std::isnan(there.y()[0][0]));
+      there.backward({Array(Shape(), 1.0)});
+    }
+  }
+}
+
+TEST(DetectionLoss, OfAGridNamesWhatIsWrong) {
+  expect_field_error(kGrid + "}", {{1, 47}, {1, 28}}, "bottom[0]", "an image has 48 values");
+  expect_field_error(kGrid + "}", {{1, 48}, {2, 28}}, "bottom[1]", "an image has 28 values");
+  expect_field_error("type: 'DetectionLoss' detection_loss_param { side: 0 }", {{1, 48}, {1, 28}},
+                     "detection_loss_param.side", "0");
+  expect_field_error("type: 'DetectionLoss' detection_loss_param { side: 2 coord_scale: nan }", {{1, 48}, {1, 28}},
+                     "detection_loss_param.coord_scale", "nan");
 }
 
 }  // namespace

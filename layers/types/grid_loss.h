@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "layers/layer.h"
+
+namespace cortado {
+
+/// DetectionLoss as YOLO's first version has it: the loss of classes, scores and boxes of a grid of cells.
+std::unique_ptr<Layer> make_grid_loss(const LayerOptions& options);
+
+}  // namespace cortado
