@@ -11,7 +11,7 @@
 //   bootstrap  for each class k the max(bg_multiple objects of k, 4) places with the best scores of k
 //   mixture    both, with half of bg_multiple
 // w = 1; with pos_neg_weighted, where there are objects, all of those together count 1 / (1 + bg_multiple), the
-// background the rest. Places with loss_param.ignore_label are left out.
+// background the rest. Places with loss_param.ignore_label are left out; nothing else of loss_param is read.
 //
 // dx is that of the first value alone, as in MS-CNN: the second one is for people. It follows the formula but for
 // limits: beyond them t learns as if it lay at the limit. A label that is no class makes y NaN.

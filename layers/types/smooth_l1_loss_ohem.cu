@@ -5,8 +5,8 @@
 // behind it are places, each with a loss of its own.
 //
 // The normalizer is loss_param's, but never less than 1: FULL and VALID the number of regions times that of places,
-// BATCH_SIZE that of regions, NONE 1, PRE_FIXED pre_fixed_normalizer. smooth_l1_loss_param is not read. Both x0 and x1
-// learn, by the formula: R-FCN leaves the factor w out of the gradient, which its weights of 0 and 1 do not show. A
+// BATCH_SIZE that of regions, NONE 1, PRE_FIXED pre_fixed_normalizer; nothing else of loss_param is read. Both x0 and
+// x1 learn, by the formula: R-FCN leaves the factor w out of the gradient, which its weights of 0 and 1 do not show. A
 // gradient that arrives at the second top flows on; in R-FCN none does.
 
 #include <algorithm>
@@ -75,6 +75,9 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
  public:
   explicit SmoothL1LossOhemLayer(const LayerOptions& options)
       : loss_(options.config.loss_param()), shows_losses_(options.config.top_size() > 1) {
+    if (const float sigma = options.config.smooth_l1_loss_param().sigma(); sigma != 1)
+      throw FieldError("smooth_l1_loss_param.sigma", "it is " + to_text(sigma) + ", but is 1 in this layer",
+                       "SmoothL1Loss has a sigma");
     if (loss_.has_pre_fixed_normalizer() && !std::isfinite(loss_.pre_fixed_normalizer()))
       throw FieldError("loss_param.pre_fixed_normalizer", "it is " + to_text(loss_.pre_fixed_normalizer()),
                        "it is what the sum of losses is divided by");

@@ -65,6 +65,7 @@ TEST(SmoothL1LossOHEM, NamesWhatIsWrong) {
   expect_field_error(layer, {{5}, {5}}, "bottom[0]", "at least 2");
   expect_field_error(layer, {{5, 8}, {5, 4}}, "bottom[1]", "5x4, but bottom[0] has 5x8");
   expect_field_error(layer, {{5, 8}, {5, 8}, {4, 8}}, "bottom[2]", "4x8, but bottom[0] has 5x8");
+  expect_field_error(layer + "smooth_l1_loss_param { sigma: 3 }", {{5, 8}, {5, 8}}, "smooth_l1_loss_param.sigma", "3");
   expect_field_error(layer + "loss_param { pre_fixed_normalizer: nan }", {{5, 8}, {5, 8}},
                      "loss_param.pre_fixed_normalizer", "nan");
 }
