@@ -13,7 +13,9 @@ std::vector<Shape> tops_of(const caffe::LayerParameter& layer) {
   std::vector<Shape> tops;
   if (layer.type() == "MemoryData") {
     const caffe::MemoryDataParameter& param = layer.memory_data_param();
-    tops = {{param.batch_size(), param.channels(), param.height(), param.width()}, {param.batch_size()}};
+    tops = {{param.batch_size(), param.channels(), param.height(), param.width()},
+            {param.batch_size()},
+            {param.batch_size(), 1, 1, 2}};
   } else if (layer.type() == "Input") {
     const auto& given = layer.input_param().shape();
     for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {

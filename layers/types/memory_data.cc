@@ -1,7 +1,7 @@
 // MemoryData: a batch and its labels out of the user's memory. Programs that use a net as a function (net/predictor.h,
 // `cortado infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size;
 // Caffe wants multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset()
-// does.
+// does. A third top is DeepLab's: the height and width of each image.
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
@@ -14,7 +14,7 @@ namespace {
 class MemoryDataLayer : public Layer {
  public:
   explicit MemoryDataLayer(const LayerOptions& options)
-      : name_(options.config.name()), labelled_(options.config.top_size() > 1) {
+      : name_(options.config.name()), tops_(size_t(options.config.top_size())) {
     const caffe::MemoryDataParameter& param = options.config.memory_data_param();
     const auto extent = [](const std::string& field, uint32_t value) {
       if (value == 0)
@@ -28,8 +28,8 @@ class MemoryDataLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>&) override {
-    LayerShapes shapes{.y = {shape_}, .w = {}};
-    if (labelled_) shapes.y.push_back(Shape{shape_[0]});
+    LayerShapes shapes{.y = {shape_, Shape{shape_[0]}, Shape{shape_[0], 1, 1, 2}}, .w = {}};
+    shapes.y.resize(tops_);
     return shapes;
   }
 
@@ -46,7 +46,7 @@ class MemoryDataLayer : public Layer {
 
  private:
   std::string name_;
-  bool labelled_;
+  size_t tops_;
   Shape shape_;
 };
 
@@ -57,7 +57,7 @@ const RegisterLayer registered({
     .min_bottoms = 0,
     .max_bottoms = 0,
     .min_tops = 1,
-    .max_tops = 2,
+    .max_tops = 3,
     .make = make_layer<MemoryDataLayer>,
 });
 

@@ -99,6 +99,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
        "' batch_size: 4 backend: LMDB }"},
       {"type: 'DecodeBBox'", {random({6, 8}, 5), Array({6, 5}, 1)}},
+      {"type: 'DenseCRF' dense_crf_param { pos_w: 1 pos_xy_std: 2 bi_w: 2 bi_xy_std: 3 bi_rgb_std: 0.2 }",
+       {kImage, Array({2, 1, 1, 2}, {6, 5, 4, 3}), random({2, 3, 6, 5}, 5)}},
       {"type: 'DenseImageData' top: 'data' top: 'label' dense_image_data_param { source: '" + dataset.pairs() +
        "' batch_size: 3 label_divide_factor: 2 } transform_param { mirror: true mean_value: 3 scale: 0.1 }"},
       {"type: 'DetectionAccuracy' top: 'a' top: 'b' detection_accuracy_param { cls_num: 2 field_w: 9 field_h: 9 "

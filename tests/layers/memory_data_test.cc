@@ -13,6 +13,7 @@ TEST(MemoryData, HasTheShapesItSays) {
     return MadeLayer("type: 'MemoryData' " + names + " memory_data_param { " + kSizes + " }", "", {}).shapes.y;
   };
   EXPECT_EQ(tops("top: 'data' top: 'label'"), (std::vector<Shape>{{2, 3, 4, 5}, {2}}));
+  EXPECT_EQ(tops("top: 'data' top: 'label' top: 'sizes'"), (std::vector<Shape>{{2, 3, 4, 5}, {2}, {2, 1, 1, 2}}));
   EXPECT_EQ(tops("top: 'data'"), (std::vector<Shape>{{2, 3, 4, 5}}));
 }
 
