@@ -1,10 +1,10 @@
 // DetectionLoss: two layers of this name, which the fields of detection_loss_param tell apart. With side, num_class or
-// num_object it is YOLO's first loss (grid_loss.cu), else MS-CNN's (branch_loss.cu).
+// num_object it is YOLO's first loss (cell_loss.cc), else MS-CNN's (branch_loss.cc).
 
 #include "core/error.h"
 #include "layers/registry.h"
 #include "layers/types/branch_loss.h"
-#include "layers/types/grid_loss.h"
+#include "layers/types/cell_loss.h"
 
 namespace cortado {
 
@@ -18,7 +18,7 @@ std::unique_ptr<Layer> make(const LayerOptions& options) {
                      "it has fields of two layers: side, num_class and num_object are YOLO's, cls_num, field_w, "
                      "field_h and downsample_rate MS-CNN's",
                      "give those of one of them");
-  return yolo ? make_grid_loss(options) : make_branch_loss(options);
+  return yolo ? make_cell_loss(options) : make_branch_loss(options);
 }
 
 const RegisterLayer registered({

@@ -181,7 +181,7 @@ TEST(Mistakes, AFieldInTheWrongMessageIsSentToTheRightOne) {
 }
 
 TEST(Mistakes, OptionsAreCalledByWhatStandsBeforeParam) {
-  EXPECT_EQ(only_mistake_in("layer { type: 'X' bn_param { } }").hint, "") << "lrn_param is two letters away";
+  EXPECT_EQ(only_mistake_in("layer { type: 'X' ln_param { } }").hint, "") << "lrn_param is a letter away";
   EXPECT_EQ(only_mistake_in("layer { type: 'X' rpn_param { } }").hint, "");
   EXPECT_EQ(only_mistake_in("layer { type: 'X' polling_param { } }").hint, "did you mean 'pooling_param'?");
 }

@@ -22,13 +22,13 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "core/format.h"
 #include "core/host_view.h"
 #include "core/threads.h"
 #include "layers/common/box_coding.h"
 #include "layers/common/detection_shapes.h"
 #include "layers/common/ground_truth.h"
+#include "layers/common/kept_gradient.h"
 #include "layers/common/loss_normalizer.h"
 #include "layers/common/suppression.h"
 #include "layers/registry.h"
@@ -38,12 +38,6 @@ namespace cortado {
 namespace {
 
 using Param = caffe::MultiBoxLossParameter;
-
-struct Scaled {
-  const float *gradient, *dy;
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[0] * gradient[i]; }
-};
 
 /// The loss of the classes of one box, and its gradient.
 class ClassLoss {
@@ -375,9 +369,7 @@ void MultiBoxLossLayer::forward(Context& context, const Operands& io) {
 
 void MultiBoxLossLayer::backward(Context& context, const Operands& io) {
   for (size_t i = 0; i < 2; ++i)
-    if (io.dx[i])
-      for_each(context, io.dx[i].count(),
-               Scaled{static_cast<const float*>(io.saved[i]), io.dy[0].f32(), io.dx[i].f32()});
+    if (io.dx[i]) hand_back(context, io.saved[i], io.dy[0], io.dx[i]);
 }
 
 const RegisterLayer registered({

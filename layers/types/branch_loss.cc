@@ -18,30 +18,25 @@
 //
 // Choosing is done by the host, and dx / dy is made there in the same go.
 
+#include "layers/types/branch_loss.h"
+
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 
 #include "core/error.h"
-#include "core/for_each.h"
 #include "core/format.h"
 #include "core/host_view.h"
 #include "core/rng.h"
 #include "layers/common/branch_labels.h"
+#include "layers/common/kept_gradient.h"
 #include "layers/common/template_field.h"
-#include "layers/types/branch_loss.h"
 
 namespace cortado {
 
 namespace {
 
 constexpr float kMostMultiple = 1000;
-
-struct ScaleGradient {
-  const float *gradient, *dy;  ///< dy null: none arrives
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy ? dy[0] * gradient[i] : 0; }
-};
 
 /// Sums of losses, and how many they are of.
 struct Sums {
@@ -88,9 +83,7 @@ class BranchLossLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (!io.dx[0]) return;
-    for_each(context, io.x[0].count(),
-             ScaleGradient{static_cast<const float*>(io.saved[0]), io.dy[0].f32(), io.dx[0].f32()});
+    if (io.dx[0]) hand_back(context, io.saved[0], io.dy[0], io.dx[0]);
   }
 
   void validate(Context& context, const Operands& io) override { validate_branch_labels(context, io.x[1], labels_); }

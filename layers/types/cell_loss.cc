@@ -14,26 +14,21 @@
 // difference / images, and the responsible box's score learns how much it overlaps, not 1. A class that is none makes y
 // NaN.
 
+#include "layers/types/cell_loss.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/box.h"
 #include "core/error.h"
-#include "core/for_each.h"
 #include "core/format.h"
 #include "core/host_view.h"
+#include "layers/common/kept_gradient.h"
 #include "layers/common/shape_rules.h"
-#include "layers/types/grid_loss.h"
 
 namespace cortado {
 
 namespace {
-
-struct ScaleGradient {
-  const float *gradient, *dy;  ///< dy null: none arrives
-  float* dx;
-  CORTADO_HD void operator()(int64_t i) const { dx[i] = dy ? dy[0] * gradient[i] : 0; }
-};
 
 /// A box by its centre and sides.
 struct Centred {
@@ -96,9 +91,7 @@ class GridLossLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (!io.dx[0]) return;
-    for_each(context, io.x[0].count(),
-             ScaleGradient{static_cast<const float*>(io.saved[0]), io.dy[0].f32(), io.dx[0].f32()});
+    if (io.dx[0]) hand_back(context, io.saved[0], io.dy[0], io.dx[0]);
   }
 
   void validate(Context& context, const Operands& io) override {
@@ -210,6 +203,6 @@ void GridLossLayer::judge(const float* x, const float* labels, int64_t cell, flo
 
 }  // namespace
 
-std::unique_ptr<Layer> make_grid_loss(const LayerOptions& options) { return std::make_unique<GridLossLayer>(options); }
+std::unique_ptr<Layer> make_cell_loss(const LayerOptions& options) { return std::make_unique<GridLossLayer>(options); }
 
 }  // namespace cortado

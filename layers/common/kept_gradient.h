@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/context.h"
+#include "core/tensor.h"
+
+namespace cortado {
+
+/// dx = dy[0] times the gradient that forward() made, for a loss that is worked out on the host. `gradient`: as many
+/// floats as dx has; dy without memory counts as 0.
+void hand_back(Context& context, const void* gradient, const Tensor& dy, const Tensor& dx);
+
+}  // namespace cortado
