@@ -28,7 +28,7 @@ struct Trial {
 const Array kImage = random({2, 4, 6, 5}, 1, 0.1, 1), kOther = random({2, 4, 6, 5}, 2), kRows = random({6, 5}, 3),
             kLabels = random_labels({6}, 4, 5);
 
-/// Five records, and a list and a window file of one image, in a folder that goes with it.
+/// Five records, and a list, a window file and one of objects, of one image, in a folder that goes with it.
 class Dataset {
  public:
   Dataset() : folder_(std::filesystem::temp_directory_path() / ("cortado_device_code_" + std::to_string(::getpid()))) {
@@ -55,6 +55,7 @@ class Dataset {
   /// The image with itself as its labels; a clip of two frames.
   std::string pairs() const { return folder_ / "pairs"; }
   std::string clips() const { return folder_ / "clips"; }
+  std::string objects() const { return folder_ / "objects"; }
 
  private:
   void write_images() const {
@@ -68,6 +69,7 @@ class Dataset {
       std::ofstream(folder_ / name) << data::encode_image(frame, "jpg");
     std::ofstream(clips()) << folder_.string() << " 1 3\n";
     std::ofstream(windows()) << "# 0\n" << image << "\n1\n2\n3\n2\n1 0.9 0 0 1 1\n0 0 1 0 2 1\n";
+    std::ofstream(objects()) << "# 0\n" << image << "\n1\n2\n3\n1\n1 0 0 0 2 2\n0\n";
   }
 
   void write_rows() const {
@@ -120,6 +122,9 @@ std::vector<Trial> trials(const Dataset& dataset) {
        "' batch_size: 3 }"},
       {"type: 'ImageSegData' top: 'data' top: 'label' top: 'sizes' image_data_param { source: '" + dataset.pairs() +
        "' batch_size: 3 } transform_param { crop_size: 4 mean_value: 3 mirror: true }"},
+      {"type: 'ImageGtData' top: 'data' top: 'label' top: 'boxes' image_gt_data_param { source: '" + dataset.objects() +
+       "' batch_size: 2 resize_width: 9 resize_height: 8 crop_width: 4 crop_height: 6 downsample_rate: 2 field_w: 4 "
+       "field_h: 4 output_gt_boxes: true do_multiple_scale: true min_scale: 2 max_scale: 9 }"},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LabelsequenceAccuracy'", {random({6, 3, 4}, 5), kLabels}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},

@@ -1,0 +1,387 @@
+// ImageGtData (MS-CNN): images, what the places of the branches of a net are to learn of them, and their objects.
+// Images and objects come from a window file (data/sources/object_file.h). Tops are
+//   images N x 3 x H x W, blue first, less mean_value
+//   for each branch labels N x 6 x h x w (common/branch_labels.h): the class, the centre of the object in x and y, its
+//     width and height, the overlap; h and w are H and W divided by downsample_rate, rounded
+//   with output_gt_boxes G x 7 x 1 x 1: number of the image in the batch, x1, y1, x2, y2, class, whether it is ignored.
+//     All objects of an image come in the file's order, those out of sight, too. MS-CNN has as many rows as there are
+//     objects; here they are N times the most that an image has, and rows without object follow, of class 0, ignored
+//
+// An image is mirrored (transform_param.mirror) half of the time and brought to resize_width x resize_height, where
+// both are given. A sample shows the part of it, crop_width x crop_height, in whose middle a drawn object stands, or
+// any part where there is no object; its middle is up to 10 pixels off, and it never reaches beyond the image. With
+// do_multiple_scale half of the images are resized once more, so that the drawn object gets a side (the root of its
+// area) between min_scale and max_scale pixels (object_view.h); where an image becomes smaller than the sample it
+// stands near the middle, with 0 around it. All this is drawn in both phases, as MS-CNN does. min_scale and max_scale
+// have no effect without do_multiple_scale.
+//
+// Objects are ignored where the file says so, where they are lower than min_gt_height, a pixel at the end included, or
+// where their centre is out of sight. A place has the object that its template, field_w x field_h, overlaps most, if
+// that is more than fg_threshold; the class of an ignored one is 0 there. Overlap is 1 and the rest 0 where there is
+// no image or 0.4 of the template lie in ignored regions. An object that is nowhere so, but overlaps a template by 0.2
+// or more, gets the place at its centre in that template's branch, unless another one is there.
+//
+// Which image comes, and what is drawn for it, is a function of (seed, position). forward() reads the files itself:
+// the pipeline of other data layers has one label for a sample, and a crop that does not look at it.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "core/host_view.h"
+#include "data/formats/printable.h"
+#include "data/image/image.h"
+#include "data/image/image_file_reader.h"
+#include "data/shuffled_order.h"
+#include "data/sources/object_file.h"
+#include "layers/data_cursor.h"
+#include "layers/registry.h"
+#include "layers/types/object_labels.h"
+#include "layers/types/object_view.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // keeps these draws apart from others made with the same seed
+constexpr uint32_t kLongestSide = 1 << 14, kMostImages = 1 << 16, kLargestRate = 1 << 14;
+constexpr float kMostScaling = 1024;
+constexpr int kNoise = 10;
+constexpr int64_t kMostRows = int64_t(1) << 24;
+const std::string kOwn = "image_gt_data_param.";
+
+struct Size {
+  int width = 0, height = 0;
+};
+
+uint32_t require_in(const std::string& field, uint32_t value, uint32_t least, uint32_t most) {
+  if (value < least || value > most)
+    throw FieldError(kOwn + field, "it is " + std::to_string(value) + ", but must lie in [" + std::to_string(least) +
+                                       ", " + std::to_string(most) + "]");
+  return value;
+}
+
+/// 0 x 0: images stay as they are.
+Size resize_of(const caffe::ImageGtDataParameter& param) {
+  if (!param.has_resize_width() && !param.has_resize_height()) return {};
+  return {int(require_in("resize_width", param.resize_width(), 1, kLongestSide)),
+          int(require_in("resize_height", param.resize_height(), 1, kLongestSide))};
+}
+
+int sample_side(const std::string& name, uint32_t crop, int resize) {
+  if (crop == 0 && resize > 0) return resize;
+  require_in("crop_" + name, crop, 1, kLongestSide);
+  if (resize > 0 && int(crop) > resize)
+    throw FieldError(kOwn + "crop_" + name,
+                     "it is " + std::to_string(crop) + ", but resize_" + name + " is " + std::to_string(resize),
+                     "a sample is a part of the resized image");
+  return int(crop);
+}
+
+Size sample_of(const caffe::ImageGtDataParameter& param, const Size& resize) {
+  return {sample_side("width", param.crop_width(), resize.width),
+          sample_side("height", param.crop_height(), resize.height)};
+}
+
+std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, const Size& sample) {
+  const int count = param.downsample_rate_size();
+  if (count == 0) throw FieldError(kOwn + "downsample_rate", "it is missing", "give one for each branch");
+  for (const auto& [given, name] : {std::pair(param.field_w_size(), "field_w"), {param.field_h_size(), "field_h"}})
+    if (given != count)
+      throw FieldError(
+          kOwn + name,
+          "it is given " + std::to_string(given) + " times, but downsample_rate " + std::to_string(count) + " times",
+          "each branch has one");
+  std::vector<ObjectBranch> branches;
+  for (int i = 0; i < count; ++i) {
+    const auto rate = float(require_in("downsample_rate", param.downsample_rate(i), 1, kLargestRate));
+    ObjectBranch branch{rate, float(require_in("field_w", param.field_w(i), 1, kLongestSide)),
+                        float(require_in("field_h", param.field_h(i), 1, kLongestSide))};
+    branch.width = int64_t(std::round(float(sample.width) / rate));
+    branch.height = int64_t(std::round(float(sample.height) / rate));
+    if (branch.width == 0 || branch.height == 0)
+      throw FieldError(kOwn + "downsample_rate", "a rate of " + std::to_string(param.downsample_rate(i)) +
+                                                     " leaves no place of " + std::to_string(sample.width) + " x " +
+                                                     std::to_string(sample.height) + " pixels");
+    branches.push_back(branch);
+  }
+  return branches;
+}
+
+ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
+  if (!param.do_multiple_scale()) return {};
+  require_in("min_scale", param.min_scale(), 1, kLongestSide);
+  const ObjectScales scales = {float(param.min_scale()), float(param.max_scale())};
+  if (scales.most < scales.least || scales.most > kMostScaling * scales.least)
+    throw FieldError(
+        kOwn + "max_scale",
+        "it is " + std::to_string(param.max_scale()) + ", and min_scale " + std::to_string(param.min_scale()),
+        "they are the largest and the least side of an object in pixels, the one 1 to " + to_text(kMostScaling) +
+            " times the other");
+  return scales;
+}
+
+void check_transform(const caffe::TransformationParameter& param) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  param.GetReflection()->ListFields(param, &fields);
+  for (const auto* field : fields)
+    if (field->name() != "mirror" && field->name() != "mean_value")
+      throw FieldError("transform_param." + field->name(), "images are cut and resized by a rule of their own",
+                       "ImageGtData takes mirror and mean_value");
+  if (param.mean_value_size() != 0 && param.mean_value_size() != 1 && param.mean_value_size() != 3)
+    throw FieldError("transform_param.mean_value",
+                     std::to_string(param.mean_value_size()) + " mean values for images of 3 channels",
+                     "give one, or one for each channel");
+}
+
+void mirror_image(data::Image& image) {
+  const auto channels = size_t(image.channels), width = size_t(image.width);
+  for (size_t h = 0; h < size_t(image.height); ++h) {
+    uint8_t* row = &image.pixels[h * width * channels];
+    for (size_t w = 0; w < width / 2; ++w)
+      std::swap_ranges(row + w * channels, row + (w + 1) * channels, row + (width - 1 - w) * channels);
+  }
+}
+
+class ImageGtDataLayer : public Layer, public DataCursor {
+ public:
+  explicit ImageGtDataLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>&) override;
+  LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
+  void forward(Context& context, const Operands& io) override;
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
+  bool forward_needs_host() const override { return true; }
+
+  uint64_t position() const override { return position_; }
+  void seek(uint64_t position) override { position_ = position; }
+
+ private:
+  void open();
+  const data::ObjectImage& image_at(uint64_t position);
+  void read(const data::ObjectImage& listed, RandomStream& stream);
+  void fit(const data::ObjectImage& listed);
+  ObjectView draw_view(RandomStream& stream) const;
+  void show(const ObjectView& view);
+  void cut(const ObjectView& view, float* to);
+  void write_rows(int64_t n, float* to) const;
+  [[noreturn]] void fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const;
+
+  const caffe::ImageGtDataParameter& param_;
+  const caffe::TransformationParameter& transform_;
+  Size resize_, sample_;
+  ObjectLabels labels_;
+  ObjectScales scales_;
+  bool open_data_;
+  uint64_t seed_, position_ = 0;
+  std::optional<data::ObjectFile> file_;
+  std::optional<data::ShuffledOrder> order_;
+  int64_t most_objects_ = 1;  ///< of an image
+  // Of the image that is being made into a sample:
+  std::string path_;
+  data::ImageFileReader reader_;
+  data::ImageDecoder decoder_;
+  data::Image image_, other_;
+  bool mirrored_ = false;
+  float scale_x_ = 1, scale_y_ = 1;  ///< of resize_width and resize_height
+  SampleObjects seen_ = {};
+  std::vector<HostStage> stages_;  ///< per top
+};
+
+ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
+    : param_(options.config.image_gt_data_param()),
+      transform_(options.config.transform_param()),
+      resize_(resize_of(param_)),
+      sample_(sample_of(param_, resize_)),
+      labels_(branches_of(param_, sample_), param_.fg_threshold()),
+      scales_(scales_of(param_)),
+      open_data_(options.open_data),
+      seed_(options.seed) {
+  check_transform(transform_);
+  if (param_.source().empty()) throw FieldError(kOwn + "source", "the window file is not named");
+  require_in("batch_size", param_.batch_size(), 1, kMostImages);
+  if (param_.coord_num() != 4)
+    throw FieldError(kOwn + "coord_num", "it is " + std::to_string(param_.coord_num()), "a box has 4 numbers");
+  if (!(param_.fg_threshold() >= 0 && param_.fg_threshold() < 1))
+    throw FieldError(kOwn + "fg_threshold", "it is " + to_text(param_.fg_threshold()) + ", but must lie in [0, 1)");
+  if (std::isnan(param_.min_gt_height())) throw FieldError(kOwn + "min_gt_height", "it is no number");
+  const int tops = 1 + param_.downsample_rate_size() + int(param_.output_gt_boxes());
+  if (options.config.top_size() != tops)
+    throw FieldError(
+        "top", "there are " + std::to_string(options.config.top_size()) + " tops, but must be " + std::to_string(tops),
+        "they are the images, the labels of each downsample_rate, and with output_gt_boxes the objects");
+}
+
+LayerShapes ImageGtDataLayer::infer(const std::vector<Shape>&) {
+  if (open_data_ && !file_) open();
+  const int64_t batch = param_.batch_size();
+  LayerShapes shapes;
+  shapes.y.push_back({batch, 3, sample_.height, sample_.width});
+  for (const ObjectBranch& branch : labels_.branches()) shapes.y.push_back({batch, 6, branch.height, branch.width});
+  if (param_.output_gt_boxes()) shapes.y.push_back(file_ ? Shape{batch * most_objects_, 7, 1, 1} : Shape{-1});
+  return shapes;
+}
+
+void ImageGtDataLayer::open() {
+  file_ = data::read_object_file(param_.source());
+  for (const data::ObjectImage& image : file_->images) {
+    most_objects_ = std::max(most_objects_, int64_t(image.objects.size()));
+    if (most_objects_ * param_.batch_size() > kMostRows)
+      fail(image, "it has " + std::to_string(most_objects_) + " objects: too many for a batch", "");
+  }
+  if (param_.shuffle()) order_.emplace(file_->images.size(), file_->images.size(), 1, seed_);
+}
+
+const data::ObjectImage& ImageGtDataLayer::image_at(uint64_t position) {
+  const uint64_t count = file_->images.size(), index = position % count;
+  return file_->images[size_t(order_ ? order_->at(position / count, index) : index)];
+}
+
+void ImageGtDataLayer::fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const {
+  const std::string path = data::printable(listed.path);
+  throw Error(ExitCode::kData, Mistake{{file_->path, listed.line, 1, path}, path + ": " + what, hint, {}});
+}
+
+/// The image as it is before a part of it is taken.
+void ImageGtDataLayer::read(const data::ObjectImage& listed, RandomStream& stream) {
+  path_.assign(param_.root_folder()).append(listed.path);
+  try {
+    decoder_.decode(reader_.read(path_), data::ColorMode::kColor, image_);
+  } catch (const data::SampleError& error) {
+    fail(listed, error.what(), error.hint());
+  }
+  mirrored_ = transform_.mirror() && stream.below(2) == 1;
+  if (mirrored_) mirror_image(image_);
+}
+
+/// Brings the image to its size, and objects and regions with it.
+void ImageGtDataLayer::fit(const data::ObjectImage& listed) {
+  const float width = float(image_.width);
+  scale_x_ = scale_y_ = 1;
+  if (resize_.width > 0 && (resize_.width != image_.width || resize_.height != image_.height)) {
+    scale_x_ = float(resize_.width) / width, scale_y_ = float(resize_.height) / float(image_.height);
+    data::resize_bilinear(image_, resize_.height, resize_.width, other_);
+    std::swap(image_, other_);
+  }
+  if (image_.width < sample_.width || image_.height < sample_.height)
+    fail(listed,
+         "the image is " + std::to_string(image_.width) + " x " + std::to_string(image_.height) +
+             ", smaller than crop_width x crop_height",
+         "give resize_width and resize_height, or a smaller crop");
+  const auto moved = [&](Box box) {
+    if (mirrored_) box = {width - box.x1, box.y0, width - box.x0, box.y1};
+    return Box{box.x0 * scale_x_, box.y0 * scale_y_, box.x1 * scale_x_, box.y1 * scale_y_};
+  };
+  seen_.objects.clear(), seen_.regions.clear();
+  for (const data::FileObject& object : listed.objects)
+    seen_.objects.push_back({moved(object.box), float(object.label), object.ignored});
+  for (const Box& region : listed.regions) seen_.regions.push_back(moved(region));
+}
+
+ObjectView ImageGtDataLayer::draw_view(RandomStream& stream) const {
+  const auto below = [&stream](int n) { return int(stream.below(uint64_t(n))); };
+  float x, y, factor = 1;
+  if (seen_.objects.empty()) {
+    x = float(below(image_.width - sample_.width + 1)) + float(sample_.width) / 2;
+    y = float(below(image_.height - sample_.height + 1)) + float(sample_.height) / 2;
+  } else {
+    const Box& box = seen_.objects[size_t(stream.below(seen_.objects.size()))].box;
+    x = (box.x0 + box.x1) / 2, y = (box.y0 + box.y1) / 2;
+    if (scales_.least > 0 && below(2) == 1) factor = draw_factor(scales_, box, stream);
+  }
+  const int noise_x = below(2 * kNoise) - kNoise, noise_y = below(2 * kNoise) - kNoise;
+  return {view_axis(image_.width, sample_.width, x, factor, noise_x),
+          view_axis(image_.height, sample_.height, y, factor, noise_y)};
+}
+
+/// Objects and regions to the pixels of the sample.
+void ImageGtDataLayer::show(const ObjectView& view) {
+  seen_.left = view.x.to, seen_.width = view.x.copied, seen_.top = view.y.to, seen_.height = view.y.copied;
+  for (Box& region : seen_.regions) region = view.place(region);
+  for (SampleObject& object : seen_.objects) {
+    object.box = view.place(object.box);
+    const float x = (object.box.x0 + object.box.x1) / 2, y = (object.box.y0 + object.box.y1) / 2;
+    const bool in_sight = x >= 0 && x < float(sample_.width) && y >= 0 && y < float(sample_.height);
+    if (!in_sight || box_height(object.box, 1) < param_.min_gt_height()) object.ignored = true;
+  }
+}
+
+/// The pixels of the view into 3 x height x width zeros.
+void ImageGtDataLayer::cut(const ObjectView& view, float* to) {
+  if (view.x.length < image_.width || view.y.length < image_.height) {
+    other_.resize(image_.channels, view.y.length, view.x.length);
+    data::copy_part(image_.sample(), {view.y.first, view.x.first, view.y.length, view.x.length}, other_.pixels.data());
+    std::swap(image_, other_);
+  }
+  if (view.x.scaled != image_.width || view.y.scaled != image_.height) {
+    data::resize_bilinear(image_, view.y.scaled, view.x.scaled, other_);
+    std::swap(image_, other_);
+  }
+  for (int c = 0; c < 3; ++c) {
+    const int means = transform_.mean_value_size();
+    const float mean = means == 0 ? 0 : transform_.mean_value(means == 1 ? 0 : c);
+    for (int h = 0; h < view.y.copied; ++h) {
+      const uint8_t* from = &image_.pixels[3 * (size_t(view.y.from + h) * size_t(image_.width) + size_t(view.x.from))];
+      float* row = to + (int64_t(c) * sample_.height + view.y.to + h) * sample_.width + view.x.to;
+      for (int w = 0; w < view.x.copied; ++w) row[w] = float(from[3 * w + c]) - mean;
+    }
+  }
+}
+
+/// The objects of image n, each a row.
+void ImageGtDataLayer::write_rows(int64_t n, float* to) const {
+  for (const SampleObject& object : seen_.objects) {
+    const Box& box = object.box;
+    const float row[7] = {float(n), box.x0, box.y0, box.x1, box.y1, object.label, object.ignored ? 1.0f : 0.0f};
+    to = std::copy_n(row, 7, to);
+  }
+}
+
+void ImageGtDataLayer::forward(Context& context, const Operands& io) {
+  stages_.resize(io.y.size());
+  std::vector<float*> to;
+  for (size_t i = 0; i < io.y.size(); ++i) {
+    to.push_back(stages_[i].begin(context, io.y[i].f32(), io.y[i].count()));
+    std::fill_n(to[i], io.y[i].count(), 0.0f);
+  }
+  const int64_t batch = param_.batch_size();
+  const size_t branches = labels_.branches().size();
+  int64_t rows = 0;
+  for (int64_t n = 0; n < batch; ++n) {
+    const uint64_t place = position_ + uint64_t(n);
+    const data::ObjectImage& listed = image_at(place);
+    RandomStream stream(mix_key(mix_key(seed_, kObjectKey), place));
+    read(listed, stream);
+    fit(listed);
+    const ObjectView view = draw_view(stream);
+    show(view);
+    cut(view, to[0] + n * (io.y[0].count() / batch));
+    std::vector<float*> labels;
+    for (size_t i = 1; i <= branches; ++i) labels.push_back(to[i] + n * (io.y[i].count() / batch));
+    labels_.write(seen_, labels);
+    if (!param_.output_gt_boxes()) continue;
+    write_rows(n, to[branches + 1] + 7 * rows);
+    rows += int64_t(seen_.objects.size());
+  }
+  if (param_.output_gt_boxes())
+    for (; rows < batch * most_objects_; ++rows) to[branches + 1][7 * rows + 6] = 1;
+  for (HostStage& stage : stages_) stage.commit(context);
+  position_ += uint64_t(batch);
+}
+
+const RegisterLayer registered({
+    .name = "ImageGtData",
+    .help = "images, what the places of a detector's branches are to learn of them, and their objects",
+    .options = "image_gt_data_param",
+    .min_bottoms = 0,
+    .max_bottoms = 0,
+    .min_tops = 2,
+    .max_tops = -1,
+    .make = make_layer<ImageGtDataLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
