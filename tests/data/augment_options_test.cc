@@ -145,7 +145,6 @@ TEST(Ssd, OneProbabilityMayBeThatOfEachChangeThatIsOn) {
   EXPECT_EQ(distort.hue_prob, 0.25f);
   EXPECT_EQ(distort.contrast_prob, 0);
   EXPECT_EQ(plan_of("distort_param { prob: 0.25 all_effects: true }").augment.distort.contrast_prob, 0.25f);
-  expect_field("distort_param.prob", "distort_param { prob: 2 }");
 }
 
 TEST(Ssd, PadsAsTheModeSays) {
@@ -268,6 +267,7 @@ TEST(Dialects, RefusalsNameTheField) {
                "crop_size: 5 random_aspect_ratio_param { aspect_ratio_change: 0.5 }");
   expect_field("random_aspect_ratio_param.max_attempt", "crop_size: 5 random_aspect_ratio_param { max_attempt: 0 }");
   expect_field("pad", "pad: 4000000000");
+  expect_field("distort_param.prob", "distort_param { prob: 2 }");
   expect_field("distort_param.hue_prob", "distort_param { hue_prob: 1.5 }");
   expect_field("distort_param.contrast_upper", "distort_param { contrast_lower: 1 contrast_upper: 0.5 }");
   expect_field("expand_param.max_expand_ratio", "crop_size: 5 expand_param { max_expand_ratio: 0.5 }");

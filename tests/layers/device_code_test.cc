@@ -37,17 +37,17 @@ class Dataset {
     for (int i = 0; i < 5; ++i)
       writer.put(std::to_string(i), data::make_datum(1, 2, 3, std::string(6, char('a' + i)), i));
     writer.commit();
-    data::LmdbWriter annotated(objects());
+    data::LmdbWriter with_objects(annotated());
     for (int i = 0; i < 5; ++i)
-      annotated.put(std::to_string(i), data::make_annotated_datum(data::make_datum(1, 2, 3, "abcdef", 0),
-                                                                  {{i, 0, {0.25, 0.25, 0.5, 1}, false}}));
-    annotated.commit();
+      with_objects.put(std::to_string(i), data::make_annotated_datum(data::make_datum(1, 2, 3, "abcdef", 0),
+                                                                     {{i, 0, {0.25, 0.25, 0.5, 1}, false}}));
+    with_objects.commit();
     if (has_hdf5()) write_rows();
     write_images();
   }
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
-  std::string objects() const { return folder_ / "objects"; }
+  std::string annotated() const { return folder_ / "annotated"; }
   static bool has_hdf5() { return !path_of_helper("cortado-hdf5").empty(); }
   std::string rows() const { return folder_ / "rows.txt"; }
   std::string list() const { return folder_ / "list"; }
@@ -86,7 +86,7 @@ class Dataset {
 std::vector<Trial> trials(const Dataset& dataset) {
   return {
       {"type: 'Accuracy' top: 'a' top: 'b' accuracy_param { top_k: 2 }", {kRows, kLabels}},
-      {"type: 'AnnotatedData' top: 'data' top: 'label' data_param { source: '" + dataset.objects() +
+      {"type: 'AnnotatedData' top: 'data' top: 'label' data_param { source: '" + dataset.annotated() +
        "' batch_size: 4 backend: LMDB } transform_param { mirror: true }"},
       {"type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }", {kImage}},
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
