@@ -84,7 +84,9 @@ class Artist:
         r = self.random
         height, width = canvas.shape
         for _ in range(r.integers(0, 6)):
-            h, w = (r.integers(2, 6), r.integers(10, 60)) if r.random() < 0.5 else (r.integers(10, 60), r.integers(2, 6))
+            h, w = r.integers(2, 6), r.integers(10, 60)
+            if r.random() < 0.5:
+                h, w = w, h
             y, x = r.integers(0, height - h), r.integers(0, width - w)
             canvas[y:y + h, x:x + w] = r.uniform(0, 220)
         for _ in range(r.integers(0, 4)):

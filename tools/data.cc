@@ -24,8 +24,8 @@ const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetSta
     found = &layer;
   }
   if (found) return *found;
-  throw usage_error("the net has no Data, ImageData or AnnotatedData layer" + (name.empty() ? "" : " called '" + name + "'") +
-                    " in phase " + caffe::Phase_Name(state.phase()));
+  throw usage_error("the net has no Data, ImageData or AnnotatedData layer" +
+                    (name.empty() ? "" : " called '" + name + "'") + " in phase " + caffe::Phase_Name(state.phase()));
 }
 
 int run_data(const Arguments& arguments) {

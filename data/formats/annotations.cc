@@ -82,10 +82,10 @@ Annotation parse_voc(std::string_view xml) {
     const pugi::xml_node box = object.child("bndbox");
     const std::string name = object.child_value("name");
     if (name.empty()) throw SampleError("an <object> has no <name>");
-    made.objects.push_back({name,
-                            in_parts(number_in(box, "xmin"), number_in(box, "ymin"), number_in(box, "xmax"),
-                                     number_in(box, "ymax"), made.height, made.width),
-                            object.child("difficult") && number_in(object, "difficult") != 0});
+    const double x0 = number_in(box, "xmin"), y0 = number_in(box, "ymin");
+    const double x1 = number_in(box, "xmax"), y1 = number_in(box, "ymax");
+    const bool difficult = object.child("difficult") && number_in(object, "difficult") != 0;
+    made.objects.push_back({name, in_parts(x0, y0, x1, y1, made.height, made.width), difficult});
   }
   return made;
 }

@@ -48,7 +48,8 @@ void set_color(const caffe::ImageDataParameter& param, TransformPlan& plan) {
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
   if (param.label_dim() > 1)
-    throw FieldError(kOwn + ".label_dim", "labels of " + std::to_string(param.label_dim()) + " numbers are not read here",
+    throw FieldError(kOwn + ".label_dim",
+                     "labels of " + std::to_string(param.label_dim()) + " numbers are not read here",
                      "HDF5Data takes them");
   if (param.source().empty())
     throw FieldError(kOwn + ".source", "the list of images is not named", "give a file with lines 'PATH LABEL'");

@@ -133,7 +133,7 @@ TEST_F(ConvertAnnoset, NumbersNamesAndWritesTheirMap) {
   const Box box{0.1f, 0.25f, 0.5f, 0.75f};
   const std::vector<std::vector<Object>> read = objects();
   ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0], (std::vector<Object>{{1, 0, box, false}, {1, 1, box, true}, {2, 0, box, false}}));
+  EXPECT_EQ(read[0], (std::vector<Object>{{2, 0, box, false}, {1, 0, box, false}, {1, 1, box, true}}));
   EXPECT_EQ(read[1], (std::vector<Object>{{1, 0, {0, 0, 0.5, 0.5}, false}}));
   EXPECT_EQ(most_objects(Lmdb::open(options_.output)), 3);
   const std::string map = read_file(report.label_map);

@@ -11,7 +11,8 @@ namespace {
 using Rows = std::vector<std::vector<double>>;
 
 std::string layer(const std::string& options, const std::string& rest = "") {
-  return "type: 'BoxOutput' top: 'rois' top: 'scored' box_output_param { " + options + " } " + rest;
+  const std::string any_size = options.find("min_size") == std::string::npos ? " min_size: 0" : "";
+  return "type: 'BoxOutput' top: 'rois' top: 'scored' box_output_param { " + options + any_size + " } " + rest;
 }
 
 const std::string kTemplate = "field_w: 8 field_h: 4 downsample_rate: 10 ";

@@ -13,7 +13,11 @@ namespace {
 const std::string kSizes = "cls_num: 3 field_w: 8 field_h: 4 downsample_rate: 10 ";
 
 std::string layer(const std::string& options, const std::string& rest = "") {
-  return "type: 'DetectionLoss' detection_loss_param { " + kSizes + options + " } " + rest;
+  const auto unless_told = [&options](const std::string& field, const std::string& value) {
+    return options.find(field) == std::string::npos ? " " + field + ": " + value : "";
+  };
+  return "type: 'DetectionLoss' detection_loss_param { " + kSizes + options + unless_told("bb_smooth", "false") +
+         unless_told("bg_multiple", "1") + " } " + rest;
 }
 
 /// Two images of 4 x 5 places, with three objects in the first and one in the second.
