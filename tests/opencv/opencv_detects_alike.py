@@ -22,6 +22,7 @@ TOLERANCE = 1e-4  # of corners in parts of the image, and of scores
 CONV = '''layer { name: "%s" type: "Convolution" bottom: "%s" top: "%s"
   convolution_param { num_output: %d kernel_size: %d pad: %d stride: %d } }
 '''
+# OpenCV keeps regions however small they are, hence the min_size.
 RFCN = '''name: "rfcn"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 96 dim: 128 } } }
 layer { name: "im_info" type: "Input" top: "im_info" input_param { shape { dim: 1 dim: 3 } } }
@@ -33,7 +34,7 @@ layer { name: "prob2" type: "Softmax" bottom: "scores2" top: "prob2" }
 layer { name: "prob" type: "Reshape" bottom: "prob2" top: "prob"
   reshape_param { shape { dim: 0 dim: 18 dim: -1 dim: 0 } } }
 layer { name: "rois" type: "Proposal" bottom: "prob" bottom: "offsets" bottom: "im_info" top: "rois"
-  proposal_param { feat_stride: 16 base_size: 16 min_size: 8 ratio: 0.5 ratio: 1 ratio: 2 scale: 1 scale: 2 scale: 4
+  proposal_param { feat_stride: 16 base_size: 16 min_size: 1 ratio: 0.5 ratio: 1 ratio: 2 scale: 1 scale: 2 scale: 4
     pre_nms_topn: 100 post_nms_topn: 20 nms_thresh: 0.7 } }
 ''' + CONV % ('maps', 'conv2', 'maps', 4 * 9, 1, 0, 1) + '''
 layer { name: "pooled" type: "PSROIPooling" bottom: "maps" bottom: "rois" top: "pooled"
