@@ -136,14 +136,42 @@ function(cortado_light name)
                COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
-# cortado_precompiled(NAME): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto.
+# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto; with
+# FROM, from what that target compiled, which in cortado_harness is GoogleTest, too.
 function(cortado_precompiled name)
+  set(headers ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
   if(name STREQUAL cortado_proto)
-    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+    target_precompile_headers(${name} PRIVATE ${headers})
+  elseif(name STREQUAL cortado_harness)
+    target_precompile_headers(${name} PRIVATE ${headers} <gtest/gtest.h>)
+  elseif(ARGN)
+    target_precompile_headers(${name} REUSE_FROM ${ARGN})
   else()
     target_precompile_headers(${name} REUSE_FROM cortado_proto)
   endif()
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+endfunction()
+
+# cortado_together(SOURCES): for nvcc, which parses the same headers three times for every file, the .cu files of a list
+# become units of CORTADO_CUDA_TOGETHER files each: eight of them compile in a third of the time.
+function(cortado_together sources)
+  set(rest ${${sources}})
+  set(left ${${sources}})
+  list(FILTER left INCLUDE REGEX "\\.cu$")
+  list(FILTER rest EXCLUDE REGEX "\\.cu$")
+  set(number 0)
+  while(left)
+    list(SUBLIST left 0 ${CORTADO_CUDA_TOGETHER} some)
+    list(REMOVE_ITEM left ${some})
+    math(EXPR number "${number} + 1")
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/together_${number}.cu)
+    list(JOIN some "," names)
+    add_custom_command(OUTPUT ${unit} COMMAND ${CMAKE_COMMAND} -DSOURCES=${names} -DROOT=${CMAKE_SOURCE_DIR}
+                       -DOUTPUT=${unit} -P ${CMAKE_SOURCE_DIR}/cmake/together.cmake
+                       DEPENDS ${some} ${CMAKE_SOURCE_DIR}/cmake/together.cmake VERBATIM)
+    list(APPEND rest ${unit})
+  endwhile()
+  set(${sources} ${rest} PARENT_SCOPE)
 endfunction()
 
 # cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/
@@ -153,6 +181,8 @@ function(cortado_folder kind)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc *.cu)
   if(NOT CORTADO_WITH_CUDA)
     list(FILTER sources EXCLUDE REGEX "/cuda/")
+  elseif(CORTADO_CUDA_TOGETHER GREATER 1)
+    cortado_together(sources)
   endif()
   add_library(cortado_${folder} ${kind} ${sources} ${ARGN})
   cortado_target(cortado_${folder})
