@@ -159,6 +159,7 @@ void ProgressLine::erase() {
   if (!line_on_screen) return;
   write_to_stderr(kEraseProgress);
   line_on_screen = 0;
+  last_ = {};  // what was printed instead stays above: the line comes back at once
 }
 
 bool progress_on_screen() { return line_on_screen != 0; }

@@ -54,7 +54,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   bool shown() const { return active_; }
-  bool due() const;                                     ///< a tenth of a second has passed since the last one
+  bool due() const;                                     ///< none stands there, or one for a tenth of a second
   void show(const std::vector<ProgressField>& fields);  ///< as many of them as fit
   void erase();
 
