@@ -118,6 +118,7 @@ CropBox jittered(double share, const CropBox& from, const SampleKey& key) {
 void carry_objects(const AugmentParams& params, std::span<const Object> objects, const KeepObjects& keep,
                    std::vector<Object>& carried) {
   carried.clear();
+  if (objects.empty()) return;
   const Forward forward(params);
   if (!forward.exists()) return;
   for (const Object& object : objects) {

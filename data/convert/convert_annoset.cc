@@ -80,12 +80,12 @@ struct Found {
 Found from_list(const AnnosetOptions& options) {
   Found found;
   for_each_line(read_file_or_pipe(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
-    const size_t space = line.find_last_of(" \t");
-    if (space == std::string_view::npos || space == 0) {
+    const LastWord words = split_last_word(line);
+    if (words.before.empty()) {
       found.bad.push_back({options.list, number, "no annotation: a line is an image's path and its annotation's"});
       return;
     }
-    const std::string name(line.substr(0, space)), annotation(line.substr(space + 1));
+    const std::string name(words.before), annotation(words.word);
     try {
       Annotated image{{options.root + name, name, -1, number}, {}};
       image.objects = read_annotation(options.root + annotation, image.entry.file).objects;

@@ -33,18 +33,6 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
   return sizes;
 }
 
-namespace {
-
-void set_color(const caffe::ImageDataParameter& param, TransformPlan& plan) {
-  const ColorMode asked = param.is_color() ? ColorMode::kColor : ColorMode::kGray;
-  if (param.has_is_color() && plan.color != ColorMode::kAsStored && plan.color != asked)
-    throw FieldError(kOwn + ".is_color", "transform_param says otherwise by force_color or force_gray",
-                     "keep one of them");
-  if (plan.color == ColorMode::kAsStored) plan.color = asked;
-}
-
-}  // namespace
-
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
   if (param.label_dim() > 1)
@@ -67,7 +55,7 @@ PipelineOptions make_image_options(const caffe::LayerParameter& layer, const Dat
   if (param.cache() && !layer.data_param().has_cache_on()) made.cache = CacheOn::kHost;
   made.rand_skip = param.rand_skip();
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
-  set_color(param, made.transform);
+  set_color(kOwn, param.is_color(), param.has_is_color(), made.transform);
   return made;
 }
 

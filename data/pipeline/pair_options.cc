@@ -64,14 +64,6 @@ Given given_by(const caffe::ImageDataParameter& param) {
           image_sizes_of(param)};
 }
 
-void set_color(const Given& given, TransformPlan& plan) {
-  const ColorMode asked = given.color ? ColorMode::kColor : ColorMode::kGray;
-  if (given.says_color && plan.color != ColorMode::kAsStored && plan.color != asked)
-    throw FieldError(given.message + ".is_color", "transform_param says otherwise by force_color or force_gray",
-                     "keep one of them");
-  if (plan.color == ColorMode::kAsStored) plan.color = asked;
-}
-
 /// A mean for the image's channels becomes one that leaves the labels alone.
 void spare_labels(TransformPlan& plan, int channels) {
   std::vector<float>& values = plan.mean_values;
@@ -116,7 +108,7 @@ PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const Data
   made.shuffle = given.shuffle ? Shuffle::kExact : Shuffle::kNone;
   made.rand_skip = given.rand_skip;
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
-  set_color(given, made.transform);
+  set_color(given.message, given.color, given.says_color, made.transform);
   PairSourceOptions pairs;
   pairs.list = given.source;
   pairs.root = given.root;

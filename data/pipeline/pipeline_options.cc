@@ -72,6 +72,14 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   return made;
 }
 
+void set_color(const std::string& own, bool color, bool told, TransformPlan& plan) {
+  const ColorMode asked = color ? ColorMode::kColor : ColorMode::kGray;
+  if (told && plan.color != ColorMode::kAsStored && plan.color != asked)
+    throw FieldError(own + ".is_color", "transform_param says otherwise by force_color or force_gray",
+                     "keep one of them");
+  if (plan.color == ColorMode::kAsStored) plan.color = asked;
+}
+
 void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why) {
   static const std::vector<std::string> known = {"crop_size",   "crop_h",    "crop_w",      "mirror",
                                                  "scale",       "mean_file", "mean_value",  "force_gray",

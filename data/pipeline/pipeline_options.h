@@ -15,6 +15,10 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
 /// speed.
 void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why);
 
+/// The colours of images by `own`.is_color, which was `told` or is a default, where transform_param does not say.
+/// Throws FieldError where the two contradict each other.
+void set_color(const std::string& own, bool color, bool told, TransformPlan& plan);
+
 // make_pipeline_options() of one type of layer each.
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);

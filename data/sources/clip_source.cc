@@ -144,19 +144,14 @@ class ClipSource : public DataSource {
   std::unique_ptr<RecordFinder> finder(bool) const override { return std::make_unique<ClipFinder>(clips_); }
   std::unique_ptr<SampleReader> reader(ColorMode) const override { return std::make_unique<ClipReader>(clips_); }
   void visit_labels(int64_t most, const LabelVisit& visit) const override {
-    const int64_t n = records(), looks = std::min(n, most);
-    for (int64_t i = 0; i < looks; ++i) {
-      const uint64_t number = uint64_t(double(i) / double(looks) * double(n));
-      visit({clips_->clips[size_t(number)].folder, {}, number}, clips_->clips[size_t(number)].label);
-    }
+    for_each_evenly(records(), most, [&](uint64_t number) {
+      const Clip& clip = clips_->clips[size_t(number)];
+      visit({clip.folder, {}, number}, clip.label);
+    });
   }
   void fail(const Record& record, const SampleError& error) const override {
     const size_t number = size_t(record.number);
-    Mistake mistake;
-    mistake.place = clips_->file.place(number);
-    mistake.message = printable(clips_->clips[number].folder) + ": " + error.what();
-    mistake.hint = error.hint();
-    throw Error(ExitCode::kData, std::move(mistake));
+    clips_->file.fail(number, clips_->clips[number].folder, error);
   }
 
  private:

@@ -29,6 +29,7 @@ class ImageList {
   size_t size() const { return images_.size(); }
   const ListedImage& operator[](size_t i) const { return images_[i]; }
   Place place(size_t i) const { return file_.place(i); }  ///< of the image's line
+  [[noreturn]] void fail(size_t i, const SampleError& error) const { file_.fail(i, images_[i].name, error); }
 
  private:
   std::vector<ListedImage> images_;

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/file_error.h"
-#include "data/formats/printable.h"
 #include "data/image/image_file_reader.h"
 #include "data/sources/image_list.h"
 
@@ -95,20 +94,13 @@ class ImageSource : public DataSource {
     return std::make_unique<FileReader>(files_, mode);
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override {
-    const int64_t n = records(), looks = std::min(n, most);
-    for (int64_t i = 0; i < looks; ++i) {
-      const uint64_t number = uint64_t(double(i) / double(looks) * double(n));
+    for_each_evenly(records(), most, [&](uint64_t number) {
       const ListedImage& image = files_->list[size_t(number)];
       visit({image.name, {}, number}, image.label);
-    }
+    });
   }
   void fail(const Record& record, const SampleError& error) const override {
-    const size_t number = size_t(record.number);
-    Mistake mistake;
-    mistake.place = files_->list.place(number);
-    mistake.message = printable(files_->list[number].name) + ": " + error.what();
-    mistake.hint = error.hint();
-    throw Error(ExitCode::kData, std::move(mistake));
+    files_->list.fail(size_t(record.number), error);
   }
 
  private:

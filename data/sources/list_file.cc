@@ -1,5 +1,7 @@
 #include "data/sources/list_file.h"
 
+#include <algorithm>
+
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/formats/printable.h"
@@ -23,6 +25,11 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
     if (!line.empty()) body(line, number);
   }
+}
+
+void for_each_evenly(int64_t count, int64_t most, const std::function<void(uint64_t number)>& body) {
+  const int64_t looks = std::min(count, most);
+  for (int64_t i = 0; i < looks; ++i) body(uint64_t(double(i) / double(looks) * double(count)));
 }
 
 LastWord split_last_word(std::string_view line) {
@@ -56,6 +63,10 @@ ListFile::ListFile(const std::string& path, const std::string& item, const std::
 Place ListFile::place(size_t i) const {
   const std::string_view rest = std::string_view(text_).substr(lines_[i].begin);
   return {path_, lines_[i].number, 1, printable(rest.substr(0, rest.find_first_of("\r\n")))};
+}
+
+void ListFile::fail(size_t i, std::string_view name, const SampleError& error) const {
+  throw Error(ExitCode::kData, {place(i), printable(name) + ": " + error.what(), error.hint(), {}});
 }
 
 }  // namespace cortado::data

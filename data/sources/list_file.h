@@ -9,12 +9,16 @@
 #include <vector>
 
 #include "core/error.h"
+#include "data/sample.h"
 
 namespace cortado::data {
 
 /// Calls `body(line, number)` for every line that is not blank, without the white space at its end; numbers count
 /// from 1.
 void for_each_line(std::string_view text, const std::function<void(std::string_view line, int64_t number)>& body);
+
+/// Calls `body(number)` for up to `most` numbers that lie evenly among the first `count`, all of them where that many.
+void for_each_evenly(int64_t count, int64_t most, const std::function<void(uint64_t number)>& body);
 
 /// The last word of a line and what stands before it, without the space between. Both are empty where there is no
 /// space, or nothing before it.
@@ -40,6 +44,8 @@ class ListFile {
   const std::string& path() const { return path_; }
   size_t size() const { return lines_.size(); }
   Place place(size_t i) const;  ///< of the line of item i
+  /// The Error(kData) at that line; `name` is the item's.
+  [[noreturn]] void fail(size_t i, std::string_view name, const SampleError& error) const;
 
  private:
   struct Line {

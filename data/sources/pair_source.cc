@@ -161,11 +161,7 @@ class PairSource : public DataSource {
   }
   void fail(const Record& record, const SampleError& error) const override {
     const size_t number = size_t(record.number);
-    Mistake mistake;
-    mistake.place = pairs_->file.place(number);
-    mistake.message = printable(pairs_->pairs[number].image) + ": " + error.what();
-    mistake.hint = error.hint();
-    throw Error(ExitCode::kData, std::move(mistake));
+    pairs_->file.fail(number, pairs_->pairs[number].image, error);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "core/for_each.h"
 #include "core/format.h"
 #include "layers/common/best_path.h"
+#include "layers/common/class_labels.h"
 
 namespace cortado {
 
@@ -86,11 +87,7 @@ LayerShapes BestPathLayer::infer_paths(const std::vector<Shape>& x, bool steps_f
   if (classes_ > kMostClasses) throw FieldError("bottom[0]", std::to_string(classes_) + " classes are too many");
   compares_ = x.size() > 1;
   if (!compares_) return {.y = {{sequences_, steps_}}, .w = {}};
-  if (x[1].axes() < 1 || x[1][0] != sequences_)
-    throw FieldError("bottom[1]",
-                     "its shape is " + x[1].str() + ", but bottom[0] has " +
-                         count_of(sequences_, "sequence", "sequences") + " (" + x[0].str() + ")",
-                     "labels are sequences x their greatest number, filled up with blanks");
+  require_sequence_labels(x[0], sequences_, x[1]);
   width_ = x[1].count(1);
   return {.y = {Shape()}, .w = {}};
 }

@@ -14,7 +14,7 @@
 namespace cortado {
 
 /// Four numbers, one for each side of a box.
-struct BoxOffsets {
+struct PriorOffsets {
   float v[4] = {};
 };
 
@@ -22,9 +22,9 @@ struct BoxCode {
   caffe::PriorBoxParameter::CodeType type = caffe::PriorBoxParameter::CORNER;
   bool divides = true;  ///< by the variances
 
-  BoxOffsets encode(const Box& prior, const BoxOffsets& variances, const Box& box) const {
+  PriorOffsets encode(const Box& prior, const PriorOffsets& variances, const Box& box) const {
     const float width = box_width(prior), height = box_height(prior);
-    BoxOffsets code;
+    PriorOffsets code;
     if (type == caffe::PriorBoxParameter::CENTER_SIZE)
       code = {{((box.x0 + box.x1) - (prior.x0 + prior.x1)) / 2 / width,
                ((box.y0 + box.y1) - (prior.y0 + prior.y1)) / 2 / height, std::log(box_width(box) / width),
@@ -38,9 +38,9 @@ struct BoxCode {
     return code;
   }
 
-  Box decode(const Box& prior, const BoxOffsets& variances, const BoxOffsets& code) const {
+  Box decode(const Box& prior, const PriorOffsets& variances, const PriorOffsets& code) const {
     const float width = box_width(prior), height = box_height(prior);
-    BoxOffsets d = code;
+    PriorOffsets d = code;
     for (int k = 0; k < 4; ++k) {
       if (divides) d.v[k] *= variances.v[k];
       if (type == caffe::PriorBoxParameter::CORNER_SIZE) d.v[k] *= k % 2 ? height : width;
@@ -58,12 +58,12 @@ struct Priors {
   const float* values;
   int64_t count;
   Box box(int64_t p) const { return {values[4 * p], values[4 * p + 1], values[4 * p + 2], values[4 * p + 3]}; }
-  BoxOffsets variances(int64_t p) const {
+  PriorOffsets variances(int64_t p) const {
     const float* v = values + 4 * (count + p);
     return {{v[0], v[1], v[2], v[3]}};
   }
 };
 
-inline BoxOffsets offsets_at(const float* values) { return {{values[0], values[1], values[2], values[3]}}; }
+inline PriorOffsets offsets_at(const float* values) { return {{values[0], values[1], values[2], values[3]}}; }
 
 }  // namespace cortado

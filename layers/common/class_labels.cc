@@ -5,6 +5,7 @@
 #include "core/device_memory.h"
 #include "core/format.h"
 #include "core/host_view.h"
+#include "layers/common/shape_rules.h"
 
 namespace cortado {
 
@@ -14,6 +15,23 @@ void require_labels(const Shape& x, const Shape& labels, int64_t rows) {
                    "there are " + std::to_string(labels.count()) + " labels (" + labels.str() + ") for " +
                        std::to_string(rows) + " predictions (" + x.str() + ")",
                    "each prediction has one label");
+}
+
+void require_targets(const Shape& x, const Shape& targets) {
+  require_axes(x, 1);
+  if (targets.count() == x.count()) return;
+  throw FieldError("bottom[1]",
+                   "there are " + std::to_string(targets.count()) + " targets (" + targets.str() + ") for " +
+                       std::to_string(x.count()) + " predictions (" + x.str() + ")",
+                   "each prediction has one target");
+}
+
+void require_sequence_labels(const Shape& x, int64_t sequences, const Shape& labels) {
+  if (labels.axes() >= 1 && labels[0] == sequences) return;
+  throw FieldError("bottom[1]",
+                   "its shape is " + labels.str() + ", but bottom[0] has " +
+                       count_of(sequences, "sequence", "sequences") + " (" + x.str() + ")",
+                   "labels are sequences x their greatest number, filled up with blanks");
 }
 
 namespace {

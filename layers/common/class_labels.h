@@ -54,6 +54,12 @@ class BadLabel : public Error {
 /// Throws FieldError for bottom[1] unless `labels` holds one for each of `rows` predictions in x.
 void require_labels(const Shape& x, const Shape& labels, int64_t rows);
 
+/// Throws FieldError unless x has samples (axis 0) and `targets` one number for each of its numbers.
+void require_targets(const Shape& x, const Shape& targets);
+
+/// Throws FieldError for bottom[1] unless `labels` has axis 0 for the `sequences` of bottom[0], which is x.
+void require_sequence_labels(const Shape& x, int64_t sequences, const Shape& labels);
+
 /// Throws BadLabel at the first of `values`, which may lie on a device, that counts and is no class. An item has
 /// `inner` rows. `advice` ends the hint.
 void validate_labels(Context& context, const Tensor& values, ClassLabels labels, int64_t inner = 1,

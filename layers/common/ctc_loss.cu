@@ -187,11 +187,7 @@ LayerShapes CtcLossLayer::infer(const std::vector<Shape>& x) {
   steps_ = x[0][0], sequences_ = x[0][1], classes_ = x[0].count(2);
   if (classes_ > INT32_MAX || (x[1].axes() > 0 && x[1].count(1) >= INT32_MAX / 2))
     throw FieldError("bottom[0]", "there are too many classes or labels");
-  if (x[1].axes() < 1 || x[1][0] != sequences_)
-    throw FieldError("bottom[1]",
-                     "its shape is " + x[1].str() + ", but bottom[0] has " +
-                         count_of(sequences_, "sequence", "sequences") + " (" + x[0].str() + ")",
-                     "labels are sequences x their greatest number, filled up with blanks");
+  require_sequence_labels(x[0], sequences_, x[1]);
   width_ = x[1].count(1);
   const auto require = [&x](uint32_t told, int64_t extent, const std::string& name, const std::string& what) {
     if (told != 0 && told != extent)

@@ -37,7 +37,7 @@ LayerShapes GridDetections::settle(const std::vector<Shape>& x, const std::vecto
   boxes_.resize(size_t(slots));
   scores_.resize(size_t(slots));
   labels_.resize(size_t(slots));
-  return {.y = {{1, 1, most_, 7}}, .w = {}};
+  return {.y = {{1, 1, most_, kDetectionWidth}}, .w = {}};
 }
 
 LayerNeeds GridDetections::prepare(const PrepareRequest&, Context&) { return {}; }
@@ -45,23 +45,15 @@ LayerNeeds GridDetections::prepare(const PrepareRequest&, Context&) { return {};
 void GridDetections::forward(Context& context, const Operands& io) {
   std::vector<HostView> views;
   for (const Tensor& x : io.x) views.emplace_back(context, x.f32(), x.count());
-  float* const y = stage_.begin(context, io.y[0].f32(), most_ * 7);
-  float* to = y;
+  found_.begin(context, io.y[0].f32(), most_);
   for (int64_t image = 0; image < images_; ++image) {
     boxes_.clear();
     scores_.clear();
     labels_.clear();
     for (size_t i = 0; i < views.size(); ++i) find(views[i].data(), i, image);
-    to = write_rows(image, to);
+    add_rows(image);
   }
-  if (to == y)
-    for (int64_t image = 0; image < images_; ++image) {
-      *to++ = float(image);
-      to = std::fill_n(to, 6, -1.0f);
-    }
-  rows_ = (to - y) / 7;
-  std::fill(to, y + most_ * 7, 0.0f);
-  stage_.commit(context);
+  rows_ = found_.finish(context, images_);
 }
 
 GridDetections::Detection GridDetections::best_class(const float* numbers, int64_t step, int64_t classes) const {
@@ -93,15 +85,10 @@ void GridDetections::find(const float* x, size_t bottom, int64_t image) {
   }
 }
 
-float* GridDetections::write_rows(int64_t image, float* to) {
+void GridDetections::add_rows(int64_t image) {
   const std::vector<int> order = best_first(scores_.data(), int64_t(scores_.size()), rule_.least_score, -1);
-  for (const int i : suppress(boxes_.data(), order, {.threshold = rule_.nms_threshold})) {
-    const Box& box = boxes_[size_t(i)];
-    const float row[7] = {float(image), float(labels_[size_t(i)] + 1), scores_[size_t(i)], box.x0, box.y0, box.x1,
-                          box.y1};
-    to = std::copy(row, row + 7, to);
-  }
-  return to;
+  for (const int i : suppress(boxes_.data(), order, {.threshold = rule_.nms_threshold}))
+    found_.add(image, labels_[size_t(i)] + 1, scores_[size_t(i)], boxes_[size_t(i)]);
 }
 
 }  // namespace cortado

@@ -7,8 +7,8 @@
 
 #include <vector>
 
-#include "core/host_view.h"
 #include "layers/common/box_grid.h"
+#include "layers/common/detection_rows.h"
 #include "layers/dynamic_rows.h"
 #include "layers/layer.h"
 
@@ -20,7 +20,7 @@ class GridDetections : public Layer, public DynamicRows {
   void forward(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
   bool forward_needs_host() const override { return true; }
-  std::vector<Shape> current_shapes() const override { return {{1, 1, rows_, 7}}; }
+  std::vector<Shape> current_shapes() const override { return {{1, 1, rows_, kDetectionWidth}}; }
 
  protected:
   /// How sure a box of `classes` numbers at scores[0], scores[step], … is of each class.
@@ -52,14 +52,14 @@ class GridDetections : public Layer, public DynamicRows {
 
   Detection best_class(const float* numbers, int64_t step, int64_t classes) const;
   void find(const float* x, size_t bottom, int64_t image);
-  float* write_rows(int64_t image, float* to);
+  void add_rows(int64_t image);
 
   Rule rule_;
   std::vector<float> anchors_;
   std::vector<Grid> bottoms_;
   std::vector<BoxGrid> grids_;
   int64_t images_ = 0, most_ = 0, rows_ = 0;
-  HostStage stage_;
+  DetectionRows found_;
   std::vector<Box> boxes_;  ///< of the image at hand
   std::vector<float> scores_;
   std::vector<int64_t> labels_;

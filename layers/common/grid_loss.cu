@@ -16,7 +16,7 @@ LayerShapes GridLoss::settle(const std::vector<Shape>& x, int64_t classes) {
                      "each of the " +
                          count_of(grid_.images, "image", "images") + ", rows of 5 (class, x, y, width, height)");
   rows_ = {nullptr, names_image ? objects[2] : objects.count(1) / 5, names_image, grid_.images, classes};
-  checked_mul(checked_mul(grid_.images, rows_.rows), int64_t(sizeof(Truth)));
+  checked_mul(checked_mul(grid_.images, rows_.rows), int64_t(sizeof(GridObject)));
   return {.y = {Shape()}, .w = {}};
 }
 

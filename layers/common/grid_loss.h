@@ -25,7 +25,7 @@
 
 namespace cortado {
 
-struct Truth {
+struct GridObject {
   CentreBox box;
   int64_t label, slot;
 };
@@ -102,9 +102,9 @@ struct BoxCost {
 struct JudgedBox {
   int64_t at, slot;  ///< of box_grid.h
   CentreBox box;
-  const Truth* own;  ///< the last object that this box shall find; null: none
-  float overlap;     ///< with the object that it overlaps most
-  const Truth* truths;
+  const GridObject* own;  ///< the last object that this box shall find; null: none
+  float overlap;          ///< with the object that it overlaps most
+  const GridObject* truths;
   int64_t count;
 };
 
@@ -142,10 +142,10 @@ template <typename Rule>
 struct GatherTruths {
   Rule rule;
   ObjectRows rows;
-  Truth* truths;
+  GridObject* truths;
   int64_t* counts;
   CORTADO_HD void operator()(int64_t image) const {
-    Truth* to = truths + image * rows.rows;
+    GridObject* to = truths + image * rows.rows;
     int64_t count = 0;
     for (int64_t k = 0; k < rows.rows; ++k) {
       const int64_t row = rows.first(image) + k;
@@ -166,7 +166,7 @@ struct GatherTruths {
 template <typename Rule>
 struct CostOfBox {
   Rule rule;
-  const Truth* truths;
+  const GridObject* truths;
   const int64_t* counts;
   int64_t most;  ///< objects of an image
   float* costs;  ///< one for each box; null: not wanted
@@ -179,7 +179,7 @@ struct CostOfBox {
     JudgedBox judged{at,           slot, grid.box(rule.x, at, slot, rule.anchors), nullptr, 0, truths + image * most,
                      counts[image]};
     for (int64_t t = 0; t < judged.count; ++t) {
-      const Truth& truth = judged.truths[t];
+      const GridObject& truth = judged.truths[t];
       const float overlap = box_overlap(corners_of(judged.box), corners_of(truth.box));
       if (overlap > judged.overlap) judged.overlap = overlap;
       if (truth.slot == slot) judged.own = &truth;
@@ -244,7 +244,7 @@ class GridLoss : public Layer, public Scoring {
   template <typename Rule>
   void judge(Context& context, const Operands& io, const Rule& rule, float* costs, float* dx, const float* dy) const {
     auto* counts = static_cast<int64_t*>(io.scratch);
-    auto* truths = reinterpret_cast<Truth*>(counts + grid_.images);
+    auto* truths = reinterpret_cast<GridObject*>(counts + grid_.images);
     ObjectRows rows = rows_;
     rows.values = io.x[1].f32();
     for_each(context, grid_.images, GatherTruths<Rule>{rule, rows, truths, counts});
@@ -253,7 +253,7 @@ class GridLoss : public Layer, public Scoring {
   }
 
   int64_t bytes_of_truths() const {
-    return grid_.images * (int64_t(sizeof(int64_t)) + rows_.rows * int64_t(sizeof(Truth)));
+    return grid_.images * (int64_t(sizeof(int64_t)) + rows_.rows * int64_t(sizeof(GridObject)));
   }
 
   std::vector<float> anchors_;

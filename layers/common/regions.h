@@ -43,9 +43,36 @@ struct RegionScale {
 /// Throws FieldError(field + ".spatial_scale" or ".pad_ratio") where a number is none.
 void require_scale(const RegionScale& scale, const std::string& field);
 
+/// Places along an axis.
+struct PlaceRange {
+  int64_t begin, end;
+};
+
+/// The gradient of one plane of the features, by one thread, as regions overlap: add(r, channel, plane) adds what
+/// region r, of the plane's image, has for it.
+template <typename Add>
+struct RegionGradient {
+  float* dx;
+  Regions regions;
+  int64_t channels, area;
+  Add add;
+  CORTADO_HD void operator()(int64_t, int64_t plane) const {
+    const int64_t image = plane / channels, channel = plane % channels;
+    float* to = dx + plane * area;
+    for (int64_t i = 0; i < area; ++i) to[i] = 0;
+    for (int64_t r = 0; r < regions.count; ++r)
+      if (regions.image(r) == image) add(r, channel, to);
+  }
+};
+
 /// The frame of such layers: bottoms features N x C x H x W and regions, one top, a gradient for the features alone.
 class RegionLayer : public Layer {
  public:
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x = {false, true};
+    return needs;
+  }
   bool differentiable(int i) const override { return i == 0; }
   /// Throws Error(kData) at the first row that is no region.
   void validate(Context& context, const Operands& io) override;

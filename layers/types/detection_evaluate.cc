@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/format.h"
 #include "core/host_view.h"
+#include "layers/common/detection_rows.h"
 #include "layers/common/ground_truth.h"
 #include "layers/registry.h"
 #include "layers/scoring.h"
@@ -24,7 +25,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kDetectionWidth = 7, kJudgedWidth = 5;
+constexpr int64_t kJudgedWidth = 5;
 
 struct Candidate {
   int64_t image;

@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/threads.h"
 #include "layers/common/box_coding.h"
+#include "layers/common/detection_rows.h"
 #include "layers/common/detection_shapes.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/suppression.h"
@@ -30,8 +31,6 @@
 namespace cortado {
 
 namespace {
-
-constexpr int64_t kRowWidth = 7;
 
 struct Detection {
   int label;
@@ -63,7 +62,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
     most_ = std::max<int64_t>(1, of_an_image) * shapes_.images;
     require_extent(most_, "detection_output_param.keep_top_k");
     live_ = most_;
-    return {.y = {Shape{1, 1, most_, kRowWidth}}, .w = {}};
+    return {.y = {Shape{1, 1, most_, kDetectionWidth}}, .w = {}};
   }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
@@ -96,7 +95,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 
   bool differentiable(int) const override { return false; }
   bool forward_needs_host() const override { return true; }
-  std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kRowWidth}}; }
+  std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kDetectionWidth}}; }
 
  private:
   /// What one image is judged by.
@@ -150,7 +149,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 
   void decode(const Evidence& evidence, int64_t c, std::vector<Box>& boxes) const {
     for (int64_t p = 0; p < shapes_.priors; ++p) {
-      const BoxOffsets variances = evidence.priors.variances(p);
+      const PriorOffsets variances = evidence.priors.variances(p);
       Box prior = evidence.priors.box(p);
       if (evidence.moves) prior = code_.decode(prior, variances, offsets_at(evidence.moves + 4 * p));
       const Box box = code_.decode(prior, variances, offsets_at(evidence.offsets + 4 * (p * shapes_.codes + c)));
@@ -172,21 +171,10 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   }
 
   void write(Context& context, float* y) {
-    float* to = stage_.begin(context, y, most_ * kRowWidth);
-    std::fill_n(to, most_ * kRowWidth, 0.f);
-    live_ = 0;
+    rows_.begin(context, y, most_);
     for (size_t image = 0; image < found_.size(); ++image)
-      for (const Detection& one : found_[image]) {
-        const float row[] = {float(image), float(one.label), one.score, one.box.x0, one.box.y0, one.box.x1, one.box.y1};
-        std::copy_n(row, kRowWidth, to + kRowWidth * live_++);
-      }
-    if (live_ == 0) {
-      for (; live_ < shapes_.images; ++live_) {
-        std::fill_n(to + kRowWidth * live_, kRowWidth, -1.f);
-        to[kRowWidth * live_] = float(live_);
-      }
-    }
-    stage_.commit(context);
+      for (const Detection& one : found_[image]) rows_.add(int64_t(image), one.label, one.score, one.box);
+    live_ = rows_.finish(context, shapes_.images);
   }
 
   const caffe::DetectionOutputParameter& param_;
@@ -197,7 +185,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   DetectionShapes shapes_;
   int64_t most_ = 0, live_ = 0;  ///< rows
   std::vector<Detections> found_;
-  HostStage stage_;
+  DetectionRows rows_;
 };
 
 const RegisterLayer registered({

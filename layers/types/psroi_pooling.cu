@@ -18,10 +18,6 @@ namespace cortado {
 
 namespace {
 
-struct Range {
-  int64_t begin, end;
-};
-
 struct Geometry {
   int64_t channels, height, width;
   int64_t group;
@@ -30,7 +26,7 @@ struct Geometry {
   CORTADO_HD int64_t bins() const { return group * group; }
 
   /// The places of part k along an axis of `size`.
-  CORTADO_HD Range part(float from, float to, int64_t k, int64_t size) const {
+  CORTADO_HD PlaceRange part(float from, float to, int64_t k, int64_t size) const {
     const float begin = roundf(from) * scale, end = (roundf(to) + 1) * scale;
     const float step = fmaxf(end - begin, 0.1f) / float(group);
     return {limited(floorf(float(k) * step + begin), size), limited(ceilf(float(k + 1) * step + begin), size)};
@@ -40,7 +36,7 @@ struct Geometry {
 
 /// A part of a region, and what each of its places counts.
 struct Part {
-  Range down, across;
+  PlaceRange down, across;
   CORTADO_HD Part(const Geometry& at, const Box& box, int64_t bin)
       : down(at.part(box.y0, box.y1, bin / at.group, at.height)),
         across(at.part(box.x0, box.x1, bin % at.group, at.width)) {}
@@ -70,23 +66,15 @@ struct Forward {
   }
 };
 
-/// A plane of dx, by one thread: regions overlap.
-struct Backward {
-  float* dx;
+struct Add {
   const float* dy;
   Regions regions;
   Geometry at;
-  CORTADO_HD void operator()(int64_t, int64_t plane) const {
-    const int64_t image = plane / at.channels, channel = plane % at.channels;
-    float* to = dx + plane * at.area();
-    for (int64_t i = 0; i < at.area(); ++i) to[i] = 0;
-    for (int64_t r = 0; r < regions.count; ++r) {
-      if (regions.image(r) != image) continue;
-      const Part part(at, regions.box(r), channel % at.bins());
-      const float share = part.share() * dy[r * at.channels + channel];
-      for (int64_t h = part.down.begin; h < part.down.end; ++h)
-        for (int64_t w = part.across.begin; w < part.across.end; ++w) to[h * at.width + w] += share;
-    }
+  CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
+    const Part part(at, regions.box(r), channel % at.bins());
+    const float share = part.share() * dy[r * at.channels + channel];
+    for (int64_t h = part.down.begin; h < part.down.end; ++h)
+      for (int64_t w = part.across.begin; w < part.across.end; ++w) to[h * at.width + w] += share;
   }
 };
 
@@ -112,12 +100,6 @@ class PsRoiPoolingLayer : public RegionLayer {
     return {.y = {y}, .w = {}};
   }
 
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
-    return needs;
-  }
-
   void forward(Context& context, const Operands& io) override {
     const Regions regions = this->regions(io);
     for_each_channel(context, {1, regions.count, at_.channels, Layout::kPlain},
@@ -127,8 +109,9 @@ class PsRoiPoolingLayer : public RegionLayer {
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
+    const Add add{io.dy[0].f32(), regions, at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     Backward{io.dx[0].f32(), io.dy[0].f32(), regions, at_});
+                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
  private:

@@ -130,21 +130,13 @@ struct Forward {
   }
 };
 
-/// A plane of dx, by one thread: regions overlap.
-struct Backward {
-  float* dx;
+struct Add {
   const float* dy;
   Regions regions;
   Geometry at;
-  CORTADO_HD void operator()(int64_t, int64_t plane) const {
-    const int64_t image = plane / at.channels, channel = plane % at.channels, bins = at.bins();
-    float* to = dx + plane * at.area();
-    for (int64_t i = 0; i < at.area(); ++i) to[i] = 0;
-    for (int64_t r = 0; r < regions.count; ++r) {
-      if (regions.image(r) != image) continue;
-      const float* from = dy + (r * at.channels + channel) * bins;
-      for (int64_t bin = 0; bin < bins; ++bin) each_weight(at, regions.box(r), bin, AddGradient{to, from[bin]});
-    }
+  CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
+    const float* from = dy + (r * at.channels + channel) * at.bins();
+    for (int64_t bin = 0; bin < at.bins(); ++bin) each_weight(at, regions.box(r), bin, AddGradient{to, from[bin]});
   }
 };
 
@@ -170,12 +162,6 @@ class RoiAlignLayer : public RegionLayer {
     return {.y = {y}, .w = {}};
   }
 
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
-    return needs;
-  }
-
   void forward(Context& context, const Operands& io) override {
     const Regions regions = this->regions(io);
     for_each_channel(context, {1, regions.count * at_.channels, at_.bins(), Layout::kPlain},
@@ -185,8 +171,9 @@ class RoiAlignLayer : public RegionLayer {
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
+    const Add add{io.dy[0].f32(), regions, at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     Backward{io.dx[0].f32(), io.dy[0].f32(), regions, at_});
+                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 8 * y[0].count(); }

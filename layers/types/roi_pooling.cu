@@ -23,10 +23,6 @@ namespace cortado {
 
 namespace {
 
-struct Range {
-  int64_t begin, end;
-};
-
 /// The pixels along one axis of a region and of its parts.
 struct Parts {
   int64_t first;
@@ -37,7 +33,7 @@ struct Parts {
     const int64_t first = pixel(begin * scale), length = pixel(end * scale) - first + 1;
     return {first, float(length > 1 ? length : 1) / float(parts)};
   }
-  CORTADO_HD Range part(int64_t k, int64_t size) const {
+  CORTADO_HD PlaceRange part(int64_t k, int64_t size) const {
     return {limited(first + int64_t(floorf(float(k) * step)), size),
             limited(first + int64_t(ceilf(float(k + 1) * step)), size)};
   }
@@ -66,12 +62,12 @@ struct Forward {
     y[i] = NAN;
     if (image < 0) return;
     const Box box = at.scale.padded(regions.box(r));
-    const Range down = Parts::of(box.y0, box.y1, at.scale.scale, at.pooled_h).part(bin / at.pooled_w, at.height);
-    const Range across = Parts::of(box.x0, box.x1, at.scale.scale, at.pooled_w).part(bin % at.pooled_w, at.width);
+    const PlaceRange down = Parts::of(box.y0, box.y1, at.scale.scale, at.pooled_h).part(bin / at.pooled_w, at.height);
+    const PlaceRange across = Parts::of(box.x0, box.x1, at.scale.scale, at.pooled_w).part(bin % at.pooled_w, at.width);
     largest(i, x + (image * at.channels + row - r * at.channels) * at.area(), down, across);
   }
 
-  CORTADO_HD void largest(int64_t i, const float* plane, Range down, Range across) const {
+  CORTADO_HD void largest(int64_t i, const float* plane, PlaceRange down, PlaceRange across) const {
     const bool empty = down.begin >= down.end || across.begin >= across.end;
     int64_t best = empty ? -1 : down.begin * at.width + across.begin;
     for (int64_t h = down.begin; h < down.end; ++h)
@@ -82,23 +78,14 @@ struct Forward {
   }
 };
 
-/// A plane of dx, by one thread: regions overlap.
-struct Backward {
-  float* dx;
+struct Add {
   const float* dy;
   const int32_t* places;
-  Regions regions;
   Geometry at;
-  CORTADO_HD void operator()(int64_t, int64_t plane) const {
-    const int64_t image = plane / at.channels, channel = plane % at.channels, bins = at.bins();
-    float* to = dx + plane * at.area();
-    for (int64_t i = 0; i < at.area(); ++i) to[i] = 0;
-    for (int64_t r = 0; r < regions.count; ++r) {
-      if (regions.image(r) != image) continue;
-      const int64_t first = (r * at.channels + channel) * bins;
-      for (int64_t i = first; i < first + bins; ++i)
-        if (places[i] >= 0) to[places[i]] += dy[i];
-    }
+  CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
+    const int64_t first = (r * at.channels + channel) * at.bins();
+    for (int64_t i = first; i < first + at.bins(); ++i)
+      if (places[i] >= 0) to[places[i]] += dy[i];
   }
 };
 
@@ -119,9 +106,8 @@ class RoiPoolingLayer : public RegionLayer {
     return {.y = {y}, .w = {}};
   }
 
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    LayerNeeds needs = RegionLayer::prepare(request, context);
     needs.saved = {request.backward ? request.y[0].shape.count() * int64_t(sizeof(int32_t)) : 0};
     return needs;
   }
@@ -135,8 +121,9 @@ class RoiPoolingLayer : public RegionLayer {
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
+    const Add add{io.dy[0].f32(), static_cast<const int32_t*>(io.saved[0]), at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     Backward{io.dx[0].f32(), io.dy[0].f32(), static_cast<const int32_t*>(io.saved[0]), regions, at_});
+                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "core/device_memory.h"
 #include "core/error.h"
+#include "layers/common/class_labels.h"
 #include "layers/common/loss_normalizer.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/typed.h"
@@ -74,12 +75,7 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 1);
-    if (x[1].count() != x[0].count())
-      throw FieldError("bottom[1]",
-                       "there are " + std::to_string(x[1].count()) + " targets (" + x[1].str() + ") for " +
-                           std::to_string(x[0].count()) + " predictions (" + x[0].str() + ")",
-                       "each prediction has one target");
+    require_targets(x[0], x[1]);
     items_ = x[0][0], width_ = x[0].count(1);
     return {.y = {Shape()}, .w = {}};
   }

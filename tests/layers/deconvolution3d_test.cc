@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/harness/layer_harness.h"
-#include "tests/harness/windows.h"
+#include "tests/harness/volume_convolutions.h"
 
 namespace cortado::harness {
 namespace {
@@ -28,15 +27,7 @@ Array deconvolve(const Array& x, const Array& w, const Array& bias, const std::v
 }
 
 void check(const std::string& options, const Shape& x, const std::vector<WindowAxis>& window, int64_t groups = 1) {
-  for (const std::string message : {"convolution_param", "convolution3d_param"}) {
-    SCOPED_TRACE(message + " " + options);
-    check_layer({.layer = layer(message, options),
-                 .x = {random(x, 1)},
-                 .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
-                   return {deconvolve(x[0], w[0], w[1], window, groups)};
-                 },
-                 .same_bits_for_any_threads = false});
-  }
+  check_volumes("Deconvolution3D", options, x, window, groups, deconvolve);
 }
 
 TEST(Deconvolution3D, IsTheDefinition) {

@@ -1,71 +1,17 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cfloat>
-
-#include "tests/harness/layer_harness.h"
+#include "tests/harness/any_pooling.h"
 
 namespace cortado::harness {
 namespace {
 
-struct Side {
-  int64_t kernel, stride = 1, pad = 0;
-};
-
-/// How many windows fit, by walking.
-int64_t outputs(const Side& side, int64_t in) {
-  int64_t n = 1;
-  while ((n - 1) * side.stride + side.kernel < in + 2 * side.pad) ++n;
-  if (side.pad > 0 && (n - 1) * side.stride >= in + side.pad) --n;
-  return n;
-}
-
-/// Every place is asked whether it lies in the window; of any number of axes.
-Array pool(const Array& x, const std::vector<Side>& sides, bool average) {
-  Shape shape = x.shape;
-  const int axes = int(sides.size());
-  for (int a = 0; a < axes; ++a) shape[2 + a] = outputs(sides[size_t(a)], x.shape[2 + a]);
-  Array y(shape);
-  const int64_t in = x.shape.count(2), out = shape.count(2);
-  for (int64_t o = 0; o < shape.count(); ++o) {
-    double sum = 0, best = -DBL_MAX, size = 1;
-    for (int64_t i = 0; i < in; ++i) {
-      bool inside = true;
-      int64_t at = i, to = o % out;
-      size = 1;
-      for (int a = axes - 1; a >= 0; --a) {
-        const Side& s = sides[size_t(a)];
-        const int64_t extent = x.shape[2 + a], place = at % extent, start = to % shape[2 + a] * s.stride - s.pad;
-        inside = inside && place >= start && place < start + s.kernel;
-        size *= double(std::min(start + s.kernel, extent + s.pad) - start);
-        at /= extent, to /= shape[2 + a];
-      }
-      if (!inside) continue;
-      sum += x[size_t(o / out * in + i)];
-      best = std::max(best, x[size_t(o / out * in + i)]);
-    }
-    y[size_t(o)] = average ? sum / size : best;
-  }
-  return y;
-}
-
-void check(const std::string& message, const std::string& options, const Shape& shape, const std::vector<Side>& sides) {
-  for (const bool average : {false, true}) {
-    const std::string all = message + " { " + (average ? "pool: AVE " : "pool: MAX ") + options + " }";
-    SCOPED_TRACE(all);
-    check_layer({.layer = "type: 'PoolingND' " + all,
-                 .x = {distinct(shape, 3, 0.01)},
-                 .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {pool(x[0], sides, average)}; }});
-  }
-}
-
 TEST(PoolingND, TakesUpToThreeAxes) {
   const std::string message = "pooling_nd_param";
-  check(message, "kernel_size: 2 stride: 2", {2, 3, 4, 5, 6}, {{2, 2}, {2, 2}, {2, 2}});
-  check(message, "kernel_size: [1, 2, 3] stride: [1, 2, 2] pad: [0, 1, 1]", {1, 2, 3, 5, 6},
-        {{1}, {2, 2, 1}, {3, 2, 1}});
-  check(message, "kernel_size: [3, 2] pad: 1", {1, 2, 3, 4}, {{3, 1, 1}, {2, 1, 1}});
-  check(message, "kernel_size: 3 stride: 2", {2, 2, 6}, {{3, 2}});
+  check_pooling("PoolingND", message, "kernel_size: 2 stride: 2", {2, 3, 4, 5, 6}, {{2, 2}, {2, 2}, {2, 2}});
+  check_pooling("PoolingND", message, "kernel_size: [1, 2, 3] stride: [1, 2, 2] pad: [0, 1, 1]", {1, 2, 3, 5, 6},
+                {{1}, {2, 2, 1}, {3, 2, 1}});
+  check_pooling("PoolingND", message, "kernel_size: [3, 2] pad: 1", {1, 2, 3, 4}, {{3, 1, 1}, {2, 1, 1}});
+  check_pooling("PoolingND", message, "kernel_size: 3 stride: 2", {2, 2, 6}, {{3, 2}});
 }
 
 TEST(PoolingND, NamesWhatIsWrong) {

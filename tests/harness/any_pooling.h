@@ -1,0 +1,69 @@
+#pragma once
+
+// Pooling over any number of axes in plain double arithmetic: windows as Caffe counts them, rounded up.
+
+#include <algorithm>
+#include <cfloat>
+#include <string>
+#include <vector>
+
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+
+/// A window along one axis.
+struct PoolingSide {
+  int64_t kernel, stride = 1, pad = 0;
+};
+
+/// How many windows fit, by walking.
+inline int64_t pooling_outputs(const PoolingSide& side, int64_t in) {
+  int64_t n = 1;
+  while ((n - 1) * side.stride + side.kernel < in + 2 * side.pad) ++n;
+  if (side.pad > 0 && (n - 1) * side.stride >= in + side.pad) --n;
+  return n;
+}
+
+/// Every place is asked whether it lies in the window; of any number of axes.
+inline Array pooled(const Array& x, const std::vector<PoolingSide>& sides, bool average) {
+  Shape shape = x.shape;
+  const int axes = int(sides.size());
+  for (int a = 0; a < axes; ++a) shape[2 + a] = pooling_outputs(sides[size_t(a)], x.shape[2 + a]);
+  Array y(shape);
+  const int64_t in = x.shape.count(2), out = shape.count(2);
+  for (int64_t o = 0; o < shape.count(); ++o) {
+    double sum = 0, best = -DBL_MAX, size = 1;
+    for (int64_t i = 0; i < in; ++i) {
+      bool inside = true;
+      int64_t at = i, to = o % out;
+      size = 1;
+      for (int a = axes - 1; a >= 0; --a) {
+        const PoolingSide& s = sides[size_t(a)];
+        const int64_t extent = x.shape[2 + a], place = at % extent, start = to % shape[2 + a] * s.stride - s.pad;
+        inside = inside && place >= start && place < start + s.kernel;
+        size *= double(std::min(start + s.kernel, extent + s.pad) - start);
+        at /= extent, to /= shape[2 + a];
+      }
+      if (!inside) continue;
+      sum += x[size_t(o / out * in + i)];
+      best = std::max(best, x[size_t(o / out * in + i)]);
+    }
+    y[size_t(o)] = average ? sum / size : best;
+  }
+  return y;
+}
+
+/// That a layer of `type` with `message { pool: MAX or AVE OPTIONS }` is that.
+inline void check_pooling(const std::string& type, const std::string& message, const std::string& options,
+                          const Shape& shape, const std::vector<PoolingSide>& sides) {
+  for (const bool average : {false, true}) {
+    const std::string all = message + " { " + (average ? "pool: AVE " : "pool: MAX ") + options + " }";
+    SCOPED_TRACE(all);
+    check_layer(
+        {.layer = "type: '" + type + "' " + all,
+         .x = {distinct(shape, 3, 0.01)},
+         .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {pooled(x[0], sides, average)}; }});
+  }
+}
+
+}  // namespace cortado::harness
