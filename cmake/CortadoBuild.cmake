@@ -136,8 +136,8 @@ function(cortado_light name)
                COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
-# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto; with
-# FROM, from what that target compiled, which in cortado_harness is GoogleTest, too.
+# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto;
+# with FROM, from what that target compiled, which in cortado_harness is GoogleTest, too.
 function(cortado_precompiled name)
   set(headers ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
   if(name STREQUAL cortado_proto)

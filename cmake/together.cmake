@@ -1,5 +1,5 @@
-# cmake -DSOURCES=A.cu,B.cu -DROOT=FOLDER -DOUTPUT=UNIT.cu -P together.cmake: one source of several, each of which keeps its
-# nameless namespace to itself: it gets the file's name, below ROOT. Compilers tell of the files that were written.
+# cmake -DSOURCES=A.cu,B.cu -DROOT=FOLDER -DOUTPUT=UNIT.cu -P together.cmake: one source of several, each of which keeps
+# its nameless namespace to itself: it gets the file's name, below ROOT. Compilers tell of the files that were written.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(unit "")
 foreach(source ${sources})

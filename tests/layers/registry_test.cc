@@ -17,6 +17,7 @@
 namespace cortado {
 namespace {
 
+constexpr const char* kChecks[] = {"check_layer(", "check_pooling(", "check_volumes("};
 constexpr const char* kTestPrefix = "test:";  // of types that tests register
 
 std::string file_content(const std::filesystem::path& path) {
@@ -76,9 +77,12 @@ std::string types_without(const std::function<bool(const LayerType&, std::string
   return missing;
 }
 
-/// check_layer() is the harness's: it measures gradients and runs the layer on every device.
+/// check_layer() is the harness's, and so are the others, which call it: it measures gradients and runs the layer on
+/// every device.
 bool is_checked(const LayerType& type, const std::string& test) {
-  return test.find("check_layer(") != std::string::npos && test.find("'" + type.name + "'") != std::string::npos;
+  const bool checks = std::any_of(std::begin(kChecks), std::end(kChecks),
+                                  [&](const char* check) { return test.find(check) != std::string::npos; });
+  return checks && test.find("'" + type.name + "'") != std::string::npos;
 }
 
 /// Where gradients may flow through a layer, its test must measure them.
