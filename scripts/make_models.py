@@ -10,10 +10,10 @@ A net is a function that adds layers to a Net. Layer names are those of the publ
 import pathlib
 import sys
 
-from net_writer import AVE, LMDB, MAX, TEST, TRAIN, WITHIN_CHANNEL, Net, Word
+from net_writer import AVE, MAX, MSRA, TEST, WITHIN_CHANNEL, XAVIER, Net
+from task_nets import crnn_digits, ssd_fashion
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / 'models'
-XAVIER, MSRA = {'type': 'xavier'}, {'type': 'msra'}
 IMAGENET_MEAN = [104, 117, 123]  # blue, green, red
 VGG_MEAN = [103.939, 116.779, 123.68]
 
@@ -392,77 +392,10 @@ def squeezenet(n):
     n.finish(top5=True)
 
 
-def ssd_head(n, source, size, largest, classes):
-    """Four boxes at each place of `source`: offsets, scores and priors."""
-    for kind, outputs in ('loc', 16), ('conf', 4 * classes):
-        name = '%s_mbox_%s' % (source, kind)
-        n.conv(name, outputs, 3, XAVIER, bottom=source, pad=1)
-        n.add('Permute', name + '_perm', permute_param={'order': [0, 2, 3, 1]})
-        n.add('Flatten', name + '_flat', flatten_param={'axis': 1})
-    n.add('PriorBox', source + '_mbox_priorbox', [source, 'data'],
-          prior_box_param={'min_size': size, 'max_size': largest, 'aspect_ratio': 2, 'clip': False,
-                           'variance': [0.1, 0.1, 0.2, 0.2]})
-
-
-def ssd_data(n, side):
-    """Images with objects, brought to side x side; parts of them to train on."""
-    resize = {'resize_param': {'prob': 1, 'resize_mode': Word('WARP'), 'height': side, 'width': side}}
-    look = {'scale': 0.015, 'mean_value': 60}
-    sampler = {'max_sample': 1, 'max_trials': 50,
-               'sampler': {'min_scale': 0.5, 'min_aspect_ratio': 0.7, 'max_aspect_ratio': 1.4},
-               'sample_constraint': {'min_object_coverage': 0.9}}
-    for phase, batch in (TRAIN, 32), (TEST, 50):
-        train = phase == TRAIN
-        parts = {'annotated_data_param': {'batch_sampler': [{'max_sample': 1, 'max_trials': 1}, sampler]}}
-        n.add('AnnotatedData', 'data', [], ['data', 'label'], include={'phase': phase},
-              transform_param={**({'mirror': True} if train else {}), **look, **resize},
-              **(parts if train else {}),
-              data_param={'source': 'data_sets/detection_%s_lmdb' % phase.lower(), 'batch_size': batch,
-                          'backend': LMDB})
-
-
-def ssd_fashion(n):
-    """SSD (Liu et al., 2016) on a small net of its own, for objects of ten classes in grey images of 160 x 160."""
-    classes, side = 11, 160
-    if n.training:
-        ssd_data(n, side)
-    else:
-        n.add('Input', 'data', [], input_param={'shape': {'dim': [1, 1, side, side]}})
-    n.top = 'data'
-    for name, outputs, stride in (('conv1', 16, 2), ('conv2', 32, 2), ('conv3', 64, 2), ('conv4', 96, 1),
-                                  ('conv5', 128, 2), ('conv6', 128, 2)):
-        n.conv(name, outputs, 3, MSRA, None, pad=1, stride=stride)
-        n.inplace('BatchNorm', name + '/bn', batch_norm_param={'moving_average_fraction': 0.95})
-        n.inplace('Scale', name + '/scale', scale_param={'bias_term': True})
-        n.relu(name + '/relu')
-    sources = ('conv4', 24, 40), ('conv5', 40, 72), ('conv6', 72, 112)
-    for source, size, largest in sources:
-        ssd_head(n, source, size, largest, classes)
-    for kind, axis in ('loc_flat', 1), ('conf_flat', 1), ('priorbox', 2):
-        n.add('Concat', 'mbox_' + kind.split('_')[0], ['%s_mbox_%s' % (source, kind) for source, _, _ in sources],
-              concat_param={'axis': axis})
-    boxes = ['mbox_loc', 'mbox_conf', 'mbox_priorbox']
-    if n.training:
-        n.add('MultiBoxLoss', 'mbox_loss', [*boxes, 'label'], include={'phase': TRAIN},
-              loss_param={'normalization': Word('VALID')},
-              multibox_loss_param={'num_classes': classes, 'code_type': Word('CENTER_SIZE')})
-    tests = {'include': {'phase': TEST}} if n.training else {}
-    n.add('Reshape', 'mbox_conf_reshape', 'mbox_conf', **tests, reshape_param={'shape': {'dim': [0, -1, classes]}})
-    n.add('Softmax', 'mbox_conf_softmax', **tests, softmax_param={'axis': 2})
-    n.add('Flatten', 'mbox_conf_flatten', **tests, flatten_param={'axis': 1})
-    n.add('DetectionOutput', 'detection_out', [boxes[0], 'mbox_conf_flatten', boxes[2]], **tests,
-          detection_output_param={'num_classes': classes, 'share_location': True, 'background_label_id': 0,
-                                  'nms_param': {'nms_threshold': 0.45, 'top_k': 400},
-                                  'code_type': Word('CENTER_SIZE'), 'keep_top_k': 100, 'confidence_threshold': 0.01})
-    if n.training:
-        n.add('DetectionEvaluate', 'detection_eval', ['detection_out', 'label'], **tests,
-              detection_evaluate_param={'num_classes': classes})
-
-
 NAMES = {lenet: 'LeNet', cifar10_quick: 'CIFAR10_quick', cifar10_full: 'CIFAR10_full', alexnet: 'AlexNet',
          caffenet: 'CaffeNet', googlenet: 'GoogLeNet', vgg16: 'VGG16', resnet18: 'ResNet18', resnet50: 'ResNet50',
          mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2', shufflenet_v2: 'ShuffleNetV2',
-         squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion'}
+         squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion', crnn_digits: 'CRNNDigits'}
 
 SMALL = resnet18, mobilenet_v2, shufflenet_v2
 

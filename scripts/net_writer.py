@@ -14,6 +14,7 @@ class Word(str):
 
 
 MAX, AVE, TRAIN, TEST, LMDB, WITHIN_CHANNEL = map(Word, ('MAX', 'AVE', 'TRAIN', 'TEST', 'LMDB', 'WITHIN_CHANNEL'))
+XAVIER, MSRA = {'type': 'xavier'}, {'type': 'msra'}
 
 
 def text(value):
@@ -74,6 +75,7 @@ class Net:
         self.name, self.about, self.training, self.small = name, about, training, small
         self.classes, self.first_stride = (10, 1) if small else (1000, 2)
         self.layers, self.top = [], 'data'
+        self.gives = 'probabilities'  # a deployed net
 
     def add(self, kind, name, bottom=None, top=None, **rest):
         bottom = self.top if bottom is None else bottom
@@ -168,7 +170,7 @@ class Net:
         self.add('SoftmaxWithLoss', loss, [self.top, 'label'], loss)
 
     def __str__(self):
-        use = 'For training and testing.' if self.training else 'Deployed: one image in, probabilities out.'
+        use = 'For training and testing.' if self.training else 'Deployed: one image in, %s out.' % self.gives
         use = 'The same for 28 x 28 grey images of ten classes.' if self.small else use
         head = '# %s\n# %s Written by scripts/make_models.py.\n' % (self.about, use)
         return head + 'name: "%s"\n' % self.name + '\n'.join(map(layer_text, self.layers)) + '\n'

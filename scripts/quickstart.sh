@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # From a fresh clone to a trained net: installs, builds, converts Fashion-MNIST, trains LeNet, resumes it, classifies.
 # With --detect: draws a data set of objects in images, trains a small SSD from nothing, stops it once and resumes it,
-# draws the boxes that it finds. What is there already is not done again, so that a second run takes seconds; delete
-# snapshots/ to train once more.
+# draws the boxes that it finds. With --read: draws strips of digits, trains a small CRNN that reads them in the same
+# way. What is there already is not done again, so that a second run takes seconds; delete snapshots/ to train once
+# more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -77,10 +78,10 @@ draw_objects() {
   done
 }
 
-train_detector() { # stopped once, as Ctrl-C does, after which it goes on from its snapshot
+train_in_two() { # train_in_two FOLDER: stopped once, as Ctrl-C does, after which it goes on from its snapshot
   mkdir -p snapshots
-  timeout --signal=INT 60 "$cortado" train --solver=$detector/solver.prototxt --snapshot=auto || [ $? -eq 124 ]
-  "$cortado" train --solver=$detector/solver.prototxt --snapshot=auto
+  timeout --signal=INT 60 "$cortado" train --solver="$1/solver.prototxt" --snapshot=auto || [ $? -eq 124 ]
+  "$cortado" train --solver="$1/solver.prototxt" --snapshot=auto
 }
 
 mean_average_precision() {
@@ -100,13 +101,37 @@ detect() {
   echo 'found/ has the pictures with their boxes'
 }
 
+reader=models/crnn_digits
+reader_weights=snapshots/crnn_digits_iter_$(sed -n 's/^max_iter: //p' $reader/solver.prototxt).caffemodel
+
+draw_digits() {
+  [ -f data_sets/digits/sheet.png ] || /usr/bin/python3 scripts/draw_digit_set.py data_sets/digits
+}
+
+whole_strips() {
+  "$cortado" test --quiet --model=$reader/train_val.prototxt --weights="$reader_weights" --iterations=20 --json \
+    > snapshots/reading.json
+  /usr/bin/python3 - snapshots/reading.json <<'END'
+import json, sys
+share = json.load(open(sys.argv[1]))['outputs']['accuracy']
+print('%.4f of 1,000 strips read without a mistake' % share)
+sys.exit(share < 0.95 and 'below 0.95: something is wrong')
+END
+}
+
 step install scripts/install_deps.sh
 step build build
 if [ "${1:-}" = --detect ]; then
   step draw draw_objects
-  [ -f "$detector_weights" ] || step train train_detector
+  [ -f "$detector_weights" ] || step train train_in_two $detector
   step test mean_average_precision
   step detect detect
+  exit
+fi
+if [ "${1:-}" = --read ]; then
+  step draw draw_digits
+  [ -f "$reader_weights" ] || step train train_in_two $reader
+  step test whole_strips
   exit
 fi
 step convert convert_all

@@ -143,7 +143,18 @@ def draws_detections(folder, made):
     assert drawn.shape[0] >= 2 * small.shape[0], drawn.shape
     assert (abs(sheet.astype(int) - (0, 220, 255)).sum(2) < 30).sum() > 200, 'no boxes in the sheet'
 
+def gives_digits(folder, made):
+    """A row of digits for each strip, -1 behind them, and a picture of strips."""
+    import cv2, numpy
+    rows = numpy.load(folder + '/digits.npy')
+    assert rows.shape == (8, 40), rows.shape
+    for row in rows:
+        count = (row >= 0).sum()
+        assert row.max() < 10 and (row[count:] == -1).all(), row
+    assert cv2.imread(folder + '/data_sets/digits/sheet.png').shape[1] == 2 * 3 * 162
+
 MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
-              'own-images.md': photographs, 'detection.md': like_clone, 'python-layers.md': empty_folder}
+              'own-images.md': photographs, 'detection.md': like_clone, 'reading.md': like_clone,
+              'python-layers.md': empty_folder}
 CHECKED_AFTER = {'detection.md': draws_detections, 'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
-                 'python-layers.md': fits_line}
+                 'python-layers.md': fits_line, 'reading.md': gives_digits}
