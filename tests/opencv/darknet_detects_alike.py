@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""OpenCV's Darknet importer finds what `cortado infer` finds with a small YOLO v2 of random weights: convolutions, a
+Reorg beside a deeper branch, and a grid of boxes. One side reads prototxt and .caffemodel, the other .cfg and .weights
+of the same numbers.
+
+    darknet_detects_alike.py PROGRAM
+
+OpenCV suppresses boxes class by class, at an overlap of 0.4; Cortado, as YOLO's ports to Caffe, whatever their classes.
+With one class that is the same. With three nothing is suppressed here, and compared are the boxes that OpenCV has kept
+for every class.
+"""
+import pathlib
+import sys
+import tempfile
+
+try:
+    import cv2
+    import numpy
+except ImportError as missing:
+    print('skipped: %s' % missing)
+    sys.exit(77)
+
+from random_nets import conv, difference, infer, random_weights
+
+TOLERANCE = 1e-4
+HEIGHT, WIDTH, ANCHORS = 96, 64, (1.2, 1.5, 3.1, 2.4)
+BOXES = len(ANCHORS) // 2  # of a cell
+
+LEAKY = 'layer { name: "%s" type: "ReLU" bottom: "%s" top: "%s" relu_param { negative_slope: 0.1 } }\n'
+DARKNET_CONV = '[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\nactivation=%s\n'
+
+
+def caffe_net(classes, nms_threshold):
+    return '''name: "yolo_v2"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: %d dim: %d } } }
+''' % (HEIGHT, WIDTH) + conv('conv1', 'data', 8, 3, 2) + LEAKY % ('relu1', 'conv1', 'conv1') + \
+        conv('conv2', 'conv1', 12, 3, 2) + LEAKY % ('relu2', 'conv2', 'conv2') + '''
+layer { name: "reorg" type: "Reorg" bottom: "conv1" top: "reorg" reorg_param { stride: 2 } }
+layer { name: "both" type: "Concat" bottom: "reorg" bottom: "conv2" top: "both" }
+''' + conv('grid', 'both', BOXES * (5 + classes), 1) + '''
+layer { name: "found" type: "YoloDetectionOutput" bottom: "grid" top: "found"
+  yolo_detection_output_param { num_classes: %d num_box: %d confidence_threshold: 0 nms_threshold: %g %s } }
+''' % (classes, BOXES, nms_threshold, ' '.join('biases: %g' % size for size in ANCHORS))
+
+
+def darknet_net(classes):
+    return '[net]\nheight=%d\nwidth=%d\nchannels=3\n' % (HEIGHT, WIDTH) + \
+        DARKNET_CONV % (8, 3, 2, 'leaky') + DARKNET_CONV % (12, 3, 2, 'leaky') + \
+        '[route]\nlayers=-2\n[reorg]\nstride=2\n[route]\nlayers=-1,-3\n' + \
+        DARKNET_CONV % (BOXES * (5 + classes), 1, 1, 'linear') + \
+        '[region]\nanchors=%s\nclasses=%d\ncoords=4\nnum=%d\nsoftmax=1\nthresh=1e-9\n' % (
+            ','.join('%g' % size for size in ANCHORS), classes, BOXES)
+
+
+def darknet_weights(arrays):
+    """A .weights file: the version 0.2.0 and 64 bits for the images seen; each convolution's terms, then weights."""
+    head = numpy.array([0, 2, 0, 0, 0], '<i4').tobytes()
+    names = [name + end for name in ('conv1', 'conv2', 'grid') for end in ('/1', '/0')]
+    return head + b''.join(arrays[name].astype('<f4').tobytes() for name in names)
+
+
+def rows_of(region):
+    """Boxes as centre, sides, objectness and scores become rows of image, class from 1, score, corners, best first. A
+    score of 0 is one that was suppressed: of such boxes there is no row."""
+    region = region[region[:, 5:].min(1) > 0]
+    x, y, w, h = region[:, :4].T
+    scores = region[:, 5:]
+    rows = numpy.column_stack([0 * x, scores.argmax(1) + 1, scores.max(1), x - w / 2, y - h / 2, x + w / 2, y + h / 2])
+    return rows[numpy.argsort(-rows[:, 2], kind='stable')]
+
+
+def nearest(rows, wanted):
+    """For each of `wanted` the row with the most similar corners."""
+    apart = abs(rows[None, :, 3:] - wanted[:, None, 3:]).max(2)
+    return rows[apart.argmin(1)]
+
+
+def compare(program, image, classes, nms_threshold):
+    """The largest differences. All boxes have a place in `found` where none is suppressed."""
+    text = caffe_net(classes, nms_threshold)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        arrays = random_weights(text, {'data': 3, 'both': 4 * 8 + 12})
+        reorg, found = infer(program, folder, text, arrays, {'data': image}, ['reorg', 'found'])
+        (folder / 'net.cfg').write_text(darknet_net(classes))
+        (folder / 'net.weights').write_bytes(darknet_weights(arrays))
+        net = cv2.dnn.readNetFromDarknet(str(folder / 'net.cfg'), str(folder / 'net.weights'))
+        net.setInput(image)
+        their_reorg, region = net.forward('reorg_3'), net.forward('detection_out')
+    found, theirs = found.reshape(-1, 7), rows_of(region)
+    if classes > 1:
+        assert len(found) == len(region) and len(theirs) > len(region) / 4, (len(found), len(theirs), len(region))
+        found = nearest(found, theirs)
+    return difference(reorg, their_reorg, 'reorg'), difference(found, theirs, '%d classes' % classes)
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    image = numpy.random.default_rng(1).normal(0, 1, (1, 3, HEIGHT, WIDTH)).astype(numpy.float32)
+    errors = compare(program, image, 1, 0.4) + compare(program, image, 3, 1)
+    sys.exit(not max(errors) <= TOLERANCE)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,77 @@
+"""What the programs share that compare nets of random weights with OpenCV's: the weights, and `cortado infer`."""
+import re
+import subprocess
+import sys
+
+import numpy
+
+CONV = '''layer { name: "%s" type: "Convolution" bottom: "%s" top: "%s"
+  convolution_param { num_output: %d kernel_size: %d pad: %d stride: %d } }
+'''
+
+
+def conv(name, bottom, outputs, kernel, stride=1):
+    """A convolution as prototxt; with odd kernels it keeps the sides where the stride is 1."""
+    return CONV % (name, bottom, name, outputs, kernel, kernel // 2, stride)
+
+
+def run(folder, *command):
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit('%s: exit code %d\n%s' % (' '.join(command), done.returncode, done.stdout))
+    return done.stdout
+
+
+def layers(text, kind):
+    """The layers of one type, each as its text and its name."""
+    for layer in re.findall(r'layer \{.*?\n?\}(?=\n+layer|\n*$)', text, re.S):
+        if 'type: "%s"' % kind in layer:
+            yield layer, re.search(r'name: "([^"]*)"', layer)[1]
+
+
+def random_weights(text, channels):
+    """Arrays of NAME/INDEX for the layers with weights. `channels` tells those of blobs that no convolution makes."""
+    random, arrays, made = numpy.random.default_rng(3), {}, dict(channels)
+    for layer, name in layers(text, 'Convolution'):
+        outputs, kernel = (int(re.search(field + r': (\d+)', layer)[1]) for field in ('num_output', 'kernel_size'))
+        inputs = made[re.search(r'bottom: "([^"]*)"', layer)[1]]
+        made[name] = outputs
+        deviation = (2 / (inputs * kernel * kernel)) ** 0.5 * (3 if 'conf' in name else 1)
+        arrays[name + '/0'] = random.normal(0, deviation, (outputs, inputs, kernel, kernel))
+        if 'bias_term: false' not in layer:
+            arrays[name + '/1'] = random.normal(0, 0.2, outputs)
+        if '"%s/bn"' % name in text:
+            arrays[name + '/bn/0'] = random.normal(0, 0.3, outputs)
+            arrays[name + '/bn/1'] = random.uniform(0.5, 2, outputs)
+            arrays[name + '/bn/2'] = numpy.ones(1)
+            arrays[name + '/scale/0'] = random.uniform(0.5, 1.5, outputs)
+            arrays[name + '/scale/1'] = random.normal(0, 0.3, outputs)
+    for layer, name in layers(text, 'Normalize'):
+        if 'channel_shared: false' in layer:  # OpenCV reads no blob without axes: a shared scale stays 1
+            arrays[name + '/0'] = random.uniform(0.5, 20, made[re.search(r'bottom: "([^"]*)"', layer)[1]])
+    return {name: values.astype(numpy.float32) for name, values in arrays.items()}
+
+
+def infer(program, folder, text, weights, inputs, outputs):
+    """The outputs of `cortado infer`; folder/deploy.prototxt and random.caffemodel are what it ran."""
+    (folder / 'deploy.prototxt').write_text(text)
+    numpy.savez(folder / 'random.npz', **weights)
+    run(folder, program, 'convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt')
+    command = [program, 'infer', '--cpu', '--model=deploy.prototxt', '--weights=random.caffemodel']
+    for blob, values in inputs.items():
+        numpy.save(folder / (blob + '.npy'), values)
+        command += ['--input', '%s=%s.npy' % (blob, blob)]
+    for blob in outputs:
+        command += ['--output', '%s=%s.npy' % (blob, blob)]
+    run(folder, *command)
+    return [numpy.load(folder / (blob + '.npy')) for blob in outputs]
+
+
+def difference(ours, theirs, what):
+    """The largest of rows, relative to the largest value where that is above 1."""
+    ours, theirs = ours.reshape(-1, ours.shape[-1]), theirs.reshape(-1, theirs.shape[-1])
+    if ours.shape != theirs.shape:
+        sys.exit('%s: %s rows, OpenCV has %s' % (what, ours.shape, theirs.shape))
+    error = abs(ours - theirs).max() / max(1, abs(theirs).max())
+    print('%s: %d rows of %d, largest difference %.2g' % (what, *ours.shape, error))
+    return error
