@@ -83,7 +83,8 @@ void check_fits(const TransformPlan& plan, int channels, int height, int width) 
   if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(channels))
     throw SampleError(
         "the image is " + shape + ", but there are " + std::to_string(plan.mean_values.size()) + " mean values",
-        "give one transform_param.mean_value, or one for each channel");
+        std::string("give one transform_param.mean_value, or one for each channel") +
+            (channels == 1 ? "; force_color: true makes encoded grey images three channels" : ""));
   if (plan.augment.colors && channels != 1 && channels != 3)
     throw SampleError("the image is " + shape + ", but transform_param changes colours, which takes 1 or 3 channels");
   if (!plan.mean) return;
