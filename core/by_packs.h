@@ -19,6 +19,7 @@
 
 #include "core/host_device.h"
 #include "core/pack.h"
+#include "core/traffic.h"
 
 namespace cortado {
 
@@ -130,6 +131,15 @@ struct RunElementOfChannel {
     here(k, c + k * step);
   }
 };
+
+template <typename... Each>
+Traffic traffic(int64_t n, ByPacks<Each...>) {
+  Traffic sum;
+  ((sum += {Each::read ? n * int64_t(sizeof(typename Each::Value)) : 0,
+            Each::written ? n * int64_t(sizeof(typename Each::Value)) : 0}),
+   ...);
+  return sum;
+}
 
 }  // namespace packs
 

@@ -84,7 +84,9 @@ namespace {
 void copy(Context& context, void* to, const void* from, size_t bytes, cuda::Way way) {
   if (bytes == 0) return;
   if (context.device.is_cuda()) return cuda::copy_async(context, to, from, bytes, way);
-  do_or_record(context, [=] { std::memmove(to, from, bytes); });
+  const int64_t moved = way == cuda::Way::kOnDevice ? int64_t(bytes) : 0;
+  do_or_record(
+      context, [=] { std::memmove(to, from, bytes); }, Traffic{moved, moved});
 }
 
 /// What gives the stream back with the context, and with all its copies.
@@ -116,7 +118,8 @@ void copy_to_device_later(Context& context, void* to, const void* pinned, size_t
 void clear_on_device(Context& context, void* to, size_t bytes) {
   if (bytes == 0) return;
   if (context.device.is_cuda()) return cuda::clear_async(context, to, bytes);
-  do_or_record(context, [=] { std::memset(to, 0, bytes); });
+  do_or_record(
+      context, [=] { std::memset(to, 0, bytes); }, Traffic{0, int64_t(bytes)});
 }
 
 void synchronize(Context& context) {

@@ -8,6 +8,7 @@
 #endif
 
 #include <cstdint>
+#include <optional>
 
 #include "core/by_packs.h"
 #include "core/context.h"
@@ -26,6 +27,18 @@ namespace cortado {
 /// each with one value, do not have.
 inline bool host_threads_run(const Context& context) { return !context.device.is_cuda(); }
 
+/// What one launch of `functor` for n elements moves: what its arrays say (core/by_packs.h), or its own
+/// `Traffic traffic(int64_t n) const`. One call alone is nothing. Else it is not known.
+template <typename Functor>
+std::optional<Traffic> traffic_of(const Functor& functor, int64_t n) {
+  if constexpr (requires { functor.traffic(n); })
+    return functor.traffic(n);
+  else if constexpr (RunsByPacks<Functor>)
+    return packs::traffic(n, typename Functor::Arrays());
+  else
+    return n <= 1 ? std::optional(Traffic{}) : std::nullopt;
+}
+
 /// functor(i) for i in [0, n), in parallel, in no promised order. The functor is a named type with a
 /// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i, no other i touches. See core/by_packs.h for
 /// those that are bound by memory.
@@ -34,7 +47,8 @@ void for_each(Context& context, int64_t n, const Functor& functor) {
 #ifdef __CUDACC__
   if (context.device.is_cuda()) return for_each_on_cuda(context, n, functor);
 #endif
-  do_or_record(context, [&context, n, functor] {
+  if (n <= 0) return;
+  const auto work = [&context, n, functor] {
     int64_t packed = 0;
     if constexpr (RunsByPacks<Functor>)
       if (context.device.is_simulated() && fits_packs(functor)) packed = n - n % Functor::Arrays::kWidth;
@@ -45,7 +59,8 @@ void for_each(Context& context, int64_t n, const Functor& functor) {
 #pragma GCC ivdep
       for (int64_t i = packed + begin; i < packed + end; ++i) local(i);
     });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, n));
 }
 
 /// Geometry of a tensor seen as outer x channels x inner, in the layout it is stored in.
@@ -109,13 +124,16 @@ void for_each_channel(Context& context, const ChannelView& view, const Functor& 
 #ifdef __CUDACC__
   if (context.device.is_cuda()) return for_each_channel_on_cuda(context, view, functor, packs_fit_rows(view, functor));
 #endif
-  do_or_record(context, [&context, view, functor] {
+  const int64_t n = view.outer * view.channels * view.inner;
+  if (n <= 0) return;
+  const auto work = [&context, view, functor] {
     if (context.device.is_simulated() && packs_fit_rows(view, functor)) return run_packs_of_rows(view, functor);
     const bool last = view.layout == Layout::kChannelsLast, blocked = view.layout == Layout::kBlocked16;
     const int64_t rows = view.outer * (last ? view.inner : blocked ? (view.channels + 15) / 16 : view.channels);
     parallel_ranges(context, rows, last ? 64 : 1,
                     [&](int64_t begin, int64_t end) { run_rows(view, functor, begin, end); });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, n));
 }
 
 /// Elements [begin, end) of the array number `part` of several.
@@ -130,24 +148,28 @@ void for_each_piece(Context& context, const Piece* pieces, int64_t n, const Func
 #ifdef __CUDACC__
   if (context.device.is_cuda()) return for_each_piece_on_cuda(context, pieces, n, functor);
 #endif
-  do_or_record(context, [&context, pieces, n, functor] {
+  if (n <= 0) return;
+  const auto work = [&context, pieces, n, functor] {
     parallel_ranges(context, n, 1, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const auto local = functor(pieces[k].part);
         for (int64_t i = pieces[k].begin; i < pieces[k].end; ++i) local(i);
       }
     });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, n));
 }
 
 /// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). The sum runs in double in a fixed order per row,
-/// so the result does not depend on the number of threads. `out` is written, or added to when `add`.
+/// so the result does not depend on the number of threads. `out` is written, or added to when `add`. The functor's
+/// traffic(rows * n) includes that.
 template <typename Functor>
 void reduce_rows(Context& context, int64_t rows, int64_t n, const Functor& functor, float* out, bool add = false) {
 #ifdef __CUDACC__
   if (context.device.is_cuda()) return reduce_rows_on_cuda(context, rows, n, functor, out, add);
 #endif
-  do_or_record(context, [&context, rows, n, functor, out, add] {
+  if (rows <= 0) return;
+  const auto work = [&context, rows, n, functor, out, add] {
     parallel_ranges(context, rows, 1, [&](int64_t begin, int64_t end) {
       const Functor local = functor;
       for (int64_t k = begin; k < end; ++k) {
@@ -161,7 +183,8 @@ void reduce_rows(Context& context, int64_t rows, int64_t n, const Functor& funct
         out[k] = float(sum + (add ? double(out[k]) : 0.0));
       }
     });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, rows * n));
 }
 
 }  // namespace cortado

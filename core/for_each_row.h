@@ -69,12 +69,14 @@ void for_each_row(Context& context, int64_t rows, [[maybe_unused]] bool together
     return check_launch("for_each_row");
   }
 #endif
-  do_or_record(context, [&context, rows, functor] {
+  if (rows <= 0) return;
+  const auto work = [&context, rows, functor] {
     parallel_ranges(context, rows, 1, [&](int64_t begin, int64_t end) {
       const Functor local = functor;
       for (int64_t row = begin; row < end; ++row) local(row, RowGroup(0, 1));
     });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, rows));
 }
 
 }  // namespace cortado

@@ -55,7 +55,8 @@ void reduce_pieces(Context& context, const Pieces& pieces, int64_t n, const Func
     return check_launch("reduce_pieces");
   }
 #endif
-  do_or_record(context, [&context, pieces, n, functor, out] {
+  if (n <= 0) return;
+  const auto work = [&context, pieces, n, functor, out] {
     parallel_ranges(context, n, 1, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const Piece piece = pieces(k);
@@ -69,7 +70,8 @@ void reduce_pieces(Context& context, const Pieces& pieces, int64_t n, const Func
         out[k] = lanes[0];
       }
     });
-  });
+  };
+  do_or_record(context, work, traffic_of(functor, n));
 }
 
 }  // namespace cortado

@@ -10,6 +10,7 @@ template <typename T>
 struct Element {
   const T* y;
   float weight;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(T)), int64_t(sizeof(float))}; }
   CORTADO_HD float operator()(int64_t, int64_t i) const { return float(y[i]) * weight; }
 };
 
@@ -18,6 +19,7 @@ struct Seed {
   T* dy;
   float weight;
   const float* scale;
+  Traffic traffic(int64_t n) const { return {0, n * int64_t(sizeof(T))}; }
   CORTADO_HD void operator()(int64_t i, int64_t = 0) const { dy[i] = scale ? weight * *scale : weight; }
 };
 

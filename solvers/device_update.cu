@@ -26,6 +26,8 @@ struct AddLoss {
 struct Square {
   const WeightStep* weights;
   const Piece* pieces;
+  int64_t values, count;  ///< of all gradients, of pieces
+  Traffic traffic(int64_t) const { return {values * int64_t(sizeof(float)), count * int64_t(sizeof(float))}; }
   CORTADO_HD double operator()(int64_t k, int64_t i) const {
     const Piece piece = pieces[k];
     if (piece.begin + i >= piece.end) return 0;
@@ -36,6 +38,7 @@ struct Square {
 
 struct Itself {
   const float* values;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(float)), int64_t(sizeof(float))}; }
   CORTADO_HD double operator()(int64_t, int64_t i) const { return values[i]; }
 };
 
@@ -121,7 +124,9 @@ void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
             .sums = reinterpret_cast<WeightSums*>(sums_.data()),
             .rates = reinterpret_cast<float*>(rates_.data()),
             .weight_count = int64_t(entries.size()),
-            .count = int64_t(pieces.size())};
+            .count = int64_t(pieces.size()),
+            .histories = rule_.histories};
+  for (const WeightStep& entry : entries) table_.values += entry.count;
 }
 
 void DeviceUpdate::begin(int64_t iter, const StepRates& rates) {
@@ -135,7 +140,8 @@ void DeviceUpdate::add_loss(const float* loss, bool first) {
 
 const float* DeviceUpdate::sum_squares() {
   float* sums = reinterpret_cast<float*>(squares_.data());
-  reduce_rows(context_, table_.count, kPieceSize, Square{table_.weights, table_.pieces}, sums);
+  reduce_rows(context_, table_.count, kPieceSize, Square{table_.weights, table_.pieces, table_.values, table_.count},
+              sums);
   reduce_rows(context_, 1, table_.count, Itself{sums}, sums + table_.count);
   return sums + table_.count;
 }

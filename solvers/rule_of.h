@@ -57,6 +57,10 @@ struct SumTable {
   Rule rule;
   WeightTable table;
   const IterationStep* step;
+  /// Sums look at weights and gradients; a rule that keeps a history meanwhile says nothing of it.
+  Traffic traffic(int64_t n) const {
+    return {2 * table.values * int64_t(sizeof(float)), n * int64_t(sizeof(WeightSums))};
+  }
   CORTADO_HD SumOne<Rule> operator()(int64_t part) const {
     return {rule, step->of(table.weights[part]), step->skip != 0};
   }
@@ -67,6 +71,7 @@ struct RateTable {
   Rule rule;
   WeightTable table;
   const IterationStep* step;
+  Traffic traffic(int64_t n) const { return {table.count * int64_t(sizeof(WeightSums)), n * int64_t(sizeof(float))}; }
   CORTADO_HD void operator()(int64_t part) const {
     if (step->skip) return;
     WeightSums total{};
@@ -81,6 +86,11 @@ struct UpdateTable {
   WeightTable table;
   const IterationStep* step;
   bool own_rates;
+  /// Gradients are read, weights and histories read and written.
+  Traffic traffic(int64_t) const {
+    const int64_t each = table.values * int64_t(sizeof(float));
+    return {(2 + table.histories) * each, (1 + table.histories) * each};
+  }
   CORTADO_HD UpdateUnlessSkipped<Rule> operator()(int64_t part) const {
     WeightStep on = step->of(table.weights[part]);
     if (own_rates) on.rate = table.rates[part];

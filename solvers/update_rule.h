@@ -95,6 +95,8 @@ struct WeightTable {
   WeightSums* sums = nullptr;            ///< per piece: scratch
   float* rates = nullptr;                ///< per weight: scratch
   int64_t weight_count = 0, count = 0;   ///< of weights, of pieces
+  int64_t values = 0;                    ///< in all weights
+  int histories = 0;                     ///< of each of them
 };
 
 struct UpdateRule {

@@ -9,6 +9,7 @@
 #include "tools/command.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
+#include "tools/plan_launches.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -49,7 +50,7 @@ graph::BuildOptions build_options(const Arguments& arguments) {
   if (options.frozen && options.backward)
     throw usage_error("--frozen is for nets that do not train", "it goes with --phase=TEST");
   options.open_data = !arguments.on("no-data");
-  options.transient_gradients = true;
+  options.transient_gradients = !arguments.on("launches");  // devices update all weights at the end
   options.recompute = arguments.on("recompute");
   options.keep = arguments.texts("keep");
   options.switch_off = arguments.texts("without");
@@ -74,6 +75,7 @@ void show_plan(const Arguments& arguments, graph::Graph graph, Context& context)
   if (!all_shapes_known(graph))
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
                 "--after=infer_shapes shows what is known without");
+  if (wants_launches(arguments)) return show_launches(arguments, std::move(graph), context);
   if (arguments.on("tune")) measure_everything(context);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
   show_choices(context);
@@ -85,6 +87,7 @@ int run_plan(const Arguments& arguments) {
     list_passes();
     return 0;
   }
+  wants_launches(arguments);
   if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   Context context = make_context(arguments);
@@ -125,6 +128,9 @@ Command plan_command() {
             {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
             {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
             batch_flag(),
+            {.name = "launches",
+             .help = "how often an iteration of training calls the device, and the bytes it moves, on --gpu=simulated"},
+            json_flag(),
             {.name = "frozen", .help = "as infer and classify run it: the weights never change"},
             {.name = "no-data", .help = "do not open datasets"},
             tune_flag(),
@@ -137,6 +143,8 @@ Command plan_command() {
                    {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
                    {"cortado plan models/resnet50/deploy.prototxt --phase=TEST --frozen --after=fuse",
                     "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
+                   {"cortado plan --gpu=simulated --precision=fp16 --launches net.prototxt",
+                    "kernels, copies and bytes of an iteration, forward, backward and update"},
                    {"cortado plan --passes", "the passes in order"},
                    {"cortado plan --passes models/googlenet/train_val.prototxt", "what each of them does to a net"}},
       .run = run_plan};

@@ -14,6 +14,11 @@ struct Coefficients {
   float *slope, *beta, *by_x, *rest, *a, *b;
 };
 
+/// What a kernel moves that goes over so many numbers of each channel.
+inline Traffic of_channels(int64_t channels, int64_t read, int64_t written) {
+  return {channels * read * int64_t(sizeof(float)), channels * written * int64_t(sizeof(float))};
+}
+
 /// x, and what forward computes of it before an addend and the activation, for both directions alike.
 template <typename T, int kWidth>
 struct Normal {
@@ -48,6 +53,12 @@ struct Passed {
   const T* y;
   Activation activation;
 
+  /// With x.
+  Traffic traffic(int64_t packs) const {
+    const int64_t each = packs * kWidth * int64_t(sizeof(T));
+    const int64_t told = !activation ? 0 : mask ? packs : y ? each : 0;
+    return {2 * each + told, 0};
+  }
   CORTADO_HD Values<kWidth> operator()(const typename Normal<T, kWidth>::Of& k, const Values<kWidth>& centred,
                                        int64_t pack) const {
     Values<kWidth> g = load_values<kWidth>(dy + pack * kWidth);
@@ -71,6 +82,7 @@ template <typename T, int kWidth>
 struct StatisticsTerm {
   PackedChannels p;
   const T* x;
+  Traffic traffic(int64_t packs) const { return {packs * kWidth * int64_t(sizeof(T)), 0}; }
   CORTADO_HD Values<kWidth> of(int64_t c) const {
     if (p.last) return load_values<kWidth>(x + c);
     Values<kWidth> shift;
@@ -92,6 +104,7 @@ struct Slope {
   const float *variance, *gamma, *beta;  ///< gamma and beta may be null
   float eps;
   Coefficients k;
+  Traffic traffic(int64_t n) const { return of_channels(n, 1 + (gamma != nullptr) + (beta != nullptr), 2); }
   CORTADO_HD void operator()(int64_t c) const {
     k.slope[c] = (gamma ? gamma[c] : 1.0f) / sqrtf(variance[c] + eps);
     k.beta[c] = beta ? beta[c] : 0.0f;
@@ -105,6 +118,10 @@ struct Statistics {
   double values;
   float *mean, *variance;
   Slope slope;
+  Traffic traffic(int64_t n) const {
+    Traffic all = slope.traffic(n);
+    return all += of_channels(n, 3, 2);
+  }
   CORTADO_HD void operator()(int64_t c) const {
     const double d = double(slope.k.a[c]) / values, v = double(slope.k.b[c]) / values - d * d;
     mean[c] = float(double(float(x[c * stride])) + d);
@@ -127,6 +144,10 @@ struct Forward {
   uint8_t* mask;  ///< may be null
   Activation activation;
 
+  Traffic traffic(int64_t) const {
+    const int64_t packs = runs.p.packs(), each = packs * kWidth * int64_t(sizeof(T));
+    return {(addend ? 2 : 1) * each, each + (mask ? packs : 0)};
+  }
   CORTADO_HD void operator()(int64_t call) const {
     const PackRun run = runs(call);
     const auto k = normal.of(run.c);
@@ -161,6 +182,10 @@ template <typename T, int kWidth>
 struct GradientTerm {
   Passed<T, kWidth> passed;
   T* daddend;  ///< null: not wanted, or there already
+  Traffic traffic(int64_t packs) const {
+    Traffic all = passed.traffic(packs);
+    return all += {0, daddend ? packs * kWidth * int64_t(sizeof(T)) : 0};
+  }
   CORTADO_HD auto of(int64_t c) const { return passed.normal.of(c); }
   CORTADO_HD void add(const typename Normal<T, kWidth>::Of& k, int64_t pack, Values<kWidth>& a,
                       Values<kWidth>& b) const {
@@ -183,6 +208,7 @@ struct Finish {
   float *dgamma, *dbeta;  ///< may be null
   bool add_dgamma, add_dbeta;
 
+  Traffic traffic(int64_t n) const { return of_channels(n, 4, 2 + (dgamma != nullptr) + (dbeta != nullptr)); }
   CORTADO_HD void operator()(int64_t c) const {
     const double inverse = 1 / sqrt(double(variance[c]) + double(eps));
     if (dgamma) dgamma[c] = float(double(k.b[c]) * inverse + (add_dgamma ? double(dgamma[c]) : 0.0));
@@ -199,6 +225,11 @@ struct Backward {
   const float *by_x, *rest;
   T* dx;
 
+  Traffic traffic(int64_t) const {
+    const int64_t packs = runs.p.packs();
+    Traffic all = passed.traffic(packs);
+    return all += {0, packs * kWidth * int64_t(sizeof(T))};
+  }
   CORTADO_HD void operator()(int64_t call) const {
     const PackRun run = runs(call);
     const auto k = passed.normal.of(run.c);

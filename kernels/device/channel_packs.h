@@ -136,6 +136,11 @@ struct SumPart {
   Term term;
   float* sums;  ///< parts x 2 x channels
 
+  Traffic traffic(int64_t) const {
+    Traffic all = term.traffic(parts.p.packs());
+    return all += {0, parts.parts() * 2 * parts.p.channels * int64_t(sizeof(float))};
+  }
+
   struct Both {
     Values<kWidth> a{}, b{};
     CORTADO_HD void add(const Both& more) {
@@ -185,6 +190,7 @@ struct FoldParts {
   const float* sums;
   int64_t parts, folded, columns;
   float* to;  ///< folded x columns
+  Traffic traffic(int64_t n) const { return {parts * columns * int64_t(sizeof(float)), n * int64_t(sizeof(float))}; }
   CORTADO_HD void operator()(int64_t call) const {
     const int64_t first = call / columns, column = call % columns;
     double sum = 0;
@@ -196,6 +202,7 @@ struct FoldParts {
 struct PartOfColumn {
   const float* sums;
   int64_t columns;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(float)), columns * int64_t(sizeof(float))}; }
   CORTADO_HD float operator()(int64_t column, int64_t part) const { return sums[part * columns + column]; }
 };
 

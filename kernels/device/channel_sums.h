@@ -39,6 +39,10 @@ struct PartOfChannel {
   Term term;
   TwoSums* sums;  ///< channels x parts
 
+  Traffic traffic(int64_t n) const {
+    Traffic all = term.traffic(p.n * p.channels * p.inner);
+    return all += {0, n * int64_t(sizeof(TwoSums))};
+  }
   CORTADO_HD void operator()(int64_t call) const {
     double a = 0, b = 0;
     const int64_t c = p.last ? call % p.channels : call / p.parts, part = p.last ? call / p.channels : call % p.parts;
@@ -71,6 +75,7 @@ struct SumOfParts {
   const TwoSums* sums;
   int64_t parts;
   bool second;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(TwoSums)), n / parts * int64_t(sizeof(float))}; }
   CORTADO_HD float operator()(int64_t c, int64_t part) const {
     const TwoSums& two = sums[c * parts + part];
     return second ? two.b : two.a;

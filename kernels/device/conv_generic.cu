@@ -2,15 +2,24 @@
 // going back) that meet it, and in the same pass whatever follows. No columns, no scratch, every operand read as often
 // as it is used. Takes every request that is not in blocks; for where no library runs, or takes a request.
 
+#include <algorithm>
+
 #include "core/for_each.h"
 #include "core/half.h"
 #include "kernels/conv_lines.h"
 #include "kernels/device/filter_format.h"
+#include "kernels/device/filters.h"
 #include "kernels/device/planes.h"
 #include "kernels/device/products.h"
 
 namespace cortado::kernels {
 namespace {
+
+/// Bytes of an operand.
+template <typename T>
+int64_t bytes(const Planes& planes) {
+  return planes.count() * int64_t(sizeof(T));
+}
 
 /// Filters are K x C/groups x taps of the lines x w, or K x taps x C/groups. The h of the planes counts lines.
 struct Geometry {
@@ -25,6 +34,9 @@ struct Geometry {
     return filters_last ? (filter * taps() + tap) * c + channel : (filter * c + channel) * taps() + tap;
   }
   CORTADO_HD int64_t channel_step() const { return filters_last ? 1 : taps(); }  ///< between weights
+  int64_t weights() const { return y.c * c * taps(); }
+  /// Values of x that any window lies on: not all, where windows are narrower than their steps.
+  int64_t touched() const { return x.n * x.c * std::min(x.h, y.h * lines.kernel) * std::min(x.w, y.w * w.kernel); }
 };
 
 Geometry geometry_of(const ConvShape& s, bool filters_last) {
@@ -55,6 +67,11 @@ struct Forward {
   T* y;
   Activation activation;
 
+  /// As of an engine that reads each operand once.
+  Traffic traffic(int64_t) const {
+    const int64_t of_y = bytes<T>(g.y), parameters = g.weights() + (bias ? g.y.c : 0);
+    return {g.touched() * int64_t(sizeof(T)) + parameters * int64_t(sizeof(W)) + (z ? of_y : 0), of_y};
+  }
   CORTADO_HD void operator()(int64_t at) const {
     const PlaneIndex o = g.y.stored(at);
     const int64_t first = o.c / g.k * g.c, step = g.x.last ? 1 : g.x.h * g.x.w;
@@ -87,6 +104,7 @@ struct BackwardData {
   const W* w;
   T* dx;
 
+  Traffic traffic(int64_t) const { return {bytes<T>(g.y) + g.weights() * int64_t(sizeof(W)), bytes<T>(g.x)}; }
   CORTADO_HD void operator()(int64_t at) const {
     const PlaneIndex p = g.x.stored(at);
     const int64_t first = p.c / g.c * g.k, step = g.y.last ? 1 : g.y.h * g.y.w;
@@ -110,6 +128,9 @@ template <typename T>
 struct WeightTerm {
   Geometry g;
   const T *x, *dy;
+  Traffic traffic(int64_t) const {
+    return {g.touched() * int64_t(sizeof(T)) + bytes<T>(g.y), g.weights() * int64_t(sizeof(float))};
+  }
   CORTADO_HD float operator()(int64_t weight, int64_t line) const {
     const int64_t tap = weight % g.taps(), c = weight / g.taps() % g.c, filter = weight / g.taps() / g.c;
     const int64_t n = line / g.y.h, oh = line % g.y.h, j = tap % g.w.kernel;
@@ -130,6 +151,7 @@ template <typename T>
 struct BiasTerm {
   Planes y;
   const T* dy;
+  Traffic traffic(int64_t) const { return {bytes<T>(y), y.c * int64_t(sizeof(float))}; }
   CORTADO_HD float operator()(int64_t filter, int64_t line) const {
     const T* gradient = dy + y.at({line / y.h, filter, line % y.h, 0});
     float sum = 0;
@@ -152,6 +174,7 @@ class Plain final : public ConvKernel {
   int64_t scratch() const override { return 0; }
 
   void run(Context& context, const ConvOperands& io, void*) override {
+    state_copies(context, io);
     with_float_type(request_.shape.dtype, [&](auto type) {
       using T = decltype(type);
       if (direction_ == ConvDirection::kBackwardWeights)
@@ -162,6 +185,21 @@ class Plain final : public ConvKernel {
   }
 
  private:
+  /// What kernels/cuda/conv_cudnn.cc does besides: filters are copied into the type and order of x and back unless they
+  /// come so, and a bias takes two passes for its gradient.
+  void state_copies(Context& context, const ConvOperands& io) const {
+    const ConvShape& s = request_.shape;
+    if (!s.outer.empty()) return;
+    const FilterCopy copy{s.k, g_.c, g_.taps(), reads_filters_last(s), s.dtype};
+    const int64_t floats = copy.count() * int64_t(sizeof(float));
+    if (direction_ != ConvDirection::kBackwardWeights) {
+      if (filters_.is_plain() && copy.differs()) state_launches(context, 1, {floats, copy.bytes()});
+      return;
+    }
+    if (io.d.w && (copy.differs() || io.d.add_w)) state_launches(context, 1, {copy.bytes(), floats});
+    if (io.d.bias) state_launches(context, 1, {});
+  }
+
   template <typename T, typename W>
   void run_with(Context& context, const ConvOperands& io) const {
     const W *w = static_cast<const W*>(io.w), *bias = static_cast<const W*>(io.bias);

@@ -22,6 +22,7 @@ struct FillInOrder {
   Order order;
   const float* w;
   T* copy;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(float)), n * int64_t(sizeof(T))}; }
   CORTADO_HD void operator()(int64_t i) const { copy[i] = T(w[order.of(i)]); }
 };
 
@@ -31,6 +32,9 @@ struct ReadInOrder {
   const T* copy;
   float* dw;
   bool add;
+  Traffic traffic(int64_t n) const {
+    return {n * int64_t(sizeof(T) + (add ? sizeof(float) : 0)), n * int64_t(sizeof(float))};
+  }
   CORTADO_HD void operator()(int64_t i) const {
     const int64_t to = order.of(i);
     dw[to] = float(copy[i]) + (add ? dw[to] : 0.0f);
@@ -72,6 +76,7 @@ struct FinishSum {
 template <typename T>
 struct ValueTerm {
   const T* dy;
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(T)), 0}; }
   CORTADO_HD TwoSums operator()(int64_t i, int64_t) const { return {float(dy[i]), 0}; }
 };
 

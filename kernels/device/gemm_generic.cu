@@ -34,6 +34,11 @@ struct Product {
   const B* bias;
   Activation activation;
 
+  /// As of a library that reads each operand once.
+  Traffic traffic(int64_t n) const {
+    const int64_t sum = n * int64_t(sizeof(C)), added = bias ? s.n * int64_t(sizeof(B)) : 0;
+    return {s.m * s.k * int64_t(sizeof(A)) + s.k * s.n * int64_t(sizeof(B)) + added + (beta != 0 ? sum : 0), sum};
+  }
   CORTADO_HD void operator()(int64_t at) const {
     const int64_t i = at / s.n, j = at % s.n;
     const Line<A> row = s.transpose_a ? Line<A>{a + i, s.m} : Line<A>{a + i * s.k, 1};

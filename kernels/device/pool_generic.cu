@@ -48,6 +48,12 @@ struct Geometry {
   Windows h, w;
 };
 
+/// Bytes of an operand whose channels are packs.
+template <typename T, int kWide>
+int64_t bytes(const Planes& planes) {
+  return planes.count() * kWide * int64_t(sizeof(T));
+}
+
 template <typename T, int kWide>
 struct Maximum {
   Geometry g;
@@ -56,6 +62,10 @@ struct Maximum {
   int32_t* saved;  ///< may be null
   float* argmax;   ///< may be null
 
+  Traffic traffic(int64_t) const {
+    const int64_t places = bytes<int32_t, kWide>(g.y);
+    return {bytes<T, kWide>(g.x), bytes<T, kWide>(g.y) + (saved ? places : 0) + (argmax ? places : 0)};
+  }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
     const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
@@ -82,6 +92,7 @@ struct Average {
   const T* x;
   T* y;
 
+  Traffic traffic(int64_t) const { return {bytes<T, kWide>(g.x), bytes<T, kWide>(g.y)}; }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
     const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
@@ -103,6 +114,9 @@ struct Gradient {
   T* dx;
   const int32_t* saved;  ///< of the largest values; null for averages
 
+  Traffic traffic(int64_t) const {
+    return {bytes<T, kWide>(g.y) + (saved ? bytes<int32_t, kWide>(g.y) : 0), bytes<T, kWide>(g.x)};
+  }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex at = g.x.stored(i);
     const int32_t place = int32_t(at.h * g.x.w + at.w);

@@ -15,6 +15,7 @@ struct Move {
   const From* from;
   To* to;
 
+  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(From)), n * int64_t(sizeof(To))}; }
   CORTADO_HD void operator()(int64_t i) const { to[i] = To(float(from[from_planes.at(to_planes.stored(i))])); }
 };
 

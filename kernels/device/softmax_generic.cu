@@ -13,6 +13,12 @@ namespace {
 struct Rows {
   int64_t classes, inner;
 
+  /// Of a call that goes over `arrays` of them; a row's values stay near from pass to pass.
+  template <typename T>
+  Traffic traffic(int64_t rows, int arrays) const {
+    const int64_t each = rows * classes * int64_t(sizeof(T));
+    return {each * arrays, each};
+  }
   CORTADO_HD int64_t first(int64_t row) const { return row / inner * classes * inner + row % inner; }
 };
 
@@ -22,6 +28,7 @@ struct Forward {
   const T* x;
   T* y;
 
+  Traffic traffic(int64_t n) const { return rows.template traffic<T>(n, 1); }
   CORTADO_HD void operator()(int64_t row, const RowGroup& group) const {
     const int64_t step = rows.inner;
     const T* from = x + rows.first(row);
@@ -38,6 +45,7 @@ struct Backward {
   const T *y, *dy;
   T* dx;
 
+  Traffic traffic(int64_t n) const { return rows.template traffic<T>(n, 2); }
   CORTADO_HD void operator()(int64_t row, const RowGroup& group) const {
     const int64_t step = rows.inner, first = rows.first(row);
     const T *share = y + first, *gradient = dy + first;

@@ -46,6 +46,7 @@ struct AddToAverage {
   Statistics s;
   int64_t channels;
   float kept, unbiased;  ///< the old average's share, and m / (m - 1)
+  Traffic traffic(int64_t n) const { return {4 * n * int64_t(sizeof(float)), 2 * n * int64_t(sizeof(float))}; }
   CORTADO_HD void operator()(int64_t c) const {
     if (c == channels) {
       *s.factor = kept * *s.factor + 1;

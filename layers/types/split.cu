@@ -15,6 +15,7 @@ template <typename T, int Terms>
 struct SumOf {
   const T* from[Terms];
   T* to;
+  Traffic traffic(int64_t n) const { return {Terms * n * int64_t(sizeof(T)), n * int64_t(sizeof(T))}; }
   CORTADO_HD void operator()(int64_t i) const {
     float sum = from[0][i];
     for (int k = 1; k < Terms; ++k) sum += float(from[k][i]);
