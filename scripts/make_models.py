@@ -247,12 +247,23 @@ def resnet18(n):
     resnet(n, (2, 2, 2, 2), block, (64, 50))
 
 
-def resnet50(n):
-    """ResNet-50 (He et al., 2015), strides in the first 1x1 of a bottleneck: 25,557,032 parameters."""
+def bottlenecks(n, strides):
+    """ResNet-50; strides(stride) is those of the first 1x1 and of the 3x3 of a bottleneck that has this one."""
     def block(width, stride, first, stage):
         shortcut = ('1', 4 * width, 1, stride) if first else None
-        return [('2a', width, 1, stride), ('2b', width, 3, 1), ('2c', 4 * width, 1, 1)], shortcut
+        narrow, middle = strides(stride)
+        return [('2a', width, 1, narrow), ('2b', width, 3, middle), ('2c', 4 * width, 1, 1)], shortcut
     resnet(n, (3, 4, 6, 3), block, (32, 25))
+
+
+def resnet50(n):
+    """ResNet-50 v1 (He et al., 2015), strides in the first 1x1 of a bottleneck: 25,557,032 parameters."""
+    bottlenecks(n, lambda stride: (stride, 1))
+
+
+def resnet50_v1_5(n):
+    """ResNet-50 v1.5 (as Torch's, 2016), strides in the 3x3 of a bottleneck: 25,557,032 parameters."""
+    bottlenecks(n, lambda stride: (1, stride))
 
 
 def mobilenet_v1(n):
@@ -394,8 +405,9 @@ def squeezenet(n):
 
 NAMES = {lenet: 'LeNet', cifar10_quick: 'CIFAR10_quick', cifar10_full: 'CIFAR10_full', alexnet: 'AlexNet',
          caffenet: 'CaffeNet', googlenet: 'GoogLeNet', vgg16: 'VGG16', resnet18: 'ResNet18', resnet50: 'ResNet50',
-         mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2', shufflenet_v2: 'ShuffleNetV2',
-         squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion', crnn_digits: 'CRNNDigits'}
+         resnet50_v1_5: 'ResNet50_v1.5', mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2',
+         shufflenet_v2: 'ShuffleNetV2', squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion',
+         crnn_digits: 'CRNNDigits'}
 
 SMALL = resnet18, mobilenet_v2, shufflenet_v2
 
