@@ -59,7 +59,7 @@ class Trainer {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
-    context_.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::kDefaultBudget);
+    context_.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::default_budget(context_));
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);

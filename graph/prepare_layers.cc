@@ -61,6 +61,7 @@ class Preparation {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       choices.add_budget(all > 0 ? work[n] / all : 0);
       prepare(graph_.nodes[n]);
+      choices.tell(int64_t(n) + 1, int64_t(graph_.nodes.size()));
     }
   }
 

@@ -5,6 +5,7 @@
 // Forward may do more to each value (kernels/post_ops.h). Each direction is run by the candidate that suits it best
 // (kernels/conv_choice.cc).
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,13 +129,20 @@ class Conv {
 struct ConvCandidate {
   std::string name;  ///< stable: files that record choices hold it
   /// A prepared kernel; or null, with the reason in `why`.
-  std::unique_ptr<ConvKernel> (*make)(const ConvRequest& request, ConvDirection direction, Context& context,
-                                      std::string& why);
+  std::function<std::unique_ptr<ConvKernel>(const ConvRequest& request, ConvDirection direction, Context& context,
+                                            std::string& why)>
+      make;
   /// An estimate, in seconds of one core of a CPU of that level, or of a device: what orders candidates that are not
   /// measured. Called for requests that make() may refuse.
-  double (*cost)(const ConvRequest& request, ConvDirection direction, CpuLevel level);
+  std::function<double(const ConvRequest& request, ConvDirection direction, CpuLevel level)> cost;
   CpuLevel CpuLevels::*level = nullptr;  ///< which of the two it goes by; null: a device's
   ConvAlgorithm algorithm = ConvAlgorithm::kDirect;
+  bool on_trial = false;  ///< what it makes may fail when it runs, so that it runs once before it is taken
+  bool compiles = false;  ///< make() takes seconds: only where measuring has them, or there is no other like it
+  /// Where a library has many: those that it offers for this request, each a candidate with a name of its own, its best
+  /// first. They are chosen among in this one's place, and make() is the first of them that can be made.
+  std::vector<ConvCandidate> (*engines)(const ConvRequest& request, ConvDirection direction, Context& context,
+                                        std::string& why) = nullptr;
 };
 
 /// All candidates for 32-bit floats on the CPU, and all for devices; the last one of each accepts everything.
@@ -144,6 +152,12 @@ const std::vector<ConvCandidate>& device_conv_candidates();
 /// Each direction by the candidate that was chosen for it, now or earlier (kernels/kernel_cache.h in the context).
 /// `refused` collects why candidates with a lower cost declined.
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused = nullptr);
+
+/// One direction by the candidate that suits it best, as plan_conv() does, among `candidates`, the last of which
+/// accepts everything.
+std::unique_ptr<ConvKernel> choose_conv_kernel(const std::vector<ConvCandidate>& candidates, const ConvRequest& request,
+                                               ConvDirection direction, Context& context,
+                                               std::string* refused = nullptr);
 
 /// All directions by one candidate; null, with the reason in `why`, where it declines one of them.
 std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& request, Context& context,
@@ -167,7 +181,7 @@ ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();
 ConvCandidate first_conv_candidate();
 ConvCandidate gemm_conv_candidate();
-/// On devices and for 16-bit floats: one for each of the first engines in cuDNN's order, and ours.
+/// On devices and for 16-bit floats: cuDNN's engines, and ours.
 std::vector<ConvCandidate> cudnn_conv_candidates();
 ConvCandidate plain_conv_candidate();
 

@@ -2,10 +2,8 @@
 #include <chrono>
 #include <limits>
 
-#include "core/error.h"
 #include "core/for_each.h"
 #include "core/half.h"
-#include "core/log.h"
 #include "kernels/conv_benchmark.h"
 #include "kernels/cpu/evict.h"
 
@@ -38,34 +36,37 @@ ConvBenchmark::ConvBenchmark(const ConvRequest& request, ConvDirection direction
       x_(filled(context, request.shape.x().bytes(), request.shape.dtype)),
       y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
-/// A kernel that was made and fails when it runs is never chosen.
-double ConvBenchmark::time(ConvKernel& kernel, Context& context, double most, double rival) {
-  try {
-    return measured(kernel, context, most, rival);
-  } catch (const Error& error) {
-    if (!context.device.is_cuda()) throw;
-    log_warning() << kernel.name() << " is not taken: " << error.mistakes().front().message;
-    return std::numeric_limits<double>::infinity();
+/// What a kernel reads and writes besides x and y.
+struct ConvBenchmark::Memory {
+  Memory(const ConvRequest& request, const ConvKernel& kernel, Context& context)
+      : w(filled(context, kernel.weight_format().bytes(), kernel.weight_format().dtype())),
+        scratch(context, size_t(kernel.scratch())) {
+    if (request.bias) bias = filled(context, request.shape.k * int64_t(sizeof(float)), kernel.weight_format().dtype());
+    if (request.post.sum && kernel.sum_place() == SumPlace::kApart)
+      z = filled(context, request.shape.y().bytes(), request.shape.dtype);
+    synchronize(context);
   }
+
+  DeviceMemory w, scratch, bias, z;
+};
+
+void ConvBenchmark::run(ConvKernel& kernel, Context& context) const {
+  const Memory memory(request_, kernel, context);
+  kernel.run(context, operands(memory), memory.scratch.data());
+  synchronize(context);
 }
 
-double ConvBenchmark::measured(ConvKernel& kernel, Context& context, double most, double rival) const {
-  const WeightFormat format = kernel.weight_format();
-  const bool apart = request_.post.sum && kernel.sum_place() == SumPlace::kApart;
-  const DeviceMemory w = filled(context, format.bytes(), format.dtype());
-  const DeviceMemory bias = filled(context, request_.shape.k * int64_t(sizeof(float)), format.dtype());
-  const DeviceMemory z = apart ? filled(context, request_.shape.y().bytes(), request_.shape.dtype) : DeviceMemory();
-  const DeviceMemory scratch(context, size_t(kernel.scratch()));
-  const ConvOperands io = operands(w.data(), request_.bias ? bias.data() : nullptr, apart ? z.data() : y_.data());
-  synchronize(context);
+double ConvBenchmark::time(ConvKernel& kernel, Context& context, double most, double rival) const {
+  const Memory memory(request_, kernel, context);
+  const ConvOperands io = operands(memory);
   // A frozen net's weights are read once in a pass, after all others: they come from memory, and a spectrum of them,
   // which is larger, may cost more there than it saves.
   const bool cold = request_.frozen && context.device.is_cpu();
   double best = std::numeric_limits<double>::infinity(), spent = 0;
   for (int run = 0; run < 2 || (run < kMaxRuns && spent < most); ++run) {
-    if (cold) evict(w.data(), size_t(format.bytes()));
+    if (cold) evict(memory.w.data(), memory.w.bytes());
     const auto start = std::chrono::steady_clock::now();
-    kernel.run(context, io, scratch.data());
+    kernel.run(context, io, memory.scratch.data());
     synchronize(context);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     spent += seconds;
@@ -75,14 +76,19 @@ double ConvBenchmark::measured(ConvKernel& kernel, Context& context, double most
   return best;
 }
 
-ConvOperands ConvBenchmark::operands(void* w, void* bias, const void* z) const {
+ConvOperands ConvBenchmark::operands(const Memory& memory) const {
+  std::byte *w = memory.w.data(), *bias = memory.bias.data();
   switch (direction_) {
     case ConvDirection::kForward:
-      return {.x = x_.data(), .w = w, .bias = bias, .z = z, .y = y_.data()};
+      return {.x = x_.data(),
+              .w = w,
+              .bias = bias,
+              .z = memory.z.bytes() > 0 ? memory.z.data() : y_.data(),
+              .y = y_.data()};
     case ConvDirection::kBackwardData:
       return {.dy = y_.data(), .w = w, .dx = x_.data()};
     case ConvDirection::kBackwardWeights:
-      return {.x = x_.data(), .dy = y_.data(), .d = {static_cast<float*>(w), static_cast<float*>(bias)}};
+      return {.x = x_.data(), .dy = y_.data(), .d = {reinterpret_cast<float*>(w), reinterpret_cast<float*>(bias)}};
   }
   return {};
 }

@@ -11,16 +11,18 @@ class ConvBenchmark {
  public:
   ConvBenchmark(const ConvRequest& request, ConvDirection direction, Context& context);
 
+  /// One run, to its end. Throws Error(kDevice) where a device's library fails.
+  void run(ConvKernel& kernel, Context& context) const;
+
   /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count, which is the
-  /// only one of a kernel that takes more than kHopeless times `rival` for it. Infinity where a CUDA device's library
-  /// fails.
-  double time(ConvKernel& kernel, Context& context, double most, double rival = INFINITY);
+  /// only one of a kernel that takes more than kHopeless times `rival` for it. Throws as run().
+  double time(ConvKernel& kernel, Context& context, double most, double rival = INFINITY) const;
 
  private:
   static constexpr double kHopeless = 2;
+  struct Memory;
 
-  double measured(ConvKernel& kernel, Context& context, double most, double rival) const;
-  ConvOperands operands(void* w, void* bias, const void* z) const;
+  ConvOperands operands(const Memory& memory) const;
 
   const ConvRequest& request_;
   ConvDirection direction_;

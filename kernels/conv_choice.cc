@@ -1,12 +1,16 @@
 // Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a
 // rehearsal on memory of the real size, reorders included, else the one of the least cost by its own estimate. An
 // estimate is worth as much as what is known of the CPU: on a level that nobody measured (kernels/cpu_level.h) every
-// candidate is rehearsed.
+// candidate is rehearsed. What may fail when it runs (ConvCandidate::on_trial) has run once before it is taken, however
+// it was chosen; where it fails, that is told and the next one comes.
 
 #include <algorithm>
 #include <chrono>
+#include <list>
+#include <optional>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "kernels/candidates.h"
 #include "kernels/conv.h"
 #include "kernels/conv_benchmark.h"
@@ -57,7 +61,8 @@ namespace {
 
 constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
 constexpr double kSmall = 1e-4;    ///< seconds of a run: what differs there does not matter
-constexpr double kSmallOnDevice = 1e-5;
+constexpr double kSmallOnDevice = 1e-6;
+constexpr double kCompiled = 3;  ///< times its estimate: as if a candidate that has to be compiled cost so much
 
 /// All that the speed of a direction depends on.
 std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
@@ -70,22 +75,27 @@ std::string problem_of(const ConvRequest& request, ConvDirection direction, Cont
 
 class Chooser {
  public:
-  Chooser(const ConvRequest& request, ConvDirection direction, Context& context, std::string* refused)
+  Chooser(const std::vector<ConvCandidate>& candidates, const ConvRequest& request, ConvDirection direction,
+          Context& context, std::string* refused)
       : request_(request),
         direction_(direction),
         context_(context),
         cache_(context.handle<KernelCache>()),
         refused_(refused),
-        candidates_(wants_cpu_candidates(context, request.shape.dtype) ? conv_candidates() : device_conv_candidates()),
         workers_(context.device.is_cpu() ? context.threads : 1),
         problem_(problem_of(request, direction, context)) {
-    const CpuLevels levels = context.handle<CpuLevels>();
-    for (const ConvCandidate& candidate : candidates_) {
-      const CpuLevel level = candidate.level ? levels.*candidate.level : CpuLevel::kUnknown;
-      order_.push_back(
-          {&candidate, candidate.cost(request, direction, level), candidate.level && level == CpuLevel::kUnknown});
+    for (const ConvCandidate& candidate : candidates) {
+      if (!candidate.engines) {
+        rank(candidate);
+        continue;
+      }
+      std::string why;
+      offered_.push_back(candidate.engines(request, direction, context, why));
+      for (const ConvCandidate& engine : offered_.back()) rank(engine);
+      if (offered_.back().empty()) refuse(candidate, why);
     }
-    std::stable_sort(order_.begin(), order_.end(), [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.place() < b.place(); });
   }
 
   std::unique_ptr<ConvKernel> choose() {
@@ -103,24 +113,60 @@ class Chooser {
     const ConvCandidate* candidate;
     double cost;
     bool guessed;
+
+    /// Those that have to be compiled come behind others like them, so that these are measured first, and taken where
+    /// nothing is.
+    double place() const { return cost * (candidate->compiles ? kCompiled : 1); }
   };
+
+  void rank(const ConvCandidate& candidate) {
+    const CpuLevels& levels = context_.handle<CpuLevels>();
+    const CpuLevel level = candidate.level ? levels.*candidate.level : CpuLevel::kUnknown;
+    order_.push_back(
+        {&candidate, candidate.cost(request_, direction_, level), candidate.level && level == CpuLevel::kUnknown});
+  }
+
+  void refuse(const ConvCandidate& candidate, const std::string& why) {
+    if (refused_) *refused_ += candidate.name + ": " + why + "; ";
+  }
 
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
     std::string why;
     if (cache_.excludes(candidate.algorithm) || (!request_.winograd && candidate.algorithm == ConvAlgorithm::kWinograd))
       why = "not wanted";
-    else if (auto kernel = candidate.make(request_, direction_, context_, why))
+    else if (auto kernel = candidate.make(request_, direction_, context_, why); kernel && runs(candidate, *kernel, why))
       return kernel;
-    if (refused_) *refused_ += candidate.name + ": " + why + "; ";
+    refuse(candidate, why);
     return nullptr;
+  }
+
+  /// Whether it does, once; else `why` not, which is told, too: a library said that it would.
+  bool runs(const ConvCandidate& candidate, ConvKernel& kernel, std::string& why) {
+    if (!candidate.on_trial) return true;
+    const ConvBenchmark& stage = rehearsal();
+    try {
+      stage.run(kernel, context_);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kDevice) throw;
+      why = error.mistakes().front().message;
+    }
+    log_warning() << candidate.name << " is not taken for " << describe(request_, direction_) << ": " << why;
+    return false;
+  }
+
+  /// Taking its memory takes time: only where something is to run.
+  const ConvBenchmark& rehearsal() {
+    if (!rehearsal_) rehearsal_.emplace(request_, direction_, context_);
+    return *rehearsal_;
   }
 
   std::unique_ptr<ConvKernel> as_before() {
     const KernelCache::Entry* before = cache_.find(problem_);
     if (!before) return nullptr;
-    for (const ConvCandidate& candidate : candidates_) {
-      if (candidate.name != before->candidate) continue;
-      auto kernel = make(candidate);
+    for (const Ranked& ranked : order_) {
+      if (ranked.candidate->name != before->candidate) continue;
+      auto kernel = make(*ranked.candidate);
       if (kernel) cache_.record(problem_, KernelCache::Entry(*before));
       return kernel;
     }
@@ -155,18 +201,18 @@ class Chooser {
     const auto start = std::chrono::steady_clock::now();
     const double granted = cache_.budget();
     const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    std::optional<ConvBenchmark> rehearsal;  // taking memory takes time: only where there is a second candidate
+    bool measured = false;  // the first one: only where there is a second
     double best = 0;
     for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
       if (!worth_a_run(first, *rival, granted, spent())) continue;
       auto other = make(*rival->candidate);
       if (!other) continue;
-      if (!rehearsal) {
-        rehearsal.emplace(request_, direction_, context_);
-        best = rehearsal->time(*kernel, context_, granted / 8);
+      if (!measured) {
+        best = rehearsal().time(*kernel, context_, granted / 8);
         choice = {choice.candidate, "measured", best};
+        measured = true;
       }
-      const double seconds = rehearsal->time(*other, context_, granted / 8, best);
+      const double seconds = rehearsal().time(*other, context_, granted / 8, best);
       ++choice.rivals;
       if (seconds >= best) continue;
       best = seconds;
@@ -181,22 +227,33 @@ class Chooser {
   Context& context_;
   KernelCache& cache_;
   std::string* refused_;
-  const std::vector<ConvCandidate>& candidates_;
   int workers_;  ///< that share a candidate's cost
   std::string problem_;
-  std::vector<Ranked> order_;  ///< the least estimated cost first
+  std::list<std::vector<ConvCandidate>> offered_;  ///< by libraries, for this request
+  std::vector<Ranked> order_;                      ///< in the order of their places
+  std::optional<ConvBenchmark> rehearsal_;
 };
 
 }  // namespace
 
+std::unique_ptr<ConvKernel> choose_conv_kernel(const std::vector<ConvCandidate>& candidates, const ConvRequest& request,
+                                               ConvDirection direction, Context& context, std::string* refused) {
+  return Chooser(candidates, request, direction, context, refused).choose();
+}
+
 std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
+  const std::vector<ConvCandidate>& candidates =
+      wants_cpu_candidates(context, given.shape.dtype) ? conv_candidates() : device_conv_candidates();
   ConvRequest request = given;
+  const auto chosen = [&](ConvDirection direction) {
+    return choose_conv_kernel(candidates, request, direction, context, refused);
+  };
   std::unique_ptr<ConvKernel> forward, data, weights;
-  if (request.forward) forward = Chooser(request, ConvDirection::kForward, context, refused).choose();
+  if (request.forward) forward = chosen(ConvDirection::kForward);
   if (forward) request.w_format = forward->weight_format();
-  if (request.backward_data) data = Chooser(request, ConvDirection::kBackwardData, context, refused).choose();
+  if (request.backward_data) data = chosen(ConvDirection::kBackwardData);
   if (data) request.w_format = data->weight_format();
-  if (request.backward_weights) weights = Chooser(request, ConvDirection::kBackwardWeights, context, refused).choose();
+  if (request.backward_weights) weights = chosen(ConvDirection::kBackwardWeights);
   return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
 }
 

@@ -9,11 +9,15 @@
 // Lives in a Context: context.handle<KernelCache>(). By default nothing is measured, and entries depend on problems
 // alone.
 
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "core/context.h"
 #include "kernels/conv_algorithm.h"
 
 namespace cortado::kernels {
@@ -26,9 +30,12 @@ class KernelCache {
     double seconds = 0;  ///< of one run where it was measured, else 0
     int rivals = 0;      ///< how many other candidates were measured
   };
-  static constexpr double kDefaultBudget = 1;  ///< seconds; of commands that train or measure
+  static constexpr double kCpuBudget = 1, kDeviceBudget = 30;  ///< seconds; see default_budget()
   static constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
+  /// What commands that train or measure spend: on a CUDA device more, since its libraries compile engines before they
+  /// run, and are far apart from each other.
+  static double default_budget(const Context& context) { return context.device.is_cuda() ? kDeviceBudget : kCpuBudget; }
   /// The seconds that may be spent on measuring in all; kNoBound: no limit.
   void set_budget(double seconds) { left_ = seconds, measures_ = seconds > 0; }
   /// Starts a plan: add_budget() then divides what is left among its problems.
@@ -39,6 +46,13 @@ class KernelCache {
   /// Whether set_budget() allowed measuring at all, even if its time is spent.
   bool measures() const { return measures_; }
   void spend(double seconds) { budget_ -= seconds, left_ -= seconds; }
+
+  /// Called with how many of a plan's layers have their kernels, and how many there are. Empty: nobody is.
+  using Watch = std::function<void(int64_t done, int64_t all)>;
+  void set_watch(Watch watch) { watch_ = std::move(watch); }
+  void tell(int64_t done, int64_t all) const {
+    if (watch_) watch_(done, all);
+  }
 
   /// Candidates of `algorithm` are not used by this run, whatever was recorded earlier.
   void exclude(ConvAlgorithm algorithm) { excluded_.insert(algorithm); }
@@ -58,6 +72,7 @@ class KernelCache {
  private:
   double left_ = 0, plan_ = 0, budget_ = 0;
   bool measures_ = false;
+  Watch watch_;
   std::set<ConvAlgorithm> excluded_;
   std::map<std::string, Entry> known_, recorded_;
 };

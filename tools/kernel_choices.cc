@@ -46,10 +46,19 @@ void remember_choices(const Arguments& arguments, Context& context) {
   choices.load(kernels::read_kernel_cache(path, kernels::machine_name()));
 }
 
-void allow_measuring(const Arguments& arguments, Context& context) {
-  if (!arguments.on("deterministic"))
-    context.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::kDefaultBudget);
+Measuring::Measuring(const Arguments& arguments, Context& context) : cache_(context.handle<kernels::KernelCache>()) {
+  if (arguments.on("deterministic")) return;
+  const double budget = kernels::KernelCache::default_budget(context);
+  cache_.set_budget(budget);
+  if (budget <= kernels::KernelCache::kCpuBudget) return;
+  const std::string path = choice_cache_path();
+  log_info() << "Kernels that were not chosen before are measured, for at most " << budget << " s in all"
+             << (path.empty() ? "" : "; the choices are kept in " + path);
+  progress_.emplace("Choosing kernels");
+  cache_.set_watch(progress_->callback());
 }
+
+Measuring::~Measuring() { cache_.set_watch({}); }
 
 void measure_everything(Context& context) {
   auto& choices = context.handle<kernels::KernelCache>();

@@ -3,8 +3,13 @@
 // How commands choose kernels: from the cache of earlier choices, by measuring where a command runs long enough to be
 // worth it, and as flags say.
 
+#include <optional>
+#include <string>
+
 #include "core/context.h"
+#include "kernels/kernel_cache.h"
 #include "tools/flags.h"
+#include "tools/progress.h"
 
 namespace cortado::tools {
 
@@ -15,8 +20,19 @@ Flag tune_flag();  ///< --tune: measure_everything() is wanted
 /// Gives `context` the choices of the cache file, unless flags say otherwise.
 void remember_choices(const Arguments& arguments, Context& context);
 
-/// Lets nets that are built from now on measure for a second in all, unless --deterministic.
-void allow_measuring(const Arguments& arguments, Context& context);
+/// Lets nets that are built from now on measure, unless --deterministic: for a second in all on the CPU, half a minute
+/// on a GPU, which is told, with a progress line while this lives.
+class Measuring {
+ public:
+  Measuring(const Arguments& arguments, Context& context);
+  ~Measuring();
+  Measuring(const Measuring&) = delete;
+  Measuring& operator=(const Measuring&) = delete;
+
+ private:
+  kernels::KernelCache& cache_;
+  std::optional<CountedProgress> progress_;
+};
 
 /// What --tune asks for: every candidate is measured, whatever the cache holds.
 void measure_everything(Context& context);

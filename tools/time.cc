@@ -225,10 +225,11 @@ void show_json(const Net& net, const Timing& timing, const Roofline& roof, const
 
 int run_time(const Arguments& arguments) {
   Context context = make_context(arguments);
+  std::optional<Measuring> measuring;
   if (arguments.on("tune"))
     measure_everything(context);
   else
-    allow_measuring(arguments, context);
+    measuring.emplace(arguments, context);
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
@@ -238,6 +239,7 @@ int run_time(const Arguments& arguments) {
   const auto net =
       make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
                options, context);
+  measuring.reset();
   save_choices(arguments, context);
 
   const bool backward = !net->plan().backward.empty();

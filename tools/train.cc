@@ -84,7 +84,7 @@ Context context_for(const Arguments& arguments, const SolverFile& file) {
 }
 
 Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
-  allow_measuring(arguments, context);
+  const Measuring measuring(arguments, context);
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
   RunStart start = prepare_run(file, options, context);
   SolverNets nets = build_nets(file, options, context);

@@ -3,16 +3,16 @@
 // of the work. In frozen nets they come as the engine wants them. Sums are made in 32 bits; products of 32-bit floats
 // keep all their bits unless tf32 is allowed.
 //
-// What follows, another operand (z), a bias and a ReLU, runs inside the convolution where an engine can, else in one
-// kernel behind it. There is a candidate for each of the first ranks of cuDNN's own order, so that measuring can
-// overrule it and a choice can be told by its name; and one that puts nothing inside, for where fusing costs more than
-// it saves.
+// What follows, another operand (z), a bias and an activation, runs inside the convolution where an engine can, else in
+// one kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a candidate, told by its number
+// and settings, so that a choice means the same whatever else is ranked another time.
 
 #include <algorithm>
 
 #include "core/device_memory.h"
 #include "kernels/conv.h"
-#include "kernels/cuda/cudnn_graph.h"
+#include "kernels/cuda/cudnn_engines.h"
+#include "kernels/cuda_options.h"
 #include "kernels/device/filter_format.h"
 #include "kernels/device/filters.h"
 #include "kernels/kernel_cache.h"
@@ -32,58 +32,92 @@ GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cud
   return {id, shape, strides, type, inner};
 }
 
-/// What a candidate takes: which of the library's engines for the graph, and whether that holds what follows a forward
-/// convolution where it can.
-struct Way {
-  int rank = 0;
-  bool fuses = true;
+/// Whether forward does more than the convolution.
+bool has_more(const ConvRequest& request) { return request.bias || !request.post.empty(); }
+
+/// What a convolution's graph is made of.
+struct Operation {
+  explicit Operation(const ConvShape& s) {
+    const bool last = s.x_layout == Layout::kChannelsLast;
+    const cudnnDataType_t type = type_of(s.dtype);
+    window = {{s.h.pad, s.w.pad}, {s.h.stride, s.w.stride}, {s.h.dilation, s.w.dilation}};
+    x = tensor(kX, {s.n, s.c, s.h.in, s.w.in}, last, type);
+    w = tensor(kW, {s.k, s.c / s.groups, s.h.kernel, s.w.kernel}, last, type);
+    y = tensor(kY, {s.n, s.k, s.h.out(), s.w.out()}, last, type);
+  }
+
+  Graph alone(ConvDirection direction) const {
+    constexpr Graph::Conv kDirections[] = {Graph::Conv::kForward, Graph::Conv::kData, Graph::Conv::kWeights};
+    Graph graph;
+    graph.convolve(kDirections[int(direction)], window, x, w, y);
+    return graph;
+  }
+
+  /// y = activation(conv(x, w) + z + bias), each of the three perhaps missing, not all.
+  Graph with_more(const ConvRequest& request) const {
+    const int64_t k = y.shape[1];
+    const bool activates = bool(request.post.activation), sums = request.post.sum;
+    const GraphTensor z{kZ, y.shape, y.strides, y.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y.type};
+    const GraphTensor product = inner(kProduct);
+    const GraphTensor sum = !sums ? product : request.bias || activates ? inner(kSum) : y;
+    const GraphTensor biased = !request.bias ? sum : activates ? inner(kBiased) : y;
+    Graph graph;
+    graph.convolve(Graph::Conv::kForward, window, x, w, product);
+    if (sums) graph.add(product, z, sum);
+    if (request.bias) graph.add(sum, bias, biased);
+    if (activates) graph.activate(biased, y, request.post.activation);
+    return graph;
+  }
+
+  GraphTensor inner(int64_t id) const { return {id, y.shape, y.strides, CUDNN_DATA_FLOAT, true}; }
+
+  GraphWindow window;
+  GraphTensor x, w, y;
 };
 
-/// What all three directions share: the graph's tensors, the plan and the filters' copy.
+EngineLimits limits_of(const ConvRequest& request, Context& context) {
+  const CudaOptions& options = context.handle<CudaOptions>();
+  return {.tensor_cores_on_floats = context.precision == Precision::kTf32,
+          .floats = request.shape.dtype == DType::kF32,
+          .nondeterministic = options.fast,
+          .winograd = request.winograd && !context.handle<KernelCache>().excludes(ConvAlgorithm::kWinograd),
+          .workspace = options.workspace};
+}
+
+/// An engine made ready, and what candidates call it.
+struct Ready {
+  std::string name;
+  std::shared_ptr<Plan> plan;
+};
+
+/// What all three directions share.
 class Cudnn : public ConvKernel {
  public:
   /// `format`: how the filters come.
-  Cudnn(const ConvRequest& request, ConvDirection direction, const WeightFormat& format, Context& context)
+  Cudnn(const ConvRequest& request, ConvDirection direction, const WeightFormat& format, Ready engine)
       : request_(request),
         direction_(direction),
         format_(format),
         filters_{request.shape.k, request.shape.c / request.shape.groups,
                  request.shape.h.kernel * request.shape.w.kernel, request.shape.x_layout == Layout::kChannelsLast,
-                 request.shape.dtype} {
-    const ConvShape& s = request.shape;
-    const cudnnDataType_t type = type_of(s.dtype);
-    window_ = {{s.h.pad, s.w.pad}, {s.h.stride, s.w.stride}, {s.h.dilation, s.w.dilation}};
-    x_ = tensor(kX, {s.n, s.c, s.h.in, s.w.in}, filters_.last, type);
-    w_ = tensor(kW, {s.k, s.c / s.groups, s.h.kernel, s.w.kernel}, filters_.last, type);
-    y_ = tensor(kY, {s.n, s.k, s.h.out(), s.w.out()}, filters_.last, type);
-    const CudaOptions& options = context.handle<CudaOptions>();
-    limits_ = {.tensor_cores_on_floats = context.precision == Precision::kTf32,
-               .floats = s.dtype == DType::kF32,
-               .nondeterministic = options.fast,
-               .winograd = request.winograd && !context.handle<KernelCache>().excludes(ConvAlgorithm::kWinograd),
-               .workspace = options.workspace};
-  }
+                 request.shape.dtype},
+        engine_(std::move(engine)) {}
 
-  virtual bool prepare(Context& context, const Way& way, std::string& why) = 0;
-
-  std::string name() const override { return "cudnn engine " + std::to_string(plan_->engine()); }
+  std::string name() const override { return engine_.name; }
   WeightFormat weight_format() const override { return format_; }
   SumPlace sum_place() const override { return SumPlace::kApart; }
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
-  /// Takes the plan of `graph` and reserves scratch for it and for the filters.
-  bool adopt(Context& context, Graph& graph, int rank, bool copy_filters, std::string& why) {
-    plan_ = graph.plan(context, rank, limits_, why);
-    if (!plan_) return false;
-    copies_ = copy_filters;
+  /// Reserves scratch for the plan and, `copied`, for the filters.
+  void reserve(bool copied) {
+    copies_ = copied;
     if (copies_) filters_at_ = scratch_.add(filters_.bytes());
-    workspace_at_ = scratch_.add(plan_->workspace());
-    return true;
+    workspace_at_ = scratch_.add(engine_.plan->workspace());
   }
   void run_plan(Context& context, const std::vector<int64_t>& ids, const std::vector<void*>& memory, void* scratch) {
     try {
-      plan_->run(context, ids, memory, scratch_part(scratch, workspace_at_));
+      engine_.plan->run(context, ids, memory, scratch_part(scratch, workspace_at_));
     } catch (const Error& error) {
       throw Error(error.code(), error.mistakes().front().message + " (" + describe(request_, direction_) + ")");
     }
@@ -102,10 +136,7 @@ class Cudnn : public ConvKernel {
   ConvDirection direction_;
   WeightFormat format_;
   FilterCopy filters_;
-  GraphWindow window_;
-  GraphTensor x_, w_, y_;
-  EngineLimits limits_;
-  std::unique_ptr<Plan> plan_;
+  Ready engine_;
   ScratchLayout scratch_;
   bool copies_ = false;  ///< the engine's filters lie in scratch
   int64_t filters_at_ = 0, workspace_at_ = 0;
@@ -115,24 +146,18 @@ void* memory_of(const void* operand) { return const_cast<void*>(operand); }
 
 class Forward final : public Cudnn {
  public:
-  using Cudnn::Cudnn;
-
-  std::string name() const override { return Cudnn::name() + (fused_ ? " fused" : ""); }
-
-  bool prepare(Context& context, const Way& way, std::string& why) override {
-    limits_.fallback = false;
-    if (way.fuses && request_.bias && prepare_fused(context, way.rank)) return true;
-    limits_.fallback = true;
-    Graph graph;
-    graph.convolve(Graph::Conv::kForward, window_, x_, w_, y_);
-    return adopt(context, graph, way.rank, must_copy(), why);
+  /// `fused`: the engine's graph holds what follows.
+  Forward(const ConvRequest& request, const WeightFormat& format, Ready engine, bool fused)
+      : Cudnn(request, ConvDirection::kForward, format, std::move(engine)), fused_(fused) {
+    reserve(must_copy());
+    if (copies_bias()) bias_at_ = scratch_.add(bias_.bytes());
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     void* w = filled(context, io.w, scratch);
     if (fused_) return run_fused(context, io, w, scratch);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, io.y}, scratch);
-    if (!follows()) return;
+    if (!has_more(request_)) return;
     const ConvolutionEnd end{.z = request_.post.sum ? io.z : nullptr,
                              .bias = io.bias,
                              .bias_type = format_.dtype(),
@@ -141,41 +166,15 @@ class Forward final : public Cudnn {
   }
 
  private:
-  bool follows() const { return request_.bias || !request_.post.empty(); }
-
-  /// cuDNN 9.19 has engines for a bias, with and without z before it and a ReLU behind it, and none for z or a ReLU
-  /// alone. A ceiling it ranks in depthwise convolutions only: what it falls back on elsewhere knows no tensor cores.
-  bool prepare_fused(Context& context, int rank) {
-    std::string why;  // behind the convolution will do
-    return attempt(why, [&] {
-      Graph graph;
-      append_all(graph);
-      fused_ = adopt(context, graph, rank, must_copy(), why);
-      if (fused_ && copies_bias()) bias_at_ = scratch_.add(bias_.bytes());
-      return fused_;
-    });
-  }
-
-  /// y = activation(conv(x, w) + z + bias), perhaps without z and without the activation.
-  void append_all(Graph& graph) const {
-    const int64_t k = request_.shape.k;
-    const GraphTensor z{kZ, y_.shape, y_.strides, y_.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y_.type};
-    const GraphTensor product = inner(kProduct), sum = request_.post.sum ? inner(kSum) : product;
-    const GraphTensor biased = request_.post.activation ? inner(kBiased) : y_;
-    graph.convolve(Graph::Conv::kForward, window_, x_, w_, product);
-    if (request_.post.sum) graph.add(product, z, sum);
-    graph.add(sum, bias, biased);
-    if (request_.post.activation) graph.activate(biased, y_, request_.post.activation);
-  }
-
   void run_fused(Context& context, const ConvOperands& io, void* w, void* scratch) {
-    std::vector<int64_t> ids = {kX, kW, kY, kBias};
-    std::vector<void*> memory = {memory_of(io.x), w, io.y, bias(context, io.bias, scratch)};
+    std::vector<int64_t> ids = {kX, kW, kY};
+    std::vector<void*> memory = {memory_of(io.x), w, io.y};
+    if (request_.bias) ids.push_back(kBias), memory.push_back(bias(context, io.bias, scratch));
     if (request_.post.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
     run_plan(context, ids, memory, scratch);
   }
 
-  bool copies_bias() const { return format_.dtype() == DType::kF32 && bias_.differs(); }
+  bool copies_bias() const { return fused_ && request_.bias && format_.dtype() == DType::kF32 && bias_.differs(); }
   /// In the type of y: engines that add one want no other.
   void* bias(Context& context, const void* given, void* scratch) const {
     if (!copies_bias()) return memory_of(given);
@@ -183,21 +182,17 @@ class Forward final : public Cudnn {
     fill_filters(context, bias_, static_cast<const float*>(given), copy);
     return copy;
   }
-  GraphTensor inner(int64_t id) const { return {id, y_.shape, y_.strides, CUDNN_DATA_FLOAT, true}; }
 
   FilterCopy bias_{request_.shape.k, 1, 1, false, request_.shape.dtype};
-  bool fused_ = false;  ///< what follows is in the plan
+  bool fused_;
   int64_t bias_at_ = 0;
 };
 
 class BackwardData final : public Cudnn {
  public:
-  using Cudnn::Cudnn;
-
-  bool prepare(Context& context, const Way& way, std::string& why) override {
-    Graph graph;
-    graph.convolve(Graph::Conv::kData, window_, x_, w_, y_);
-    return adopt(context, graph, way.rank, must_copy(), why);
+  BackwardData(const ConvRequest& request, const WeightFormat& format, Ready engine)
+      : Cudnn(request, ConvDirection::kBackwardData, format, std::move(engine)) {
+    reserve(must_copy());
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     run_plan(context, {kX, kW, kY}, {io.dx, filled(context, io.w, scratch), memory_of(io.dy)}, scratch);
@@ -206,13 +201,10 @@ class BackwardData final : public Cudnn {
 
 class BackwardWeights final : public Cudnn {
  public:
-  using Cudnn::Cudnn;
-
-  bool prepare(Context& context, const Way& way, std::string& why) override {
-    Graph graph;
-    graph.convolve(Graph::Conv::kWeights, window_, x_, w_, y_);
+  BackwardWeights(const ConvRequest& request, const WeightFormat& format, Ready engine)
+      : Cudnn(request, ConvDirection::kBackwardWeights, format, std::move(engine)) {
     if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
-    return adopt(context, graph, way.rank, filters_.differs() || request_.adds, why);
+    reserve(filters_.differs() || request_.adds);
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const ConvGradients& d = io.d;
@@ -228,60 +220,98 @@ class BackwardWeights final : public Cudnn {
   int64_t sums_at_ = 0;
 };
 
-template <typename Kernel>
-std::unique_ptr<ConvKernel> prepared(const ConvRequest& request, ConvDirection direction, const WeightFormat& filters,
-                                     const Way& way, Context& context, std::string& why) {
-  auto kernel = std::make_unique<Kernel>(request, direction, filters, context);
-  if (!kernel->prepare(context, way, why)) return nullptr;
-  return kernel;
+/// What the engines of one ranking have in common.
+struct Choice {
+  ConvRequest request;
+  ConvDirection direction;
+  bool fused;
+  int64_t workspace;  ///< the most
+};
+
+std::unique_ptr<ConvKernel> make_kernel(const Choice& choice, const WeightFormat& format, Ready engine) {
+  switch (choice.direction) {
+    case ConvDirection::kForward:
+      return std::make_unique<Forward>(choice.request, format, std::move(engine), choice.fused);
+    case ConvDirection::kBackwardData:
+      return std::make_unique<BackwardData>(choice.request, format, std::move(engine));
+    case ConvDirection::kBackwardWeights:
+      return std::make_unique<BackwardWeights>(choice.request, format, std::move(engine));
+  }
+  return nullptr;
 }
 
-template <Way kWay>
+std::unique_ptr<ConvKernel> make_with(const Choice& choice, const std::string& name, const Engine& engine,
+                                      std::string& why) {
+  const auto format = device_format(choice.request, why);
+  if (!format) return nullptr;
+  std::shared_ptr<Plan> plan = engine.plan(why);
+  if (!plan) return nullptr;
+  if (plan->workspace() > choice.workspace)
+    return why = "wants a workspace of " + std::to_string(plan->workspace()) + " bytes", nullptr;
+  return make_kernel(choice, *format, {name, std::move(plan)});
+}
+
+/// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so; what
+/// follows a convolution and is not in it moves y twice more.
+double cost_of(const ConvRequest& request, int rank, bool apart) {
+  return double(request.shape.macs()) / 1e14 * (1 + 0.12 * rank) * (apart ? 1.3 : 1);
+}
+
+/// Adds a candidate for each engine.
+void add_engines(std::vector<ConvCandidate>& list, const Choice& choice, Context& context) {
+  const Operation operation(choice.request.shape);
+  EngineLimits limits = limits_of(choice.request, context);
+  limits.fallback = !choice.fused;  // there the convolution alone is faster: those know no tensor cores
+  const bool apart = choice.direction == ConvDirection::kForward && has_more(choice.request) && !choice.fused;
+  const bool runs = context.handle<CudaOptions>().described_gpu.empty();
+  int rank = 0;
+  for (const Engine& engine : rank_engines(
+           context, choice.fused ? operation.with_more(choice.request) : operation.alone(choice.direction), limits)) {
+    const std::string name = std::string("cudnn-") + (choice.fused ? "fused-" : "") + engine.name();
+    const double cost = cost_of(choice.request, rank++, apart);
+    list.push_back({.name = name,
+                    .make = [choice, name, engine](const ConvRequest&, ConvDirection, Context&,
+                                                   std::string& why) { return make_with(choice, name, engine, why); },
+                    .cost = [cost](const ConvRequest&, ConvDirection, CpuLevel) { return cost; },
+                    .on_trial = runs,
+                    .compiles = engine.compiles()});
+  }
+}
+
+/// Those for a direction, what follows inside first; none, with the reason in `why`, where cuDNN cannot do it.
+std::vector<ConvCandidate> engines(const ConvRequest& request, ConvDirection direction, Context& context,
+                                   std::string& why) {
+  const ConvShape& s = request.shape;
+  if (!runs_here(context, why)) return {};
+  if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16)
+    return why = "x and y lie otherwise", std::vector<ConvCandidate>{};
+  if (!s.outer.empty()) return why = "more than two spatial axes", std::vector<ConvCandidate>{};
+  if (s.x().shape.count() == 0) return why = "no elements", std::vector<ConvCandidate>{};
+  if (!device_format(request, why)) return {};
+  why = "no engine";
+  std::vector<ConvCandidate> list;
+  const int64_t workspace = context.handle<CudaOptions>().workspace;
+  for (const bool fused : {true, false}) {
+    if (fused && (direction != ConvDirection::kForward || !has_more(request))) continue;
+    attempt(why, [&] { return add_engines(list, {request, direction, fused, workspace}, context), true; });
+  }
+  return list;
+}
+
+/// The first engine that can be made.
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
-  const ConvShape& s = request.shape;
-  if (!runs_here(context, why)) return nullptr;
-  if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16) return why = "x and y lie otherwise", nullptr;
-  if (!s.outer.empty()) return why = "more than two spatial axes", nullptr;
-  if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const bool can_fuse = direction == ConvDirection::kForward && request.bias;
-  if (!kWay.fuses && !can_fuse) return why = "nothing follows", nullptr;
-  const auto filters = device_format(request, why);
-  if (!filters) return nullptr;
-  return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
-    switch (direction) {
-      case ConvDirection::kForward:
-        return prepared<Forward>(request, direction, *filters, kWay, context, why);
-      case ConvDirection::kBackwardData:
-        return prepared<BackwardData>(request, direction, *filters, kWay, context, why);
-      case ConvDirection::kBackwardWeights:
-        return prepared<BackwardWeights>(request, direction, *filters, kWay, context, why);
-    }
-    return nullptr;
-  });
+  for (const ConvCandidate& engine : engines(request, direction, context, why))
+    if (auto kernel = engine.make(request, direction, context, why)) return kernel;
+  return nullptr;
 }
 
-/// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so.
-template <Way kWay>
-double cost(const ConvRequest& request, ConvDirection, CpuLevel) {
-  return double(request.shape.macs()) / 1e14 * (1 + 0.05 * kWay.rank) * (kWay.fuses ? 1 : 1.3);
-}
-
-template <Way kWay>
-ConvCandidate candidate(const char* name) {
-  return {name, make<kWay>, cost<kWay>};
-}
+double cost(const ConvRequest& request, ConvDirection, CpuLevel) { return cost_of(request, 0, false); }
 
 }  // namespace
 
 std::vector<ConvCandidate> cudnn_conv_candidates() {
-  return {candidate<Way{0}>("cudnn"),
-          candidate<Way{1}>("cudnn-1"),
-          candidate<Way{2}>("cudnn-2"),
-          candidate<Way{3}>("cudnn-3"),
-          candidate<Way{4}>("cudnn-4"),
-          candidate<Way{5}>("cudnn-5"),
-          candidate<Way{0, false}>("cudnn-apart")};
+  return {{.name = "cudnn", .make = make, .cost = cost, .on_trial = true, .engines = engines}};
 }
 
 }  // namespace cortado::kernels

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/conv.h"
+#include "tests/kernels/device_candidates.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -99,7 +100,7 @@ TEST(ConvSum, IsAddedOnDevicesInEveryType) {
   for (const DeviceKind kind : devices())
     for (ConvShape s : {square(32, 48, 1, 1, 1), square(32, 32, 3, 1, 32), square(16, 24, 3, 2, 1)})
       for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
-        for (const ConvCandidate& candidate : device_conv_candidates()) {
+        for (const ConvCandidate& candidate : device_candidates()) {
           s.dtype = dtype;
           const int accepted = check(candidate, s, kind);
           SCOPED_TRACE(candidate.name);

@@ -6,6 +6,7 @@
 
 #include "tests/harness/windows.h"
 #include "tests/kernels/activation_reference.h"
+#include "tests/kernels/device_candidates.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -206,7 +207,7 @@ int check_on_device(const ConvCandidate& candidate, DeviceKind kind) {
 
 TEST(ConvOnDevices, AgreesWithTheDefinitionInEveryType) {
   for (const DeviceKind kind : devices())
-    for (const ConvCandidate& candidate : device_conv_candidates()) {
+    for (const ConvCandidate& candidate : device_candidates()) {
       const int accepted = check_on_device(candidate, kind);
       SCOPED_TRACE(candidate.name);
       const bool plain = candidate.name == "plain", cudnn = candidate.name == "cudnn" && kind == DeviceKind::kCuda;
@@ -442,7 +443,7 @@ TEST_P(ConvActivation, OfEveryCandidateAgreesWithTheFormula) {
     EXPECT_EQ(check(depthwise_conv_candidate(), depthwise), layout == Layout::kBlocked16);
     if (layout == Layout::kBlocked16) continue;
     for (const DeviceKind kind : devices())
-      for (const ConvCandidate& candidate : device_conv_candidates()) check(candidate, request, kind);
+      for (const ConvCandidate& candidate : device_candidates()) check(candidate, request, kind);
   }
   ConvRequest of_images{.shape = square(2, 3, 9, activation.keeps_zero() ? 20 : 32, 3, 2, 1), .bias = true};
   of_images.shape.y_layout = Layout::kBlocked16;

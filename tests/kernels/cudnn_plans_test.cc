@@ -1,12 +1,20 @@
 // What cuDNN makes of our convolutions on an H100 that need not be here: the library ranks engines and makes plans for
-// a GPU that is described to it. Nothing runs.
+// a GPU that is described to it. Nothing runs. Engines that it compiles when they are planned are offered only where
+// there is a driver's library; the toolkit's stub of one will do, by which they are ranked, not loaded. The tests of
+// those are skipped where there is neither.
 
 #ifdef CORTADO_WITH_CUDA
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernels/conv.h"
+#include "kernels/cuda/cudnn_engines.h"
 #include "kernels/cuda_options.h"
+#include "kernels/kernel_cache.h"
+#include "tests/kernels/cudnn_fusions.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -51,28 +59,46 @@ ConvShape shape_of(const Case& c, DType dtype, Layout layout) {
           .dtype = dtype};
 }
 
-/// What the library's first choice makes of a request; a test's failure where it declines.
-std::unique_ptr<ConvKernel> planned(const ConvRequest& request, ConvDirection direction, Precision precision) {
+const ConvCandidate& cudnn_candidate() {
   const ConvCandidate& first = device_conv_candidates().front();
   EXPECT_EQ(first.name, "cudnn");
+  return first;
+}
+
+/// The engines for a request, by name.
+std::vector<ConvCandidate> engines_of(const ConvRequest& request, ConvDirection direction, Context& context) {
+  std::string why;
+  auto engines = cudnn_candidate().engines(request, direction, context, why);
+  EXPECT_FALSE(engines.empty()) << describe(request, direction) << ": " << why;
+  return engines;
+}
+
+/// The first engine that need not be compiled; a test's failure where there is none.
+std::unique_ptr<ConvKernel> planned(const ConvRequest& request, ConvDirection direction, Precision precision) {
   Context context = h100(precision);
   std::string why;
-  auto kernel = first.make(request, direction, context, why);
-  EXPECT_TRUE(kernel) << describe(request, direction) << " in " << name_of(precision) << ": " << why;
-  return kernel;
+  for (const ConvCandidate& engine : engines_of(request, direction, context))
+    if (!engine.compiles)
+      if (auto kernel = engine.make(request, direction, context, why)) return kernel;
+  ADD_FAILURE() << describe(request, direction) << " in " << name_of(precision) << ": " << why;
+  return nullptr;
 }
+
+bool is_fused(const ConvCandidate& engine) { return engine.name.starts_with("cudnn-fused-e"); }
 
 constexpr std::pair<Precision, DType> kPrecisions[] = {{Precision::kFp32, DType::kF32},
                                                        {Precision::kTf32, DType::kF32},
                                                        {Precision::kBf16, DType::kBF16},
                                                        {Precision::kFp16, DType::kF16}};
 
+constexpr ConvDirection kDirections[] = {ConvDirection::kForward, ConvDirection::kBackwardData,
+                                         ConvDirection::kBackwardWeights};
+
 TEST(CudnnPlans, ThereIsOneForEachDirectionInEachPrecisionAndLayout) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : kCases)
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
-        for (const ConvDirection direction :
-             {ConvDirection::kForward, ConvDirection::kBackwardData, ConvDirection::kBackwardWeights})
+        for (const ConvDirection direction : kDirections)
           planned({.shape = shape_of(c, dtype, layout)}, direction, precision);
 }
 
@@ -96,7 +122,7 @@ ConvRequest frozen(const Case& c, DType dtype, bool sum, bool relu) {
   return request;
 }
 
-TEST(CudnnPlans, WhatFollowsAConvolutionIsInItsEngine) {
+TEST(CudnnPlans, ABiasAndWhatFollowsIsInItsEngine) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : kCases)
       for (const bool sum : {false, true})
@@ -105,11 +131,118 @@ TEST(CudnnPlans, WhatFollowsAConvolutionIsInItsEngine) {
           const auto kernel = planned(request, ConvDirection::kForward, precision);
           if (!kernel) continue;
           SCOPED_TRACE(describe(request, ConvDirection::kForward) + " in " + name_of(precision));
-          EXPECT_TRUE(kernel->name().ends_with(" fused")) << kernel->name();
+          EXPECT_TRUE(kernel->name().starts_with("cudnn-fused-e")) << kernel->name();
           if (dtype != DType::kF32 && c.channels % 8 == 0 && c.filters % 8 == 0) {
             EXPECT_LT(kernel->scratch(), 4096);  // no copies of anything
           }
         }
+}
+
+TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
+  const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
+  for (const ConvDirection direction : kDirections) {
+    Context context = h100(Precision::kFp16), fast = h100(Precision::kFp16);
+    fast.handle<CudaOptions>().fast = true;  // more engines, so that places in the ranking are others
+    const auto ranked = engines_of(request, direction, context), more = engines_of(request, direction, fast);
+    for (size_t i = 0; i < ranked.size(); ++i)
+      for (size_t k = 0; k < i; ++k) EXPECT_NE(ranked[i].name, ranked[k].name);
+    for (const ConvCandidate& engine : ranked)
+      EXPECT_TRUE(std::any_of(more.begin(), more.end(), [&](const auto& other) { return other.name == engine.name; }))
+          << engine.name;
+  }
+}
+
+/// The kernel that is taken where the cache says `before`, and how it was chosen.
+std::pair<std::string, std::string> chosen(const ConvRequest& request, const std::string& before) {
+  Context first = h100(Precision::kFp16), second = h100(Precision::kFp16);
+  choose_conv_kernel(device_conv_candidates(), request, ConvDirection::kForward, first);
+  const std::string problem = first.handle<KernelCache>().recorded().begin()->first;
+  second.handle<KernelCache>().load({{problem, {before, "cache", 0}}});
+  const auto kernel = choose_conv_kernel(device_conv_candidates(), request, ConvDirection::kForward, second);
+  const KernelCache::Entry entry = second.handle<KernelCache>().recorded().at(problem);
+  EXPECT_EQ(kernel->name(), entry.candidate);
+  return {entry.candidate, entry.origin};
+}
+
+TEST(CudnnEngines, AreTakenByTheNamesThatACacheHolds) {
+  const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
+  Context context = h100(Precision::kFp16);
+  const auto ranked = engines_of(request, ConvDirection::kForward, context);
+  ASSERT_GT(ranked.size(), 3u);
+  const std::string third = ranked[2].name;
+  EXPECT_EQ(chosen(request, third), std::pair(third, std::string("cache")));
+  for (const char* old : {"cudnn", "cudnn-3", "cudnn-apart", "cudnn-e99999k1=2"})
+    EXPECT_EQ(chosen(request, old), std::pair(ranked[0].name, std::string("model"))) << old;
+}
+
+class CudnnFusions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!dlopen("libcuda.so.1", RTLD_NOW)) GTEST_SKIP() << "no driver's library, nor a stub of it, in LD_LIBRARY_PATH";
+  }
+};
+
+TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
+  for (const auto& [precision, dtype] : kPrecisions)
+    for (const Case& c : {kCases[1], kCases[2], kCases[4]})
+      for (const bool sum : {false, true})
+        for (const bool relu : {false, true}) {
+          if (!sum && !relu) continue;
+          const ConvRequest request{.shape = shape_of(c, dtype, Layout::kChannelsLast), .post = relu_if(relu, sum)};
+          Context context = h100(precision);
+          const auto engines = engines_of(request, ConvDirection::kForward, context);
+          SCOPED_TRACE(describe(request, ConvDirection::kForward) + " in " + name_of(precision));
+          const auto fused = std::find_if(engines.begin(), engines.end(), is_fused);
+          EXPECT_EQ(fused != engines.end(), precision != Precision::kFp32);
+          EXPECT_FALSE(std::all_of(engines.begin(), engines.end(), is_fused)) << "and one apart";
+          for (const ConvCandidate& engine : engines) EXPECT_TRUE(engine.compiles || !is_fused(engine)) << engine.name;
+        }
+}
+
+enum class Ranked { kNone, kCompiled, kReady };  ///< what the library offers: also engines that need no compiler
+
+/// What is ranked for dense convolutions whose channels are multiples of 8, in fp32, tf32, bf16 and fp16.
+struct Offer {
+  cudnn::Fusion fusion;
+  Ranked in[4];
+};
+
+constexpr Ranked kNo = Ranked::kNone, kMade = Ranked::kCompiled, kReady = Ranked::kReady;
+constexpr Offer kOffers[] = {
+    {cudnn::Fusion::kRelu, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kSum, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kSumRelu, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kBiasRelu, {kReady, kReady, kReady, kReady}},
+    {cudnn::Fusion::kAffineRelu, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kStatistics, {kNo, kMade, kMade, kReady}},
+    {cudnn::Fusion::kOnStatistics, {kNo, kMade, kNo, kReady}},
+    {cudnn::Fusion::kDataSum, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kDataRelu, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kDataSumRelu, {kNo, kMade, kMade, kMade}},
+    {cudnn::Fusion::kAffineWeights, {kNo, kNo, kNo, kReady}},
+};
+
+Ranked ranked(cudnn::Fusion fusion, const Case& c, const std::pair<Precision, DType>& precision) {
+  Context context = h100(precision.first);
+  const cudnn::EngineLimits limits{.tensor_cores_on_floats = precision.first == Precision::kTf32,
+                                   .floats = precision.second == DType::kF32,
+                                   .fallback = false};
+  cudnn::FusedGraph graph({64, c.channels, c.size, c.filters, c.kernel, c.stride}, cudnn::type_of(precision.second));
+  Ranked best = Ranked::kNone;
+  for (const cudnn::Engine& engine : cudnn::rank_engines(context, graph.make(fusion), limits))
+    best = std::max(best, engine.compiles() ? Ranked::kCompiled : Ranked::kReady);
+  return best;
+}
+
+TEST_F(CudnnFusions, AreRankedForDenseConvolutions) {
+  static_assert(std::size(kOffers) == std::size(cudnn::kAllFusions));
+  for (const Offer& offer : kOffers)
+    for (int p = 0; p < 4; ++p)
+      for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {  // 1x1, 3x3, and 3x3 by steps of two
+        SCOPED_TRACE(name_of(offer.fusion) + " in " + name_of(kPrecisions[p].first) + ", kernel " +
+                     std::to_string(c.kernel) + ", stride " + std::to_string(c.stride));
+        EXPECT_EQ(int(ranked(offer.fusion, c, kPrecisions[p])), int(offer.in[p]));
+      }
 }
 
 }  // namespace
