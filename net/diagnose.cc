@@ -60,6 +60,10 @@ std::string Net::first_not_finite() const {
         return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
       }
   }
+  if (plan_.graph.options.transient_gradients) return {};  // theirs is the memory of other values, too
+  for (const Param& param : params_)
+    if (!all_finite(values_of(context_, param.dw, param.format)))
+      return "layer '" + param.layer + "': the gradient of weight blob " + std::to_string(param.index);
   return {};
 }
 

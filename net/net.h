@@ -115,7 +115,7 @@ class Net {
   int64_t batch_size() const;   ///< of the first data blob; 0 if there is none
   double wait_seconds() const;  ///< spent waiting for data so far
 
-  /// After a forward() (and backward()) whose loss is not finite: what holds the first NaN or Inf, e.g.
+  /// After a forward() (and backward()) whose loss or gradients are not finite: what holds the first NaN or Inf, e.g.
   /// "layer 'conv2' (Convolution): top 'conv2'"; "" when all is finite.
   std::string first_not_finite() const;
   /// From now on (or no more) every pass logs the lines of Caffe's debug_info (net/debug_info.cc). Merged layers have

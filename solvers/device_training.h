@@ -19,10 +19,12 @@ class DeviceTraining {
   /// An iteration in two: forward and backward of all its passes; the update. In between state() has the loss,
   /// which waits for the device. `verbose`: the net logs debug_info's lines, so nothing is recorded.
   void run_passes(int64_t iter, bool verbose);
-  /// The iteration's state afterwards; its loss may not be finite, and then nothing was updated.
+  /// The iteration's state afterwards; its loss or gradients may not be finite, and then nothing was updated.
   StepState update(int64_t iter, const StepRates& rates);
   StepState iterate(int64_t iter, const StepRates& rates, bool verbose);
 
+  /// Whether a gradient that is not finite is a reason to scale the loss otherwise, not to stop.
+  bool scales_loss() const { return update_.loss_scale() != nullptr; }
   StepState state() { return update_.read(); }
   void set_state(const StepState& state) { update_.write(state); }
 

@@ -5,9 +5,18 @@
 
 namespace cortado {
 
+/// In double, where no square of a finite float is infinite: the sum is finite where all gradients are.
+struct SumOfSquares {
+  double value;
+  CORTADO_HD SumOfSquares& operator+=(const SumOfSquares& other) {
+    value += other.value;
+    return *this;
+  }
+};
+
 namespace {
 
-CORTADO_HD bool is_finite(float value) { return value - value == 0; }
+CORTADO_HD bool is_finite(double value) { return value - value == 0; }
 
 struct PutInput {
   IterationStep* to;
@@ -23,37 +32,48 @@ struct AddLoss {
   CORTADO_HD void operator()(int64_t) const { state->loss = (first ? 0 : state->loss) + *loss * share; }
 };
 
-struct Square {
+struct Squares {
   const WeightStep* weights;
-  const Piece* pieces;
   int64_t values, count;  ///< of all gradients, of pieces
-  Traffic traffic(int64_t) const { return {values * int64_t(sizeof(float)), count * int64_t(sizeof(float))}; }
-  CORTADO_HD double operator()(int64_t k, int64_t i) const {
-    const Piece piece = pieces[k];
-    if (piece.begin + i >= piece.end) return 0;
-    const double g = weights[piece.part].dw[piece.begin + i];
-    return g * g;
-  }
+  Traffic traffic(int64_t) const { return {values * int64_t(sizeof(float)), count * int64_t(sizeof(SumOfSquares))}; }
+  struct OfOne {
+    const float* dw;
+    CORTADO_HD SumOfSquares operator()(int64_t i) const { return {double(dw[i]) * dw[i]}; }
+  };
+  CORTADO_HD OfOne operator()(int64_t part) const { return {weights[part].dw}; }
 };
 
-struct Itself {
-  const float* values;
-  Traffic traffic(int64_t n) const { return {n * int64_t(sizeof(float)), int64_t(sizeof(float))}; }
-  CORTADO_HD double operator()(int64_t, int64_t i) const { return values[i]; }
+/// Sums that were made before, all as one piece.
+struct Sums {
+  const SumOfSquares* sums;
+  int64_t count;
+  Traffic traffic(int64_t n) const {
+    return {count * int64_t(sizeof(SumOfSquares)), n * int64_t(sizeof(SumOfSquares))};
+  }
+  struct OfOne {
+    const SumOfSquares* sums;
+    CORTADO_HD SumOfSquares operator()(int64_t i) const { return sums[i]; }
+  };
+  CORTADO_HD OfOne operator()(int64_t) const { return {sums}; }
+};
+struct OnePiece {
+  int64_t count;
+  CORTADO_HD Piece operator()(int64_t) const { return {0, 0, count}; }
 };
 
 struct Control {
   StepState* state;
   const IterationStep* input;
-  const float* squares;  ///< of all gradients; null: not wanted
-  float share;           ///< 1 / iter_size
-  float most;            ///< clip_gradients; negative: none
+  const SumOfSquares* squares;  ///< of all gradients
+  float share;                  ///< 1 / iter_size
+  float most;                   ///< clip_gradients; negative: none
   bool scales;
 
   CORTADO_HD void operator()(int64_t) const {
     const float scale = scales ? state->loss_scale : 1.0f;
-    const bool finite = !squares || is_finite(*squares);
-    state->norm = squares ? sqrt(double(*squares)) / scale : 0.0;
+    const bool finite = is_finite(squares->value);
+    state->finite_gradients = finite;
+    state->norm = sqrt(squares->value) / scale;
     const double clip = most >= 0 && state->norm > most ? most / state->norm : 1.0;
     state->step = *input;
     state->step.gradient_scale = float(clip * share / scale);
@@ -82,7 +102,6 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
       net_(net),
       context_(net.context()),
       scales_(context_.precision == Precision::kFp16),
-      wants_norm_(scales_ || config.clip_gradients() >= 0),
       memory_(context_, sizeof(StepState)),
       input_(context_, sizeof(IterationStep)),
       seen_(context_, sizeof(StepState)) {
@@ -117,7 +136,7 @@ void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
   first_piece_ = on_device(context_, first_piece);
   sums_ = DeviceMemory(context_, pieces.size() * sizeof(WeightSums));
   rates_ = DeviceMemory(context_, entries.size() * sizeof(float));
-  squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(float));
+  squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(SumOfSquares));
   table_ = {.weights = reinterpret_cast<const WeightStep*>(weights_.data()),
             .pieces = reinterpret_cast<const Piece*>(pieces_.data()),
             .first_piece = reinterpret_cast<const int64_t*>(first_piece_.data()),
@@ -138,18 +157,18 @@ void DeviceUpdate::add_loss(const float* loss, bool first) {
   for_each(context_, 1, AddLoss{state(), loss, 1.0f / float(config_.iter_size()), first});
 }
 
-const float* DeviceUpdate::sum_squares() {
-  float* sums = reinterpret_cast<float*>(squares_.data());
-  reduce_rows(context_, table_.count, kPieceSize, Square{table_.weights, table_.pieces, table_.values, table_.count},
-              sums);
-  reduce_rows(context_, 1, table_.count, Itself{sums}, sums + table_.count);
+const SumOfSquares* DeviceUpdate::sum_squares() {
+  auto* sums = reinterpret_cast<SumOfSquares*>(squares_.data());
+  reduce_pieces(context_, ListedPieces{table_.pieces}, table_.count,
+                Squares{table_.weights, table_.values, table_.count}, sums);
+  reduce_pieces(context_, OnePiece{table_.count}, 1, Sums{sums, table_.count}, sums + table_.count);
   return sums + table_.count;
 }
 
 void DeviceUpdate::apply() {
   const Control control{.state = state(),
                         .input = reinterpret_cast<const IterationStep*>(input_.data()),
-                        .squares = wants_norm_ ? sum_squares() : nullptr,
+                        .squares = sum_squares(),
                         .share = 1.0f / float(config_.iter_size()),
                         .most = config_.clip_gradients(),
                         .scales = scales_};

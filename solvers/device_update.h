@@ -1,8 +1,8 @@
 #pragma once
 
-// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients (where
-// they are scaled or clipped), how much is clipped, how the loss is scaled next time, and one pass over all weights.
-// What it depends on lies in device memory, so that it can be recorded once and run often.
+// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients, how
+// much is clipped, how the loss is scaled next time, and one pass over all weights, which is left out where something
+// is not finite. What it depends on lies in device memory, so that it can be recorded once and run often.
 //
 // Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are
 // divided by it in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps
@@ -24,10 +24,13 @@ struct StepState {
   IterationStep step;
   float loss = 0;        ///< the mean of the iteration's passes
   float loss_scale = 1;  ///< of the next iteration
-  double norm = 0;       ///< of the accumulated gradients, where it was wanted
+  double norm = 0;       ///< of the accumulated gradients
+  bool finite_gradients = true;
   int32_t good_steps = 0;
   int64_t skipped = 0;  ///< updates left out so far because of the gradients
 };
+
+struct SumOfSquares;
 
 class DeviceUpdate {
  public:
@@ -52,13 +55,13 @@ class DeviceUpdate {
  private:
   StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
   void make_tables(const std::vector<WeightStep>& entries);
-  const float* sum_squares();
+  const SumOfSquares* sum_squares();
 
   const caffe::SolverParameter& config_;
   const UpdateRule& rule_;
   Net& net_;
   Context& context_;
-  bool scales_, wants_norm_;
+  bool scales_;
   DeviceMemory memory_, input_, weights_, pieces_, first_piece_, sums_, rates_, squares_;
   PinnedMemory seen_;  ///< the state, as read() brings it here
   WeightTable table_;

@@ -10,6 +10,8 @@ namespace cortado {
 
 namespace {
 
+constexpr const char* kLearnLess = "a smaller base_lr or clip_gradients may help";
+
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -118,13 +120,14 @@ void TrainingLoop::iterate_on_cpu(bool display) {
   if (!within_backward) state_.update.apply(iter(), rates, display);
 }
 
-/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite,
-/// the device has updated nothing.
+/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite, or
+/// a gradient is not, the device has updated nothing.
 void TrainingLoop::iterate_on_device(bool display) {
   const bool verbose = display && config().debug_info(), waits = state_.schedule.rate().wants_loss();
   const StepState step =
       waits ? step_after_loss(verbose) : state_.device->iterate(iter(), state_.next_rates(), verbose);
   require_finite(step.loss);
+  if (!step.finite_gradients && !state_.device->scales_loss()) throw_diverged("a gradient is not finite", kLearnLess);
   if (step.loss_scale <= kLeastLossScale)
     throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
   if (!waits) state_.take_loss(step.loss);
@@ -161,8 +164,7 @@ double TrainingLoop::forward_finite(int k) {
 void TrainingLoop::require_finite(double loss) {
   if (std::isfinite(loss)) return;
   state_.progress.loss = loss;
-  throw_diverged("the loss is " + std::string(std::isnan(loss) ? "nan" : "inf"),
-                 "a smaller base_lr or clip_gradients may help");
+  throw_diverged("the loss is " + std::string(std::isnan(loss) ? "nan" : "inf"), kLearnLess);
 }
 
 void TrainingLoop::throw_diverged(const std::string& what, const std::string& hint) {

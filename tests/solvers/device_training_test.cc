@@ -164,6 +164,47 @@ TEST(DeviceTraining, ALossThatIsNotFiniteChangesNothing) {
   }
 }
 
+/// kNet with `learned` weights of zero and data of this size: its loss is finite, and its gradients are as large as the
+/// data times `weight`.
+std::string with_large_data(const std::string& size, const std::string& weight) {
+  std::string net = with_loss_weight(weight);
+  const std::string plain = "{ type: \"gaussian\" } data_filler", learned = "type: \"gaussian\" std: 0.3";
+  net.replace(net.find(plain), plain.size(), "{ type: \"gaussian\" std: " + size + " } data_filler");
+  return net.replace(net.find(learned), learned.size(), "type: \"constant\"");
+}
+
+TEST(DeviceTraining, AGradientThatIsNotFiniteEndsTheTrainingAndChangesNothing) {
+  for (const Device& device : devices())
+    for (const Precision precision : {Precision::kFp32, Precision::kTf32, Precision::kBf16})
+      for (const std::string options : {"", "clip_gradients: 1 ", "iter_size: 2 "}) {
+        SCOPED_TRACE(device.str() + " " + name_of(precision) + " " + options);
+        Folder folder;
+        std::string message;
+        const auto diverge = [&] {
+          train_on(device, precision, tiny_solver(folder, options + "snapshot: 1", with_large_data("1e37", "1e5")));
+        };
+        EXPECT_EQ(exit_code_of(diverge, &message), ExitCode::kDiverged);
+        EXPECT_NE(
+            message.find("diverged at iteration 0: a gradient is not finite; first in layer 'learned': the gradient"),
+            std::string::npos)
+            << message;
+        EXPECT_FALSE(file_exists(folder / "tiny_iter_1.caffemodel"));
+      }
+}
+
+TEST(DeviceTraining, ClipsGradientsWhoseSquaresAFloatCannotHold) {
+  for (const Device& device : devices()) {
+    Folder folder;
+    train_on(device, Precision::kFp32,
+             tiny_solver(folder, "clip_gradients: 0.3 base_lr: 0.02 max_iter: 1", with_large_data("1e25", "1")));
+    double squares = 0;
+    for (const LayerWeights& layer : read_weights(folder / "tiny_iter_1.caffemodel"))
+      if (layer.name == "learned")
+        for (const float w : layer.blobs[0].data) squares += double(w) * w;
+    EXPECT_NEAR(std::sqrt(squares), 0.02 * 0.3, 1e-7) << "from zero, by a gradient that is as long as allowed";
+  }
+}
+
 TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
   for (const Device& device : devices()) {
     Context context(1);
