@@ -1,11 +1,12 @@
 // Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
 // (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
 //
-//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P]
+//   cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P] [eager]
+//                       [choices=FILE]
 //
 // DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
-// file INIT for the peers, unless it is "-". Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the
-// weights ("0").
+// file INIT for the peers, unless it is "-". "choices" is a cache of kernels that `cortado plan --tune` wrote.
+// Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the weights ("0").
 
 #include <algorithm>
 #include <optional>
@@ -28,8 +29,8 @@ namespace {
 struct Settings {
   Device device;
   Precision precision = Precision::kFp32;
-  bool recompute = false;
-  std::string weights;
+  bool recompute = false, eager = false;
+  std::string weights, choices;
 };
 
 Settings settings_of(const std::vector<std::string>& words) {
@@ -40,10 +41,12 @@ Settings settings_of(const std::vector<std::string>& words) {
       settings.recompute = true;
     } else if (word.starts_with("weights=")) {
       settings.weights = value;
-    } else if (word == "gpu=simulated") {
-      settings.device = {DeviceKind::kSimulated, 0};
+    } else if (word == "eager") {
+      settings.eager = true;
+    } else if (word.starts_with("choices=")) {
+      settings.choices = value;
     } else if (word.starts_with("gpu=")) {
-      settings.device = {DeviceKind::kCuda, std::stoi(value)};
+      settings.device = device_named(value);
     } else if (word.starts_with("precision=")) {
       settings.precision = precision_named(value);
     } else {
@@ -59,7 +62,10 @@ class Trainer {
     use_threads(threads);
     context_.precision = settings.precision;
     use_device(context_, settings.device);
-    context_.handle<kernels::KernelCache>().set_budget(kernels::KernelCache::default_budget(context_));
+    context_.captures = !settings.eager;
+    auto& choices = context_.handle<kernels::KernelCache>();
+    choices.set_budget(kernels::KernelCache::default_budget(context_));
+    if (!settings.choices.empty()) choices.load(kernels::read_kernel_cache(settings.choices, kernels::machine_name()));
     config_.set_type("SGD");
     config_.set_momentum(0.9f);
     config_.set_weight_decay(0.0005f);
@@ -163,6 +169,7 @@ void run(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   return cortado::bench::worker_main(
       argc, argv, std::max(6, argc - 1),
-      "cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P]",
+      "cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P] "
+      "[eager] [choices=FILE]",
       cortado::bench::run);
 }

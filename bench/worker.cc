@@ -28,6 +28,11 @@ bool normalises(const graph::Node& node) {
 
 }  // namespace
 
+Device device_named(const std::string& word) {
+  if (word == "simulated") return {DeviceKind::kSimulated, 0};
+  return {DeviceKind::kCuda, std::stoi(word)};
+}
+
 std::vector<float> read_floats(const std::string& path) {
   const std::string bytes = read_file(path);
   std::vector<float> values(bytes.size() / sizeof(float));

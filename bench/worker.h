@@ -8,9 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "graph/graph.h"
 
 namespace cortado::bench {
+
+/// "simulated", or a GPU's number.
+Device device_named(const std::string& word);
 
 /// A file of raw 32-bit floats; throws Error(kIo) where it cannot be read.
 std::vector<float> read_floats(const std::string& path);

@@ -10,6 +10,7 @@ archive=$(realpath -m "${1:-build/gpu-bundle.tar.xz}")
 build=build-bundle
 bundle=$build/gpu-bundle
 most_mebibytes=40
+programs='cortado cortado_bench_train cortado_bench_copy cortado_device_tests'
 
 scripts/install_deps.sh
 # The programs find their libraries beside themselves, and before others: LD_LIBRARY_PATH would hand ours to Python,
@@ -17,7 +18,7 @@ scripts/install_deps.sh
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_CUDA=ON -DCORTADO_MARCH=x86-64-v3 \
   -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
   '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
-cmake --build $build --parallel "$(nproc)" --target cortado cortado_bench_train cortado_device_tests
+cmake --build $build --parallel "$(nproc)" --target $programs
 
 # What the C library brings is there; so is what every Linux has.
 here_only() {
@@ -27,10 +28,10 @@ here_only() {
 
 rm -rf $bundle
 mkdir -p $bundle/bin $bundle/lib $bundle/tests "$(dirname "$archive")"
-for program in cortado cortado_bench_train cortado_device_tests; do
+for program in $programs; do
   strip -o $bundle/bin/$program $build/bin/$program
 done
-cp -L $(here_only $build/bin/cortado $build/bin/cortado_bench_train $build/bin/cortado_device_tests) $bundle/lib/
+cp -L $(here_only $(printf "$build/bin/%s " $programs)) $bundle/lib/
 cp -r tests/parity tests/cli $bundle/tests/
 cp -r models scripts $bundle/
 tar -C $build -cf - gpu-bundle | xz -9 -T0 >"$archive"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks everything that runs on a GPU, in under ten minutes, and ends with a table: see scripts/gpu/check.py --help.
+# Checks everything that runs on a GPU, in three stages that each have their limit, and writes a table: see
+# scripts/gpu/check.py --help and "The plan of that day" in docs/gpu.md.
 # In a clone it builds first; in an unpacked bundle (scripts/gpu_bundle.sh) it takes what is there.
-#   scripts/gpu_check.sh [--gpu=0|simulated] [--part=NAME,...] [--limit=SECONDS] [--python=FILE] [--out=F] [--log=F]
+#   scripts/gpu_check.sh [--gpu=0|simulated] [--stage=1,2,3] [--part=NAME,...] [--python=FILE] [--out=F] [--log=F]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=$root/bin
@@ -16,7 +17,8 @@ done
 if [ ! -x "$bin/cortado" ]; then
   "$root/scripts/install_deps.sh"
   cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
-  cmake --build "$root/build" --parallel "$(nproc)" --target cortado cortado_bench_train cortado_device_tests
+  cmake --build "$root/build" --parallel "$(nproc)" --target cortado cortado_bench_train \
+    cortado_bench_copy cortado_device_tests
   bin=$root/build/bin
 fi
 

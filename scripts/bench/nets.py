@@ -2,8 +2,6 @@
 file. Both sides read the same rewritten file."""
 import os
 
-import numpy
-
 import prototxt
 from prototxt import Quoted, one
 
@@ -99,6 +97,7 @@ def write(path, text):
 
 def write_batches(folder, name, batch, count=1):
     """Random samples and labels (of sequences: what is wanted of each step) as raw floats; the paths of both files."""
+    import numpy  # here alone: the nets' texts are wanted where it is not installed, too
     random = numpy.random.default_rng(1)
     data, label = os.path.join(folder, 'data.f32'), os.path.join(folder, 'label.f32')
     random.standard_normal((count,) + shape(name, batch), dtype=numpy.float32).tofile(data)

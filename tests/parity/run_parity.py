@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """Trains small nets from given weights and compares with what BVLC Caffe 1.0 learned from the same start.
 
-    run_parity.py PROGRAM [CASE...] [--FLAG...]     all cases unless some are named; the flags go to the program
-
+    run_parity.py PROGRAM [CASE...] [--jobs=N] [--FLAG...]     all cases unless some are named, N of them at a time;
+                                                               other flags go to the program
 
 A case is a folder: net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. Compared are, for
 each weight blob, the change that training made, |ours - expected| / |expected - initial|; every printed train and test
 output; and the scores that `test` gives on the expected weights. Cases in later.txt must be refused by name instead.
 """
 import array
+import concurrent.futures
 import json
 import math
 import pathlib
@@ -25,7 +26,9 @@ BEYOND_FP16 = {  # cases whose results are not compared there
     'resblock': 'its first test divides by statistics that are still zero: more than 65504',
     'multinomial': 'gradients of 1 / p overflow until the scale of the loss fits, and those updates are left out'}
 ONE_SAMPLE = 0.13  # of an accuracy: rounding may move one of eight samples
-FLAGS = [argument for argument in sys.argv[2:] if argument.startswith('--')]
+GIVEN = [argument for argument in sys.argv[2:] if argument.startswith('--')]
+JOBS = int(([flag[len('--jobs='):] for flag in GIVEN if flag.startswith('--jobs=')] or ['1'])[-1])
+FLAGS = [flag for flag in GIVEN if not flag.startswith('--jobs=')]
 PRECISION = dict(flag.split('=') for flag in FLAGS if '=' in flag).get('--precision', 'fp32')
 TOLERANCE, SMALL, OF_OUTPUTS = TOLERANCES[PRECISION]
 
@@ -135,23 +138,27 @@ def check_refused(program, work, kind):
     return ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
+def faults_of(program, name, later):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        work = pathlib.Path(shutil.copytree(HERE / 'cases' / name, root / 'case'))
+        shutil.copytree(HERE / 'cases' / 'data', root / 'data')
+        return check_refused(program, work, later[name]) if name in later else check(
+            program, HERE / 'cases' / name, work)
+
+
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     lines = (HERE / 'later.txt').read_text().splitlines()
     later = dict(line.split() for line in lines if not line.startswith('#'))
-    named = [argument for argument in sys.argv[2:] if argument not in FLAGS]
+    named = [argument for argument in sys.argv[2:] if argument not in GIVEN]
     cases = named or sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
     failed = 0
-    for name in cases:
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            work = pathlib.Path(shutil.copytree(HERE / 'cases' / name, root / 'case'))
-            shutil.copytree(HERE / 'cases' / 'data', root / 'data')
-            faults = check_refused(program, work, later[name]) if name in later else check(
-                program, HERE / 'cases' / name, work)
-        failed += bool(faults)
-        print('%-24s %s' % (name, 'FAILED\n  ' + '\n  '.join(faults) if faults else
-                            'refused, as it should be' if name in later else 'ok'))
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        for name, faults in zip(cases, pool.map(lambda name: faults_of(program, name, later), cases)):
+            failed += bool(faults)
+            print('%-24s %s' % (name, 'FAILED\n  ' + '\n  '.join(faults) if faults else
+                                'refused, as it should be' if name in later else 'ok'), flush=True)
     print('%d of %d cases passed' % (len(cases) - failed, len(cases)))
     sys.exit(bool(failed) or not cases)
 

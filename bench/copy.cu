@@ -1,0 +1,66 @@
+// What a device's memory gives, as a bound to compare the times of other work with: its own copy, a kernel of ours that
+// copies sixteen bytes at a time, and the way there from page-locked memory of the host.
+//
+//   cortado_bench_copy DEVICE MEBIBYTES       DEVICE: a GPU's number, or "simulated"
+//
+// Writes a line for each: "copy 2613.4 GB/s"; bytes that are read and bytes that are written count alike. The best of
+// five: what else the machine does only takes from it.
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iostream>
+
+#include "bench/worker.h"
+#include "core/by_packs.h"
+#include "core/device_memory.h"
+#include "core/for_each.h"
+
+namespace cortado::bench {
+
+namespace {
+
+struct CopyFloats {
+  const float* x;
+  float* y;
+  using Arrays = ByPacks<In<&CopyFloats::x>, Out<&CopyFloats::y>>;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = x[i]; }
+};
+
+/// Of `bytes` that `once` moves.
+double gbytes_per_second(Context& context, double bytes, const std::function<void()>& once) {
+  constexpr int kBlocks = 5, kTimes = 10;
+  using Clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int block = -1; block < kBlocks; ++block) {  // the first touches the memory
+    const Clock::time_point from = Clock::now();
+    for (int i = 0; i < kTimes; ++i) once();
+    synchronize(context);
+    const double seconds = std::chrono::duration<double>(Clock::now() - from).count();
+    if (block >= 0) best = std::max(best, kTimes * bytes / seconds / 1e9);
+  }
+  return best;
+}
+
+void run(const std::vector<std::string>& args) {
+  Context context(1);
+  use_device(context, device_named(args[0]));
+  const size_t bytes = size_t(std::stoul(args[1])) << 20;
+  const DeviceMemory from(context, bytes), to(context, bytes);
+  const PinnedMemory host(context, bytes);
+  const auto tell = [&](const char* name, double moved, const std::function<void()>& once) {
+    std::cout << name << ' ' << gbytes_per_second(context, moved, once) << " GB/s" << std::endl;
+  };
+  const CopyFloats copy{reinterpret_cast<const float*>(from.data()), reinterpret_cast<float*>(to.data())};
+  tell("copy", 2.0 * double(bytes), [&] { copy_on_device(context, to.data(), from.data(), bytes); });
+  tell("kernel", 2.0 * double(bytes), [&] { for_each(context, int64_t(bytes / sizeof(float)), copy); });
+  tell("upload", double(bytes), [&] { copy_to_device_later(context, to.data(), host.data(), bytes); });
+}
+
+}  // namespace
+
+}  // namespace cortado::bench
+
+int main(int argc, char** argv) {
+  return cortado::bench::worker_main(argc, argv, 2, "cortado_bench_copy DEVICE MEBIBYTES", cortado::bench::run);
+}

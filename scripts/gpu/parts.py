@@ -1,0 +1,266 @@
+"""The parts of a check: each function makes rows of the table by commands of its own."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import time
+
+from runs import last_line, state_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'scripts/bench'))
+MOST_ALONE = 12  # tests that failed are run again, each by itself: one that breaks the device takes others with it
+ALONE_SECONDS = 30
+TWELVE = ['resblock', 'batchnorm_scale', 'conv_pad_stride_group', 'conv_1x1_stack', 'deconv', 'lstm', 'lrn_across',
+          'pool_max_pad', 'solver_adam', 'solver_iter_size', 'split_three_ways', 'transform_mean_value']
+HINTS = {  # by part: where to look where it failed
+    'devices': '"no kernel image": build with CUDAARCHS of this GPU; "insufficient driver": CUDA 13 wants 580 or later',
+    'tests': 'a test that fails alone, too, is the cause: --log has its words; then compute-sanitizer on it',
+    'copy': 'the driver; nothing else is worth running',
+    'graph': '"could not be made": --log names the call that may not be recorded (core/captured_work.cc); '
+             'DIFFERENT: something is an argument that should lie in device memory',
+    'step': 'cortado train --gpu=0 --eager with a smaller --batch; then the layer that --log names',
+    'time': 'the layer that --log names',
+    'tune': '"... is not taken" in --log: kernels/conv_benchmark.cu passed over an engine that does not run',
+    'parity': 'the first case that fails by itself: tests/parity/run_parity.py PROGRAM CASE --gpu=0',
+    'resume': 'engines with another order of sums each time (kernels/cuda/conv_cudnn.cc), or a wait that is missing',
+    'sanitizer': 'the first report in --log',
+    'bench': 'is there a PyTorch in --python?'}
+
+
+def gpu_flag(options):
+    return '--gpu=' + options.gpu
+
+
+def simulated(options):
+    return options.gpu == 'simulated'
+
+
+def cortado(options, *words):
+    return [options.bin + '/cortado', *words]
+
+
+def test_env(options):
+    return {} if simulated(options) else {'CORTADO_TEST_GPU': options.gpu}
+
+
+def devices(check, options):
+    """False where there is nothing to check."""
+    begin = time.monotonic()
+    code, text = check.output(cortado(options, 'devices', '--json'))
+    check.log('devices', '', text)
+    here = json.loads(text) if code == 0 else {'gpus': [], 'cuda': []}
+    names = [gpu['name'] for gpu in here['gpus'] if str(gpu['index']) == options.gpu]
+    check.name = names[0] if names else 'simulated device' if simulated(options) else 'no such GPU'
+    found = bool(names) or simulated(options) and code == 0
+    told = ', '.join(here['cuda']) if found else last_line(text) if code else check.output(
+        cortado(options, 'devices'))[1].split('gpu ')[-1].strip()
+    check.add('devices', check.name, 'ok' if found else 'FAILED', told, begin)
+    return found
+
+
+def copy(check, options):
+    """Bytes a second of the device's own copy, of a kernel of ours, and of the way there."""
+    mebibytes = '64' if simulated(options) else '1024'
+    check.run('copy', mebibytes + ' MiB', [options.bin + '/cortado_bench_copy', options.gpu, mebibytes],
+              lambda text: ', '.join(text.split('\n')[:3]))
+
+
+def failures(text):
+    names = re.findall(r'\[  FAILED  \] (\w+(?:/\w+)?\.\w+(?:/\w+)?)', text)
+    return sorted(set(names), key=names.index)
+
+
+def first_fault(text):
+    return (re.findall(r'(?m)^.*(?:exception|rror:|CUDA|cudnn|cublas).*$', text) or
+            re.findall(r'(?m)^.*Failure\n.*$', text) or [''])[0][:200]
+
+
+def unfinished(text):
+    """The test that a process was in when it ended, or ''."""
+    begun = re.findall(r'\[ RUN      \] (\S+)', text)
+    return begun[-1] if begun and not re.search(r'\[(?:       OK |  FAILED  |  SKIPPED )\] %s\b' % re.escape(
+        begun[-1]), text) else ''
+
+
+def tests(check, options, what, chosen, jobs=1):
+    """GoogleTests, dealt to `jobs` processes; those that fail run again, each by itself."""
+    begin = time.monotonic()
+    program = options.bin + '/cortado_device_tests'
+    env = dict(test_env(options), OMP_WAIT_POLICY='passive')
+    done = check.outputs([([program, '--gtest_filter=' + chosen], {
+        'GTEST_TOTAL_SHARDS': str(jobs), 'GTEST_SHARD_INDEX': str(job)}) for job in range(jobs)], **env)
+    text = '\n'.join(text for _, text in done)
+    check.log('tests', what, text)
+    failed, ran = failures(text), len(re.findall(r'\[       OK \]', text))
+    within = [name for name in (unfinished(text) for code, text in done if code != 0) if name]
+    check.add('tests', what, state_of(next((code for code, _ in done if code != 0), 0)), '%d ran, %d failed%s' % (
+        ran + len(failed), len(failed), '; ended within ' + ', '.join(within) if within else ''), begin)
+    for name in (failed + within)[:MOST_ALONE]:
+        check.begin_step(options.patience * ALONE_SECONDS)
+        check.run('tests', name, [program, '--gtest_brief=1', '--gtest_filter=' + name], first_fault, **env)
+
+
+def trained(check, options, case, flags):
+    """The weights after twenty iterations of a case, and the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        cases = ROOT / 'tests/parity/cases'
+        shutil.copytree(cases / 'data', folder + '/data')
+        work = pathlib.Path(shutil.copytree(cases / case, folder + '/case'))
+        solver = (work / 'solver.prototxt').read_text()
+        (work / 'solver.prototxt').write_text(re.sub(r'\bmax_iter: *\d+', 'max_iter: 20', solver))
+        code, text = check.output(cortado(options, 'train', gpu_flag(options), '--solver=solver.prototxt',
+                                          '--weights=init.caffemodel', *flags), cwd=work)
+        check.log('graph', case + ' ' + ' '.join(flags), text)
+        saved = sorted(work.glob('*_iter_20.caffemodel'))
+        return saved[0].read_bytes() if code == 0 and saved else None, text
+
+
+def graph(check, options, *cases):
+    """Trainings as CUDA graphs and launched one by one give the same bytes."""
+    for case in cases:
+        begin = time.monotonic()
+        (ours, log), (eager, _) = [trained(check, options, case, flags) for flags in ([], ['--eager'])]
+        if check.left() <= 0:
+            check.add('graph', case, 'not run', 'no time left', begin)
+            continue
+        told = 'a training failed' if ours is None or eager is None else 'DIFFERENT' if ours != eager else (
+            'no graph was made' if 'graph could not be made' in log else 'equal')
+        check.add('graph', case, 'ok' if told == 'equal' else 'FAILED', told, begin)
+
+
+def net_of(options):
+    """What a device is timed by: (net, batch)."""
+    return ('lenet', 4) if simulated(options) else ('resnet50', 256)
+
+
+def choices_of(options):
+    return options.cache + '/cortado/choices.json'
+
+
+def step(check, options, what, *flags):
+    """Training steps of our side alone."""
+    net, batch = net_of(options)
+    check.run('step', '%s %d fp16 %s' % (net, batch, what),
+              [sys.executable, ROOT / 'scripts/gpu/step.py', '--bin=' + options.bin, '--gpu=' + options.gpu,
+               '--net=' + net, '--batch=%d' % batch, '--precision=fp16', *flags], last_line)
+
+
+def tuned_step(check, options):
+    if os.path.exists(choices_of(options)):
+        step(check, options, 'tuned', '--choices=' + choices_of(options))
+    else:
+        check.add('step', 'tuned', 'not run', 'nothing was tuned', time.monotonic())
+
+
+def drawn_net(options, folder):
+    """A file with the net that is timed, its data drawn once."""
+    import nets
+    net, batch = net_of(options)
+    return nets.write(folder + '/net.prototxt', nets.training(net, batch, source='DummyData'))
+
+
+def slowest(text):
+    """The layers that take most of a step, of the JSON that `cortado time` wrote."""
+    report = json.loads(text[text.index('{\n'):])
+    times = {}
+    for layer in report['layers']:
+        ms = sum(layer[way].get('median_ms', 0) for way in ('forward', 'backward'))
+        times[layer['type']] = times.get(layer['type'], 0) + ms
+    worst = sorted(times.items(), key=lambda item: -item[1])[:4]
+    return '%.2f ms by layers launched apart; most: %s' % (
+        report['both']['median_ms'], ', '.join('%s %.2f' % item for item in worst))
+
+
+def layer_times(check, options):
+    with tempfile.TemporaryDirectory() as folder:
+        check.run('time', 'layers', cortado(options, 'time', '--json', '--quiet', gpu_flag(options), '--precision=fp16',
+                                            '--iterations=10', '--model=' + drawn_net(options, folder)), slowest,
+                  XDG_CACHE_HOME=options.cache)
+
+
+def tune(check, options):
+    """Measures every kernel that could run; the choices go to --cache."""
+    def told(text):
+        by = re.findall(r'(?m)^(?:forward|backward) .*\[(\w+)', text)
+        return '%d steps: %s' % (len(by), ', '.join('%d %s' % (by.count(name), name) for name in sorted(set(by))))
+
+    with tempfile.TemporaryDirectory() as folder:
+        check.run('tune', 'plan --tune', cortado(options, 'plan', '--tune', gpu_flag(options), '--precision=fp16',
+                                                 '--model=' + drawn_net(options, folder)), told,
+                  XDG_CACHE_HOME=options.cache)
+
+
+NCU_METRICS = 'gpu__time_duration.sum', 'dram__throughput.avg.pct_of_peak_sustained_elapsed', 'dram__bytes.sum'
+
+
+def ncu(check, options):
+    """What the kernels of BatchNorm take of the memory's bandwidth."""
+    tool = shutil.which('ncu') or '/usr/local/cuda/bin/ncu'
+    if simulated(options) or not os.path.exists(tool):
+        return check.add('ncu', 'BatchNorm', 'not run', 'there is no ncu' if not simulated(options) else 'no GPU',
+                         time.monotonic())
+    with tempfile.TemporaryDirectory() as folder:
+        check.run('ncu', 'BatchNorm', [
+            tool, '--csv', '--kernel-name-base', 'demangled', '--kernel-name', 'regex:batch_norm', '--launch-count',
+            '24', '--metrics', ','.join(NCU_METRICS), *cortado(
+                options, 'time', '--quiet', gpu_flag(options), '--precision=fp16', '--iterations=1', '--eager',
+                '--model=' + drawn_net(options, folder))], ncu_line,
+            lambda text: 'this machine does not let us' if re.search('ERR_NVGPUCTRPERM|not supported', text) else '',
+            XDG_CACHE_HOME=options.cache)
+
+
+def ncu_line(text):
+    shares = [float(share) for share in re.findall(r'"dram__throughput[^"]*","%","([\d.]+)"', text)]
+    return 'no figures' if not shares else '%d kernels, %.0f to %.0f %% of the memory\'s throughput' % (
+        len(shares), min(shares), max(shares))
+
+
+def parity(check, options, precision, cases=()):
+    check.run('parity', precision + (' of %d cases' % len(cases) if cases else ''), [
+        sys.executable, ROOT / 'tests/parity/run_parity.py', options.bin + '/cortado', *cases,
+        '--jobs=%d' % options.jobs, '--threads=1', gpu_flag(options), '--precision=' + precision], last_line)
+
+
+def resume(check, options, precision):
+    check.run('resume', precision, [sys.executable, ROOT / 'tests/cli/kill_resume.py', options.bin + '/cortado',
+                                    '--rounds=3', '--threads=1', '--flags=%s --precision=%s' % (
+                                        gpu_flag(options), precision)], last_line)
+
+
+def sanitizer(check, options, chosen):
+    tool = shutil.which('compute-sanitizer') or '/usr/local/cuda/bin/compute-sanitizer'
+    if simulated(options) or not os.path.exists(tool):
+        return check.add('sanitizer', chosen[:24], 'not run',
+                         'no GPU' if simulated(options) else 'there is no compute-sanitizer', time.monotonic())
+    check.run('sanitizer', chosen[:24], [tool, '--tool=memcheck', '--error-exitcode=9',
+                                         options.bin + '/cortado_device_tests', '--gtest_brief=1',
+                                         '--gtest_filter=' + chosen],
+              lambda text: (re.findall(r'ERROR SUMMARY: .*', text) or [last_line(text)])[-1],
+              lambda text: 'not on this machine' if 'Device not supported' in text else '', **test_env(options))
+
+
+def bench(check, options, net, batch, precision, *flags):
+    """Training steps beside PyTorch's."""
+    if simulated(options) or options.nets and net not in options.nets.split(','):
+        return
+    name = '%s %d %s' % (net, batch, precision)
+    with tempfile.TemporaryDirectory() as folder:
+        results = folder + '/results.jsonl'
+        check.run('bench', name if flags else name + ' compiled', [
+            options.python, ROOT / 'scripts/bench/bench.py', '--bin=' + options.bin, '--gpu=' + options.gpu,
+            '--nets=' + net, '--batch=%d' % batch, '--precision=' + precision, '--rounds=5', '--block=0.5',
+            '--compile-limit=90', '--json=' + results, *flags], lambda _: bench_line(results))
+
+
+def bench_line(path):
+    if not os.path.exists(path):
+        return 'nothing was measured'
+    with open(path) as file:
+        r = json.loads(file.readlines()[-1])
+    ours, peer = r['device_mb']
+    return '%.2f ms, %.0f img/s; %s %s %.2f ms; ratio %.2f; memory %.0f of %.0f MB (%.2f)' % (
+        r['ours_ms'], r['images'], r['peer'], r['setting'], r['peer_ms'], r['ratio'][1], ours, peer, ours / peer)
