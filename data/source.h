@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/object.h"
@@ -38,6 +39,9 @@ class SampleReader {
   virtual Sample open(const Record& record, int32_t& label) = 0;
   virtual bool holds_floats() const = 0;  ///< what open() opened has floats, not bytes
   virtual bool decodes() const = 0;       ///< its elements lie in no record: read_part() makes them, which takes long
+  /// The image file that open() opened, until the next open() and while the record is there; "" where the sample is
+  /// none, or is not what the file holds.
+  virtual std::string_view file() const { return {}; }
   virtual const std::vector<Object>& objects() const;  ///< in what open() opened; none where records have none
 
   /// What open() opened, at least the window of it, while the record is there. Elements come into `place`'s memory, but

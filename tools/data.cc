@@ -4,6 +4,7 @@
 #include "proto/positions.h"
 #include "tools/command.h"
 #include "tools/data_command.h"
+#include "tools/decode_flag.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 
@@ -70,7 +71,8 @@ std::vector<Flag> flags() {
         {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "sheet: class names, one a line"},
         set_flag(),
         json_flag(),
-        data_threads_flag()},
+        data_threads_flag(),
+        decode_flag()},
        state_flags(),
        device_flags()});
 }

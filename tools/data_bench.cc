@@ -8,7 +8,9 @@
 #include "core/device_memory.h"
 #include "core/format.h"
 #include "core/tensor.h"
+#include "data/pipeline/jpeg_decoding.h"
 #include "tools/data_command.h"
+#include "tools/decode_flag.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -70,6 +72,7 @@ class Reader {
 
 int run_data_bench(const Arguments& arguments) {
   Context context = make_context(arguments);
+  choose_decoder(arguments, context);
   const data::PipelineOptions options = pipeline_options_of(arguments);
   data::DataPipeline pipeline(options);
   Reader reader(pipeline, context);
@@ -77,6 +80,7 @@ int run_data_bench(const Arguments& arguments) {
   reader.run(seconds / 4);  // threads start, memory is touched, the file enters the page cache
   const Pace pace = reader.run(seconds);
   const std::string shape = pipeline.data_shape().str();
+  const data::JpegDecoding& decoding = context.handle<data::JpegDecoding>();
   if (arguments.on("json")) {
     const nlohmann::ordered_json json = {{"source", options.source},
                                          {"records", pipeline.records()},
@@ -88,7 +92,9 @@ int run_data_bench(const Arguments& arguments) {
                                          {"seconds", pace.seconds},
                                          {"images_per_second", pace.images_per_second()},
                                          {"cpu_ms_per_image", pace.cpu_ms_per_image()},
-                                         {"wait_share", pace.wait_share}};
+                                         {"wait_share", pace.wait_share},
+                                         {"jpegs_by", decoding.by},
+                                         {"decoded_on_device", decoding.on_device}};
     std::cout << json.dump(2) << "\n";
     return 0;
   }
@@ -98,6 +104,8 @@ int run_data_bench(const Arguments& arguments) {
             << " s with " << count_of(options.threads, "data thread", "data threads") << ", waiting "
             << number_text("%.1f", 100 * pace.wait_share) << "% of the time; "
             << number_text("%.3f", pace.cpu_ms_per_image()) << " ms of CPU an image\n";
+  if (decoding.on_device > 0)
+    std::cout << count_of(decoding.on_device, "image", "images") << " decoded by " << decoding.by << "\n";
   return 0;
 }
 

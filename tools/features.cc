@@ -7,6 +7,7 @@
 
 #include "core/log.h"
 #include "tools/command.h"
+#include "tools/decode_flag.h"
 #include "tools/feature_file.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
@@ -108,6 +109,7 @@ void extract(std::vector<Feature>& features, Net& net, int64_t batches) {
 
 int run_features(const Arguments& arguments) {
   Context context = make_context(arguments, device_of(arguments.operands()));
+  choose_decoder(arguments, context);
   std::vector<Feature> features = named_features(arguments);
   const std::unique_ptr<Net> net = open_feature_net(arguments, features, context);
   open_files(features, *net, arguments);
@@ -163,7 +165,8 @@ std::vector<Flag> own_flags() {
       {.name = "force", .help = "replace what is there"},
       set_flag(),
       json_flag(),
-      data_threads_flag()};
+      data_threads_flag(),
+      decode_flag()};
 }
 
 }  // namespace

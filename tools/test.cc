@@ -8,6 +8,7 @@
 #include "net/epoch.h"
 #include "tools/class_names.h"
 #include "tools/command.h"
+#include "tools/decode_flag.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
 #include "tools/progress.h"
@@ -116,6 +117,7 @@ int run_test(const Arguments& arguments) {
   if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Forms forms = forms_of(arguments);
   Context context = make_context(arguments);
+  choose_decoder(arguments, context);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   options.data_threads = data_threads_of(arguments);
@@ -171,6 +173,7 @@ Command test_command() {
             set_flag(),
             json_flag(),
             data_threads_flag(),
+            decode_flag(),
             {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}},
            state_flags(),
            device_flags()}),

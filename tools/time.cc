@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "net/net.h"
 #include "tools/command.h"
+#include "tools/decode_flag.h"
 #include "tools/frozen_net.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
@@ -225,6 +226,7 @@ void show_json(const Net& net, const Timing& timing, const Roofline& roof, const
 
 int run_time(const Arguments& arguments) {
   Context context = make_context(arguments);
+  choose_decoder(arguments, context);
   std::optional<Measuring> measuring;
   if (arguments.on("tune"))
     measure_everything(context);
@@ -277,6 +279,7 @@ Command time_command() {
                             set_flag(),
                             json_flag(),
                             data_threads_flag(),
+                            decode_flag(),
                             recompute_flag(),
                             tune_flag()},
                            state_flags(),

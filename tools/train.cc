@@ -13,6 +13,7 @@
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
+#include "tools/decode_flag.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/output_name.h"
@@ -119,6 +120,7 @@ int run_train(const Arguments& arguments) {
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   if (arguments.on("verbose")) data::log_every_restart();
   Context context = context_for(arguments, file);
+  choose_decoder(arguments, context);
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
   Solver solver = build_solver(arguments, std::move(file), options, context);
@@ -146,6 +148,7 @@ std::vector<Flag> flags() {
            "the solver's prefix last, if there is any"},
       set_flag(),
       data_threads_flag(),
+      decode_flag(),
       recompute_flag(),
       freeze_flag(),
       {.name = "seed",

@@ -68,12 +68,18 @@ void equalize(const int* counts, uint8_t* table) {
   }
 }
 
+bool measures(const ColorOp& op) { return op.kind == ColorKind::kAutoContrast || op.kind == ColorKind::kEqualize; }
+
 }  // namespace
+
+bool measures_colors(const AugmentParams& params) {
+  return std::any_of(params.color, params.color + params.color_ops, measures);
+}
 
 void measure_colors(const Sample& sample, AugmentParams& params) {
   for (int i = 0; i < params.color_ops; ++i) {
     ColorOp& op = params.color[i];
-    if (op.kind != ColorKind::kAutoContrast && op.kind != ColorKind::kEqualize) continue;
+    if (!measures(op)) continue;
     const Histograms counts = histograms_of(sample, params, i);
     if (op.kind == ColorKind::kAutoContrast)
       stretch(counts, op);

@@ -14,7 +14,10 @@ void check_crop(const TransformPlan& plan, int channels, int height, int width);
 /// Makes `map` the draw's: in fixed point, with the kernels that its steps ask for.
 void fix_map(const Affine& map, AugmentParams& params);
 
-/// Fills in what the draw's operations on colours have to know of the sample.
+/// Whether the draw's operations on colours have to know the sample's pixels.
+bool measures_colors(const AugmentParams& params);
+
+/// Fills in what these operations have to know of the sample.
 void measure_colors(const Sample& sample, AugmentParams& params);
 
 }  // namespace cortado::data

@@ -44,11 +44,23 @@ void BatchSlab::grow(Context& context) {
   for (std::vector<uint8_t>& own : own_) own = {};
 }
 
-void BatchSlab::bring_in(Context& context) {
+size_t BatchSlab::place_files() {
+  size_t at = 0;
+  for (ReadySample& ready : samples) {
+    if (ready.file.empty()) continue;
+    ready.decoded_at = at;
+    at += aligned(size_t(ready.sample.count()));
+  }
+  return at;
+}
+
+void BatchSlab::gather(Context& context) {
   const size_t wanted = used_.load(std::memory_order_relaxed);
+  if (wanted <= block_.bytes()) return;
   PinnedMemory larger(context, wanted + wanted / 8);
   size_t at = head_bytes_;
   for (ReadySample& ready : samples) {
+    if (!ready.file.empty()) continue;
     Sample& sample = ready.sample;
     const bool floats = sample.floats != nullptr;
     const size_t bytes = size_t(sample.count()) * (floats ? sizeof(float) : 1);
@@ -62,19 +74,20 @@ void BatchSlab::bring_in(Context& context) {
   block_ = std::move(larger);
 }
 
-void BatchSlab::pack(Context& context, const std::byte* dataset) {
-  if (used_.load(std::memory_order_relaxed) > block_.bytes()) bring_in(context);
+void BatchSlab::pack(const std::byte* dataset, int64_t decoded) {
   std::byte* to = block_.data();
   const auto* base = reinterpret_cast<const uint8_t*>(dataset != nullptr ? dataset : to);
   auto* raw = reinterpret_cast<RawSample*>(to);
   auto* all_params = reinterpret_cast<AugmentParams*>(to + params_at());
   auto* numbers = reinterpret_cast<float*>(to + labels_at());
-  for (const auto& [sample, params, label, objects] : samples) {
+  for (const ReadySample& ready : samples) {
+    const Sample& sample = ready.sample;
     const bool floats = sample.floats != nullptr;
     const uint8_t* at = floats ? reinterpret_cast<const uint8_t*>(sample.floats) : sample.bytes;
-    *raw++ = {at - base, sample.channels, sample.height, sample.width, sample.interleaved, floats};
-    *all_params++ = params;
-    *numbers++ = label;
+    const int64_t offset = ready.file.empty() ? at - base : decoded + int64_t(ready.decoded_at);
+    *raw++ = {offset, sample.channels, sample.height, sample.width, sample.interleaved, floats};
+    *all_params++ = ready.params;
+    *numbers++ = ready.label;
   }
   std::copy(mixes.begin(), mixes.end(), reinterpret_cast<MixParams*>(to + mixes_at()));
 }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "core/rng.h"
 #include "core/signals_blocked.h"
 #include "core/start_thread.h"
+#include "data/pipeline/jpeg_decoding.h"
 #include "data/pipeline/pipeline_state.h"
 #include "data/sources/lmdb_source.h"
 
@@ -53,12 +55,30 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
     if (options.cache != CacheOn::kNowhere)
       cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads);
     if (!here) device.emplace(context, options.transform, options.cache == CacheOn::kDevice ? cache.get() : nullptr);
+    choose_decoder(context);
     const bool nothing_copied = (here && (cache || !encoded)) || (device && device->holds_dataset());
     for (Slab& slab : made) slab.content.prepare(context, options.batch_size, nothing_copied ? 0 : window_bytes, !here);
     slabs = std::move(made);
   }
   const SignalsBlocked blocked;
   for (int i = 0; i < options.threads; ++i) threads.push_back(start_thread([this] { work(); }));
+}
+
+/// Raw records need none, and what is cached was decoded when it was read.
+void DataPipeline::State::choose_decoder(Context& context) {
+  JpegDecoding& decoding = context.handle<JpegDecoding>();
+  if (decoding.wanted == DecodeOn::kCpu || !device || !encoded || cache) return;
+  try {
+    decoding.by = device->decode_jpegs([this](const Record& record, const SampleError& error) {
+      source->check_unchanged();
+      source->fail(record, error);
+    });
+    log_info() << source->path() << ": JPEGs are decoded by " << decoding.by
+               << ", what it does not take by libjpeg-turbo";
+  } catch (const Error& error) {
+    if (decoding.wanted == DecodeOn::kGpu) throw;
+    log_info() << source->path() << ": JPEGs are decoded by libjpeg-turbo: " << error.mistakes().front().message;
+  }
 }
 
 void DataPipeline::State::stop() {

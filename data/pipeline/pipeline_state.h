@@ -62,6 +62,7 @@ struct DataPipeline::State {
   ~State() { stop(); }
 
   void start(Context& context, const Tensor& y);
+  void choose_decoder(Context& context);
   void stop();
   void seek(uint64_t position);
 
@@ -69,6 +70,7 @@ struct DataPipeline::State {
   bool take(Task& task, std::unique_lock<std::mutex>& lock);
   void make(const Task& task, SampleReader& reader);
   void make_one(const Task& task, int i, SampleReader& reader) const;
+  bool leaves_to_device(const Sample& whole, const AugmentParams& params, const SampleReader& reader) const;
   SamplePart part_for(const SourceWindow& window, const Task& task, int i, SampleReader& reader) const;
 
   Slab& slab_of(int64_t batch) { return slabs[size_t(batch % options.prefetch)]; }

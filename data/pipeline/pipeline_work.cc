@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "data/augment/box_sampling.h"
+#include "data/augment/resolve_params.h"
+#include "data/image/plain_jpeg.h"
 #include "data/pipeline/pipeline_state.h"
 
 namespace cortado::data {
@@ -43,6 +45,13 @@ SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task&
                    place(size_t(whole.channels) * size_t(window.height) * size_t(window.width) * element));
 }
 
+/// By the record and its draw alone: what the colours have to be measured of is decoded here.
+bool DataPipeline::State::leaves_to_device(const Sample& whole, const AugmentParams& params,
+                                           const SampleReader& reader) const {
+  return device && device->decodes_jpegs() && whole.channels == 3 && !measures_colors(params) &&
+         is_plain_jpeg(reader.file());
+}
+
 void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader) const {
   try {
     int32_t label = cache ? cache->label(task.records[i].number) : 0;
@@ -56,8 +65,15 @@ void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader
           "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
           "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
           "new_width)");
-    const SamplePart got = part_for(source_window(params), task, i, reader);
     ReadySample& ready = task.slab->content.samples[size_t(task.first + i)];
+    ready.file.clear();
+    const bool leaves = leaves_to_device(whole, params, reader);
+    const SamplePart got = leaves ? SamplePart{whole, {0, 0, whole.height, whole.width}}
+                                  : part_for(source_window(params), task, i, reader);
+    if (leaves) {
+      ready.file = reader.file();
+      ready.record = task.records[i];
+    }
     ready.sample = got.sample;
     ready.params = resolve_params(params, got.sample, got.part);
     ready.label = float(label);

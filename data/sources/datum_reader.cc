@@ -18,6 +18,7 @@ Sample DatumReader::open(const Record& record, int32_t& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;
   raw_ = datum.raw;
+  encoded_ = datum.encoded;
   Sample sample = datum.encoded.empty() ? raw_ : decoder_.open(datum.encoded, mode_);
   sample.bytes = nullptr;
   sample.floats = nullptr;

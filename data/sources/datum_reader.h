@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "data/image/image.h"
@@ -20,6 +21,7 @@ class DatumReader : public SampleReader {
   Sample open(const Record& record, int32_t& label) override;
   bool holds_floats() const override { return raw_.floats != nullptr; }
   bool decodes() const override { return raw_.floats == nullptr && raw_.bytes == nullptr; }
+  std::string_view file() const override { return encoded_; }
   SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) override;
 
  private:
@@ -27,7 +29,8 @@ class DatumReader : public SampleReader {
   ImageDecoder decoder_;
   Image image_;
   std::vector<float> floats_;
-  Sample raw_;  ///< what open() opened; without elements where it is an image file
+  std::string_view encoded_;  ///< the image file in what open() opened, or ""
+  Sample raw_;                ///< what open() opened; without elements where it is an image file
 };
 
 /// The Error(kData) that names the dataset and the record.

@@ -46,9 +46,9 @@ class FileReader : public SampleReader {
     const ListedImage& listed = files_->list[size_t(record.number)];
     label = listed.label;
     path_.assign(files_->options.root).append(listed.name);
-    const std::string_view content = file_.read(path_);
-    if (!files_->options.sizes.any()) return decoder_.open(content, mode_);
-    decoder_.decode(content, mode_, resized_);
+    content_ = file_.read(path_);
+    if (!files_->options.sizes.any()) return decoder_.open(content_, mode_);
+    decoder_.decode(content_, mode_, resized_);
     bring_to_size(files_->options.sizes, resized_, spare_);
     Sample sample = resized_.sample();
     sample.bytes = nullptr;
@@ -57,6 +57,7 @@ class FileReader : public SampleReader {
 
   bool holds_floats() const override { return false; }
   bool decodes() const override { return true; }
+  std::string_view file() const override { return files_->options.sizes.any() ? std::string_view() : content_; }
 
   SamplePart read_part(const SourceWindow& window, bool, const PixelPlace& place) override {
     if (!files_->options.sizes.any()) return decoder_.read(window, place);
@@ -69,6 +70,7 @@ class FileReader : public SampleReader {
   ColorMode mode_;
   std::string path_;
   ImageFileReader file_;
+  std::string_view content_;
   ImageDecoder decoder_;
   Image resized_, spare_;
 };

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "core/context.h"
-#include "kernels/cuda/library.h"
 #include "kernels/cuda_options.h"
 #include "kernels/gemm.h"
+#include "kernels/library.h"
 
 namespace cortado::kernels::cublaslt {
 

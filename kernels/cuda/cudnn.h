@@ -9,7 +9,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/tensor.h"
-#include "kernels/cuda/library.h"
+#include "kernels/library.h"
 
 namespace cortado::kernels::cudnn {
 

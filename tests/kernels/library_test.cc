@@ -1,6 +1,4 @@
-#ifdef CORTADO_WITH_CUDA
-
-#include "kernels/cuda/library.h"
+#include "kernels/library.h"
 
 #include <gtest/gtest.h>
 
@@ -28,5 +26,3 @@ TEST(LibraryFunction, SaysWhichLibraryOrFunctionIsMissing) {
 
 }  // namespace
 }  // namespace cortado::kernels
-
-#endif

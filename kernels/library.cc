@@ -1,4 +1,4 @@
-#include "kernels/cuda/library.h"
+#include "kernels/library.h"
 
 #include <dlfcn.h>
 
