@@ -41,6 +41,10 @@ void set_image_options(const Arguments& arguments, const data::ConvertOptions& c
   options.resize_width = int(arguments.integer("resize-width"));
   if ((options.resize_height > 0) != (options.resize_width > 0))
     throw usage_error("--resize-height and --resize-width go together");
+  options.short_side = int(arguments.integer("short-side"));
+  if (options.short_side > 0 && options.resize_height > 0)
+    throw usage_error("--short-side keeps the aspect, --resize-height and --resize-width do not",
+                      "give one of the two");
   options.check_size = arguments.on("check-size");
   options.encoded = arguments.on("encoded") || arguments.has("encode-type");
   options.encode_type = arguments.text("encode-type");
@@ -229,14 +233,9 @@ int run_convert(const Arguments& arguments) {
               "correct them, or leave them out with --skip-bad" + advice_on_root(format, inputs[0]));
 }
 
-Flag resize_flag(const std::string& name) {
-  return {.name = name,
-          .kind = FlagKind::kInteger,
-          .value = "N",
-          .help = "imageset, annoset, folder: 0 keeps sizes",
-          .fallback = "0",
-          .least = 0,
-          .most = 65500};
+Flag resize_flag(const std::string& name, const std::string& help) {
+  return {
+      .name = name, .kind = FlagKind::kInteger, .value = "N", .help = help, .fallback = "0", .least = 0, .most = 65500};
 }
 
 std::vector<Flag> dataset_flags() {
@@ -256,8 +255,10 @@ std::vector<Flag> dataset_flags() {
        .help = "of the random order, and of the choice that --split makes",
        .fallback = "1",
        .least = 0},
-      resize_flag("resize-height"),
-      resize_flag("resize-width"),
+      resize_flag("resize-height", "imageset, annoset, folder: 0 keeps sizes"),
+      resize_flag("resize-width", "imageset, annoset, folder: 0 keeps sizes"),
+      resize_flag("short-side",
+                  "imageset, annoset, folder: the shorter side becomes this long, the aspect stays; 0 keeps sizes"),
       {.name = "split",
        .kind = FlagKind::kNumber,
        .value = "SHARE",
@@ -314,6 +315,8 @@ Command convert_command() {
                     "MNIST's format, plain or .gz"},
                    {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
                     "images listed as 'path label', as convert_imageset takes them"},
+                   {"cortado convert imageset images/ list.txt -o train_lmdb --short-side=256 --encoded",
+                    "small JPEGs, which training decodes and crops: for large sets"},
                    {"cortado convert annoset VOCdevkit/ trainval.txt -o trainval_lmdb --encoded",
                     "images and boxes listed as 'image annotation.xml', as create_annoset takes them"},
                    {"cortado convert annoset images/ instances.json -o train_lmdb --encoded", "COCO's boxes"},

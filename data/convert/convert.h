@@ -76,10 +76,11 @@ struct ImageOptions : ConvertOptions {
   bool shuffle = false;  ///< with `seed`
   uint64_t seed = 1;
   int resize_height = 0, resize_width = 0;  ///< both or none
-  bool check_size = false;                  ///< a sample of another size than the first is rejected
-  bool encoded = false;                     ///< keep image files; as they are where nothing has to be changed
-  std::string encode_type;                  ///< "jpg", "png", ...; empty: by the file's extension
-  double test_share = 0;                    ///< below 1; not 0: convert into two sets, see below
+  int short_side = 0;       ///< else the shorter side is brought to this length, and the aspect stays; 0: it is not
+  bool check_size = false;  ///< a sample of another size than the first is rejected
+  bool encoded = false;     ///< keep image files; as they are where nothing has to be changed
+  std::string encode_type;  ///< "jpg", "png", ...; empty: by the file's extension
+  double test_share = 0;    ///< below 1; not 0: convert into two sets, see below
 };
 
 /// What a conversion with test_share makes in the folder `output`, all of it or nothing: the databases train_lmdb and

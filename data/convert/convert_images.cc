@@ -10,6 +10,7 @@
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/image/image.h"
+#include "data/sources/image_source.h"
 
 namespace cortado::data {
 
@@ -43,6 +44,7 @@ class ImageToDatum {
 
  private:
   const Image& resized() {
+    if (options_.short_side > 0) bring_to_size({.short_side = options_.short_side}, image_, resized_);
     if (options_.resize_height == 0) return image_;
     resize_bilinear(image_, options_.resize_height, options_.resize_width, resized_);
     return resized_;
@@ -66,9 +68,11 @@ class ImageToDatum {
     if (type.empty())
       throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
     decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kAsStored, image_);
-    const bool keep = options_.resize_height == 0 && !options_.gray && same_type(type, extension);
+    const std::string stored = image_.sample().shape_str();
     const Image& image = resized();
     shape_ = image.sample();
+    const bool keep =
+        options_.resize_height == 0 && shape_.shape_str() == stored && !options_.gray && same_type(type, extension);
     return make_encoded_datum(keep ? content : encode_image(image, type), entry.label);
   }
 
@@ -131,6 +135,8 @@ void check_image_options(const ImageOptions& options) {
   constexpr int kMaxSide = 1 << 15;
   if (!both || options.resize_height < 0 || options.resize_height > kMaxSide || options.resize_width > kMaxSide)
     throw Error(ExitCode::kUsage, "resize_height and resize_width go together, from 1 to 32768");
+  if (options.short_side < 0 || options.short_side > kMaxSide || (options.short_side > 0 && options.resize_height > 0))
+    throw Error(ExitCode::kUsage, "short_side is from 1 to 32768, and instead of resize_height and resize_width");
   if (!(options.test_share >= 0 && options.test_share < 1))
     throw Error(ExitCode::kUsage, "the share of the test set lies between 0 and 1", "0.2 is a fifth of each class");
 }

@@ -170,6 +170,37 @@ TEST(ConvertImageset, KeepsEncodedFilesAsTheyAre) {
   EXPECT_EQ(image.sample().shape_str(), "3x8x8");
 }
 
+TEST(ConvertImageset, BringsTheShorterSideToALength) {
+  const ImageFolder folder;
+  write_file(folder / "root/high.jpg", encode_image(picture(3, 21, 14), "jpg"));
+  ImagesetOptions options = folder.options("a.jpg 0\nhigh.jpg 1\n");  // 10x12 and 21x14
+  options.short_side = 7;
+  convert_imageset(options);
+  const auto shapes = [&] {
+    std::vector<std::string> list;
+    for (const auto& [key, value] : read_with_library(folder / "db")) {
+      const caffe::Datum datum = parsed(value);
+      Image image;
+      if (datum.encoded())
+        ImageDecoder().decode(datum.data(), ColorMode::kAsStored, image);
+      else
+        image.resize(datum.channels(), datum.height(), datum.width());
+      list.push_back(image.sample().shape_str());
+    }
+    return list;
+  };
+  const std::vector<std::string> expected = {"3x7x8", "3x11x7"};  // 12 * 7 / 10 = 8.4, 21 * 7 / 14 = 10.5
+  EXPECT_EQ(shapes(), expected);
+  options.encoded = options.force = true;
+  convert_imageset(options);
+  EXPECT_EQ(shapes(), expected);
+  options.short_side = 10;  // which a.jpg has
+  convert_imageset(options);
+  EXPECT_EQ(parsed(read_with_library(folder / "db").begin()->second).data(), folder.a);
+  options.resize_height = options.resize_width = 8;
+  expect_error(ExitCode::kUsage, "instead of", [&] { convert_imageset(options); });
+}
+
 TEST(ConvertImageset, BadLinesAndImagesAreReported) {
   const ImageFolder folder;
   const std::string list =
