@@ -13,6 +13,7 @@
 #include "core/context.h"
 #include "core/tensor.h"
 #include "kernels/post_ops.h"
+#include "kernels/running_average.h"
 
 namespace cortado::kernels {
 
@@ -44,7 +45,8 @@ struct BatchNormOperands {
   float* dgamma = nullptr;  ///< null: not wanted
   float* dbeta = nullptr;   ///< null: not wanted
   bool add_dgamma = false, add_dbeta = false;
-  void* scratch = nullptr;  ///< forward_scratch() or backward_scratch() bytes
+  void* scratch = nullptr;      ///< forward_scratch() or backward_scratch() bytes
+  RunningAverage average = {};  ///< forward adds the batch's statistics, where it keeps_average()
 };
 
 class BatchNorm {
@@ -57,6 +59,8 @@ class BatchNorm {
   virtual int64_t mask_bytes() const { return 0; }
   virtual void forward(Context& context, const BatchNormOperands& io) = 0;
   virtual void backward(Context& context, const BatchNormOperands& io) = 0;
+  /// Whether forward() adds to BatchNormOperands::average what it finds, so that nobody else has to.
+  virtual bool keeps_average() const { return false; }
 };
 
 /// The first candidate that accepts. On the CPU there is only our own: it reads memory once and meets once where

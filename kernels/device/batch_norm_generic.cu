@@ -9,13 +9,9 @@
 // reads g.
 //
 // All of it is bound by memory, so values move in packs of sixteen bytes (channel_packs.h), and a thread that makes
-// results does four packs to one read of its channels' coefficients. Memory is busy when enough bytes are on their way:
-// on an H100 about 17 KiB for each of its 132 multiprocessors (3.3 TB/s times 0.7 us). nvcc 13 gives sm_90's kernels of
-// eight 16-bit values 64 (forward) to 113 registers (sums of gradients) and spills none, so at least 512 threads run on
-// a multiprocessor, each with one or two packs on its way: 8 KiB or 16 KiB and more with what the compiler loads ahead.
-// The passes that make sums use 2^16 threads for large tensors, which is 496 for each multiprocessor; more would only
-// write more partial sums: 8 bytes for each channel and part, 4 MiB at 2^16 threads of eight channels. These figures
-// are reasoned and nvcc's; none was measured on a GPU.
+// results does four packs to one read of its channels' coefficients; how sums are split, channel_pair_sums.h says. Each
+// direction is three kernels: sums of shares, one that adds these up and does all that is done once for a channel (the
+// running average, too), and the results.
 
 #include "core/half.h"
 #include "kernels/batch_norm.h"
@@ -31,19 +27,19 @@ class Plain final : public BatchNorm {
  public:
   explicit Plain(const BatchNormRequest& request)
       : r_(request),
-        parts_(pack_parts(request.x)),
-        runs_{parts_.p, parts_.width},
+        shares_(pack_shares(request.x)),
+        runs_{shares_.p, shares_.width},
         values_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))) {
     for (int64_t& part : single_) part = scratch_.add(r_.channels() * int64_t(sizeof(float)));
-    totals_ = scratch_.add(2 * r_.channels() * int64_t(sizeof(float)));
-    sums_ = scratch_.add(parts_.bytes());
+    sums_ = scratch_.add(shares_.bytes());
   }
 
   std::string name() const override { return "plain"; }
   int64_t forward_scratch() const override { return scratch_.bytes(); }
   int64_t backward_scratch() const override { return scratch_.bytes(); }
-  int64_t mask_bytes() const override { return r_.post.sum && r_.post.activation ? parts_.p.packs() : 0; }
+  int64_t mask_bytes() const override { return r_.post.sum && r_.post.activation ? shares_.p.packs() : 0; }
 
+  bool keeps_average() const override { return true; }
   void forward(Context& context, const BatchNormOperands& io) override {
     with_packs([&](auto type, auto width) { forward_as<decltype(type), width>(context, io); });
   }
@@ -56,7 +52,7 @@ class Plain final : public BatchNorm {
   template <typename Use>
   void with_packs(const Use& use) const {
     with_float_type(r_.x.dtype, [&](auto type) {
-      if (parts_.width == 1)
+      if (shares_.width == 1)
         use(type, std::integral_constant<int, 1>());
       else
         use(type, std::integral_constant<int, Pack<decltype(type)>::kWidth>());
@@ -65,34 +61,36 @@ class Plain final : public BatchNorm {
 
   Coefficients coefficients(void* scratch) const {
     const auto array = [&](int64_t offset) { return static_cast<float*>(scratch_part(scratch, offset)); };
-    return {array(single_[0]), array(single_[1]), array(single_[2]),
-            array(single_[3]), array(totals_),    array(totals_) + r_.channels()};
+    return {array(single_[0]), array(single_[1]), array(single_[2]), array(single_[3])};
   }
 
-  Slope slope(const BatchNormOperands& io, const Coefficients& k) const {
-    return {io.variance, io.gamma, io.beta, r_.eps, k};
+  float* sums(const BatchNormOperands& io) const { return static_cast<float*>(scratch_part(io.scratch, sums_)); }
+
+  Prepare prepare(const BatchNormOperands& io, const Coefficients& k) const {
+    return {{io.variance, io.gamma, io.beta, r_.eps}, k};
   }
 
   template <typename T, int kWidth>
   Normal<T, kWidth> normal(const BatchNormOperands& io, const Coefficients& k) const {
-    return {parts_.p, static_cast<const T*>(io.x), io.mean, k.slope, k.beta};
+    return {shares_.p, static_cast<const T*>(io.x), io.mean, k.slope, k.beta};
   }
 
   template <typename T, int kWidth>
   void set_statistics(Context& context, const BatchNormOperands& io, const Coefficients& k) const {
-    const PackedChannels& p = parts_.p;
+    const PackedChannels& p = shares_.p;
     if (p.packs() == 0) return for_each(context, r_.channels(), Zero{io.mean, io.variance});
     const T* x = static_cast<const T*>(io.x);
-    sum_packs<kWidth>(context, parts_, StatisticsTerm<T, kWidth>{p, x}, k.a, scratch_part(io.scratch, sums_));
+    sum_shares<kWidth>(context, shares_, StatisticsTerm<T, kWidth>{p, x}, sums(io));
     const int64_t stride = p.last ? 1 : p.inner * kWidth;
-    for_each(context, r_.channels(), Statistics<T>{x, stride, values_, io.mean, io.variance, slope(io, k)});
+    finish_channels(context, shares_, shares_.shares, sums(io),
+                    Statistics<T>{x, stride, values_, io.mean, io.variance, io.average, prepare(io, k)});
   }
 
   template <typename T, int kWidth>
   void forward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
     if (r_.given_statistics)
-      for_each(context, r_.channels(), slope(io, k));
+      for_each(context, r_.channels(), prepare(io, k));
     else
       set_statistics<T, kWidth>(context, io, k);
     const T* addend = r_.post.sum ? static_cast<const T*>(io.addend) : nullptr;
@@ -105,28 +103,27 @@ class Plain final : public BatchNorm {
   template <typename T, int kWidth>
   void backward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
-    for_each(context, r_.channels(), slope(io, k));
     const auto* mask = r_.post.sum ? static_cast<const uint8_t*>(io.mask) : nullptr;
     const T* y = r_.post.sum && r_.post.activation ? static_cast<const T*>(io.y) : nullptr;
     Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), mask, y, r_.post.activation};
     T* daddend = r_.post.activation || io.daddend != io.dy ? static_cast<T*>(io.daddend) : nullptr;
-    if (io.dgamma || io.dbeta || daddend || !r_.given_statistics)
-      sum_packs<kWidth>(context, parts_, GradientTerm<T, kWidth>{passed, daddend}, k.a,
-                        scratch_part(io.scratch, sums_));
-    for_each(
-        context, r_.channels(),
-        Finish{k, io.variance, r_.eps, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
+    const bool wants_sums = io.dgamma || io.dbeta || daddend || !r_.given_statistics;
+    const Prepare all = prepare(io, k);
+    if (wants_sums)
+      sum_shares<kWidth>(context, shares_, GradientTerm<T, kWidth>{passed, all.affine, daddend}, sums(io));
+    finish_channels(context, shares_, wants_sums ? shares_.shares : 0, sums(io),
+                    Finish{all, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
     if (!io.dx) return;
     if (io.daddend) passed.dy = static_cast<const T*>(io.daddend), passed.activation = {};
     for_each(context, runs_.calls(), Backward<T, kWidth>{runs_, passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
   }
 
   BatchNormRequest r_;
-  PackParts parts_;
+  PackShares shares_;
   PackRuns runs_;
   double values_;  ///< of a channel
   ScratchLayout scratch_;
-  int64_t single_[4] = {}, totals_ = 0, sums_ = 0;  ///< in scratch
+  int64_t single_[4] = {}, sums_ = 0;  ///< in scratch
 };
 
 }  // namespace

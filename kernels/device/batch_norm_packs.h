@@ -1,23 +1,33 @@
 #pragma once
 
 // What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_generic.cu has
-// the formulas). Functors for the loops of core/for_each.h and terms for sum_packs(), for .cu files.
+// the formulas). Functors for the loops of core/for_each.h, terms of sum_shares() and what finish_channels() calls, for
+// .cu files. Products that are added round once, on every device.
 
-#include "kernels/device/channel_packs.h"
+#include "kernels/device/channel_pair_sums.h"
 #include "kernels/post_ops.h"
+#include "kernels/running_average.h"
 
 namespace cortado::kernels::batch_norm {
 
-/// Of each channel, in scratch, each array starting a pack: what x is multiplied with and the term behind, the factors
-/// of dx, and (side by side, last) two sums.
+/// Of each channel, in scratch, each array starting a pack: what x is multiplied with and the term behind, and the
+/// factors of dx.
 struct Coefficients {
-  float *slope, *beta, *by_x, *rest, *a, *b;
+  float *slope, *beta, *by_x, *rest;
 };
 
 /// What a kernel moves that goes over so many numbers of each channel.
 inline Traffic of_channels(int64_t channels, int64_t read, int64_t written) {
   return {channels * read * int64_t(sizeof(float)), channels * written * int64_t(sizeof(float))};
 }
+
+/// What x is multiplied with in a channel, and the term behind.
+struct Affine {
+  const float *variance, *gamma, *beta;  ///< gamma and beta may be null
+  float eps;
+  CORTADO_HD float slope(int64_t c) const { return (gamma ? gamma[c] : 1.0f) / sqrtf(variance[c] + eps); }
+  CORTADO_HD float term(int64_t c) const { return beta ? beta[c] : 0.0f; }
+};
 
 /// x, and what forward computes of it before an addend and the activation, for both directions alike.
 template <typename T, int kWidth>
@@ -34,13 +44,25 @@ struct Normal {
     return {p.template of_channels<kWidth>(mean, c), p.template of_channels<kWidth>(slope, c),
             p.template of_channels<kWidth>(beta, c)};
   }
-  CORTADO_HD Values<kWidth> centred(const Of& k, int64_t pack) const {
-    Values<kWidth> d = load_values<kWidth>(x + pack * kWidth);
+  /// The same before anybody has written slopes.
+  CORTADO_HD Of of(int64_t c, const Affine& affine) const {
+    Of k;
+    for (int i = 0; i < kWidth; ++i) {
+      const int64_t channel = p.last ? c + i : c;
+      k.mean.v[i] = mean[channel];
+      k.slope.v[i] = affine.slope(channel);
+      k.beta.v[i] = affine.term(channel);
+    }
+    return k;
+  }
+  CORTADO_HD RawValues<T, kWidth> load(int64_t pack) const { return load_raw<kWidth>(x + pack * kWidth); }
+  CORTADO_HD static Values<kWidth> centred(const Of& k, const RawValues<T, kWidth>& x) {
+    Values<kWidth> d = x.floats();
     for (int i = 0; i < kWidth; ++i) d.v[i] -= k.mean.v[i];
     return d;
   }
   CORTADO_HD static float value(const Of& k, const Values<kWidth>& centred, int i) {
-    return centred.v[i] * k.slope.v[i] + k.beta.v[i];
+    return fmaf(centred.v[i], k.slope.v[i], k.beta.v[i]);
   }
 };
 
@@ -53,27 +75,35 @@ struct Passed {
   const T* y;
   Activation activation;
 
+  struct Loaded {
+    RawValues<T, kWidth> x, dy, y;
+    unsigned mask;
+  };
+
   /// With x.
   Traffic traffic(int64_t packs) const {
     const int64_t each = packs * kWidth * int64_t(sizeof(T));
     const int64_t told = !activation ? 0 : mask ? packs : y ? each : 0;
     return {2 * each + told, 0};
   }
+  CORTADO_HD Loaded load(int64_t pack) const {
+    Loaded loaded{normal.load(pack), load_raw<kWidth>(dy + pack * kWidth), {}, 0};
+    if (activation.kind == Activation::kNone) return loaded;
+    if (mask)
+      loaded.mask = mask[pack];
+    else if (y)
+      loaded.y = load_raw<kWidth>(y + pack * kWidth);
+    return loaded;
+  }
   CORTADO_HD Values<kWidth> operator()(const typename Normal<T, kWidth>::Of& k, const Values<kWidth>& centred,
-                                       int64_t pack) const {
-    Values<kWidth> g = load_values<kWidth>(dy + pack * kWidth);
+                                       const Loaded& loaded) const {
+    Values<kWidth> g = loaded.dy.floats();
     if (activation.kind == Activation::kNone) return g;
-    if (mask) {
-      const unsigned bits = mask[pack];
-      for (int i = 0; i < kWidth; ++i) g.v[i] = bits >> i & 1u ? g.v[i] : 0.0f;
-      return g;
+    for (int i = 0; i < kWidth; ++i) {
+      const bool passes =
+          mask ? loaded.mask >> i & 1u : activation.passes(y ? float(loaded.y.v[i]) : normal.value(k, centred, i));
+      g.v[i] = passes ? g.v[i] : 0.0f;
     }
-    Values<kWidth> value = centred;
-    if (y)
-      value = load_values<kWidth>(y + pack * kWidth);
-    else
-      for (int i = 0; i < kWidth; ++i) value.v[i] = normal.value(k, centred, i);
-    for (int i = 0; i < kWidth; ++i) g.v[i] = activation.passes(value.v[i]) ? g.v[i] : 0.0f;
     return g;
   }
 };
@@ -82,6 +112,9 @@ template <typename T, int kWidth>
 struct StatisticsTerm {
   PackedChannels p;
   const T* x;
+
+  using Loaded = RawValues<T, kWidth>;
+
   Traffic traffic(int64_t packs) const { return {packs * kWidth * int64_t(sizeof(T)), 0}; }
   CORTADO_HD Values<kWidth> of(int64_t c) const {
     if (p.last) return load_values<kWidth>(x + c);
@@ -89,44 +122,49 @@ struct StatisticsTerm {
     for (int i = 0; i < kWidth; ++i) shift.v[i] = float(x[c * p.inner * kWidth]);
     return shift;
   }
-  CORTADO_HD void add(const Values<kWidth>& shift, int64_t pack, Values<kWidth>& a, Values<kWidth>& b) const {
-    const Values<kWidth> value = load_values<kWidth>(x + pack * kWidth);
+  CORTADO_HD Loaded load(int64_t pack) const { return load_raw<kWidth>(x + pack * kWidth); }
+  CORTADO_HD void add(const Values<kWidth>& shift, const Loaded& loaded, int64_t, Values<kWidth>& a,
+                      Values<kWidth>& b) const {
+    const Values<kWidth> value = loaded.floats();
     for (int i = 0; i < kWidth; ++i) {
       const float d = value.v[i] - shift.v[i];
       a.v[i] += d;
-      b.v[i] += d * d;
+      b.v[i] = fmaf(d, d, b.v[i]);
     }
   }
 };
 
-/// The coefficients that both directions begin with.
-struct Slope {
-  const float *variance, *gamma, *beta;  ///< gamma and beta may be null
-  float eps;
+/// The coefficients of forward, where the statistics are given.
+struct Prepare {
+  Affine affine;
   Coefficients k;
-  Traffic traffic(int64_t n) const { return of_channels(n, 1 + (gamma != nullptr) + (beta != nullptr), 2); }
+  Traffic traffic(int64_t n) const { return of_channels(n, 3, 2); }
   CORTADO_HD void operator()(int64_t c) const {
-    k.slope[c] = (gamma ? gamma[c] : 1.0f) / sqrtf(variance[c] + eps);
-    k.beta[c] = beta ? beta[c] : 0.0f;
+    k.slope[c] = affine.slope(c);
+    k.beta[c] = affine.term(c);
   }
 };
 
+/// A channel's statistics from its sums, and all that follows from them.
 template <typename T>
 struct Statistics {
   const T* x;
   int64_t stride;  ///< from channel to channel
   double values;
   float *mean, *variance;
-  Slope slope;
+  RunningAverage average;  ///< may be none
+  Prepare prepare;
+
   Traffic traffic(int64_t n) const {
-    Traffic all = slope.traffic(n);
-    return all += of_channels(n, 3, 2);
+    Traffic all = prepare.traffic(n);
+    return all += of_channels(n, average ? 3 : 1, average ? 4 : 2);
   }
-  CORTADO_HD void operator()(int64_t c) const {
-    const double d = double(slope.k.a[c]) / values, v = double(slope.k.b[c]) / values - d * d;
+  CORTADO_HD void operator()(int64_t c, double a, double b) const {
+    const double d = a / values, v = b / values - d * d;
     mean[c] = float(double(float(x[c * stride])) + d);
     variance[c] = v < 0 ? 0.0f : float(v);
-    slope(c);
+    if (average) average.add(c, mean[c], variance[c]);
+    prepare(c);
   }
 };
 
@@ -155,7 +193,7 @@ struct Forward {
   }
 
   CORTADO_HD void make(const typename Normal<T, kWidth>::Of& k, int64_t pack) const {
-    const Values<kWidth> centred = normal.centred(k, pack);
+    const Values<kWidth> centred = normal.centred(k, normal.load(pack));
     Values<kWidth> value;
     for (int i = 0; i < kWidth; ++i) value.v[i] = normal.value(k, centred, i);
     if (addend) {
@@ -181,40 +219,45 @@ struct Forward {
 template <typename T, int kWidth>
 struct GradientTerm {
   Passed<T, kWidth> passed;
+  Affine affine;
   T* daddend;  ///< null: not wanted, or there already
+
+  using Loaded = typename Passed<T, kWidth>::Loaded;
+
   Traffic traffic(int64_t packs) const {
     Traffic all = passed.traffic(packs);
     return all += {0, daddend ? packs * kWidth * int64_t(sizeof(T)) : 0};
   }
-  CORTADO_HD auto of(int64_t c) const { return passed.normal.of(c); }
-  CORTADO_HD void add(const typename Normal<T, kWidth>::Of& k, int64_t pack, Values<kWidth>& a,
+  CORTADO_HD auto of(int64_t c) const { return passed.normal.of(c, affine); }
+  CORTADO_HD Loaded load(int64_t pack) const { return passed.load(pack); }
+  CORTADO_HD void add(const typename Normal<T, kWidth>::Of& k, const Loaded& loaded, int64_t pack, Values<kWidth>& a,
                       Values<kWidth>& b) const {
-    const Values<kWidth> centred = passed.normal.centred(k, pack), g = passed(k, centred, pack);
+    const Values<kWidth> centred = passed.normal.centred(k, loaded.x), g = passed(k, centred, loaded);
     if (daddend) store_values(daddend + pack * kWidth, g);
     for (int i = 0; i < kWidth; ++i) {
       a.v[i] += g.v[i];
-      b.v[i] += g.v[i] * centred.v[i];
+      b.v[i] = fmaf(g.v[i], centred.v[i], b.v[i]);
     }
   }
 };
 
 /// From a channel's sums its gradients and the factors of dx = slope g + by_x (x - mean) + rest.
 struct Finish {
-  Coefficients k;
-  const float* variance;
-  float eps;
+  Prepare prepare;
   double values;
   bool given;
   float *dgamma, *dbeta;  ///< may be null
   bool add_dgamma, add_dbeta;
 
-  Traffic traffic(int64_t n) const { return of_channels(n, 4, 2 + (dgamma != nullptr) + (dbeta != nullptr)); }
-  CORTADO_HD void operator()(int64_t c) const {
-    const double inverse = 1 / sqrt(double(variance[c]) + double(eps));
-    if (dgamma) dgamma[c] = float(double(k.b[c]) * inverse + (add_dgamma ? double(dgamma[c]) : 0.0));
-    if (dbeta) dbeta[c] = float(double(k.a[c]) + (add_dbeta ? double(dbeta[c]) : 0.0));
-    k.by_x[c] = given ? 0.0f : float(-double(k.slope[c]) * inverse * inverse * double(k.b[c]) / values);
-    k.rest[c] = given ? 0.0f : float(-double(k.slope[c]) * double(k.a[c]) / values);
+  Traffic traffic(int64_t n) const { return of_channels(n, 3, 4 + (dgamma != nullptr) + (dbeta != nullptr)); }
+  CORTADO_HD void operator()(int64_t c, double a, double b) const {
+    prepare(c);
+    const Coefficients& k = prepare.k;
+    const double inverse = 1 / sqrt(double(prepare.affine.variance[c]) + double(prepare.affine.eps));
+    if (dgamma) dgamma[c] = float(b * inverse + (add_dgamma ? double(dgamma[c]) : 0.0));
+    if (dbeta) dbeta[c] = float(a + (add_dbeta ? double(dbeta[c]) : 0.0));
+    k.by_x[c] = given ? 0.0f : float(-double(k.slope[c]) * inverse * inverse * b / values);
+    k.rest[c] = given ? 0.0f : float(-double(k.slope[c]) * a / values);
   }
 };
 
@@ -237,9 +280,11 @@ struct Backward {
                          term = runs.p.template of_channels<kWidth>(rest, run.c);
     for (int64_t r = 0; r < run.count; ++r) {
       const int64_t pack = run.pack + r * run.step;
-      const Values<kWidth> centred = passed.normal.centred(k, pack), g = passed(k, centred, pack);
+      const auto loaded = passed.load(pack);
+      const Values<kWidth> centred = passed.normal.centred(k, loaded.x), g = passed(k, centred, loaded);
       Values<kWidth> result;
-      for (int i = 0; i < kWidth; ++i) result.v[i] = k.slope.v[i] * g.v[i] + factor.v[i] * centred.v[i] + term.v[i];
+      for (int i = 0; i < kWidth; ++i)
+        result.v[i] = fmaf(k.slope.v[i], g.v[i], fmaf(factor.v[i], centred.v[i], term.v[i]));
       store_values(dx + pack * kWidth, result);
     }
   }

@@ -51,8 +51,10 @@ void BatchNormalising::forward(Context& context, const Operands& io) {
   kernels::BatchNormOperands call = operands(io);
   call.y = io.y[0].data;
   if (io.saved.size() > 1) call.mask = io.saved[1];
+  const bool finds = !form_.given_statistics && io.x[0].count() > 0;
+  if (finds && norm_->keeps_average()) call.average = average(io);
   norm_->forward(context, call);
-  if (!form_.given_statistics && io.x[0].count() > 0) keep(context, io, moments(io));
+  if (finds && !call.average) keep(context, io, moments(io));
 }
 
 void BatchNormalising::recompute(Context& context, const Operands& io) {

@@ -40,7 +40,9 @@ class BatchNormalising : public Layer {
   };
   /// Writes what is given.
   virtual void give(Context& context, const Operands& io, const Moments& moments) = 0;
-  /// Keeps what a batch had, which is not empty.
+  /// The running average that a batch's statistics are added to, where it is one that a kernel may keep in passing.
+  virtual kernels::RunningAverage average(const Operands& io) const = 0;
+  /// Keeps what a batch had, which is not empty; not called where a kernel has kept it.
   virtual void keep(Context& context, const Operands& io, const Moments& moments) = 0;
 
   static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }

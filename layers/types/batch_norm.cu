@@ -41,20 +41,10 @@ struct TakeAverage {
   }
 };
 
-/// For each channel, and once more for the factor, behind the last.
 struct AddToAverage {
-  Statistics s;
-  int64_t channels;
-  float kept, unbiased;  ///< the old average's share, and m / (m - 1)
-  Traffic traffic(int64_t n) const { return {4 * n * int64_t(sizeof(float)), 2 * n * int64_t(sizeof(float))}; }
-  CORTADO_HD void operator()(int64_t c) const {
-    if (c == channels) {
-      *s.factor = kept * *s.factor + 1;
-      return;
-    }
-    s.means[c] = kept * s.means[c] + s.mean[c];
-    s.variances[c] = kept * s.variances[c] + unbiased * s.variance[c];
-  }
+  kernels::RunningAverage average;
+  const float *mean, *variance;
+  CORTADO_HD void operator()(int64_t c) const { average.add(c, mean[c], variance[c]); }
 };
 
 /// NVIDIA's: sums of whatever factor become averages and stay so.
@@ -118,16 +108,24 @@ class BatchNormLayer : public BatchNormalising {
     for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io, moments)});
   }
 
+  /// NVIDIA's is made of its factor in every channel, which then changes: two kernels.
+  kernels::RunningAverage average(const Operands& io) const override {
+    if (form_of(options_).nvidia) return {};
+    const int64_t values = io.x[0].count() / channels_of(io.x[0].shape());
+    return {.means = io.w[0].f32(),
+            .variances = io.w[1].f32(),
+            .factor = io.w[2].f32(),
+            .kept = options_.moving_average_fraction(),
+            .variance_share = values > 1 ? float(double(values) / double(values - 1)) : 1};
+  }
+
   void keep(Context& context, const Operands& io, const Moments& moments) override {
-    const int64_t channels = channels_of(io.x[0].shape()), values = io.x[0].count() / channels;
+    const int64_t channels = channels_of(io.x[0].shape());
+    if (const kernels::RunningAverage sums = average(io))
+      return for_each(context, channels, AddToAverage{sums, moments.mean, moments.variance});
     const Statistics s = statistics(io, moments);
-    const float kept = options_.moving_average_fraction();
-    if (form_of(options_).nvidia) {
-      for_each(context, channels, MoveAverage{s, kept});
-      return for_each(context, 1, SetOne{s.factor});
-    }
-    const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
-    for_each(context, channels + 1, AddToAverage{s, channels, kept, unbiased});
+    for_each(context, channels, MoveAverage{s, options_.moving_average_fraction()});
+    for_each(context, 1, SetOne{s.factor});
   }
 
  private:

@@ -40,14 +40,9 @@ struct Neutral {
 };
 
 struct MoveAverage {
+  kernels::RunningAverage average;
   const float *mean, *variance;
-  float *running_mean, *running_variance;
-  float momentum;
-  CORTADO_HD float moved(float old, float now) const { return momentum * old + (1 - momentum) * now; }
-  CORTADO_HD void operator()(int64_t c) const {
-    running_mean[c] = moved(running_mean[c], mean[c]);
-    running_variance[c] = moved(running_variance[c], variance[c]);
-  }
+  CORTADO_HD void operator()(int64_t c) const { average.add(c, mean[c], variance[c]); }
 };
 
 class BnLayer : public BatchNormalising {
@@ -98,10 +93,19 @@ class BnLayer : public BatchNormalising {
     for_each(context, channels, Copy{io.w[kMean].f32(), io.w[kVariance].f32(), m.mean, m.variance});
   }
 
+  kernels::RunningAverage average(const Operands& io) const override {
+    if (kind_ != BnForm::kRunning) return {};
+    const float momentum = options_.momentum();
+    return {.means = io.w[kMean].f32(),
+            .variances = io.w[kVariance].f32(),
+            .kept = momentum,
+            .mean_share = 1 - momentum,
+            .variance_share = 1 - momentum};
+  }
+
   void keep(Context& context, const Operands& io, const Moments& m) override {
-    if (kind_ != BnForm::kRunning) return;
-    for_each(context, channels_of(io.x[0].shape()),
-             MoveAverage{m.mean, m.variance, io.w[kMean].f32(), io.w[kVariance].f32(), options_.momentum()});
+    if (const kernels::RunningAverage running = average(io))
+      for_each(context, channels_of(io.x[0].shape()), MoveAverage{running, m.mean, m.variance});
   }
 
  private:

@@ -196,6 +196,54 @@ TEST(BatchNorm, FollowsTheFormulasInSixteenBitsOnDevices) {
           }
 }
 
+/// Sums by several shares of the places, by many lanes; by more groups of channels than a tile has, and not a multiple.
+TEST(BatchNorm, AddsSharesUpOnDevices) {
+  BatchNormRequest r;
+  r.post = {.affine = {kScaleAndShift}, .activation = Activation::relu()};
+  for (const DeviceKind kind : devices())
+    for (const auto& [shape, layout] :
+         {std::pair{Shape{2, 8, 130, 61}, Layout::kChannelsLast},
+          std::pair{Shape{4, 280, 12, 12}, Layout::kChannelsLast}, std::pair{Shape{40, 3, 8, 30}, Layout::kPlain}}) {
+      r.x = {shape, DType::kF16, layout};
+      check(r, kind);
+    }
+}
+
+TEST(BatchNorm, KeepsARunningAverageOnDevices) {
+  for (const DeviceKind kind : devices()) {
+    BatchNormRequest r;
+    r.x = {Shape{2, 5, 3, 3}, DType::kF32, Layout::kPlain};
+    const Inputs in = inputs(r);
+    const Reference expected = reference(r, in);
+    Context context = context_on(kind, 1);
+    const auto norm = plan_batch_norm(r, context);
+    const Operand x(context, r.x, in.x), y(context, r.x);
+    const Operand mean = floats_of(context, Values(5)), variance = floats_of(context, Values(5)),
+                  means = floats_of(context, Values(5, 2)), variances = floats_of(context, Values(5, 4)),
+                  factor = floats_of(context, {3});
+    const Fenced scratch(context, norm->forward_scratch());
+    BatchNormOperands io;
+    io.x = x.data(), io.y = y.data(), io.mean = mean.data(), io.variance = variance.data();
+    io.scratch = scratch.data();
+    io.average = {.means = means.data(),
+                  .variances = variances.data(),
+                  .factor = factor.data(),
+                  .kept = 0.5f,
+                  .variance_share = 18.0f / 17};
+    norm->forward(context, io);
+    const bool keeps = norm->keeps_average();
+    EXPECT_EQ(keeps, kind != DeviceKind::kCpu) << "the CPU's own leaves it to the layer";
+    std::vector<double> of_means(5, 2), of_variances(5, 4);
+    for (size_t c = 0; keeps && c < 5; ++c) {
+      of_means[c] = 1 + expected.mean[c];
+      of_variances[c] = 2 + expected.variance[c] * 18 / 17;
+    }
+    expect_near(means.values(), of_means, 1e-5, "means");
+    expect_near(variances.values(), of_variances, 1e-4, "variances");
+    EXPECT_EQ(factor.values(), Values{keeps ? 2.5f : 3.0f});
+  }
+}
+
 TEST(BatchNorm, TakesOtherNumbersOfAxes) {
   for (const Shape& shape : {Shape{9, 35}, Shape{3, 5, 21}, Shape{2, 3, 4, 5, 6}})
     check_extras({shape, DType::kF32, Layout::kPlain});
