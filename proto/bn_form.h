@@ -18,8 +18,8 @@ inline bool is_bn(const std::string& type) { return type == "BN" || type == "Syn
 /// Whether it has SegNet's fields and none of those that only others have.
 inline bool is_segnets(const caffe::BNParameter& bn) {
   if (bn.has_bn_mode()) return true;
-  const bool others =
-      bn.has_slope_filler() || bn.has_bias_filler() || bn.has_momentum() || bn.has_frozen() || bn.has_moving_average();
+  const bool others = bn.has_slope_filler() || bn.has_bias_filler() || bn.has_momentum() || bn.has_frozen() ||
+                      bn.has_moving_average() || bn.has_decay();
   return (bn.has_scale_filler() || bn.has_shift_filler()) && !others;
 }
 

@@ -219,6 +219,9 @@ void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& p
   AugmentPlan& random = training ? plan : checked_only;
   if (param.has_noise_param()) add_noise(param.noise_param(), random);
   if (param.has_distort_param()) add_distortion(param.distort_param(), random);
+  if (param.geometry_param().prob() != 0)
+    throw FieldError(kPath + "geometry_param.prob", "images seen from another place are not available",
+                     "write 0, or transform_param.augment with shear and zoom_max");
   if (!param.has_expand_param()) return;
   const std::string path = kPath + "expand_param.";
   random.expand_most = checked(path, "max_expand_ratio", param.expand_param().max_expand_ratio(), 1, kMaxFactor);

@@ -35,10 +35,9 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
 
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
-  if (param.label_dim() > 1)
-    throw FieldError(kOwn + ".label_dim",
-                     "labels of " + std::to_string(param.label_dim()) + " numbers are not read here",
-                     "HDF5Data takes them");
+  if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::IMAGE)
+    throw FieldError(kOwn + ".label_type", "labels are one class for each image here",
+                     "ImageSegData reads images of labels");
   if (param.source().empty())
     throw FieldError(kOwn + ".source", "the list of images is not named", "give a file with lines 'PATH LABEL'");
   if (!(param.dataset_share_per_node() <= 1))
@@ -48,6 +47,10 @@ PipelineOptions make_image_options(const caffe::LayerParameter& layer, const Dat
   images.list = param.source();
   images.root = param.root_folder();
   images.sizes = image_sizes_of(param);
+  if (param.label_dim() < 1 || param.label_dim() > kMaxSide)
+    throw FieldError(kOwn + ".label_dim", "it is " + std::to_string(param.label_dim()) + ", but must lie in 1 to " +
+                                              std::to_string(kMaxSide));
+  images.label_numbers = int(param.label_dim());
   PipelineOptions made = common_options(layer, kOwn, param.batch_size(), param.threads(), options);
   made.source = param.source();
   made.open = [images] { return image_source(images); };

@@ -48,6 +48,9 @@ Given given_by(const caffe::ImageDataParameter& param) {
                                                  {"precache", param.precache()},
                                                  {"label_dim", param.label_dim() != 1},
                                                  {"dataset_share_per_node", param.dataset_share_per_node() != 1}};
+  if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::PIXEL)
+    throw FieldError(message + ".label_type", "labels are images here, which is PIXEL",
+                     "ImageData reads classes; has_label: false is for images without labels");
   for (const auto& [name, set] : others)
     if (set)
       throw FieldError(message + "." + name, std::string(name) + " is not available for images of labels",

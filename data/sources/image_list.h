@@ -1,7 +1,7 @@
 #pragma once
 
 // Lists of image files, as ImageData and convert_imageset read them: a path, a space, a label on each line. Paths may
-// hold spaces: the label is what follows the last one.
+// hold spaces: the label is what follows the last one. With labels of several numbers the last words are these.
 
 #include <cstdint>
 #include <string>
@@ -22,17 +22,25 @@ std::string parse_image_line(std::string_view line, ListedImage& image);
 
 class ImageList {
  public:
-  /// Throws Error as ListFile does.
-  explicit ImageList(const std::string& path);
+  /// Throws Error as ListFile does. With `label_numbers` above 1 the label of an image is its number in the list, and
+  /// label_rows() has what the list says.
+  explicit ImageList(const std::string& path, int label_numbers = 1);
 
   const std::string& path() const { return file_.path(); }
   size_t size() const { return images_.size(); }
   const ListedImage& operator[](size_t i) const { return images_[i]; }
-  Place place(size_t i) const { return file_.place(i); }  ///< of the image's line
+  const std::vector<float>& label_rows() const { return rows_; }  ///< label_numbers for each image
+  Place place(size_t i) const { return file_.place(i); }          ///< of the image's line
   [[noreturn]] void fail(size_t i, const SampleError& error) const { file_.fail(i, images_[i].name, error); }
 
  private:
+  static constexpr size_t kMostRows = size_t(1) << 24;  ///< whose numbers a float holds
+
+  std::string parse(std::string_view line, int label_numbers);
+  std::string parse_row(std::string_view line, int label_numbers);
+
   std::vector<ListedImage> images_;
+  std::vector<float> rows_;
   ListFile file_;
 };
 

@@ -14,7 +14,7 @@ namespace cortado::data {
 namespace {
 
 struct Files {
-  explicit Files(const ImageSourceOptions& given) : options(given), list(given.list) {}
+  explicit Files(const ImageSourceOptions& given) : options(given), list(given.list, given.label_numbers) {}
   const ImageSourceOptions options;
   const ImageList list;
 };
@@ -96,6 +96,7 @@ class ImageSource : public DataSource {
     return std::make_unique<FileReader>(files_, mode);
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override {
+    if (files_->options.label_numbers > 1) return;
     for_each_evenly(records(), most, [&](uint64_t number) {
       const ListedImage& image = files_->list[size_t(number)];
       visit({image.name, {}, number}, image.label);

@@ -29,6 +29,7 @@ struct ImageSourceOptions {
   std::string list;  ///< lines "path label"
   std::string root;  ///< put before each path as it is
   ImageSizes sizes = {};
+  int label_numbers = 1;  ///< above 1: the label that comes with a sample is its number in the list (ImageList)
 };
 
 /// The image files of a list, in its order. Sizes change before anything else happens to an image, so a mean image has

@@ -8,6 +8,8 @@ namespace cortado::graph {
 
 namespace {
 
+const char* const kOneOfThem = "a shared weight learns in one way: write it in one of the layers, or alike in all";
+
 const caffe::ParamSpec& spec_of(const Graph& graph, const Weight& weight) {
   const Node& node = graph.node(weight.owner);
   return graph.source(node.sources[0]).config->param(weight.index);
@@ -30,9 +32,9 @@ bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mis
                     by_count ? "" : "share_mode: PERMISSIVE asks for equal counts only");
   const caffe::ParamSpec& first = spec_of(graph, owner);
   if (spec.has_lr_mult() && first.has_lr_mult() && spec.lr_mult() != first.lr_mult())
-    return complain("lr_mult", "shared weight '" + user.share_name + "' has two different lr_mult", "");
+    return complain("lr_mult", "shared weight '" + user.share_name + "' has two different lr_mult", kOneOfThem);
   if (spec.has_decay_mult() && first.has_decay_mult() && spec.decay_mult() != first.decay_mult())
-    return complain("decay_mult", "shared weight '" + user.share_name + "' has two different decay_mult", "");
+    return complain("decay_mult", "shared weight '" + user.share_name + "' has two different decay_mult", kOneOfThem);
   return true;
 }
 

@@ -5,7 +5,8 @@
 // yjxiong's, which ICNet and others have, and PSPNet's: factors (slope_filler or scale_filler), terms (bias_filler or
 // shift_filler), running mean, running variance. In training mean and (biased) variance are the batch's, and running =
 // momentum running + (1 - momentum) batch. In testing they are the running ones, and with `frozen` in training, too.
-// The running ones start as 0 and 1. A bn_param without a field that tells is this one. With moving_average: false
+// The running ones start as 0 and 1. var_eps and decay are other names of eps and momentum. A bn_param without a field
+// that tells is this one. With moving_average: false
 // there are no running ones: the two blobs are factors and terms, and tests take their batch's statistics as well.
 //
 // SegNet's, which ENet has: scale and shift. LEARN takes the batch's statistics in testing, too, with an eps of 1e-9
@@ -49,10 +50,9 @@ class BnLayer : public BatchNormalising {
  public:
   explicit BnLayer(const LayerOptions& options)
       : BatchNormalising(norm_of(options)), options_(options.config.bn_param()), kind_(form_of(options_)) {
-    if (!(options_.eps() >= 0))
-      throw FieldError("bn_param.eps", "eps must not be negative", "it keeps the divisor above 0");
-    if (!(options_.momentum() >= 0 && options_.momentum() <= 1))
-      throw FieldError("bn_param.momentum", "momentum must lie in [0, 1]",
+    if (!(form_.eps >= 0)) throw FieldError(eps_field(), "eps must not be negative", "it keeps the divisor above 0");
+    if (!(momentum() >= 0 && momentum() <= 1))
+      throw FieldError(momentum_field(), "momentum must lie in [0, 1]",
                        "it is the share of the running statistics that stays");
     check_family();
   }
@@ -95,12 +95,12 @@ class BnLayer : public BatchNormalising {
 
   kernels::RunningAverage average(const Operands& io) const override {
     if (kind_ != BnForm::kRunning) return {};
-    const float momentum = options_.momentum();
+    const float kept = momentum();
     return {.means = io.w[kMean].f32(),
             .variances = io.w[kVariance].f32(),
-            .kept = momentum,
-            .mean_share = 1 - momentum,
-            .variance_share = 1 - momentum};
+            .kept = kept,
+            .mean_share = 1 - kept,
+            .variance_share = 1 - kept};
   }
 
   void keep(Context& context, const Operands& io, const Moments& m) override {
@@ -111,13 +111,13 @@ class BnLayer : public BatchNormalising {
  private:
   static Form norm_of(const LayerOptions& options) {
     const caffe::BNParameter& bn = options.config.bn_param();
-    Form form{.eps = bn.eps(), .scales = true, .shifts = true, .gamma = 0};
+    Form form{.eps = bn.has_var_eps() ? bn.var_eps() : bn.eps(), .scales = true, .shifts = true, .gamma = 0};
     switch (form_of(bn)) {
       case BnForm::kRunning:
         form.given_statistics = bn.frozen() || options.phase == caffe::TEST;
         break;
       case BnForm::kBatch:
-        if (is_segnets(bn) && !bn.has_eps()) form.eps = 1e-9f;
+        if (is_segnets(bn) && !bn.has_eps() && !bn.has_var_eps()) form.eps = 1e-9f;
         break;
       case BnForm::kStored:
         form.given_statistics = true;
@@ -126,6 +126,10 @@ class BnLayer : public BatchNormalising {
     }
     return form;
   }
+
+  float momentum() const { return options_.has_decay() ? options_.decay() : options_.momentum(); }
+  std::string eps_field() const { return options_.has_var_eps() ? "bn_param.var_eps" : "bn_param.eps"; }
+  std::string momentum_field() const { return options_.has_decay() ? "bn_param.decay" : "bn_param.momentum"; }
 
   /// Fields that contradict each other, or have no effect.
   void check_family() const {
@@ -138,12 +142,15 @@ class BnLayer : public BatchNormalising {
     const bool keeps_none = kind_ != BnForm::kRunning;
     refuse(options_.has_slope_filler() && options_.has_scale_filler(), "slope_filler", "scale_filler is there as well");
     refuse(options_.has_bias_filler() && options_.has_shift_filler(), "bias_filler", "shift_filler is there as well");
+    refuse(options_.has_eps() && options_.has_var_eps(), "eps", "var_eps is there as well");
+    refuse(options_.has_momentum() && options_.has_decay(), "momentum", "decay is there as well");
     refuse(keeps_none && options_.has_frozen(), "frozen", "frozen has no effect: there are no running statistics here");
-    refuse(keeps_none && options_.has_momentum(), "momentum",
+    refuse(keeps_none && (options_.has_momentum() || options_.has_decay()), options_.has_decay() ? "decay" : "momentum",
            "momentum has no effect: there are no running statistics here");
     refuse(options_.has_bn_mode() && options_.has_moving_average(), "moving_average",
            "moving_average contradicts bn_mode: there are no running statistics here");
-    refuse(kind_ == BnForm::kStored && options_.has_eps(), "eps",
+    refuse(kind_ == BnForm::kStored && (options_.has_eps() || options_.has_var_eps()),
+           options_.has_var_eps() ? "var_eps" : "eps",
            "eps has no effect: with bn_mode: INFERENCE nothing is normalised");
   }
 

@@ -15,11 +15,12 @@
 // stands near the middle, with 0 around it. All this is drawn in both phases, as MS-CNN does. min_scale and max_scale
 // have no effect without do_multiple_scale.
 //
-// Objects are ignored where the file says so, where they are lower than min_gt_height, a pixel at the end included, or
-// where their centre is out of sight. A place has the object that its template, field_w x field_h, overlaps most, if
-// that is more than fg_threshold; the class of an ignored one is 0 there. Overlap is 1 and the rest 0 where there is
-// no image or 0.4 of the template lie in ignored regions. An object that is nowhere so, but overlaps a template by 0.2
-// or more, gets the place at its centre in that template's branch, unless another one is there.
+// Objects are ignored where the file says so, where they are lower than min_gt_height or narrower than min_gt_width, a
+// pixel at the end included, or where their centre is out of sight. A place has the object that its template, field_w x
+// field_h, overlaps most, if that is more than fg_threshold; the class of an ignored one is 0 there. Overlap is 1 and
+// the rest 0 where there is no image or 0.4 of the template lie in ignored regions. An object that is nowhere so, but
+// overlaps a template by 0.2 or more, gets the place at its centre in that template's branch, unless another one is
+// there.
 //
 // Which image comes, and what is drawn for it, is a function of (seed, position). forward() reads the files itself:
 // the pipeline of other data layers has one label for a sample, and a crop that does not look at it.
@@ -207,6 +208,7 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
   if (!(param_.fg_threshold() >= 0 && param_.fg_threshold() < 1))
     throw FieldError(kOwn + "fg_threshold", "it is " + to_text(param_.fg_threshold()) + ", but must lie in [0, 1)");
   if (std::isnan(param_.min_gt_height())) throw FieldError(kOwn + "min_gt_height", "it is no number");
+  if (std::isnan(param_.min_gt_width())) throw FieldError(kOwn + "min_gt_width", "it is no number");
   const int tops = 1 + param_.downsample_rate_size() + int(param_.output_gt_boxes());
   if (options.config.top_size() != tops)
     throw FieldError(
@@ -304,7 +306,9 @@ void ImageGtDataLayer::show(const ObjectView& view) {
     object.box = view.place(object.box);
     const float x = (object.box.x0 + object.box.x1) / 2, y = (object.box.y0 + object.box.y1) / 2;
     const bool in_sight = x >= 0 && x < float(sample_.width) && y >= 0 && y < float(sample_.height);
-    if (!in_sight || box_height(object.box, 1) < param_.min_gt_height()) object.ignored = true;
+    const bool small =
+        box_height(object.box, 1) < param_.min_gt_height() || box_width(object.box, 1) < param_.min_gt_width();
+    if (!in_sight || small) object.ignored = true;
   }
 }
 

@@ -275,6 +275,7 @@ TEST(Dialects, RefusalsNameTheField) {
   for (const char* noise : {"erode", "clahe", "convert_to_hsv", "convert_to_lab"})
     expect_field(std::string("noise_param.") + noise, std::string("noise_param { ") + noise + ": true }");
   expect_field("noise_param.jpeg", "noise_param { jpeg: 50 }");
+  expect_field("geometry_param.prob", "geometry_param { prob: 0.5 }");
   expect_field("noise_param.saltpepper_param.fraction",
                "noise_param { saltpepper: true saltpepper_param { fraction: 2 } }");
 }

@@ -186,6 +186,24 @@ TEST(ImageSourceOptions, ThreadsAreTheLayersUnlessTheProgramSaysOtherwise) {
   EXPECT_EQ(make_pipeline_options(given, {}).batch_size, 1);
 }
 
+TEST(ImageList, ReadsLabelsOfSeveralNumbers) {
+  const Folder folder;
+  write_file(folder / "list", "a b.jpg 1 -2.5\nc.jpg 3e2 0\n");
+  const ImageList list(folder / "list", 2);
+  EXPECT_EQ(list[0].name, "a b.jpg");
+  EXPECT_EQ(list[1].label, 1) << "which line it is";
+  EXPECT_EQ(list.label_rows(), (std::vector<float>{1, -2.5, 300, 0}));
+  write_file(folder / "list", "a.jpg 1 2\nb.jpg 3\nc.jpg 1 x\nd.jpg 1 nan\n");
+  try {
+    ImageList wrong(folder / "list", 2);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    std::vector<int> lines;
+    for (const Mistake& mistake : error.mistakes()) lines.push_back(mistake.place.line);
+    EXPECT_EQ(lines, (std::vector<int>{2, 3, 4})) << error.what();
+  }
+}
+
 TEST(ImageList, TellsEveryWrongLine) {
   const Folder folder;
   write_file(folder / "list", "a.jpg 1\n\nb.jpg\nc d.jpg one\ne.jpg 99999999999\n 3\nf.jpg -1 \n");

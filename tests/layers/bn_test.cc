@@ -192,6 +192,11 @@ TEST(Bn, ExplainsWhatIsWrong) {
   };
   refuses("eps: -1", "eps", "eps must not be negative");
   refuses("momentum: 1.5", "momentum", "momentum must lie in [0, 1]");
+  refuses("var_eps: -1", "var_eps", "eps must not be negative");
+  refuses("decay: 1.5", "decay", "momentum must lie in [0, 1]");
+  refuses("eps: 1e-3 var_eps: 1e-3", "eps", "var_eps is there as well");
+  refuses("momentum: 0.9 decay: 0.9", "momentum", "decay is there as well");
+  refuses("moving_average: false decay: 0.9", "decay", "there are no running statistics here");
   refuses("bn_mode: LEARN frozen: true", "frozen", "there are no running statistics here");
   refuses("moving_average: false momentum: 0.9", "momentum", "there are no running statistics here");
   refuses("bn_mode: LEARN moving_average: true", "moving_average", "moving_average contradicts bn_mode");

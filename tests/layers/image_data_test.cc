@@ -32,7 +32,6 @@ class ImageData : public testing::Test {
            "' root_folder: '" + folder_.string() + "/' batch_size: 2 " + more + " }";
   }
 
- private:
   std::filesystem::path folder_;
 };
 
@@ -56,6 +55,26 @@ TEST_F(ImageData, GreyImagesBecomeColouredUnlessToldOtherwise) {
   EXPECT_EQ(run.made().shapes.y[0], (Shape{2, 3, 5, 4}));
   run.forward();
   for (int k = 0; k < 60; ++k) EXPECT_EQ(run.y()[0][size_t(60 + k)], 1);
+}
+
+TEST_F(ImageData, GivesLabelsOfSeveralNumbers) {
+  std::ofstream(folder_ / "list") << "0.pgm 1 0 2.5\n1.pgm 0 0 1\n2.pgm -1 1 1\n";
+  LayerRun run(layer("is_color: false label_dim: 3"), {}, {.backward = false});
+  EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 2, 2}, {2, 3}}));
+  run.forward();
+  expect_near(run.y()[1], Array({2, 3}, {1, 0, 2.5, 0, 0, 1}), 0, "label");
+  run.forward();
+  expect_near(run.y()[0], Array({2, 1, 2, 2}, {2, 2, 2, 2, 0, 0, 0, 0}), 0, "data");
+  expect_near(run.y()[1], Array({2, 3}, {-1, 1, 1, 1, 0, 2.5}), 0, "label");
+  EXPECT_THROW(LayerRun(layer("label_dim: 4"), {}, {.backward = false}), Error) << "lines have three";
+  expect_field_error(layer("label_dim: 0"), {}, "image_data_param.label_dim", "must lie in 1 to");
+  expect_field_error(layer("label_dim: 3 } transform_param { augment { mix { classes: 4 mixup_alpha: 1 } }"), {},
+                     "image_data_param.label_dim", "mixed samples");
+}
+
+TEST_F(ImageData, LabelsAreNoImages) {
+  LayerRun run(layer("label_type: IMAGE"), {}, {.backward = false});
+  expect_field_error(layer("label_type: PIXEL"), {}, "image_data_param.label_type", "one class for each image");
 }
 
 /// The shapes that are known without the files.

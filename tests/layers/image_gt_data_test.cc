@@ -128,10 +128,11 @@ TEST_F(ImageGtData, LabelsPlacesAndListsObjects) {
   expect_near(run.y()[3], rows, 0, "objects");
 }
 
-TEST_F(ImageGtData, IgnoresLowObjects) {
+TEST_F(ImageGtData, IgnoresLowAndNarrowObjects) {
   write_two();
-  for (const auto& [least, ignored] : {std::pair("17", 0.0), {"17.5", 1.0}}) {
-    LayerRun run(layer(kWhole + "min_gt_height: " + least), {}, {.backward = false});
+  for (const auto& [least, ignored] :
+       {std::pair("height: 17", 0.0), {"height: 17.5", 1.0}, {"width: 13", 0.0}, {"width: 13.5", 1.0}}) {
+    LayerRun run(layer(kWhole + "min_gt_" + least), {}, {.backward = false});
     run.forward();
     EXPECT_EQ(object_of(run.y()[2], 0)[6], ignored);
     const double* label = &run.y()[1].values[3 * 8 + 1];  // 48 of 64 + 192 - 48 pixels
@@ -278,6 +279,7 @@ TEST_F(ImageGtData, TellsMistakesOfTheOptions) {
   expect(kWhole + "coord_num: 5", own + "coord_num", "it is 5");
   expect(kWhole + "fg_threshold: nan", own + "fg_threshold", "it is nan");
   expect(kWhole + "min_gt_height: nan", own + "min_gt_height", "no number");
+  expect(kWhole + "min_gt_width: nan", own + "min_gt_width", "no number");
   expect(kWhole + "do_multiple_scale: true max_scale: 9", own + "min_scale", "it is 0");
   expect(kWhole + "do_multiple_scale: true min_scale: 10 max_scale: 9", own + "max_scale", "it is 9");
   expect(kWhole, "transform_param.crop_size", "a rule of their own", "crop_size: 9");
