@@ -8,6 +8,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "layers/common/softmax_loss.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
 #include "proto/weights_file.h"
 
@@ -86,9 +87,8 @@ InfogainLossLayer::InfogainLossLayer(const LayerOptions& layer)
   if (options().label_smoothing() != 0)
     throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
                      "the rows of the infogain matrix can say the same");
-  if (options().class_weight_size() > 0)
-    throw FieldError("loss_param.class_weight[0]", "class_weight is not available here",
-                     "multiply the rows of the infogain matrix by the weights");
+  refuse_fields(options(), "loss_param", {"class_weight", "class_weighting", "weight_by_label_freqs"},
+                "multiply the rows of the infogain matrix by the weights");
 }
 
 void InfogainLossLayer::check_matrix(const Shape& h, const std::string& field) const {

@@ -51,7 +51,9 @@ class SigmoidCrossEntropyBalanceLossLayer : public ImageMeanLoss<Balanced> {
  public:
   explicit SigmoidCrossEntropyBalanceLossLayer(const LayerOptions& options) {
     const caffe::LossParameter& loss = options.config.loss_param();
-    refuse_fields(loss, "loss_param", {"ignore_label", "label_smoothing", "pre_fixed_normalizer", "class_weight"},
+    refuse_fields(loss, "loss_param",
+                  {"ignore_label", "label_smoothing", "pre_fixed_normalizer", "class_weight", "class_weighting",
+                   "weight_by_label_freqs"},
                   "targets that are neither 0 nor 1 are left out, and the counts of the classes are their weights");
     const bool other = loss.has_normalization() && loss.normalization() != caffe::LossParameter::BATCH_SIZE;
     if (other || loss.normalize())

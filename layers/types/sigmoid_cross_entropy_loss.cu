@@ -13,6 +13,7 @@
 #include "layers/common/loss_normalizer.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/typed.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -69,9 +70,8 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
     if (loss_.label_smoothing() != 0)
       throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
                        "targets of this layer may be any number: smooth them before, with a Power layer");
-    if (loss_.class_weight_size() > 0)
-      throw FieldError("loss_param.class_weight[0]", "class_weight is not available here",
-                       "the labels of this layer are targets, not classes");
+    refuse_fields(loss_, "loss_param", {"class_weight", "class_weighting", "weight_by_label_freqs"},
+                  "the labels of this layer are targets, not classes");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {

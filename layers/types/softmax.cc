@@ -3,6 +3,7 @@
 #include "kernels/softmax.h"
 
 #include "layers/common/shape_rules.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -11,7 +12,9 @@ namespace {
 
 class SoftmaxLayer : public Layer {
  public:
-  explicit SoftmaxLayer(const LayerOptions& options) : options_(options.config.softmax_param()) {}
+  explicit SoftmaxLayer(const LayerOptions& options) : options_(options.config.softmax_param()) {
+    refuse_fields(options_, "softmax_param", {"pos_cid", "pos_mult"}, "WeightedSoftmaxWithLoss has it");
+  }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     axis_ = axis_of(x[0], options_.axis(), "softmax_param.axis");

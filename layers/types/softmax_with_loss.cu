@@ -4,8 +4,9 @@
 // of its sample, which a third bottom may hold.
 //
 // The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
-// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone.
-// The frame, layers/common/softmax_loss.h, says the rest.
+// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone, and so
+// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame, layers/common/softmax_loss.h, says
+// the rest.
 
 #include <cfloat>
 #include <cmath>
@@ -15,6 +16,7 @@
 #include "layers/common/class_weights.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/softmax_loss.h"
+#include "layers/common/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/softmax_with_loss.h"
 
@@ -31,12 +33,13 @@ struct Targets {
   bool soft;                                    ///< a value for each prediction
   float kept, spread;                           ///< 1 - e, and e / classes
   const float *class_weights, *sample_weights;  ///< null: 1
+  bool counts_weights;                          ///< VALID is the sum of the labels' weights
   float* weights;                               ///< of each row that counts the sum of t, made by loss()
 
   CORTADO_HD bool counts(int64_t r) const { return soft || labels.counts(r); }
   CORTADO_HD bool valid(int64_t r) const { return soft || labels.valid(r); }
   CORTADO_HD float count(int64_t r) const {
-    return class_weights && !soft && valid(r) ? class_weights[int64_t(labels.values[r])] : 1;
+    return counts_weights && !soft && valid(r) ? class_weights[int64_t(labels.values[r])] : 1;
   }
   /// t of row r and class c, which is element i.
   CORTADO_HD float of(int64_t r, int64_t c, int64_t i) const {
@@ -68,7 +71,11 @@ struct Targets {
 
 class SoftmaxWithLossLayer : public SoftmaxLoss {
  public:
-  explicit SoftmaxWithLossLayer(const LayerOptions& options);
+  explicit SoftmaxWithLossLayer(const LayerOptions& options)
+      : SoftmaxWithLossLayer(options, ClassWeights(options.config.loss_param())) {
+    refuse_fields(options.config.softmax_param(), "softmax_param", {"pos_cid", "pos_mult"},
+                  "WeightedSoftmaxWithLoss has it");
+  }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
@@ -76,23 +83,29 @@ class SoftmaxWithLossLayer : public SoftmaxLoss {
     return SoftmaxLoss::prepare(request, context);
   }
   void forward(Context& context, const Operands& io) override {
-    forward_rows(context, io, targets(io), class_weights_.given());
+    forward_rows(context, io, targets(io), counts_weights());
   }
   void backward(Context& context, const Operands& io) override { backward_rows(context, io, targets(io)); }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 
+ protected:
+  /// With the weights of classes from other options than the layer's own.
+  SoftmaxWithLossLayer(const LayerOptions& options, ClassWeights weights);
+
+  ClassWeights class_weights_;
+
  private:
   bool names_classes() const override { return !soft_; }
+  bool counts_weights() const { return class_weights_.given() && !class_weights_.count_as_one(); }
   int64_t kept_floats() const override { return rows(); }
   Targets targets(const Operands& io) const;
 
   int64_t axis_option_;
-  ClassWeights class_weights_;
   bool soft_ = false;
 };
 
-SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& layer)
-    : SoftmaxLoss(layer), axis_option_(layer.config.softmax_param().axis()), class_weights_(options()) {
+SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& layer, ClassWeights weights)
+    : SoftmaxLoss(layer), class_weights_(std::move(weights)), axis_option_(layer.config.softmax_param().axis()) {
   const float e = options().label_smoothing();
   if (!(e >= 0 && e < 1))
     throw FieldError("loss_param.label_smoothing", "it is " + to_text(e) + ", but must lie in [0, 1)",
@@ -128,8 +141,19 @@ Targets SoftmaxWithLossLayer::targets(const Operands& io) const {
           .spread = e / float(classes()),
           .class_weights = class_weights_.data(),
           .sample_weights = io.x.size() > 2 ? io.x[2].f32() : nullptr,
+          .counts_weights = counts_weights(),
           .weights = kept(io)};
 }
+
+class WeightedSoftmaxWithLossLayer : public SoftmaxWithLossLayer {
+ public:
+  explicit WeightedSoftmaxWithLossLayer(const LayerOptions& options)
+      : SoftmaxWithLossLayer(options, ClassWeights(options.config.softmax_param())) {
+    refuse_fields(options.config.loss_param(), "loss_param",
+                  {"class_weight", "class_weighting", "weight_by_label_freqs"},
+                  "softmax_param.pos_mult is the weight of a class");
+  }
+};
 
 const RegisterLayer registered({
     .name = "SoftmaxWithLoss",
@@ -146,6 +170,10 @@ const RegisterLayer registered({
 
 std::unique_ptr<Layer> make_softmax_with_loss(const LayerOptions& options) {
   return std::make_unique<SoftmaxWithLossLayer>(options);
+}
+
+std::unique_ptr<Layer> make_weighted_softmax_with_loss(const LayerOptions& options) {
+  return std::make_unique<WeightedSoftmaxWithLossLayer>(options);
 }
 
 }  // namespace cortado

@@ -98,7 +98,7 @@ TEST(InfogainLoss, ExplainsWhatIsWrong) {
                      "does not exist");
   expect_field_error(layer + "loss_param { label_smoothing: 0.1 }", {{4, 3}, {4}, {3, 3}}, "loss_param.label_smoothing",
                      "not available");
-  expect_field_error(layer + "loss_param { class_weight: 1 }", {{4, 3}, {4}, {3, 3}}, "loss_param.class_weight[0]",
+  expect_field_error(layer + "loss_param { class_weight: 1 }", {{4, 3}, {4}, {3, 3}}, "loss_param.class_weight",
                      "not available");
 }
 

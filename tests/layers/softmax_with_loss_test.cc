@@ -109,6 +109,30 @@ TEST(SoftmaxWithLoss, WeighsClasses) {
   check("label_smoothing: 0.2 ignore_label: 3", {.ignored = 3, .smoothing = 0.2});
 }
 
+TEST(SoftmaxWithLoss, OfSegNetsWeightsIsDividedByTheNumberOfSamples) {
+  const std::string weights = "class_weighting: [0.5, 2, 0, 1.5, 0.25] ";
+  const auto segnets = [](const Arrays& x, double divisor) {
+    const SoftmaxRowsOf rows(x[0], 1);
+    const double of_class[] = {0.5, 2, 0, 1.5, 0.25};
+    double loss = 0;
+    for (int64_t r = 0; r < rows.rows(); ++r) {
+      const int64_t label = int64_t(x[1][size_t(r)]);
+      loss -= of_class[label] * std::log(rows.p(r, label));
+    }
+    return loss / divisor;
+  };
+  for (const auto& [normalize, divisor] : {std::pair("true", 24.0), {"false", 2.0}}) {
+    LayerCase layer_case = loss_case("", {2, 5, 3, 4}, {2, 3, 4}, {});
+    layer_case.layer = "type: 'SoftmaxWithLoss' loss_param { weight_by_label_freqs: true " + weights +
+                       "normalize: " + normalize + " }";
+    layer_case.reference = [=, divisor = divisor](const Arrays& x, const Arrays&) -> Arrays {
+      return {Array(Shape(), segnets(x, divisor))};
+    };
+    check_layer(layer_case);
+  }
+  check_layer(loss_case("loss_param { weight_by_label_freqs: false " + weights + "}", {2, 5, 3, 4}, {2, 3, 4}, {}));
+}
+
 TEST(SoftmaxWithLoss, WeighsClassesOfSoftLabels) {
   LayerCase layer_case =
       loss_case("loss_param { class_weight: [0.5, 2, 0.1] }", {4, 3}, {4, 3}, {.weights = {0.5, 2, 0.1}});
@@ -218,6 +242,15 @@ TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
   expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }", {{4, 10}, {4}},
                      "loss_param.label_smoothing", "must lie in [0, 1)");
   expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4}, {5}}, "bottom[2]", "5 weights (5) for 4 predictions");
+  const auto expect_segnets = [](const std::string& options, const std::string& field, const std::string& words) {
+    expect_field_error("type: 'SoftmaxWithLoss' loss_param { " + options + " }", {{4, 2}, {4}}, "loss_param." + field,
+                       words);
+  };
+  expect_segnets("weight_by_label_freqs: true", "weight_by_label_freqs", "no class_weighting");
+  expect_segnets("class_weighting: [1, 2]", "class_weighting[0]", "no effect");
+  expect_segnets("weight_by_label_freqs: true class_weighting: 1", "class_weighting[0]", "1 weight for 2 classes");
+  expect_segnets("weight_by_label_freqs: true class_weighting: [1, 2] class_weight: [1, 2]", "class_weight[0]",
+                 "both set");
   const auto expect_weights = [](const std::string& weights, const std::string& entry, const std::string& words) {
     expect_field_error("type: 'SoftmaxWithLoss' loss_param { class_weight: [" + weights + "] }", {{4, 2}, {4}},
                        "loss_param.class_weight[" + entry + "]", words);
