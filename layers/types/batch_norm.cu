@@ -16,6 +16,7 @@
 #include "core/for_each.h"
 #include "layers/common/batch_normalising.h"
 #include "layers/common/filler.h"
+#include "layers/common/running_average.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "proto/batch_norm_form.h"
@@ -25,27 +26,6 @@ namespace cortado {
 namespace {
 
 constexpr size_t kGamma = 3;  ///< the weight behind BatchNorm's own three
-
-/// Means and variances, and the sums of them that make the running average.
-struct Statistics {
-  float *mean, *variance;
-  float *means, *variances, *factor;
-};
-
-struct TakeAverage {
-  Statistics s;
-  CORTADO_HD void operator()(int64_t c) const {
-    const float scale = kernels::average_scale(*s.factor);
-    s.mean[c] = s.means[c] * scale;
-    s.variance[c] = s.variances[c] * scale;
-  }
-};
-
-struct AddToAverage {
-  kernels::RunningAverage average;
-  const float *mean, *variance;
-  CORTADO_HD void operator()(int64_t c) const { average.add(c, mean[c], variance[c]); }
-};
 
 /// NVIDIA's: sums of whatever factor become averages and stay so.
 struct MoveAverage {
