@@ -26,6 +26,11 @@ class ConvWindow {
     return ConvWindow(options, true, message, true);
   }
 
+  /// Of images, with options that the user said in `message`. `options` outlives this.
+  static ConvWindow of_message(const caffe::ConvolutionParameter& options, const std::string& message) {
+    return ConvWindow(options, true, message, false);
+  }
+
   std::string path(const std::string& field) const { return message_ + (field.empty() ? "" : ".") + field; }
 
   /// The axis of `x` that holds the channels: what comes before it counts images, what comes behind it is spatial.
