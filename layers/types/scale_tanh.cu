@@ -1,0 +1,100 @@
+// ScaleTanH (HashNet, Cao et al. 2017): y = tanh(s x), whose factor grows with training, so that y comes nearer to the
+// signs of x: after n passes
+//     s = init_scale (1 + gamma k)^power, with k the last multiple of step_size up to n.
+// n is counted in a weight of one number that no solver touches, so that test nets and resumed runs know it; testing
+// does not count. Formula and counting are those of HashNet's PyTorch program, by its authors; whether their Caffe
+// layer keeps n in a blob is not known, so weights of theirs may lack it.
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/format.h"
+#include "layers/common/elementwise.h"
+#include "layers/common/typed.h"
+
+namespace cortado {
+
+namespace {
+
+/// Counts a pass, if it is one of training, and finds the factor behind it.
+struct FindFactor {
+  float *count, *factor;
+  float first, step, gamma, power;
+  bool counts;
+  CORTADO_HD void operator()(int64_t) const {
+    if (counts) *count += 1;
+    *factor = first * powf(1 + gamma * floorf(*count / step) * step, power);
+  }
+};
+
+template <typename T>
+struct Forward {
+  const T* x;
+  T* y;
+  const float* factor;
+  CORTADO_HD void operator()(int64_t i) const { y[i] = tanhf(*factor * float(x[i])); }
+};
+
+template <typename T>
+struct Backward {
+  const T *y, *dy;
+  T* dx;
+  const float* factor;
+  CORTADO_HD void operator()(int64_t i) const { dx[i] = float(dy[i]) * *factor * (1 - float(y[i]) * float(y[i])); }
+};
+
+class ScaleTanhLayer : public ElementwiseLayer {
+ public:
+  explicit ScaleTanhLayer(const LayerOptions& options)
+      : options_(options.config.scale_tanh_param()), training_(options.phase == caffe::TRAIN) {
+    const auto require = [](bool good, const std::string& field, float value, const std::string& what) {
+      if (!good) throw FieldError("scale_tanh_param." + field, field + " is " + to_text(value) + ", but " + what);
+    };
+    require(std::isfinite(options_.init_scale()), "init_scale", options_.init_scale(), "must be a number");
+    require(options_.gamma() >= 0 && std::isfinite(options_.gamma()), "gamma", options_.gamma(), "must not be below 0");
+    require(std::isfinite(options_.power()), "power", options_.power(), "must be a number");
+    if (options_.step_size() == 0)
+      throw FieldError("scale_tanh_param.step_size", "step_size is 0",
+                       "it is the number of passes between two changes of the factor");
+  }
+
+  BackwardReads backward_reads() const override { return BackwardReads::kY; }
+  bool keeps_zero() const override { return true; }
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    LayerShapes shapes = ElementwiseLayer::infer(x);
+    shapes.w.push_back({.shape = {1}, .filler = {}, .learned = false});
+    return shapes;
+  }
+
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
+    LayerNeeds needs = ElementwiseLayer::prepare(request, context);
+    needs.saved = {sizeof(float)};
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each(context, 1,
+             FindFactor{io.w[0].f32(), factor(io), options_.init_scale(), float(options_.step_size()), options_.gamma(),
+                        options_.power(), training_});
+    for_each_typed<Forward>(context, io.x[0], io.y[0], factor(io));
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    if (io.dx[0]) for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0], factor(io));
+  }
+
+ private:
+  static float* factor(const Operands& io) { return static_cast<float*>(io.saved[0]); }
+
+  const caffe::ScaleTanHParameter& options_;
+  bool training_;
+};
+
+const RegisterLayer registered(elementwise_type<ScaleTanhLayer>("ScaleTanH",
+                                                                "tanh that grows steeper as training goes on",
+                                                                "scale_tanh_param"));
+
+}  // namespace
+
+}  // namespace cortado
