@@ -1,0 +1,226 @@
+// SpatialTransformer (Jaderberg et al. 2015): y is the first bottom, N x C x H x W, seen through an affine map of each
+// image, whose numbers theta are the second, N x 6. With v = 2 i / H' - 1 and u = 2 j / W' - 1 for the place i, j of
+// H' x W' (output_H, output_W)
+//     row = H (theta_1_1 v + theta_1_2 u + theta_1_3 + 1) / 2,   column = W (theta_2_1 v + theta_2_2 u + theta_2_3 + 1)
+//     / 2
+// and y is interpolated between the four pixels around, with 0 beyond the edges. Numbers of theta that st_param gives
+// are not in the bottom, which then has the others in this order. With to_compute_dU: false the image gets no gradient.
+//
+// The paper leaves open what the numbers of a place are; that the row comes first and that they end before 1 is known
+// of daerduoCarey's Caffe layer, whose options these are, second hand.
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/for_each.h"
+#include "core/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/registry.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int kNumbers = 6;
+
+struct Size {
+  int64_t height, width;
+};
+
+/// Where each number of theta comes from.
+struct Map {
+  const float* given;   ///< N x count
+  int64_t count;        ///< of those that the bottom has
+  int index[kNumbers];  ///< in the bottom; below 0: fixed
+  float fixed[kNumbers];
+  Size from, to;
+
+  CORTADO_HD float number(int64_t n, int k) const { return index[k] < 0 ? fixed[k] : given[n * count + index[k]]; }
+  CORTADO_HD float v(int64_t place) const { return 2 * float(place / to.width) / float(to.height) - 1; }
+  CORTADO_HD float u(int64_t place) const { return 2 * float(place % to.width) / float(to.width) - 1; }
+  CORTADO_HD float row(int64_t n, int64_t place) const {
+    const float at = number(n, 0) * v(place) + number(n, 1) * u(place) + number(n, 2);
+    return (at + 1) / 2 * float(from.height);
+  }
+  CORTADO_HD float column(int64_t n, int64_t place) const {
+    const float at = number(n, 3) * v(place) + number(n, 4) * u(place) + number(n, 5);
+    return (at + 1) / 2 * float(from.width);
+  }
+};
+
+/// The four pixels around a place, those beyond the edges left out.
+struct Corners {
+  int64_t row, column;  ///< of the first
+  float down, right;    ///< shares of the other row and column
+  Size size;
+  bool sees;
+
+  CORTADO_HD Corners(float r, float c, const Size& size) : size(size) {
+    sees = r > -1 && r < float(size.height) && c > -1 && c < float(size.width);
+    row = sees ? int64_t(floorf(r)) : 0, column = sees ? int64_t(floorf(c)) : 0;
+    down = r - float(row), right = c - float(column);
+  }
+  CORTADO_HD bool inside(int64_t r, int64_t c) const {
+    return sees && r >= 0 && r < size.height && c >= 0 && c < size.width;
+  }
+  CORTADO_HD float pixel(const float* plane, int k) const {
+    const int64_t r = row + k / 2, c = column + k % 2;
+    return inside(r, c) ? plane[r * size.width + c] : 0;
+  }
+  CORTADO_HD float share(int k) const { return (k / 2 ? down : 1 - down) * (k % 2 ? right : 1 - right); }
+};
+
+struct Forward {
+  const float* x;
+  float* y;
+  Map map;
+  int64_t channels, pixels_from, pixels_to;
+  CORTADO_HD void operator()(int64_t i) const {
+    const int64_t plane = i / pixels_to, place = i - plane * pixels_to, n = plane / channels;
+    const float r = map.row(n, place), c = map.column(n, place);
+    const Corners corners(r, c, map.from);
+    float sum = r != r || c != c ? NAN : 0;
+    for (int k = 0; k < 4; ++k)
+      sum += corners.pixel(x + plane * pixels_from, k) * (corners.sees ? corners.share(k) : 0);
+    y[i] = sum;
+  }
+};
+
+/// A plane at a time: places of y may share pixels.
+struct BackwardImage {
+  const float* dy;
+  float* dx;
+  Map map;
+  int64_t channels, pixels_from, pixels_to;
+  CORTADO_HD void operator()(int64_t plane) const {
+    float* to = dx + plane * pixels_from;
+    for (int64_t p = 0; p < pixels_from; ++p) to[p] = 0;
+    for (int64_t place = 0; place < pixels_to; ++place) {
+      const int64_t n = plane / channels;
+      const Corners corners(map.row(n, place), map.column(n, place), map.from);
+      for (int k = 0; k < 4; ++k) {
+        const int64_t r = corners.row + k / 2, c = corners.column + k % 2;
+        if (corners.inside(r, c)) to[r * map.from.width + c] += dy[plane * pixels_to + place] * corners.share(k);
+      }
+    }
+  }
+};
+
+/// For reduce_rows: number `row` of the bottom's, over the places of all channels.
+struct MapGradient {
+  const float *x, *dy;
+  Map map;
+  int64_t channels, pixels_from, pixels_to;
+  CORTADO_HD float operator()(int64_t number, int64_t i) const {
+    const int64_t n = number / map.count, plane = n * channels + i / pixels_to, place = i % pixels_to;
+    int which = 0;
+    while (map.index[which] != number % map.count) ++which;
+    const Corners corners(map.row(n, place), map.column(n, place), map.from);
+    if (!corners.sees) return 0;
+    const float* image = x + plane * pixels_from;
+    const float a = corners.pixel(image, 0), b = corners.pixel(image, 1), c = corners.pixel(image, 2),
+                d = corners.pixel(image, 3);
+    const bool moves_row = which < 3;
+    const float slope = moves_row ? ((c - a) * (1 - corners.right) + (d - b) * corners.right) * float(map.from.height)
+                                  : ((b - a) * (1 - corners.down) + (d - c) * corners.down) * float(map.from.width);
+    const float factor = which % 3 == 0 ? map.v(place) : which % 3 == 1 ? map.u(place) : 1;
+    return dy[plane * pixels_to + place] * slope / 2 * factor;
+  }
+};
+
+class SpatialTransformerLayer : public Layer {
+ public:
+  explicit SpatialTransformerLayer(const LayerOptions& options);
+
+  LayerShapes infer(const std::vector<Shape>& x) override;
+  bool differentiable(int i) const override { return i == 1 || options_.to_compute_du(); }
+  LayerNeeds prepare(const PrepareRequest&, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x = {true, true};
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    for_each(context, io.y[0].count(),
+             Forward{io.x[0].f32(), io.y[0].f32(), map(io), channels_, pixels(from_), pixels(to_)});
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    const float *x = io.x[0].f32(), *dy = io.dy[0].f32();
+    if (io.dx[0])
+      for_each(context, images_ * channels_,
+               BackwardImage{dy, io.dx[0].f32(), map(io), channels_, pixels(from_), pixels(to_)});
+    if (io.dx[1])
+      reduce_rows(context, images_ * count_, channels_ * pixels(to_),
+                  MapGradient{x, dy, map(io), channels_, pixels(from_), pixels(to_)}, io.dx[1].f32());
+  }
+
+  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 20 * y[0].count(); }
+
+ private:
+  static int64_t pixels(const Size& size) { return size.height * size.width; }
+  Map map(const Operands& io) const {
+    Map made{.given = io.x[1].f32(), .count = count_, .index = {}, .fixed = {}, .from = from_, .to = to_};
+    for (int k = 0; k < kNumbers; ++k) made.index[k] = index_[k], made.fixed[k] = fixed_[k];
+    return made;
+  }
+
+  const caffe::SpatialTransformerParameter& options_;
+  int index_[kNumbers];
+  float fixed_[kNumbers] = {};
+  int64_t count_ = 0, images_ = 0, channels_ = 0;
+  Size from_{}, to_{};
+};
+
+SpatialTransformerLayer::SpatialTransformerLayer(const LayerOptions& options) : options_(options.config.st_param()) {
+  const std::pair<bool, double> given[kNumbers] = {
+      {options_.has_theta_1_1(), options_.theta_1_1()}, {options_.has_theta_1_2(), options_.theta_1_2()},
+      {options_.has_theta_1_3(), options_.theta_1_3()}, {options_.has_theta_2_1(), options_.theta_2_1()},
+      {options_.has_theta_2_2(), options_.theta_2_2()}, {options_.has_theta_2_3(), options_.theta_2_3()}};
+  for (int k = 0; k < kNumbers; ++k) {
+    index_[k] = given[k].first ? -1 : int(count_++);
+    fixed_[k] = float(given[k].second);
+    if (!std::isfinite(fixed_[k]))
+      throw FieldError("st_param.theta_" + std::to_string(k / 3 + 1) + "_" + std::to_string(k % 3 + 1),
+                       "it must be a number");
+  }
+  if (options_.transform_type() != "affine")
+    throw FieldError("st_param.transform_type", "there is no map '" + options_.transform_type() + "' here",
+                     "affine is the only one");
+  if (options_.sampler_type() != "bilinear")
+    throw FieldError("st_param.sampler_type", "there is no sampler '" + options_.sampler_type() + "' here",
+                     "bilinear is the only one");
+}
+
+LayerShapes SpatialTransformerLayer::infer(const std::vector<Shape>& x) {
+  if (x[0].axes() != 4 || x[0].count() == 0)
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; images are N x C x H x W");
+  images_ = x[0][0], channels_ = x[0][1], from_ = to_ = {x[0][2], x[0][3]};
+  if (x[1].axes() < 1 || x[1][0] != images_ || x[1].count(1) != count_)
+    throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must be " + Shape{images_, count_}.str(),
+                     "a map has 6 numbers, less those that st_param gives");
+  const std::pair<const char*, int32_t> sides[] = {{"output_H", options_.output_h()},
+                                                   {"output_W", options_.output_w()}};
+  for (const auto& [name, side] : sides)
+    if (side < 0) throw FieldError(std::string("st_param.") + name, "it is " + std::to_string(side));
+  if (options_.output_h() > 0) to_.height = options_.output_h();
+  if (options_.output_w() > 0) to_.width = options_.output_w();
+  const Shape y = {images_, channels_, to_.height, to_.width};
+  count_of_elements(y, "st_param.output_H");
+  return {.y = {y}, .w = {}};
+}
+
+const RegisterLayer registered({
+    .name = "SpatialTransformer",
+    .help = "images seen through affine maps that a net makes",
+    .options = "st_param",
+    .min_bottoms = 2,
+    .max_bottoms = 2,
+    .min_tops = 1,
+    .max_tops = 1,
+    .make = make_layer<SpatialTransformerLayer>,
+});
+
+}  // namespace
+
+}  // namespace cortado
