@@ -95,9 +95,16 @@ class Preparation {
     request.dy_is_masked = node.dy_is_masked;
     request.frozen = graph_.options.frozen;
     request.adds_dw = graph_.options.accumulates || shares_weights(node);
+    request.updates_derived = updates_derived(node);
     request.layer_seed = seed_of(node);
     plan_.needs.push_back(prepare_layer(node, request));
     take_formats(node, request, plan_.needs.back());
+  }
+
+  /// A device's kernels want weights in 16 bits, which one update of all weights writes beside them.
+  bool updates_derived(const Node& node) {
+    return graph_.options.backward && !graph_.options.frozen && graph_.options.value_type != DType::kF32 &&
+           !context_.shares_host_memory() && !shares_weights(node);
   }
 
   bool shares_weights(const Node& node) {

@@ -113,6 +113,11 @@ WeightFormat WeightFormat::of_type(const Shape& shape, DType dtype, bool channel
 
 bool WeightFormat::is_blocked16() const { return dynamic_cast<const Blocked16*>(opaque_.get()) != nullptr; }
 
+const FilterCopy* WeightFormat::as_copy() const {
+  const auto* typed = dynamic_cast<const Typed*>(opaque_.get());
+  return typed ? &typed->copy : nullptr;
+}
+
 int64_t WeightFormat::bytes() const { return opaque_ ? opaque_->bytes() : shape_.count() * int64_t(sizeof(float)); }
 
 bool WeightFormat::operator==(const WeightFormat& other) const {

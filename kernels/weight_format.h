@@ -14,6 +14,8 @@
 
 namespace cortado::kernels {
 
+struct FilterCopy;
+
 class WeightFormat {
  public:
   /// A library's description of the storage.
@@ -46,6 +48,7 @@ class WeightFormat {
   const Shape& shape() const { return shape_; }
   bool is_plain() const { return opaque_ == nullptr; }
   bool is_blocked16() const;
+  const FilterCopy* as_copy() const;  ///< what of_type() was asked for, where that is not plain; else null
   bool is_reversible() const { return !opaque_ || opaque_->reversible(); }
   const Opaque* opaque() const { return opaque_.get(); }
   int64_t bytes() const;  ///< stored, padding included; a multiple of 4

@@ -24,7 +24,8 @@ struct PrepareRequest {
   bool dy_is_masked = false;  ///< dy[0] is 0 already where Layer::masks_dy() says that backward makes it so
   bool frozen = false;        ///< w never changes once it is set, so LayerNeeds::derived may be asked for
   bool adds_dw = false;       ///< whether Operands::adds() may be true of a weight
-  bool fixed_weight_formats = false;             ///< w's storage is given: another net owns the memory
+  bool fixed_weight_formats = false;  ///< w's storage is given: another net owns the memory
+  bool updates_derived = false;       ///< who updates w writes what is derived, too: w in WeightFormat::of_type()
   std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
   uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: keys its random draws
 };
@@ -47,9 +48,10 @@ struct Aliasing {
 /// What a layer asks of the planner, told once. Sizes in bytes.
 struct LayerNeeds {
   std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
-  std::vector<kernels::WeightFormat> derived;    ///< what derive() makes of w for forward(); frozen layers only
-  std::vector<bool> backward_reads_x;            ///< per x; empty: none
-  std::vector<bool> backward_reads_y;            ///< per y; empty: none
+  std::vector<kernels::WeightFormat> derived;  ///< what derive() makes of w for forward(): in frozen layers; or, where
+                                               ///< updates_derived, of each of the first w
+  std::vector<bool> backward_reads_x;          ///< per x; empty: none
+  std::vector<bool> backward_reads_y;          ///< per y; empty: none
   Aliasing aliasing;
   std::vector<int64_t> saved;     ///< memory kept from forward to backward (masks, indices, statistics)
   bool last_saved_for_y = false;  ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
@@ -64,7 +66,7 @@ struct Operands {
   std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
   std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
   std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
-  std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats; forward only
+  std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats
   std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
   std::vector<void*> saved;  ///< one per LayerNeeds::saved; null where it has no bytes
   void* scratch = nullptr;

@@ -224,6 +224,19 @@ void Net::derive_weights() {
   derived_version_ = version;
 }
 
+std::vector<WeightCopy> Net::weight_copies() const {
+  std::vector<WeightCopy> copies;
+  if (plan_.graph.options.frozen) return copies;
+  for (const BoundStep& step : forward_) {
+    if (!step.derived) continue;
+    const std::vector<graph::WeightId>& w = plan_.graph.node(step.node).w;
+    for (size_t k = 0; k < step.derived->parts.size(); ++k)
+      for (size_t p = 0; p < params_.size(); ++p)
+        if (params_[p].id == w[k]) copies.push_back({p, step.derived->parts[k], *step.derived->formats[k].as_copy()});
+  }
+  return copies;
+}
+
 void Net::run_forward_step(size_t i) {
   derive_weights();
   if (context_.shares_host_memory()) validate(forward_[i]);
@@ -253,6 +266,7 @@ void Net::find_stage() {
 }
 
 void Net::stage() {
+  derive_weights();
   if (pass_.data()) {
     context_.device_pass = reinterpret_cast<uint64_t*>(pass_.data());
     put_on_device(context_, context_.device_pass, context_.pass);

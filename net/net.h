@@ -9,6 +9,7 @@
 
 #include "core/device_memory.h"
 #include "graph/plan.h"
+#include "kernels/device/filters.h"
 #include "net/losses.h"
 #include "proto/weights_file.h"
 
@@ -27,6 +28,13 @@ struct Param {
   int64_t count;
   float lr_mult, decay_mult;
   kernels::WeightFormat format;  ///< of w, dw and of any history kept for it
+};
+
+/// A weight that learns, once more, as kernels of a device read it: who changes the one there changes the other.
+struct WeightCopy {
+  size_t param;  ///< whose
+  void* memory;
+  kernels::FilterCopy form;
 };
 
 /// Receives gradients within backward().
@@ -90,6 +98,7 @@ class Net {
   const graph::Plan& plan() const { return plan_; }
   Context& context() { return context_; }
   std::vector<Param>& params() { return params_; }
+  std::vector<WeightCopy> weight_copies() const;
   const std::vector<NetOutput>& outputs() const { return outputs_; }
 
   bool has_blob(const std::string& blob) const;                 ///< known and readable after forward()

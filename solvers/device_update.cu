@@ -146,6 +146,19 @@ void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
             .count = int64_t(pieces.size()),
             .histories = rule_.histories};
   for (const WeightStep& entry : entries) table_.values += entry.count;
+  make_copies();
+}
+
+void DeviceUpdate::make_copies() {
+  std::vector<UpdatedCopy> copies(size_t(table_.weight_count));
+  for (const WeightCopy& copy : net_.weight_copies()) {
+    const bool moves = copy.form.moves();
+    copies[copy.param] = {copy.memory, copy.form.dtype == DType::kBF16, Divisor(moves ? copy.form.c : 1),
+                          Divisor(moves ? copy.form.taps : 1)};
+    table_.copied += copy.form.bytes();
+  }
+  copies_ = on_device(context_, copies);
+  table_.copies = reinterpret_cast<const UpdatedCopy*>(copies_.data());
 }
 
 void DeviceUpdate::begin(int64_t iter, const StepRates& rates) {

@@ -7,6 +7,8 @@
 // Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are
 // divided by it in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps
 // updates it is doubled.
+//
+// 16-bit copies of weights that the net's kernels read (Net::weight_copies()) are written by the pass over the weights.
 
 #include <vector>
 
@@ -55,6 +57,7 @@ class DeviceUpdate {
  private:
   StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
   void make_tables(const std::vector<WeightStep>& entries);
+  void make_copies();
   const SumOfSquares* sum_squares();
 
   const caffe::SolverParameter& config_;
@@ -62,7 +65,7 @@ class DeviceUpdate {
   Net& net_;
   Context& context_;
   bool scales_;
-  DeviceMemory memory_, input_, weights_, pieces_, first_piece_, sums_, rates_, squares_;
+  DeviceMemory memory_, input_, weights_, copies_, pieces_, first_piece_, sums_, rates_, squares_;
   PinnedMemory seen_;  ///< the state, as read() brings it here
   WeightTable table_;
 };

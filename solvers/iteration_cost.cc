@@ -98,6 +98,7 @@ IterationCost iteration_cost(const caffe::SolverParameter& config, Net& net) {
   const WeightUpdate weights(config, net);
   DeviceUpdate update(config, weights.rule(), net, weights.entries());
   net.scale_losses(update.loss_scale());
+  net.stage();  // which brings weights into the form that kernels read
   Counter counter(net);
   counter.forward();
   counter.backward();

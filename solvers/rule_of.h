@@ -40,8 +40,11 @@ template <typename Rule>
 struct UpdateUnlessSkipped {
   UpdateOne<Rule> update;
   bool skip;
+  UpdatedCopy copy;
   CORTADO_HD void operator()(int64_t i) const {
-    if (!skip) update(i);
+    if (skip) return;
+    update(i);
+    if (copy.to) copy.put(i, update.on.w[i]);
   }
 };
 
@@ -86,15 +89,15 @@ struct UpdateTable {
   WeightTable table;
   const IterationStep* step;
   bool own_rates;
-  /// Gradients are read, weights and histories read and written.
+  /// Gradients are read, weights and histories read and written, copies written.
   Traffic traffic(int64_t) const {
     const int64_t each = table.values * int64_t(sizeof(float));
-    return {(2 + table.histories) * each, (1 + table.histories) * each};
+    return {(2 + table.histories) * each, (1 + table.histories) * each + table.copied};
   }
   CORTADO_HD UpdateUnlessSkipped<Rule> operator()(int64_t part) const {
     WeightStep on = step->of(table.weights[part]);
     if (own_rates) on.rate = table.rates[part];
-    return {{rule, on}, step->skip != 0};
+    return {{rule, on}, step->skip != 0, table.copies ? table.copies[part] : UpdatedCopy()};
   }
 };
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/divisor.h"
+#include "core/half.h"
 #include "core/host_device.h"
 #include "proto/cortado.pb.h"
 
@@ -86,6 +88,22 @@ struct IterationStep {
   }
 };
 
+/// A weight in 16 bits beside its floats, the order K x taps x C of K x C x taps, or the same.
+struct UpdatedCopy {
+  void* to = nullptr;  ///< null: there is none
+  bool bfloat = false;
+  Divisor c = Divisor(1), taps = Divisor(1);  ///< 1 where the order is the same
+
+  CORTADO_HD void put(int64_t i, float value) const {
+    const int64_t row = taps.of(i), filter = c.of(row), channel = row - filter * c.value();
+    const int64_t at = (filter * taps.value() + i - row * taps.value()) * c.value() + channel;
+    if (bfloat)
+      static_cast<BFloat16*>(to)[at] = BFloat16(value);
+    else
+      static_cast<Half*>(to)[at] = Half(value);
+  }
+};
+
 /// Weights of a net on one device: everything lies in the device's memory. The entries are as IterationStep::of() takes
 /// them.
 struct WeightTable {
@@ -97,6 +115,8 @@ struct WeightTable {
   int64_t weight_count = 0, count = 0;   ///< of weights, of pieces
   int64_t values = 0;                    ///< in all weights
   int histories = 0;                     ///< of each of them
+  const UpdatedCopy* copies = nullptr;   ///< per weight
+  int64_t copied = 0;                    ///< bytes in all copies
 };
 
 struct UpdateRule {

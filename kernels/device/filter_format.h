@@ -1,8 +1,8 @@
 #pragma once
 
-// How kernels of devices store weights: as plain 32-bit floats, which training needs; or in frozen nets as they are
-// read beside x, in its type and with channels last where x has them so, since then they are made once and not at each
-// call.
+// How kernels of devices store weights: as plain 32-bit floats, which updates need; or as they are read beside x, in
+// its type and with channels last where x has them so, which a `frozen` request asks for: of a net whose weights never
+// change, or whose updates write such a copy. Then they are made once and not at each call.
 
 #include <optional>
 #include <string>

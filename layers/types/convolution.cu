@@ -99,22 +99,26 @@ class ConvolutionLayer : public Layer {
                               .post = {.sum = post_.sum, .activation = post_.activation},
                               .backward_data = false,
                               .backward_weights = wants_dw};
-    conv.frozen = request.frozen;
+    // Weights in 16 bits where updates make them; their gradients stay 32-bit floats.
+    const bool derives = request.updates_derived && of_images_ && request.x[0].dtype != DType::kF32;
+    conv.frozen = request.frozen || derives;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
     conv.w_format = LinearWeights::fixed_format(request);
     conv.shape.dtype = request.x[0].dtype;
-    convs_.clear();
+    convs_.clear(), gradients_.clear();
     for (size_t i = 0; i < tops_; ++i) {
       conv.shape.x_layout = request.x[i].layout;
       conv.shape.y_layout = request.y[i].layout;
       conv.backward_data = request.backward && request.wants_dx[i];
+      conv.backward_weights = wants_dw && !derives;
       convs_.push_back(kernels::plan_conv(conv, context));
       conv.w_format = convs_[0]->weight_format();
       needs.forward_scratch = std::max(needs.forward_scratch, convs_[i]->forward_scratch());
       needs.backward_scratch = std::max(needs.backward_scratch, convs_[i]->backward_scratch());
       if (i == 0) needs.algorithm = convs_[0]->name();
+      if (derives && wants_dw) plan_gradients(conv, context, needs);
     }
     weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
     settle_sum(needs);
@@ -146,8 +150,8 @@ class ConvolutionLayer : public Layer {
       }
       if (masks_dy_) mask_by_relu(context, io.y[i], io.dy[i], post_.activation);
       const kernels::ConvOperands call{
-          .x = io.x[i].data, .dy = io.dy[i].data, .w = io.w[0].data, .dx = io.dx[i].data, .d = d};
-      if (d.w || d.bias) convs_[i]->backward_weights(context, call, io.scratch);
+          .x = io.x[i].data, .dy = io.dy[i].data, .w = weights_.w(io), .dx = io.dx[i].data, .d = d};
+      if (d.w || d.bias) (gradients_.empty() ? convs_ : gradients_)[i]->backward_weights(context, call, io.scratch);
       d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->backward_data(context, call, io.scratch);
     }
@@ -167,6 +171,16 @@ class ConvolutionLayer : public Layer {
     if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
       throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
                        "leave it out: sums are fused where they can be");
+  }
+  /// Of weights that are plain, whatever `conv` reads.
+  void plan_gradients(kernels::ConvRequest conv, Context& context, LayerNeeds& needs) {
+    conv.forward = conv.backward_data = conv.frozen = false;
+    conv.backward_weights = true;
+    conv.w_format = kernels::WeightFormat(shape_.weight());
+    gradients_.push_back(kernels::plan_conv(conv, context));
+    needs.backward_scratch = std::max(needs.backward_scratch, gradients_.back()->backward_scratch());
+    if (gradients_.size() == 1 && needs.algorithm.find(gradients_[0]->name()) == std::string::npos)
+      needs.algorithm += ", " + gradients_[0]->name();
   }
   LayerNeeds prepare_quantized(const PrepareRequest& request, Context& context) {
     kernels::QuantizedConvRequest conv{.shape = shape_,
@@ -208,7 +222,8 @@ class ConvolutionLayer : public Layer {
   const caffe::QuantizationParameter& quantization_;
   size_t tops_;
   kernels::ConvShape shape_;
-  std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
+  std::vector<std::unique_ptr<kernels::Conv>> convs_;      ///< one for each bottom
+  std::vector<std::unique_ptr<kernels::Conv>> gradients_;  ///< likewise, of weights, where convs_ do not make them
 };
 
 const RegisterLayer registered({

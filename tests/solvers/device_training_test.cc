@@ -229,5 +229,70 @@ TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
   }
 }
 
+/// The filters move (3 x 3 taps of 5 channels), the bias does not.
+constexpr const char* kFilters = R"(
+    name: "filters"
+    layer { name: "data" type: "DummyData" top: "x" top: "target"
+            dummy_data_param { shape { dim: 4 dim: 5 dim: 6 dim: 6 } shape { dim: 4 dim: 7 dim: 6 dim: 6 }
+                               data_filler { type: "gaussian" std: 1 } data_filler { type: "gaussian" std: 1 } } }
+    layer { name: "conv" type: "Convolution" bottom: "x" top: "y"
+            convolution_param { num_output: 7 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "y" bottom: "target" top: "loss" })";
+
+template <typename T>
+std::vector<T> on_host(Context& context, const void* memory, int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  copy_to_host(context, values.data(), memory, values.size() * sizeof(T));
+  return values;
+}
+
+/// That each copy holds what its weight is now, rounded; how many there are.
+template <typename T>
+size_t expect_copies(Net& net) {
+  const std::vector<WeightCopy> copies = net.weight_copies();
+  for (const WeightCopy& copy : copies) {
+    const Param& param = net.params()[copy.param];
+    const auto w = on_host<float>(net.context(), param.w, param.count);
+    const auto got = on_host<T>(net.context(), copy.memory, param.count);
+    for (int64_t i = 0; i < param.count; ++i)
+      EXPECT_EQ(float(got[size_t(i)]), float(T(w[size_t(copy.form.source(i))]))) << param.layer << " " << i;
+  }
+  return copies.size();
+}
+
+template <typename T>
+void check_copies(const Device& device, Precision precision) {
+  Context context(1);
+  context.precision = precision;
+  use_device(context, device);
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TRAIN);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kFilters, "net")), options, context);
+  caffe::SolverParameter config;
+  config.set_momentum(0.9f);
+  WeightUpdate histories(config, *net);
+  DeviceTraining training(config, histories.rule(), *net, histories.entries());
+  const auto first = on_host<float>(context, net->params()[0].w, net->params()[0].count);
+  for (int64_t iter = 0; iter < 4; ++iter) {  // two ordinary ones, one that is recorded, one that is repeated
+    training.iterate(iter, {.rate = 0.1f, .momentum = 0.9f, .weight_decay = 0}, false);
+    EXPECT_EQ(expect_copies<T>(*net), 2u);
+  }
+  EXPECT_NE(on_host<float>(context, net->params()[0].w, net->params()[0].count), first) << "nothing was learned";
+  net->load_weights({{.name = "conv",
+                      .type = "Convolution",
+                      .blobs = {{.shape = {7, 5, 3, 3}, .data = std::vector<float>(7 * 45, 0.3f)},
+                                {.shape = {7}, .data = std::vector<float>(7, 0.1f)}}}},
+                    "file");
+  net->stage();
+  EXPECT_EQ(expect_copies<T>(*net), 2u);
+}
+
+TEST(DeviceTraining, UpdatesTheCopiesThatKernelsRead) {
+  for (const Device& device : devices()) {
+    check_copies<Half>(device, Precision::kFp16);
+    check_copies<BFloat16>(device, Precision::kBf16);
+  }
+}
+
 }  // namespace
 }  // namespace cortado

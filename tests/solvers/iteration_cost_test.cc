@@ -62,11 +62,21 @@ TEST(IterationCost, CountsWhatTheDeviceIsTold) {
 TEST(IterationCost, CountsTheCopiesThatLibrariesNeed) {
   const IterationCost cost = cost_of(Precision::kFp16);
   expect_step(cost, "forward", "data_as_channels_last_f16", 1, {4 * 512, 2 * 512});
-  // Besides, the filters in 16 bits, which the kernel reads in place of the floats: ours reads these.
-  expect_step(cost, "forward", "conv", 2, {4 * 128 + 2 * 128 + 4 * 128, 2 * 128 + 2 * 64});
+  // The filters are there in 16 bits; their gradient is made so and copied.
+  expect_step(cost, "forward", "conv", 1, {2 * 128 + 2 * 128, 2 * 64});
   expect_step(cost, "backward", "conv", 2, {2 * 128 + 2 * 64 + 2 * 128, 4 * 128 + 4 * 128});
-  // And the sums of squares of the gradients: in pieces, of the pieces.
-  expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 1 + 3 * 128), 4 * (1 + 1 + 1 + 1 + 2 * 128)});
+  // And the sums of squares of the gradients, in pieces, of the pieces; and the filters in 16 bits.
+  expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 1 + 3 * 128), 4 * (1 + 1 + 1 + 1 + 2 * 128) + 2 * 128});
+}
+
+TEST(IterationCost, ABatchNormIsThreeKernelsEachWay) {
+  const IterationCost cost = cost_of(Precision::kFp16);
+  // x twice and y, of 64 values in 16 bits. 8 channels, 1 share: two sums of each are written and read; the second
+  // kernel reads variance, factor and term (0 of them here: counted as 3) and the averages and the first value (3),
+  // and writes slope, term, mean, variance and the averages (2 + 4); the third reads nothing else that is counted.
+  expect_step(cost, "forward", "norm", 3, {2 * 2 * 64 + 4 * (16 + 8 * 6), 2 * 64 + 4 * (16 + 8 * 6)});
+  // x and dy twice and dx; the sums; 3 numbers of each channel are read, 4 written.
+  expect_step(cost, "backward", "norm", 3, {4 * 2 * 64 + 4 * (16 + 8 * 3), 2 * 64 + 4 * (16 + 8 * 4)});
 }
 
 TEST(IterationCost, AddsItsStepsUp) {
