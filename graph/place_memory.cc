@@ -8,15 +8,13 @@ namespace cortado::graph {
 
 namespace {
 
-constexpr int64_t kAlignment = 64;
+int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-int64_t most_live(const std::vector<Lifetime>& lifetimes) {
+int64_t most_live(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
   std::map<int64_t, int64_t> change;  // by time; a life ends before the next step
   for (const Lifetime& life : lifetimes) {
-    change[life.first] += aligned(life.bytes);
-    change[int64_t(life.last) + 1] -= aligned(life.bytes);
+    change[life.first] += aligned(life.bytes, alignment);
+    change[int64_t(life.last) + 1] -= aligned(life.bytes, alignment);
   }
   int64_t live = 0, most = 0;
   for (const auto& [time, bytes] : change) most = std::max(most, live += bytes);
@@ -25,8 +23,8 @@ int64_t most_live(const std::vector<Lifetime>& lifetimes) {
 
 }  // namespace
 
-CropBox place_memory(const std::vector<Lifetime>& lifetimes) {
-  CropBox placement;
+Placement place_memory(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
+  Placement placement;
   placement.offsets.assign(lifetimes.size(), 0);
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t(0));
@@ -36,13 +34,13 @@ CropBox place_memory(const std::vector<Lifetime>& lifetimes) {
   for (const size_t k : order) {
     const Lifetime& life = lifetimes[k];
     if (life.bytes == 0) continue;
-    const int64_t bytes = aligned(life.bytes);
+    const int64_t bytes = aligned(life.bytes, alignment);
     int64_t at = 0;
     for (const size_t other : placed) {
       const Lifetime& o = lifetimes[other];
       if (o.last < life.first || life.last < o.first) continue;
       if (placement.offsets[other] >= at + bytes) break;
-      at = std::max(at, placement.offsets[other] + aligned(o.bytes));
+      at = std::max(at, placement.offsets[other] + aligned(o.bytes, alignment));
     }
     placement.offsets[k] = at;
     placement.bytes = std::max(placement.bytes, at + bytes);
@@ -51,7 +49,7 @@ CropBox place_memory(const std::vector<Lifetime>& lifetimes) {
     });
     placed.insert(after, k);
   }
-  placement.live = most_live(lifetimes);
+  placement.live = most_live(lifetimes, alignment);
   return placement;
 }
 

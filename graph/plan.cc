@@ -22,9 +22,12 @@ constexpr int kNone = -1;
 
 class Planner {
  public:
-  /// `plan`: the graph, its layers prepared.
-  explicit Planner(Plan plan)
-      : plan_(std::move(plan)), nodes_(int(graph_().nodes.size())), time_(nodes_, graph_().options.recompute) {
+  /// `plan`: the graph, its layers prepared. `alignment`: of all that is placed.
+  Planner(Plan plan, int64_t alignment)
+      : plan_(std::move(plan)),
+        alignment_(alignment),
+        nodes_(int(graph_().nodes.size())),
+        time_(nodes_, graph_().options.recompute) {
     of_value_.assign(graph_().values.size(), kNone);
     of_gradient_.assign(graph_().values.size(), kNone);
     of_rebuilt_.assign(graph_().values.size(), kNone);
@@ -267,7 +270,7 @@ class Planner {
   void assign_offsets() {
     std::vector<Lifetime> lifetimes;
     for (const Buffer& b : buffers_) lifetimes.push_back({b.bytes, b.first, b.last});
-    const CropBox placement = place_memory(lifetimes);
+    const Placement placement = place_memory(lifetimes, alignment_);
     offsets_ = placement.offsets;
     plan_.arena_bytes = placement.bytes;
     plan_.live_bytes = placement.live;
@@ -298,6 +301,7 @@ class Planner {
   }
 
   Plan plan_;
+  int64_t alignment_;
   int nodes_;
   Timeline time_;
   std::vector<Buffer> buffers_;
@@ -348,7 +352,7 @@ Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   Plan plan;
   plan.graph = std::move(graph);
   prepare_layers(plan, context, formats_from);
-  plan = Planner(std::move(plan)).run();
+  plan = Planner(std::move(plan), context.shares_host_memory() ? kHostAlignment : kDeviceAlignment).run();
   if (plan.graph.options.verify) require_sound(find_faults(plan), "the planner");
   return plan;
 }

@@ -109,11 +109,11 @@ class Cudnn : public ConvKernel {
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
-  /// Reserves scratch for the plan and, `copied`, for the filters.
+  /// Reserves scratch for the plan, which gets the begin of it, and, `copied`, for the filters.
   void reserve(bool copied) {
+    workspace_at_ = scratch_.add(engine_.plan->workspace());
     copies_ = copied;
     if (copies_) filters_at_ = scratch_.add(filters_.bytes());
-    workspace_at_ = scratch_.add(engine_.plan->workspace());
   }
   void run_plan(Context& context, const std::vector<int64_t>& ids, const std::vector<void*>& memory, void* scratch) {
     try {
@@ -203,8 +203,8 @@ class BackwardWeights final : public Cudnn {
  public:
   BackwardWeights(const ConvRequest& request, const WeightFormat& format, Ready engine)
       : Cudnn(request, ConvDirection::kBackwardWeights, format, std::move(engine)) {
-    if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
     reserve(filters_.differs() || request_.adds);
+    if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const ConvGradients& d = io.d;

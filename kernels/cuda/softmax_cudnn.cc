@@ -1,9 +1,10 @@
-// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs;
-// where it does not, the plain one does, from then on.
+// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs,
+// so it runs once before it is taken; a failure after that is an error.
 
 #include <climits>
 #include <memory>
 
+#include "core/device_memory.h"
 #include "kernels/cuda/cudnn.h"
 #include "kernels/softmax.h"
 
@@ -14,7 +15,7 @@ using namespace cudnn;
 
 class Cudnn final : public Softmax {
  public:
-  Cudnn(const SoftmaxRequest& r, Context& context) : plain_(make_softmax_generic(r, context, why_)) {
+  explicit Cudnn(const SoftmaxRequest& r) {
     cudnnTensorDescriptor_t made = nullptr;
     check(cudnnCreateTensorDescriptor(&made), "cudnnCreateTensorDescriptor");
     tensor_ = {made, [](cudnnTensorDescriptor_t tensor) { cudnnDestroyTensorDescriptor(tensor); }};
@@ -23,39 +24,34 @@ class Cudnn final : public Softmax {
           "cudnnSetTensor4dDescriptor");
   }
 
-  std::string name() const override { return why_.empty() ? "cudnn" : plain_->name(); }
+  std::string name() const override { return "cudnn"; }
 
-  void forward(Context& context, const void* x, void* y, void* scratch) override {
-    const bool done = takes([&] {
-      check(cudnnSoftmaxForward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), x,
-                                &kZero, tensor(), y),
-            "cudnnSoftmaxForward");
-    });
-    if (!done) plain_->forward(context, x, y, scratch);
+  void forward(Context& context, const void* x, void* y, void*) override {
+    check(cudnnSoftmaxForward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), x,
+                              &kZero, tensor(), y),
+          "cudnnSoftmaxForward");
   }
-  void backward(Context& context, const void* y, const void* dy, void* dx, void* scratch) override {
-    const bool done = takes([&] {
-      check(cudnnSoftmaxBackward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(),
-                                 y, tensor(), dy, &kZero, tensor(), dx),
-            "cudnnSoftmaxBackward");
-    });
-    if (!done) plain_->backward(context, y, dy, dx, scratch);
+  void backward(Context& context, const void* y, const void* dy, void* dx, void*) override {
+    check(cudnnSoftmaxBackward(handle(context), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor(), y,
+                               tensor(), dy, &kZero, tensor(), dx),
+          "cudnnSoftmaxBackward");
   }
 
  private:
   static constexpr float kOne = 1, kZero = 0;
   cudnnTensorDescriptor_t tensor() const { return static_cast<cudnnTensorDescriptor_t>(tensor_.get()); }
 
-  /// Whether the library did it.
-  template <typename Call>
-  bool takes(const Call& call) {
-    return why_.empty() && attempt(why_, [&] { return call(), true; });
-  }
-
   std::shared_ptr<void> tensor_;
-  std::string why_;  ///< it does not
-  std::unique_ptr<Softmax> plain_;
 };
+
+/// Throws where the library fails.
+void run_once(Softmax& softmax, const SoftmaxRequest& r, Context& context) {
+  const size_t bytes = size_t(r.outer * r.classes * r.inner * size_of(r.dtype));
+  const DeviceMemory y(context, bytes), dy(context, r.backward ? bytes : 0);
+  softmax.forward(context, y.data(), y.data(), nullptr);
+  if (r.backward) softmax.backward(context, y.data(), dy.data(), dy.data(), nullptr);
+  synchronize(context);
+}
 
 }  // namespace
 
@@ -63,7 +59,11 @@ std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest& r, Context& co
   if (!cudnn::runs_here(context, why)) return nullptr;
   if (r.outer * r.classes * r.inner == 0) return why = "no elements", nullptr;
   if (r.outer > INT_MAX / r.classes / r.inner) return why = "too large", nullptr;
-  return cudnn::attempt(why, [&]() -> std::unique_ptr<Softmax> { return std::make_unique<Cudnn>(r, context); });
+  return cudnn::attempt(why, [&]() -> std::unique_ptr<Softmax> {
+    auto softmax = std::make_unique<Cudnn>(r);
+    run_once(*softmax, r, context);
+    return softmax;
+  });
 }
 
 }  // namespace cortado::kernels

@@ -72,8 +72,8 @@ class RnnLayer : public RecurrentLayer {
     needs.backward_reads_y[0] = request.backward;
     needs.forward_scratch = std::max(needs.forward_scratch, product_->forward_scratch());
     kernels::ScratchLayout scratch;
-    dz_ = scratch.add(steps_ * lanes_ * units_ * int64_t(sizeof(float)));
     products_ = scratch.add(product_->backward_scratch());
+    dz_ = scratch.add(steps_ * lanes_ * units_ * int64_t(sizeof(float)));
     needs.backward_scratch = std::max(needs.backward_scratch, scratch.bytes());
   }
 
