@@ -54,9 +54,10 @@ TEST(IterationCost, CountsWhatTheDeviceIsTold) {
   expect_step(cost, "forward", "conv", 1, {4 * (128 + 128), 4 * 64});
   // x; no gradient of the data is wanted.
   expect_step(cost, "backward", "conv", 1, {4 * (128 + 64), 4 * 128});
-  // One weight of 128 floats in one piece: the loss (its sum, their sum), the iteration's loss, the control, the
-  // update, which reads w, dw and the velocity and writes w and the velocity.
-  expect_step(cost, "update", "", 5, {4 * (1 + 1 + 3 * 128), 4 * (1 + 1 + 2 * 128)});
+  // One weight of 128 floats in one piece: the loss (its sum, their sum), the iteration's loss, the sums of squares of
+  // the gradients (in 64 bits: of pieces, of all), the control, the update, which reads w, dw and the velocity and
+  // writes w and the velocity.
+  expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 3 * 128) + 8, 4 * (1 + 1 + 2 * 128) + 8 * (1 + 1)});
 }
 
 TEST(IterationCost, CountsTheCopiesThatLibrariesNeed) {
@@ -65,8 +66,8 @@ TEST(IterationCost, CountsTheCopiesThatLibrariesNeed) {
   // The filters are there in 16 bits; their gradient is made so and copied.
   expect_step(cost, "forward", "conv", 1, {2 * 128 + 2 * 128, 2 * 64});
   expect_step(cost, "backward", "conv", 2, {2 * 128 + 2 * 64 + 2 * 128, 4 * 128 + 4 * 128});
-  // And the sums of squares of the gradients, in pieces, of the pieces; and the filters in 16 bits.
-  expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 1 + 3 * 128), 4 * (1 + 1 + 1 + 1 + 2 * 128) + 2 * 128});
+  // And the filters in 16 bits.
+  expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 3 * 128) + 8, 4 * (1 + 1 + 2 * 128) + 8 * (1 + 1) + 2 * 128});
 }
 
 TEST(IterationCost, ABatchNormIsThreeKernelsEachWay) {
