@@ -53,7 +53,7 @@ struct ConvRequest {
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
   bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
-  bool frozen = false;                                   ///< w is set once and never read back: any storage will do
+  bool frozen = false;                                   ///< w is given as the kernel wants it, and never read back
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
   bool forward = true;                                   ///< whether it will be called; else backward_data will be
 };

@@ -9,7 +9,6 @@ cd "$(dirname "$0")/.."
 
 cortado=build/bin/cortado
 idx=/usr/share/datasets/fashion-mnist
-net=models/lenet/train_val.prototxt
 solver=models/lenet/solver.prototxt
 weights=snapshots/lenet_iter_$(sed -n 's/^max_iter: //p' "$solver").caffemodel
 
@@ -44,13 +43,14 @@ train() { # two thirds first, then the rest from the snapshot; one that was inte
   "$cortado" train --solver="$solver" --snapshot=auto
 }
 
-accuracy() {
-  "$cortado" test --quiet --model="$net" --weights="$weights" --iterations=100 --json > snapshots/test.json
-  /usr/bin/python3 - snapshots/test.json <<'END'
+score() { # score FOLDER WEIGHTS OUTPUT LEAST OF FLAG...: tests a net; says OF what the output is, fails below LEAST
+  "$cortado" test --quiet --model="$1/train_val.prototxt" --weights="$2" "${@:6}" --json > snapshots/score.json
+  /usr/bin/python3 - snapshots/score.json "$3" "$4" "$5" <<'END'
 import json, sys
-accuracy = json.load(open(sys.argv[1]))['outputs']['accuracy']
-print('test accuracy %.4f on 10,000 images' % accuracy)
-sys.exit(accuracy < 0.90 and 'below 0.90: something is wrong')
+path, output, least, words = sys.argv[1:]
+value = json.load(open(path))['outputs'][output]
+print(words % ('%.4f' % value))
+sys.exit(value < float(least) and 'below %s: something is wrong' % least)
 END
 }
 
@@ -84,17 +84,6 @@ train_in_two() { # train_in_two FOLDER: stopped once, as Ctrl-C does, after whic
   "$cortado" train --solver="$1/solver.prototxt" --snapshot=auto
 }
 
-mean_average_precision() {
-  "$cortado" test --quiet --model=$detector/train_val.prototxt --weights="$detector_weights" --epoch --json \
-    > snapshots/detection.json
-  /usr/bin/python3 - snapshots/detection.json <<'END'
-import json, sys
-score = json.load(open(sys.argv[1]))['outputs']['detection_eval']
-print('mean average precision %.4f on 1,000 images' % score)
-sys.exit(score < 0.80 and 'below 0.80: something is wrong')
-END
-}
-
 detect() {
   "$cortado" detect --quiet --model=$detector/deploy.prototxt --weights="$detector_weights" \
     --labels=data_sets/detection/labelmap.prototxt data_sets/detection/images/test_0000[0-4].png -o found
@@ -108,33 +97,22 @@ draw_digits() {
   [ -f data_sets/digits/sheet.png ] || /usr/bin/python3 scripts/draw_digit_set.py data_sets/digits
 }
 
-whole_strips() {
-  "$cortado" test --quiet --model=$reader/train_val.prototxt --weights="$reader_weights" --iterations=20 --json \
-    > snapshots/reading.json
-  /usr/bin/python3 - snapshots/reading.json <<'END'
-import json, sys
-share = json.load(open(sys.argv[1]))['outputs']['accuracy']
-print('%.4f of 1,000 strips read without a mistake' % share)
-sys.exit(share < 0.95 and 'below 0.95: something is wrong')
-END
-}
-
 step install scripts/install_deps.sh
 step build build
 if [ "${1:-}" = --detect ]; then
   step draw draw_objects
   [ -f "$detector_weights" ] || step train train_in_two $detector
-  step test mean_average_precision
+  step test score $detector "$detector_weights" detection_eval 0.80 'mean average precision %s on 1,000 images' --epoch
   step detect detect
   exit
 fi
 if [ "${1:-}" = --read ]; then
   step draw draw_digits
   [ -f "$reader_weights" ] || step train train_in_two $reader
-  step test whole_strips
+  step test score $reader "$reader_weights" accuracy 0.95 '%s of 1,000 strips read without a mistake' --iterations=20
   exit
 fi
 step convert convert_all
 [ -f "$weights" ] || step train train
-step test accuracy
+step test score models/lenet "$weights" accuracy 0.90 'test accuracy %s on 10,000 images' --iterations=100
 step classify classify

@@ -1,7 +1,7 @@
-// Convolution by cuDNN's engines, plain or channels-last, in every float type. In nets that train, weights are 32-bit
-// floats in Caffe's order outside: what an engine wants otherwise is copied through scratch at each call, a small part
-// of the work. In frozen nets they come as the engine wants them. Sums are made in 32 bits; products of 32-bit floats
-// keep all their bits unless tf32 is allowed.
+// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
+// order outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Where
+// the request is frozen they come as the engine wants them: in frozen nets, and in 16 bits, which updates write. Sums
+// are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
 //
 // What follows, another operand (z), a bias and an activation, runs inside the convolution where an engine can, else in
 // one kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a candidate, told by its number

@@ -57,10 +57,14 @@ kernels::BatchNormOperands NormConv::norm_operands(const Operands& io) {
   return call;
 }
 
-void NormConv::run(Context& context, kernels::BatchNorm& norm, const Operands& io) {
+void NormConv::normalise(Context& context, kernels::BatchNorm& norm, const Operands& io) {
   kernels::BatchNormOperands call = norm_operands(io);
   call.y = io.between;
   norm.forward(context, call);
+}
+
+void NormConv::run(Context& context, kernels::BatchNorm& norm, const Operands& io) {
+  normalise(context, norm, io);
   conv_->forward(context, {.x = io.between, .w = io.filter, .y = io.y}, io.scratch);
 }
 
@@ -70,9 +74,7 @@ void NormConv::recompute(Context& context, const Operands& io) { run(context, *a
 
 void NormConv::backward(Context& context, const Operands& io) {
   if (io.d.w) {
-    kernels::BatchNormOperands again = norm_operands(io);
-    again.y = io.between;
-    again_->forward(context, again);
+    normalise(context, *again_, io);
     conv_->backward_weights(context, {.x = io.between, .dy = io.dy, .d = io.d}, io.scratch);
   }
   conv_->backward_data(context, {.dy = io.dy, .w = io.filter, .dx = io.between}, io.scratch);

@@ -57,6 +57,7 @@ class NormConv {
  private:
   static kernels::ConvShape conv_shape(const Form& form);
   static kernels::BatchNormOperands norm_operands(const Operands& io);
+  static void normalise(Context& context, kernels::BatchNorm& norm, const Operands& io);
   void run(Context& context, kernels::BatchNorm& norm, const Operands& io);
 
   Form form_;

@@ -19,6 +19,16 @@ struct Statistics {
   float *means, *variances, *factor;
 };
 
+/// What moves these sums on: `kept` is the share of the old ones that stays, a channel has `values` values. `factor`:
+/// null where another average moves it.
+inline kernels::RunningAverage moving_sums(float* means, float* variances, float* factor, float kept, int64_t values) {
+  return {.means = means,
+          .variances = variances,
+          .factor = factor,
+          .kept = kept,
+          .variance_share = values > 1 ? float(double(values) / double(values - 1)) : 1};
+}
+
 struct TakeAverage {
   Statistics s;
   CORTADO_HD void operator()(int64_t c) const {

@@ -92,11 +92,7 @@ class BatchNormLayer : public BatchNormalising {
   kernels::RunningAverage average(const Operands& io) const override {
     if (form_of(options_).nvidia) return {};
     const int64_t values = io.x[0].count() / channels_of(io.x[0].shape());
-    return {.means = io.w[0].f32(),
-            .variances = io.w[1].f32(),
-            .factor = io.w[2].f32(),
-            .kept = options_.moving_average_fraction(),
-            .variance_share = values > 1 ? float(double(values) / double(values - 1)) : 1};
+    return moving_sums(io.w[0].f32(), io.w[1].f32(), io.w[2].f32(), options_.moving_average_fraction(), values);
   }
 
   void keep(Context& context, const Operands& io, const Moments& moments) override {

@@ -179,16 +179,11 @@ Statistics DenseBlockLayer::statistics(const Operands& io, const Form::Part& par
 
 /// All averages share a factor, which the last one moves on.
 void DenseBlockLayer::keep_statistics(Context& context, const Operands& io) {
-  const int64_t values = images_ * plane_;
-  const float unbiased = values > 1 ? float(double(values) / double(values - 1)) : 1;
   for (const Form::Part& part : form_.parts()) {
     const Statistics s = statistics(io, part);
     const bool is_last = &part == &form_.parts().back();
-    const kernels::RunningAverage average = {.means = s.means,
-                                             .variances = s.variances,
-                                             .factor = is_last ? s.factor : nullptr,
-                                             .kept = options_.moving_average_fraction(),
-                                             .variance_share = unbiased};
+    const kernels::RunningAverage average = moving_sums(s.means, s.variances, is_last ? s.factor : nullptr,
+                                                        options_.moving_average_fraction(), images_ * plane_);
     for_each(context, part.form.channels, AddToAverage{average, s.mean, s.variance});
   }
 }

@@ -1,8 +1,8 @@
 // SpatialTransformer (Jaderberg et al. 2015): y is the first bottom, N x C x H x W, seen through an affine map of each
 // image, whose numbers theta are the second, N x 6. With v = 2 i / H' - 1 and u = 2 j / W' - 1 for the place i, j of
 // H' x W' (output_H, output_W)
-//     row = H (theta_1_1 v + theta_1_2 u + theta_1_3 + 1) / 2,   column = W (theta_2_1 v + theta_2_2 u + theta_2_3 + 1)
-//     / 2
+//     row = H (theta_1_1 v + theta_1_2 u + theta_1_3 + 1) / 2
+//     column = W (theta_2_1 v + theta_2_2 u + theta_2_3 + 1) / 2
 // and y is interpolated between the four pixels around, with 0 beyond the edges. Numbers of theta that st_param gives
 // are not in the bottom, which then has the others in this order. With to_compute_dU: false the image gets no gradient.
 //
@@ -25,15 +25,17 @@ constexpr int kNumbers = 6;
 
 struct Size {
   int64_t height, width;
+  CORTADO_HD int64_t pixels() const { return height * width; }
 };
 
-/// Where each number of theta comes from.
+/// Where each number of theta comes from, and which planes it moves.
 struct Map {
   const float* given;   ///< N x count
   int64_t count;        ///< of those that the bottom has
   int index[kNumbers];  ///< in the bottom; below 0: fixed
   float fixed[kNumbers];
-  Size from, to;
+  int64_t channels;
+  Size from, to;  ///< of a plane of x, of y
 
   CORTADO_HD float number(int64_t n, int k) const { return index[k] < 0 ? fixed[k] : given[n * count + index[k]]; }
   CORTADO_HD float v(int64_t place) const { return 2 * float(place / to.width) / float(to.height) - 1; }
@@ -74,14 +76,14 @@ struct Forward {
   const float* x;
   float* y;
   Map map;
-  int64_t channels, pixels_from, pixels_to;
   CORTADO_HD void operator()(int64_t i) const {
-    const int64_t plane = i / pixels_to, place = i - plane * pixels_to, n = plane / channels;
+    const int64_t plane = i / map.to.pixels(), place = i - plane * map.to.pixels();
+    const int64_t n = plane / map.channels;
     const float r = map.row(n, place), c = map.column(n, place);
     const Corners corners(r, c, map.from);
     float sum = r != r || c != c ? NAN : 0;
     for (int k = 0; k < 4; ++k)
-      sum += corners.pixel(x + plane * pixels_from, k) * (corners.sees ? corners.share(k) : 0);
+      sum += corners.pixel(x + plane * map.from.pixels(), k) * (corners.sees ? corners.share(k) : 0);
     y[i] = sum;
   }
 };
@@ -91,16 +93,15 @@ struct BackwardImage {
   const float* dy;
   float* dx;
   Map map;
-  int64_t channels, pixels_from, pixels_to;
   CORTADO_HD void operator()(int64_t plane) const {
-    float* to = dx + plane * pixels_from;
-    for (int64_t p = 0; p < pixels_from; ++p) to[p] = 0;
-    for (int64_t place = 0; place < pixels_to; ++place) {
-      const int64_t n = plane / channels;
+    const int64_t n = plane / map.channels;
+    float* to = dx + plane * map.from.pixels();
+    for (int64_t p = 0; p < map.from.pixels(); ++p) to[p] = 0;
+    for (int64_t place = 0; place < map.to.pixels(); ++place) {
       const Corners corners(map.row(n, place), map.column(n, place), map.from);
       for (int k = 0; k < 4; ++k) {
         const int64_t r = corners.row + k / 2, c = corners.column + k % 2;
-        if (corners.inside(r, c)) to[r * map.from.width + c] += dy[plane * pixels_to + place] * corners.share(k);
+        if (corners.inside(r, c)) to[r * map.from.width + c] += dy[plane * map.to.pixels() + place] * corners.share(k);
       }
     }
   }
@@ -110,21 +111,20 @@ struct BackwardImage {
 struct MapGradient {
   const float *x, *dy;
   Map map;
-  int64_t channels, pixels_from, pixels_to;
   CORTADO_HD float operator()(int64_t number, int64_t i) const {
-    const int64_t n = number / map.count, plane = n * channels + i / pixels_to, place = i % pixels_to;
+    const int64_t n = number / map.count, plane = n * map.channels + i / map.to.pixels(), place = i % map.to.pixels();
     int which = 0;
     while (map.index[which] != number % map.count) ++which;
     const Corners corners(map.row(n, place), map.column(n, place), map.from);
     if (!corners.sees) return 0;
-    const float* image = x + plane * pixels_from;
+    const float* image = x + plane * map.from.pixels();
     const float a = corners.pixel(image, 0), b = corners.pixel(image, 1), c = corners.pixel(image, 2),
                 d = corners.pixel(image, 3);
     const bool moves_row = which < 3;
     const float slope = moves_row ? ((c - a) * (1 - corners.right) + (d - b) * corners.right) * float(map.from.height)
                                   : ((b - a) * (1 - corners.down) + (d - c) * corners.down) * float(map.from.width);
     const float factor = which % 3 == 0 ? map.v(place) : which % 3 == 1 ? map.u(place) : 1;
-    return dy[plane * pixels_to + place] * slope / 2 * factor;
+    return dy[plane * map.to.pixels() + place] * slope / 2 * factor;
   }
 };
 
@@ -141,26 +141,27 @@ class SpatialTransformerLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each(context, io.y[0].count(),
-             Forward{io.x[0].f32(), io.y[0].f32(), map(io), channels_, pixels(from_), pixels(to_)});
+    for_each(context, io.y[0].count(), Forward{io.x[0].f32(), io.y[0].f32(), map(io)});
   }
 
   void backward(Context& context, const Operands& io) override {
     const float *x = io.x[0].f32(), *dy = io.dy[0].f32();
-    if (io.dx[0])
-      for_each(context, images_ * channels_,
-               BackwardImage{dy, io.dx[0].f32(), map(io), channels_, pixels(from_), pixels(to_)});
+    if (io.dx[0]) for_each(context, images_ * channels_, BackwardImage{dy, io.dx[0].f32(), map(io)});
     if (io.dx[1])
-      reduce_rows(context, images_ * count_, channels_ * pixels(to_),
-                  MapGradient{x, dy, map(io), channels_, pixels(from_), pixels(to_)}, io.dx[1].f32());
+      reduce_rows(context, images_ * count_, channels_ * to_.pixels(), MapGradient{x, dy, map(io)}, io.dx[1].f32());
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 20 * y[0].count(); }
 
  private:
-  static int64_t pixels(const Size& size) { return size.height * size.width; }
   Map map(const Operands& io) const {
-    Map made{.given = io.x[1].f32(), .count = count_, .index = {}, .fixed = {}, .from = from_, .to = to_};
+    Map made{.given = io.x[1].f32(),
+             .count = count_,
+             .index = {},
+             .fixed = {},
+             .channels = channels_,
+             .from = from_,
+             .to = to_};
     for (int k = 0; k < kNumbers; ++k) made.index[k] = index_[k], made.fixed[k] = fixed_[k];
     return made;
   }
