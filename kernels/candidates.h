@@ -2,8 +2,9 @@
 
 // How a face of this folder chooses its implementation: an ordered list of candidates, best first. Each makes a
 // prepared kernel or says why it cannot; the last one accepts everything. The choice depends on the device and the
-// request alone, never on timing, so it is the same in every run. There are two lists: one for 32-bit floats on the
-// CPU, and one for devices, whose last candidate (kernels/device/) takes every float type and runs anywhere.
+// request alone, never on timing, so it is the same in every run. There are two lists: one for 32-bit floats and
+// bfloat16 on the CPU, and one for devices, whose last candidate (kernels/device/) takes every float type and runs
+// anywhere.
 
 #include <memory>
 #include <string>
@@ -24,7 +25,7 @@ struct Candidate {
 
 /// Which list: whether the candidates for the CPU take values of `dtype` in this context.
 inline bool wants_cpu_candidates(const Context& context, DType dtype) {
-  return context.device.is_cpu() && dtype == DType::kF32;
+  return context.device.is_cpu() && (dtype == DType::kF32 || dtype == DType::kBF16);
 }
 
 /// So few elements that they are done before a library's threads have met, above all on a busy machine: worth a loop of

@@ -145,8 +145,10 @@ struct ConvCandidate {
                                         std::string& why) = nullptr;
 };
 
-/// All candidates for 32-bit floats on the CPU, and all for devices; the last one of each accepts everything.
+/// All candidates for 32-bit floats on the CPU, for bfloat16 values there, and all for devices; the last one of each
+/// accepts everything.
 const std::vector<ConvCandidate>& conv_candidates();
+const std::vector<ConvCandidate>& half_conv_candidates();
 const std::vector<ConvCandidate>& device_conv_candidates();
 
 /// Each direction by the candidate that was chosen for it, now or earlier (kernels/kernel_cache.h in the context).
@@ -181,6 +183,8 @@ ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();
 ConvCandidate first_conv_candidate();
 ConvCandidate gemm_conv_candidate();
+/// Of bfloat16 values: what these do with floats, behind conversions.
+std::vector<ConvCandidate> conv_candidates_as_floats(const std::vector<ConvCandidate>& of);
 /// On devices and for 16-bit floats: cuDNN's engines, and ours.
 std::vector<ConvCandidate> cudnn_conv_candidates();
 ConvCandidate plain_conv_candidate();

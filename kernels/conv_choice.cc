@@ -34,6 +34,20 @@ const std::vector<ConvCandidate>& conv_candidates() {
   return all;
 }
 
+const std::vector<ConvCandidate>& half_conv_candidates() {
+  static const std::vector<ConvCandidate> all = [] {
+    std::vector<ConvCandidate> floats = winograd_conv_candidates();
+    floats.push_back(direct_conv_candidate());
+    floats.push_back(depthwise_conv_candidate());
+    floats.push_back(first_conv_candidate());
+    floats.push_back(gemm_conv_candidate());
+    std::vector<ConvCandidate> list = onednn_conv_candidates();
+    for (const ConvCandidate& candidate : conv_candidates_as_floats(floats)) list.push_back(candidate);
+    return list;
+  }();
+  return all;
+}
+
 const std::vector<ConvCandidate>& device_conv_candidates() {
   static const std::vector<ConvCandidate> all = [] {
     std::vector<ConvCandidate> list = cudnn_conv_candidates();
@@ -241,9 +255,17 @@ std::unique_ptr<ConvKernel> choose_conv_kernel(const std::vector<ConvCandidate>&
   return Chooser(candidates, request, direction, context, refused).choose();
 }
 
+namespace {
+
+const std::vector<ConvCandidate>& candidates_for(DType dtype, const Context& context) {
+  if (!wants_cpu_candidates(context, dtype)) return device_conv_candidates();
+  return dtype == DType::kF32 ? conv_candidates() : half_conv_candidates();
+}
+
+}  // namespace
+
 std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
-  const std::vector<ConvCandidate>& candidates =
-      wants_cpu_candidates(context, given.shape.dtype) ? conv_candidates() : device_conv_candidates();
+  const std::vector<ConvCandidate>& candidates = candidates_for(given.shape.dtype, context);
   ConvRequest request = given;
   const auto chosen = [&](ConvDirection direction) {
     return choose_conv_kernel(candidates, request, direction, context, refused);

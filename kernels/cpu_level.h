@@ -16,6 +16,10 @@ CpuLevel compiled_level();
 /// What oneDNN uses here, which ONEDNN_MAX_CPU_ISA may lower.
 CpuLevel onednn_level();
 
+/// Whether oneDNN has instructions here that multiply bfloat16 values. Elsewhere kernels take them all the same, behind
+/// conversions, slower than 32-bit floats.
+bool multiplies_bfloat16();
+
 /// "AVX2", "AVX-512" or "an unknown level".
 std::string name_of(CpuLevel level);
 

@@ -20,7 +20,7 @@ RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'hdf5': 2, 'leveldb': 2, 'python':
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
     'layers': {'common': 1, 'types': 2},
-    'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1},
+    'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1, 'as_floats': 1},
 }
 CONDITIONAL = {'core', 'kernels'}
 WRAPPED = {  # what an #include <...> begins with: the folders that may say it

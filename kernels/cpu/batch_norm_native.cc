@@ -30,6 +30,8 @@ void with_bool(bool value, const Use& use) {
   value ? use(std::true_type()) : use(std::false_type());
 }
 
+/// Of values stored as T: float or BFloat16.
+template <typename T>
 class Own final : public BatchNorm {
  public:
   Own(const BatchNormRequest& request, int threads)
@@ -76,6 +78,9 @@ class Own final : public BatchNorm {
   }
 
  private:
+  static const T* values(const void* operand) { return static_cast<const T*>(operand); }
+  static T* values(void* operand) { return static_cast<T*>(operand); }
+
   Gate gate(const BatchNormOperands& io) const {
     if (!request_.post.activation) return Gate::kOpen;
     return !request_.post.sum ? Gate::kOfX : io.mask ? Gate::kOfBits : Gate::kOfY;
@@ -86,7 +91,7 @@ class Own final : public BatchNorm {
   /// Whether a result may be written around the caches: never over what was just read.
   bool streams(const void* to, std::initializer_list<const void*> from) const {
     return streaming_ && std::find(from.begin(), from.end(), to) == from.end() &&
-           reinterpret_cast<uintptr_t>(to) % sizeof(Vec16f) == 0;
+           reinterpret_cast<uintptr_t>(to) % (kLanes * sizeof(T)) == 0;
   }
 
   void set_empty(const BatchNormOperands& io) const {
@@ -121,12 +126,12 @@ class Own final : public BatchNorm {
   }
 
   Vec16f shift_of(const BatchNormOperands& io, int64_t g) const {
-    const float* first = floats(io.x) + runs_.offset(0, g);
-    return runs_.lanes_are_channels ? load_some(first, runs_.width(g)) : spread(first[0]);
+    const T* first = values(io.x) + runs_.offset(0, g);
+    return runs_.lanes_are_channels ? load_some(first, runs_.width(g)) : spread(float(first[0]));
   }
 
   void sum_squares(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
-    const float* x = floats(io.x) + runs_.offset(n, g);
+    const T* x = values(io.x) + runs_.offset(n, g);
     alignas(64) float shift[kLanes];
     store(shift, shift_of(io, g));
     sum_run(
@@ -148,9 +153,9 @@ class Own final : public BatchNorm {
     const Vec16f mean = runs_.of_group(io.mean, g), a = slope(io, g), beta = runs_.of_group(io.beta, g);
     const Vec16f ceiling = spread(request_.post.activation.ceiling);
     const int64_t begin = runs_.offset(n, g);
-    const float *x = floats(io.x) + begin, *addend = floats(io.addend) + (adds ? begin : 0);
+    const T *x = values(io.x) + begin, *addend = values(io.addend) + (adds ? begin : 0);
     uint16_t* bits = bits_of(io, g, n);
-    map_run<streaming>(runs_.run(g), floats(io.y) + begin, [&](int64_t i, const auto& at) {
+    map_run<streaming>(runs_.run(g), values(io.y) + begin, [&](int64_t i, const auto& at) {
       Vec16f v = (at.load(x + i) - mean) * a + beta;
       if constexpr (adds) v += at.load(addend + i);
       if constexpr (adds && kind != Activation::kNone)
@@ -175,11 +180,11 @@ class Own final : public BatchNorm {
   struct Gated {
     Vec16f a, beta, ceiling;
     const uint16_t* bits;
-    const float* y;
+    const T* y;
   };
   Gated gated(const BatchNormOperands& io, int64_t g, int64_t n) const {
     return {slope(io, g), runs_.of_group(io.beta, g), spread(request_.post.activation.ceiling), bits_of(io, g, n),
-            floats(io.y) + (io.y ? runs_.offset(n, g) : 0)};
+            values(io.y) + (io.y ? runs_.offset(n, g) : 0)};
   }
 
   /// dy, from place i of a run on, or 0 where the ReLU stopped it.
@@ -195,8 +200,8 @@ class Own final : public BatchNorm {
   template <Gate gate>
   void insert_splits(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
     const int64_t begin = runs_.offset(n, g);
-    const float *x = floats(io.x) + begin, *dy = floats(io.dy) + begin;
-    float* daddend = writes_daddend(io) ? floats(io.daddend) + begin : nullptr;
+    const T *x = values(io.x) + begin, *dy = values(io.dy) + begin;
+    T* daddend = writes_daddend(io) ? values(io.daddend) + begin : nullptr;
     alignas(64) float mean[kLanes];
     store(mean, runs_.of_group(io.mean, g));
     const Gated k = gated(io, g, n);
@@ -244,10 +249,10 @@ class Own final : public BatchNorm {
   void write_dx(const BatchNormOperands& io, const void* from, int64_t g, int64_t n, const Vec16f& by_x,
                 const Vec16f& rest) const {
     const int64_t begin = runs_.offset(n, g);
-    const float *x = floats(io.x) + begin, *dy = floats(from) + begin;
+    const T *x = values(io.x) + begin, *dy = values(from) + begin;
     const Vec16f mean = runs_.of_group(io.mean, g);
     const Gated k = gated(io, g, n);
-    map_run<streaming>(runs_.run(g), floats(io.dx) + begin, [&](int64_t i, const auto& at) {
+    map_run<streaming>(runs_.run(g), values(io.dx) + begin, [&](int64_t i, const auto& at) {
       const Vec16f centred = at.load(x + i) - mean;
       return k.a * passed<gate>(at.load(dy + i), centred, k, i, at) + by_x * centred + rest;
     });
@@ -286,8 +291,10 @@ class Own final : public BatchNorm {
 }  // namespace
 
 std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& request, Context& context, std::string& why) {
-  if (!takes(request.x.dtype, why)) return nullptr;
-  return std::make_unique<Own>(request, context.threads);
+  if (!takes_halves(request.x.dtype, why)) return nullptr;
+  return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<BatchNorm> {
+    return std::make_unique<Own<decltype(type)>>(request, context.threads);
+  });
 }
 
 }  // namespace cortado::kernels

@@ -2,25 +2,25 @@
 
 // How batch normalisation walks over a tensor on the CPU. A group is what one thread does alone: sixteen channels where
 // sixteen neighbours in memory are channels (blocked16, channels-last, N x C), else one channel. Of each sample a group
-// has one run of contiguous floats.
+// has one run of contiguous values, 32-bit floats or bfloat16.
 
 #include <algorithm>
 
 #include "core/tensor.h"
 #include "core/threads.h"
-#include "kernels/cpu/vec16f.h"
+#include "kernels/cpu/bfloat16.h"
 
 namespace cortado::kernels {
 
-/// Where the runs of contiguous floats of each (sample, group) lie.
+/// Where the runs of contiguous values of each (sample, group) lie.
 struct Runs {
   int64_t samples, groups, sample_stride, group_stride, length, channels;
-  bool lanes_are_channels;  ///< else all floats of a run are of one channel
+  bool lanes_are_channels;  ///< else all values of a run are of one channel
   int64_t stored_channels;
 
   int64_t offset(int64_t sample, int64_t group) const { return sample * sample_stride + group * group_stride; }
   int width(int64_t group) const { return int(std::min<int64_t>(kLanes, channels - group * kLanes)); }
-  /// Floats in one run; the last group of unpadded storage is narrower.
+  /// Values in one run; the last group of unpadded storage is narrower.
   int64_t run(int64_t group) const {
     return lanes_are_channels && length == kLanes ? std::min<int64_t>(length, stored_channels - group * kLanes)
                                                   : length;
@@ -69,19 +69,31 @@ struct Sums {
   }
 };
 
-/// How sixteen floats of a run, or what is left of it, are read and written.
+/// How sixteen values of a run, or what is left of it, are read and written.
 struct Whole {
-  Vec16f load(const float* p) const { return kernels::load(p); }
-  void store(float* p, const Vec16f& v) const { kernels::store(p, v); }
+  template <typename T>
+  Vec16f load(const T* p) const {
+    return kernels::load(p);
+  }
+  template <typename T>
+  void store(T* p, const Vec16f& v) const {
+    kernels::store(p, v);
+  }
 };
 struct Rest {
   int n;
-  Vec16f load(const float* p) const { return load_some(p, n); }
-  void store(float* p, const Vec16f& v) const { store_some(p, v, n); }
+  template <typename T>
+  Vec16f load(const T* p) const {
+    return load_some(p, n);
+  }
+  template <typename T>
+  void store(T* p, const Vec16f& v) const {
+    store_some(p, v, n);
+  }
 };
 
-/// Adds, over `length` floats, the two Vec16f that term(i, at) gives for the floats from i on; `at.load(p)` reads
-/// floats of an operand there, or of sixteen coefficients, as zeros past the end.
+/// Adds, over `length` values, the two Vec16f that term(i, at) gives for those from i on; `at.load(p)` reads values of
+/// an operand there, or sixteen coefficients, as zeros past the end.
 template <typename Term>
 void sum_run(int64_t length, const Term& term, Sums& sums) {
   Vec16f a[4] = {}, b[4] = {};
@@ -93,9 +105,9 @@ void sum_run(int64_t length, const Term& term, Sums& sums) {
   sums.add((a[0] + a[1]) + (a[2] + a[3]), (b[0] + b[1]) + (b[2] + b[3]));
 }
 
-/// y[i...] = value(i, at) over `length` floats.
-template <bool streaming, typename Value>
-void map_run(int64_t length, float* y, const Value& value) {
+/// y[i...] = value(i, at) over `length` values.
+template <bool streaming, typename T, typename Value>
+void map_run(int64_t length, T* y, const Value& value) {
   int64_t i = 0;
   for (; i + kLanes <= length; i += kLanes) {
     const Vec16f v = value(i, Whole());

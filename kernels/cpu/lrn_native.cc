@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "core/threads.h"
+#include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
-#include "kernels/cpu/vec16f.h"
 #include "kernels/lrn.h"
 #include "kernels/scratch.h"
 
@@ -84,6 +84,8 @@ class Own : public Lrn {
   float factor_, base_;
 };
 
+/// Of values stored as T: float or BFloat16.
+template <typename T>
 class Across final : public Own {
  public:
   Across(const LrnRequest& request, int threads) : Own(request, threads) {
@@ -98,8 +100,8 @@ class Across final : public Own {
   int64_t backward_scratch() const override { return forward_scratch(); }
 
   void forward(Context& context, const void* from, void* to, void* scratch) override {
-    const float* x = floats(from);
-    float* y = floats(to);
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
     each_batch(context, scratch, [&](const Line* begin, const Line* end) {
       sum_squares(x, begin, end);
       for (const Line* line = begin; line < end; ++line)
@@ -110,8 +112,8 @@ class Across final : public Own {
   }
 
   void backward(Context& context, const void* from, const void* gradient, void* to, void* scratch) override {
-    const float *x = floats(from), *dy = floats(gradient);
-    float* dx = floats(to);
+    const T *x = static_cast<const T*>(from), *dy = static_cast<const T*>(gradient);
+    T* dx = static_cast<T*>(to);
     each_batch(context, scratch, [&](const Line* begin, const Line* end) {
       sum_squares(x, begin, end);
       for (const Line* line = begin; line < end; ++line)
@@ -177,7 +179,7 @@ class Across final : public Own {
     for (int64_t g = 0; g < blocks_; ++g) body(g * kLanes, line.at + g * group_step_, line.width);
   }
 
-  void sum_squares(const float* x, const Line* begin, const Line* end) const {
+  void sum_squares(const T* x, const Line* begin, const Line* end) const {
     for (const Line* line = begin; line < end; ++line)
       each_group(*line, [&](int64_t g, int64_t i, int width) {
         const Vec16f v = load_some(x + i, width);
@@ -189,6 +191,7 @@ class Across final : public Own {
   int64_t step_, group_step_, lines_, length_, halo_;
 };
 
+template <typename T>
 class Within final : public Own {
  public:
   Within(const LrnRequest& request, int threads) : Own(request, threads) {
@@ -205,8 +208,8 @@ class Within final : public Own {
   int64_t backward_scratch() const override { return threads_ * part_floats() * int64_t(sizeof(float)); }
 
   void forward(Context& context, const void* from, void* to, void* scratch) override {
-    const float* x = floats(from);
-    float* y = floats(to);
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
     each_plane(context, scratch, row_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       for (int64_t h = 0; h < h_; ++h) {
@@ -222,8 +225,8 @@ class Within final : public Own {
   }
 
   void backward(Context& context, const void* from, const void* gradient, void* to, void* scratch) override {
-    const float *x = floats(from), *dy = floats(gradient);
-    float* dx = floats(to);
+    const T *x = static_cast<const T*>(from), *dy = static_cast<const T*>(gradient);
+    T* dx = static_cast<T*>(to);
     each_plane(context, scratch, part_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       float *terms = part + row_floats(), *direct = terms + h_ * padded_row_;
@@ -284,9 +287,12 @@ class Within final : public Own {
 }  // namespace
 
 std::unique_ptr<Lrn> make_lrn_native(const LrnRequest& request, Context& context, std::string& why) {
-  if (!takes(request.x.dtype, why)) return nullptr;
-  if (request.within_channel) return std::make_unique<Within>(request, context.threads);
-  return std::make_unique<Across>(request, context.threads);
+  if (!takes_halves(request.x.dtype, why)) return nullptr;
+  return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<Lrn> {
+    using T = decltype(type);
+    if (request.within_channel) return std::make_unique<Within<T>>(request, context.threads);
+    return std::make_unique<Across<T>>(request, context.threads);
+  });
 }
 
 }  // namespace cortado::kernels

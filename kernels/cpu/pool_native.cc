@@ -1,14 +1,16 @@
-// Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place). Takes every request.
+// Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place). Takes every request, of
+// 32-bit floats or bfloat16. Where windows overlap, the gradients of a bfloat16 plane are summed as floats.
 //
 // The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies
 // wholly outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
 
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "core/threads.h"
+#include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
-#include "kernels/cpu/vec16f.h"
 #include "kernels/pool.h"
 
 namespace cortado::kernels {
@@ -43,8 +45,14 @@ template <>
 struct Place<kLanes> {
   using Value = Vec16f;
   using Index = Vec16i;
-  static Value get(const float* p) { return load(p); }
-  static void put(float* p, const Value& v) { store(p, v); }
+  template <typename T>
+  static Value get(const T* p) {
+    return load(p);
+  }
+  template <typename T>
+  static void put(T* p, const Value& v) {
+    store(p, v);
+  }
   static Index all(int32_t i) { return spread_integer(i); }
   static Value larger_of(const Value& a, const Value& b) { return larger(a, b); }
   static Index chosen(const Value& a, const Value& b, const Index& i, const Index& j) { return select(a > b, i, j); }
@@ -68,8 +76,14 @@ template <>
 struct Place<1> {
   using Value = float;
   using Index = int32_t;
-  static Value get(const float* p) { return *p; }
-  static void put(float* p, Value v) { *p = v; }
+  template <typename T>
+  static Value get(const T* p) {
+    return *p;
+  }
+  template <typename T>
+  static void put(T* p, Value v) {
+    *p = v;
+  }
   static Index all(int32_t i) { return i; }
   static Value larger_of(Value a, Value b) { return a > b ? a : b; }
   static Index chosen(Value a, Value b, Index i, Index j) { return a > b ? i : j; }
@@ -83,10 +97,13 @@ struct Place<1> {
   }
 };
 
+/// Of values stored as T: float or BFloat16.
+template <typename T>
 class Own final : public Pool {
  public:
-  explicit Own(const PoolRequest& request)
+  Own(const PoolRequest& request, int threads)
       : r_(request),
+        parts_(kPartsOfThread * threads),
         width_(request.x.layout == Layout::kBlocked16 ? kLanes : 1),
         h_(request.x.shape[2]),
         w_(request.x.shape[3]),
@@ -106,20 +123,32 @@ class Own final : public Pool {
     return r_.average || !r_.backward ? 0 : r_.y.elements() * int64_t(small_ ? sizeof(uint8_t) : sizeof(int32_t));
   }
 
-  void forward(Context& context, const void* x, void* y, float* argmax, void* saved, void*) override {
-    if (width_ == kLanes)
-      forward_wide<kLanes>(context, floats(x), floats(y), argmax, saved);
-    else
-      forward_wide<1>(context, floats(x), floats(y), argmax, saved);
+  int64_t backward_scratch() const override {
+    return sums_apart() ? parts_ * plane_values() * int64_t(sizeof(float)) : 0;
   }
-  void backward(Context& context, const void* dy, void* dx, const void* saved, void*) override {
+
+  void forward(Context& context, const void* x, void* y, float* argmax, void* saved, void*) override {
+    const T* from = static_cast<const T*>(x);
     if (width_ == kLanes)
-      backward_wide<kLanes>(context, floats(dy), floats(dx), saved);
+      forward_wide<kLanes>(context, from, static_cast<T*>(y), argmax, saved);
     else
-      backward_wide<1>(context, floats(dy), floats(dx), saved);
+      forward_wide<1>(context, from, static_cast<T*>(y), argmax, saved);
+  }
+  void backward(Context& context, const void* dy, void* dx, const void* saved, void* scratch) override {
+    const T* from = static_cast<const T*>(dy);
+    if (width_ == kLanes)
+      backward_wide<kLanes>(context, from, static_cast<T*>(dx), saved, scratch);
+    else
+      backward_wide<1>(context, from, static_cast<T*>(dx), saved, scratch);
   }
 
  private:
+  static constexpr int64_t kPartsOfThread = 4;  ///< so many pieces of the planes that any thread may take
+
+  int64_t plane_values() const { return h_ * w_ * width_; }
+  /// Whether dx is summed elsewhere, in more bits.
+  bool sums_apart() const { return !std::is_same_v<T, float> && !tiled_; }
+
   /// body(x plane's offset, y place's offset, rows, columns) for every output place, planes in parallel.
   template <typename Body>
   void each_window(int64_t begin, int64_t end, const Body& body) const {
@@ -135,7 +164,7 @@ class Own final : public Pool {
   }
 
   template <int width>
-  void forward_wide(Context& context, const float* x, float* y, float* argmax, void* saved) {
+  void forward_wide(Context& context, const T* x, T* y, float* argmax, void* saved) {
     parallel_ranges(context, planes_, 1, [&](int64_t begin, int64_t end) {
       if (r_.average)
         average<width>(begin, end, x, y);
@@ -147,7 +176,7 @@ class Own final : public Pool {
   }
 
   template <int width>
-  void average(int64_t first, int64_t last, const float* x, float* y) const {
+  void average(int64_t first, int64_t last, const T* x, T* y) const {
     using P = Place<width>;
     each_window(first, last, [&](int64_t plane, int64_t out, const Side& row, const Side& column) {
       typename P::Value sum{};
@@ -158,7 +187,7 @@ class Own final : public Pool {
   }
 
   template <int width, typename Stored>
-  void maximum(int64_t first, int64_t last, const float* x, float* y, float* argmax, Stored* saved) const {
+  void maximum(int64_t first, int64_t last, const T* x, T* y, float* argmax, Stored* saved) const {
     using P = Place<width>;
     each_window(first, last, [&](int64_t plane, int64_t out, const Side& row, const Side& column) {
       const bool empty = row.begin == row.end || column.begin == column.end;
@@ -184,50 +213,71 @@ class Own final : public Pool {
   }
 
   template <int width>
-  void backward_wide(Context& context, const float* dy, float* dx, const void* saved) {
-    parallel_ranges(context, planes_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t plane = begin; plane < end; ++plane) {  // one plane at a time, so that zeros are still in the cache
-        if (!tiled_ || !dy) std::memset(dx + plane * h_ * w_ * width, 0, size_t(h_ * w_ * width) * sizeof(float));
-        if (!dy) continue;
-        if (r_.average)
-          spread_average<width>(plane, dy, dx);
-        else if (small_)
-          hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
-        else
-          hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
-      }
+  void backward_wide(Context& context, const T* dy, T* dx, const void* saved, void* scratch) {
+    parallel_ranges(context, parts_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part)
+        for (int64_t plane = planes_ * part / parts_; plane < planes_ * (part + 1) / parts_; ++plane) {
+          T* to = dx + plane * plane_values();
+          if (!dy) {
+            std::memset(to, 0, size_t(plane_values()) * sizeof(T));
+          } else if (sums_apart()) {
+            float* sums = static_cast<float*>(scratch) + part * plane_values();
+            backward_plane<width>(plane, dy, sums, saved);
+            round<width>(sums, to);
+          } else {
+            backward_plane<width>(plane, dy, to, saved);
+          }
+        }
     });
   }
 
   template <int width>
-  void spread_average(int64_t which, const float* dy, float* dx) const {
+  void round(const float* sums, T* to) const {
+    for (int64_t i = 0; i < plane_values(); i += width) Place<width>::put(to + i, Place<width>::get(sums + i));
+  }
+
+  /// One plane at a time, so that zeros are still in the cache.
+  template <int width, typename To>
+  void backward_plane(int64_t plane, const T* dy, To* dx, const void* saved) const {
+    if (!tiled_) std::memset(dx, 0, size_t(plane_values()) * sizeof(To));
+    if (r_.average)
+      spread_average<width>(plane, dy, dx);
+    else if (small_)
+      hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
+    else
+      hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
+  }
+
+  template <int width, typename To>
+  void spread_average(int64_t which, const T* dy, To* dx) const {
     using P = Place<width>;
-    each_window(which, which + 1, [&](int64_t plane, int64_t out, const Side& row, const Side& column) {
+    each_window(which, which + 1, [&](int64_t, int64_t out, const Side& row, const Side& column) {
       const auto share = P::get(dy + out) / float(row.divisor * column.divisor);
       for (int64_t h = row.begin; h < row.end; ++h)
         for (int64_t w = column.begin; w < column.end; ++w) {
-          float* to = dx + plane + (h * w_ + w) * width;
+          To* to = dx + (h * w_ + w) * width;
           P::put(to, tiled_ ? share : P::get(to) + share);
         }
     });
   }
 
-  template <int width, typename Stored>
-  void hand_back(int64_t which, const float* dy, float* dx, const Stored* saved) const {
+  template <int width, typename To, typename Stored>
+  void hand_back(int64_t which, const T* dy, To* dx, const Stored* saved) const {
     using P = Place<width>;
-    each_window(which, which + 1, [&](int64_t plane, int64_t out, const Side& row, const Side& column) {
+    each_window(which, which + 1, [&](int64_t, int64_t out, const Side& row, const Side& column) {
       if (row.begin == row.end || column.begin == column.end) return;
       const auto place = P::get_index(saved + out);
       if constexpr (width == 1) {
-        dx[plane + image_place(row, column, place)] += dy[out];
+        To* to = dx + image_place(row, column, place);
+        P::put(to, P::get(to) + P::get(dy + out));
       } else {
         const auto gradient = P::get(dy + out);
         if (!tiled_ && r_.kernel_h == 3 && r_.kernel_w == 3 && row.end - row.begin == 3 &&
             column.end - column.begin == 3)
-          return hand_back_three(place, gradient, dx + plane + (row.begin * w_ + column.begin) * width);
+          return hand_back_three(place, gradient, dx + (row.begin * w_ + column.begin) * width);
         for (int64_t h = row.begin; h < row.end; ++h)
           for (int64_t w = column.begin; w < column.end; ++w) {
-            float* to = dx + plane + (h * w_ + w) * width;
+            To* to = dx + (h * w_ + w) * width;
             const auto here = P::all(int32_t((h - row.origin) * r_.kernel_w + w - column.origin));
             const Vec16f passed = select(place == here, gradient, Vec16f{});
             P::put(to, tiled_ ? passed : P::get(to) + passed);
@@ -237,16 +287,18 @@ class Own final : public Pool {
   }
 
   /// The usual window, not cut by an edge: a loop that the compiler unrolls is up to twice as fast.
-  void hand_back_three(const Place<kLanes>::Index& place, const Vec16f& gradient, float* corner) const {
+  template <typename To>
+  void hand_back_three(const Place<kLanes>::Index& place, const Vec16f& gradient, To* corner) const {
     using P = Place<kLanes>;
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {
-        float* to = corner + (i * w_ + j) * kLanes;
+        To* to = corner + (i * w_ + j) * kLanes;
         P::put(to, P::get(to) + select(place == P::all(i * 3 + j), gradient, Vec16f{}));
       }
   }
 
   PoolRequest r_;
+  int64_t parts_;
   int width_;
   int64_t h_, w_, out_h_, out_w_, planes_;
   bool small_;
@@ -256,9 +308,11 @@ class Own final : public Pool {
 
 }  // namespace
 
-std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context&, std::string& why) {
-  if (!takes(request.x.dtype, why)) return nullptr;
-  return std::make_unique<Own>(request);
+std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& context, std::string& why) {
+  if (!takes_halves(request.x.dtype, why)) return nullptr;
+  return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<Pool> {
+    return std::make_unique<Own<decltype(type)>>(request, context.threads);
+  });
 }
 
 }  // namespace cortado::kernels

@@ -1,4 +1,4 @@
-// Layouts changed by our own loops: for each pixel and channel block, whatever both layouts are.
+// Layouts and types changed by our own loops: for each pixel and channel block, whatever both layouts are.
 
 #include "core/threads.h"
 #include "kernels/cpu/floats.h"
@@ -28,7 +28,11 @@ Strides strides_of(const TensorSpec& spec) {
 class Own final : public Reorder {
  public:
   explicit Own(const ReorderRequest& request)
-      : from_(strides_of(request.from)), to_(strides_of(request.to)), pad_(request.to.layout == Layout::kBlocked16) {
+      : from_(strides_of(request.from)),
+        to_(strides_of(request.to)),
+        from_type_(request.from.dtype),
+        to_type_(request.to.dtype),
+        pad_(request.to.layout == Layout::kBlocked16) {
     const Shape& shape = request.from.shape;
     images_ = shape.axes() > 0 ? shape[0] : 1;
     channels_ = shape.axes() > 1 ? shape[1] : 1;
@@ -38,23 +42,33 @@ class Own final : public Reorder {
   std::string name() const override { return "own"; }
 
   void run(Context& context, const void* from, void* to, void*) override {
+    with_half_type(from_type_, [&](auto from_type) {
+      with_half_type(to_type_, [&](auto to_type) {
+        move(context, static_cast<const decltype(from_type)*>(from), static_cast<decltype(to_type)*>(to));
+      });
+    });
+  }
+
+ private:
+  template <typename From, typename To>
+  void move(Context& context, const From* from, To* to) const {
     const int64_t blocks = (channels_ + 15) / 16;
     parallel_ranges(context, images_ * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t image = i / blocks, block = i % blocks, width = std::min<int64_t>(16, channels_ - block * 16);
-        const float* x = floats(from) + image * from_.image + block * from_.block;
-        float* y = floats(to) + image * to_.image + block * to_.block;
+        const From* x = from + image * from_.image + block * from_.block;
+        To* y = to + image * to_.image + block * to_.block;
         for (int64_t s = 0; s < pixels_; ++s) {
           for (int64_t c = 0; c < width; ++c)
-            y[c * to_.channel + s * to_.pixel] = x[c * from_.channel + s * from_.pixel];
-          for (int64_t c = width; pad_ && c < 16; ++c) y[c + s * 16] = 0;
+            y[c * to_.channel + s * to_.pixel] = float(x[c * from_.channel + s * from_.pixel]);
+          for (int64_t c = width; pad_ && c < 16; ++c) y[c + s * 16] = 0.0f;
         }
       }
     });
   }
 
- private:
   Strides from_, to_;
+  DType from_type_, to_type_;
   bool pad_;
   int64_t images_, channels_, pixels_;
 };
@@ -62,7 +76,7 @@ class Own final : public Reorder {
 }  // namespace
 
 std::unique_ptr<Reorder> make_reorder_native(const ReorderRequest& request, Context&, std::string& why) {
-  if (!takes(request.from.dtype, why) || !takes(request.to.dtype, why)) return nullptr;
+  if (!takes_halves(request.from.dtype, why) || !takes_halves(request.to.dtype, why)) return nullptr;
   return std::make_unique<Own>(request);
 }
 

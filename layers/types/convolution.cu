@@ -120,7 +120,8 @@ class ConvolutionLayer : public Layer {
       if (i == 0) needs.algorithm = convs_[0]->name();
       if (derives && wants_dw) plan_gradients(conv, context, needs);
     }
-    weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs);
+    weights_.prepare(request, convs_[0]->weight_format(), has_bias(), /*channels_first=*/true, needs,
+                     convs_[0]->bias_format());
     settle_sum(needs);
     needs.backward_reads_x.assign(request.x.size(), wants_dw);
     needs.backward_reads_y.assign(request.y.size(), masks_dy_);

@@ -1,11 +1,14 @@
 // Convolution by oneDNN's code generators. Its fast kernels exist for some storages of x, y and w only, and which ones
 // differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the
 // operands' own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live
-// as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed.
+// as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed. For
+// bfloat16 values they stay 32-bit floats, in blocks where these have none, and are rounded on every call; frozen ones
+// once.
 
 #include "kernels/conv.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn/onednn.h"
+#include "kernels/cpu/onednn/rounded_filters.h"
 
 namespace cortado::kernels {
 namespace {
@@ -23,6 +26,8 @@ struct Rates {
   double flops[3], bytes;
 };
 constexpr Rates kAvx2{{6e10, 6.5e10, 4.4e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
+/// Of bfloat16 values, where the CPU multiplies them: measured beside floats.
+constexpr Rates kHalves{{3.5e11, 3.5e11, 3.3e11}, 6e9};
 
 /// Which storages of x and y the primitive runs in.
 enum class Variant { kOwn, kBlocked, kLast, kWinograd };
@@ -42,21 +47,31 @@ struct Problem {
         strides{s.h.stride, s.w.stride},
         dilates{s.h.dilation - 1, s.w.dilation - 1},
         pad{s.h.pad, s.w.pad},
+        type(data_type(s.dtype)),
         bias({s.k}, kF32, Tag::x) {
     const int64_t c = s.c / s.groups, k = s.k / s.groups;
-    w_any =
-        s.groups == 1 ? any_desc({k, c, s.h.kernel, s.w.kernel}) : any_desc({s.groups, k, c, s.h.kernel, s.w.kernel});
-    w_plain = plain_desc(Shape(std::vector<int64_t>(w_any.dims())));
-    own = {describe({Shape(std::vector<int64_t>(x)), DType::kF32, s.x_layout}),
-           describe({Shape(std::vector<int64_t>(y)), DType::kF32, s.y_layout})};
+    const Shape w = s.groups == 1 ? Shape{k, c, s.h.kernel, s.w.kernel} : Shape{s.groups, k, c, s.h.kernel, s.w.kernel};
+    w_any = any_desc(w, s.dtype);
+    dw_any = any_desc(w);
+    w_plain = plain_desc(w);
+    own = {describe({Shape(std::vector<int64_t>(x)), s.dtype, s.x_layout}),
+           describe({Shape(std::vector<int64_t>(y)), s.dtype, s.y_layout})};
     const Tag tag = variant == Variant::kLast ? Tag::nhwc : Tag::nChw16c;
-    run = variant == Variant::kOwn ? own : Storages{Desc(x, kF32, tag), Desc(y, kF32, tag)};
+    run = variant == Variant::kOwn ? own : Storages{Desc(x, type, tag), Desc(y, type, tag)};
+  }
+
+  /// Whether weights are multiplied in the type that they are trained in.
+  bool rounds_weights() const { return type != kF32; }
+  /// Of weights that are trained, where the primitive's own will not do: 32-bit floats, in blocks that suit its groups.
+  Desc w_trained() const {
+    return conv_suits_blocks(shape.c, shape.k, shape.groups) ? blocked16_desc(w_plain) : w_plain;
   }
 
   ConvShape shape;
   dnnl::algorithm algorithm;
   Dims x, y, strides, dilates, pad;
-  Desc bias, w_any, w_plain;
+  dnnl::memory::data_type type;  ///< of x and y
+  Desc bias, w_any, dw_any, w_plain;
   Storages own, run;  ///< the owner's, and the primitive's
 };
 
@@ -82,7 +97,8 @@ Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, c
 
 /// What backward's descriptors want to see of forward: that there is one.
 Forward::primitive_desc hint(const Library& lib, const Problem& p) {
-  const Storages any{any_desc(Shape(std::vector<int64_t>(p.x))), any_desc(Shape(std::vector<int64_t>(p.y)))};
+  const Storages any{any_desc(Shape(std::vector<int64_t>(p.x)), p.shape.dtype),
+                     any_desc(Shape(std::vector<int64_t>(p.y)), p.shape.dtype)};
   return describe_forward(lib, p, any, p.w_any, false, {});
 }
 
@@ -94,13 +110,14 @@ class OneDnn : public ConvKernel {
   WeightFormat weight_format() const override {
     return kernels::onednn::weight_format(problem_.shape.weight(), problem_.w_plain, stored_);
   }
+  WeightFormat bias_format() const override { return WeightFormat(Shape{problem_.shape.k}); }
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
   /// The first descriptor of make(weights) that is fast, the owner's storage of the weights before any other.
   template <typename PrimitiveDesc, typename Make>
-  std::optional<PrimitiveDesc> first_fast(std::string& why, const Make& make) {
-    std::vector<Desc> weights = {problem_.w_any};
+  std::optional<PrimitiveDesc> first_fast(std::string& why, const Desc& any, const Make& make) {
+    std::vector<Desc> weights = {any};
     if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
     for (const Desc& w : weights) {
       auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
@@ -112,10 +129,22 @@ class OneDnn : public ConvKernel {
 
   void stage(const Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
              Staged::Way w_way) {
-    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : w;
+    const bool rounds = problem_.rounds_weights() && !request_.frozen;
+    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : rounds ? problem_.w_trained() : w;
     x_ = Staged(lib, problem_.own.x, x, x_way, scratch_);
     y_ = Staged(lib, problem_.own.y, y, y_way, scratch_);
-    w_ = Staged(lib, stored_, w, w_way, scratch_);
+    if (w_way == Staged::Way::kIn) rounded_ = RoundedFilters::between(problem_.w_plain, stored_, w);
+    if (rounded_)
+      rounded_at_ = scratch_.add(size_of(w));
+    else
+      w_ = Staged(lib, stored_, w, w_way, scratch_);
+  }
+
+  /// The weights as the primitive reads them.
+  const void* load_weights(Context& context, Library& lib, const void* w, void* scratch) {
+    if (!rounded_) return w_.load(lib, w, scratch);
+    rounded_->run(context, w, scratch_part(scratch, rounded_at_));
+    return scratch_part(scratch, rounded_at_);
   }
 
   /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
@@ -134,7 +163,9 @@ class OneDnn : public ConvKernel {
   Desc stored_;  ///< of w and dw
   Primitive primitive_;
   Staged x_, y_, w_;
+  std::optional<RoundedFilters> rounded_;  ///< in w_'s place where it can be
   ScratchLayout scratch_;
+  int64_t rounded_at_ = 0;
   int64_t pad_ = 0;  ///< where the primitive's own scratchpad lies
   std::string name_;
 };
@@ -146,7 +177,7 @@ class OneDnnForward final : public OneDnn {
   bool prepare(const Library& lib, std::string& why) {
     const Problem& p = problem_;
     if (request_.post.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
-    const auto pd = first_fast<Forward::primitive_desc>(why, [&](const Desc& w) {
+    const auto pd = first_fast<Forward::primitive_desc>(why, p.w_any, [&](const Desc& w) {
       return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
     });
     if (!pd) return false;
@@ -159,7 +190,7 @@ class OneDnnForward final : public OneDnn {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
     const void* x = x_.load(lib, io.x, scratch);
-    const void* w = w_.load(lib, io.w, scratch);
+    const void* w = load_weights(context, lib, io.w, scratch);
     void *pad = scratch_part(scratch, pad_), *y = y_.target(io.y, scratch);
     if (request_.bias)
       primitive_.run(lib, {x, w, y, pad, io.bias});
@@ -175,7 +206,7 @@ class OneDnnBackwardData final : public OneDnn {
 
   bool prepare(const Library& lib, std::string& why) {
     const Problem& p = problem_;
-    const auto pd = first_fast<BackwardData::primitive_desc>(why, [&](const Desc& w) {
+    const auto pd = first_fast<BackwardData::primitive_desc>(why, p.w_any, [&](const Desc& w) {
       const BackwardData::desc desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
       return BackwardData::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
     });
@@ -189,7 +220,7 @@ class OneDnnBackwardData final : public OneDnn {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
     const void* dy = y_.load(lib, io.dy, scratch);
-    const void* w = w_.load(lib, io.w, scratch);
+    const void* w = load_weights(context, lib, io.w, scratch);
     primitive_.run(lib, {dy, w, x_.target(io.dx, scratch), scratch_part(scratch, pad_)});
     x_.store(lib, io.dx, scratch);
   }
@@ -202,7 +233,7 @@ class OneDnnBackwardWeights final : public OneDnn {
   bool prepare(const Library& lib, std::string& why) {
     const Problem& p = problem_;
     if (overruns()) return why = "would write past its workspace", false;
-    const auto pd = first_fast<BackwardWeights::primitive_desc>(why, [&](const Desc& w) {
+    const auto pd = first_fast<BackwardWeights::primitive_desc>(why, p.dw_any, [&](const Desc& w) {
       const auto desc =
           request_.bias
               ? BackwardWeights::desc(p.algorithm, p.run.x, w, p.bias, p.run.y, p.strides, p.dilates, p.pad, p.pad)
@@ -246,7 +277,7 @@ class OneDnnBackwardWeights final : public OneDnn {
   bool overruns() const {
     const ConvShape& g = problem_.shape;
     const bool pointwise = g.h.kernel == 1 && g.w.kernel == 1 && (g.h.stride > 1 || g.w.stride > 1);
-    return pointwise && g.c / g.groups < 16 && problem_.run.x == Desc(problem_.x, kF32, Tag::nhwc);
+    return pointwise && g.c / g.groups < 16 && problem_.run.x == Desc(problem_.x, problem_.type, Tag::nhwc);
   }
 
   int64_t own_dw_ = 0, own_dbias_ = 0;
@@ -255,12 +286,13 @@ class OneDnnBackwardWeights final : public OneDnn {
 /// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
 bool applies(const Problem& p, Variant variant, std::string& why) {
   const ConvShape& s = p.shape;
-  if (!takes(s.dtype, why)) return false;
+  if (!takes_halves(s.dtype, why)) return false;
   if (s.x().shape.count() == 0) return why = "no elements", false;
   if (too_large(s)) return why = "too large", false;
   if (variant == Variant::kOwn) return true;
   if (s.spatial_axes != 2) return why = "not two spatial axes", false;
   const bool same = p.run.x == p.own.x && p.run.y == p.own.y;
+  if (variant == Variant::kWinograd && s.dtype != DType::kF32) return takes(s.dtype, why);
   if (variant == Variant::kWinograd) return same || (why = "x and y are not in blocks", false);
   if (same) return why = "the operands' own storage", false;
   if (variant == Variant::kBlocked && !conv_suits_blocks(s.c, s.k, s.groups))
@@ -323,9 +355,12 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
     padding = direction == ConvDirection::kBackwardData ? filled(s.c) * 1.2 : 1.2;
   if (run == Layout::kPlain) padding = 4;
   double moved = 0;
-  if (!own && s.x_layout != run) moved += 8.0 * double(s.x().shape.count());
-  if (!own && s.y_layout != run) moved += 8.0 * double(s.y().shape.count());
-  const Rates& rates = level == CpuLevel::kAvx512 ? kAvx512 : kAvx2;
+  const double bytes_moved = 2 * double(size_of(s.dtype));
+  if (!own && s.x_layout != run) moved += bytes_moved * double(s.x().shape.count());
+  if (!own && s.y_layout != run) moved += bytes_moved * double(s.y().shape.count());
+  const bool halves = s.dtype == DType::kBF16;
+  const Rates& rates = level != CpuLevel::kAvx512 ? kAvx2 : halves ? kHalves : kAvx512;
+  if (halves && direction != ConvDirection::kBackwardWeights) moved += 1.5 * double(s.weight().count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }
 

@@ -47,6 +47,11 @@ CpuLevel onednn_level() {
   }
 }
 
+bool multiplies_bfloat16() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
+}
+
 std::string onednn_version() {
   const dnnl::version_t* version = dnnl::version();
   return "oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +

@@ -73,9 +73,13 @@ struct Storage final : WeightFormat::Opaque {
     const auto* same = dynamic_cast<const Storage*>(&other);
     return same && same->stored == stored;
   }
+  DType dtype() const override {
+    return stored.data_type() == dnnl::memory::data_type::bf16 ? DType::kBF16 : DType::kF32;
+  }
+  bool reversible() const override { return dtype() == DType::kF32; }
   std::string name() const override {
     const auto& blocking = stored.data.format_desc.blocking;
-    std::string text = "onednn";
+    std::string text = dtype() == DType::kF32 ? "onednn" : "onednn " + name_of(dtype());
     for (int i = 0; i < blocking.inner_nblks; ++i)
       text += (i ? "x" : ":") + std::to_string(blocking.inner_blks[i]) + char('a' + blocking.inner_idxs[i]);
     return text;
@@ -90,15 +94,6 @@ struct Storage final : WeightFormat::Opaque {
 
   Desc plain, stored;
 };
-
-/// Ours of the same storage is WeightFormat::blocked16.
-Desc blocked16(const Desc& plain) {
-  using Tag = dnnl::memory::format_tag;
-  const auto dims = plain.dims();
-  const bool groups = dims.size() == 5, depthwise = groups && dims[0] > 1 && dims[1] == 1 && dims[2] == 1;
-  const Tag tag = depthwise ? Tag::Goihw16g : groups ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
-  return Desc(dims, dnnl::memory::data_type::f32, tag);
-}
 
 }  // namespace
 
@@ -143,8 +138,16 @@ dnnl::post_ops describe(const PostOps& post, const Encoding& y, const Encoding& 
 
 Desc plain_desc(const Shape& shape) { return row_major(shape, DType::kF32); }
 
-Desc any_desc(const Shape& shape) {
-  return Desc(dims_of(shape), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+Desc any_desc(const Shape& shape, DType dtype) {
+  return Desc(dims_of(shape), data_type(dtype), dnnl::memory::format_tag::any);
+}
+
+Desc blocked16_desc(const Desc& plain) {
+  using Tag = dnnl::memory::format_tag;
+  const auto dims = plain.dims();
+  const bool groups = dims.size() == 5, depthwise = groups && dims[0] > 1 && dims[1] == 1 && dims[2] == 1;
+  const Tag tag = depthwise ? Tag::Goihw16g : groups ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
+  return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -160,14 +163,14 @@ bool is_reference(const std::string& impl) {
 WeightFormat weight_format(const Shape& shape, const Desc& plain, const Desc& stored) {
   if (plain == stored) return WeightFormat(shape);
   const size_t axes = plain.dims().size();
-  if ((axes == 4 || axes == 5) && stored == blocked16(plain))
+  if ((axes == 4 || axes == 5) && stored == blocked16_desc(plain))
     return WeightFormat::blocked16(shape, axes == 5 ? plain.dims()[0] : 1);
   return WeightFormat(shape, std::make_shared<Storage>(plain, stored));
 }
 
 Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   if (format.is_plain()) return plain;
-  if (format.is_blocked16()) return blocked16(plain);
+  if (format.is_blocked16()) return blocked16_desc(plain);
   const auto* storage = dynamic_cast<const Storage*>(format.opaque());
   if (!storage) throw_internal("a weight's storage belongs to another library");
   return storage->stored;

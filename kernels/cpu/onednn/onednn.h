@@ -48,7 +48,9 @@ Desc plain_desc(const Shape& shape);
 /// result is as `y`.
 dnnl::post_ops describe(const PostOps& post, const Encoding& y = {}, const Encoding& z = {});
 /// Any storage: the primitive descriptor chooses.
-Desc any_desc(const Shape& shape);
+Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
+/// What WeightFormat::blocked16 is of weights that `plain` describes.
+Desc blocked16_desc(const Desc& plain);
 
 /// Primitives with this attribute take their scratchpad as an argument, out of the planner's memory.
 dnnl::primitive_attr user_scratchpad();

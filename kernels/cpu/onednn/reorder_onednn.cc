@@ -28,7 +28,7 @@ class OneDnn final : public Reorder {
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why) {
   for (const DType dtype : {request.from.dtype, request.to.dtype})
-    if (!is_8_bit(dtype) && !takes(dtype, why)) return nullptr;
+    if (!is_8_bit(dtype) && !takes_halves(dtype, why)) return nullptr;
   if (request.from.shape.count() == 0) return why = "no elements", nullptr;
   return onednn::attempt(
       why, [&]() -> std::unique_ptr<Reorder> { return std::make_unique<OneDnn>(context, request.from, request.to); });

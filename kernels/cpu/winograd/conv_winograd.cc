@@ -375,12 +375,13 @@ struct Rates {
 };
 
 /// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more where the weights' spectrum leaves the
-/// cache no room; with AVX2 they do always, since 64 places fit into no registers.
+/// cache no room, and weights do where it goes through memory; with AVX2 transforms do always, since 64 places fit into
+/// no registers.
 Rates rates_of(CpuLevel level, ConvDirection direction, int size, double spectrum_bytes) {
   const bool to_w = direction == ConvDirection::kBackwardWeights;
   if (level != CpuLevel::kAvx512) return {2 / (to_w ? 6e10 : 6.2e10), size == 6 ? 5.5e-10 : 6.5e-10, 7e-10};
   const bool small = size == 6 || spectrum_bytes < double(kCacheBytes);
-  return {2 / 1.8e11, small ? 2e-10 : to_w ? 3.5e-10 : 4.5e-10, 2e-10};
+  return {2 / 1.8e11, small ? 2e-10 : to_w ? 3.5e-10 : 4.5e-10, spectrum_bytes > kLargeWeights ? 4.5e-10 : 2e-10};
 }
 
 template <int kOutputs, int kTaps>
