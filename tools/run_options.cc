@@ -1,10 +1,12 @@
 #include "tools/run_options.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/device_memory.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 #include "tools/kernel_choices.h"
 
@@ -45,13 +47,27 @@ Device named_gpu(const std::string& text, bool wish) {
   return wish ? preferred_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
 }
 
+/// Why the CPU does not run nets in `precision`, and what does instead; nothing where it does.
+struct Refusal {
+  std::string why, hint;
+};
+std::optional<Refusal> refusal_by_cpu(Precision precision, bool emulates) {
+  if (precision == Precision::kFp32) return {};
+  if (precision != Precision::kBf16) return Refusal{"only fp32 and bf16 run on the CPU", "--gpu=0 runs on a GPU"};
+  if (emulates || kernels::multiplies_bfloat16()) return {};
+  return Refusal{"this CPU has no instructions for bfloat16 (AVX512_BF16 or AMX)",
+                 "fp32 is the fastest here; --emulate runs bf16 all the same, slower"};
+}
+
 Precision choose_precision(const Arguments& arguments, Precision wish, const Context& context) {
   const bool ordered = arguments.has("precision");
   const Precision precision = ordered ? precision_named(arguments.text("precision")) : wish;
-  if (!context.shares_host_memory() || precision == Precision::kFp32) return precision;
+  if (!context.shares_host_memory()) return precision;
+  const std::optional<Refusal> refusal = refusal_by_cpu(precision, arguments.on("emulate"));
+  if (!refusal) return precision;
   const std::string name = name_of(precision);
-  if (ordered) throw usage_error("--precision=" + name + ": only fp32 runs on the CPU", "--gpu=0 runs on a GPU");
-  log_warning() << "precision " << name << " is for GPUs: running in fp32 on the CPU";
+  if (ordered) throw usage_error("--precision=" + name + ": " + refusal->why, refusal->hint);
+  log_warning() << "precision " << name << ": " << refusal->why << ": running in fp32";
   return Precision::kFp32;
 }
 
@@ -68,8 +84,9 @@ std::vector<Flag> device_flags() {
       {.name = "precision",
        .kind = FlagKind::kText,
        .value = "P",
-       .help = "of values on a GPU: fp32, tf32, bf16 or fp16; weights stay fp32",
+       .help = "of values: fp32 or bf16, on a GPU also tf32 or fp16; weights stay fp32",
        .choices = precision_names()},
+      {.name = "emulate", .help = "bf16 on a CPU that has no instructions for it, slower than fp32"},
       {.name = "eager", .help = "on a GPU: no CUDA graphs, each kernel is launched by itself"},
       {.name = "threads",
        .kind = FlagKind::kInteger,
