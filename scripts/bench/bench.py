@@ -17,6 +17,7 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh --nets=resnet50 --mode=train,trajectory
   scripts/bench.sh lstm                                    a recurrent layer over sequences of 100 steps
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
+  scripts/bench.sh resnet50 --precision=bf16               bfloat16 values, beside PyTorch's autocast
   scripts/bench.sh --mode=inference --precision=int8       on 8-bit integers
   scripts/bench.sh lenet --beside=1 --no-compile           what is left of the speed beside one busy process
   scripts/bench.sh --cpu-level=v3                          with AVX2 where the CPU has more
@@ -50,7 +51,7 @@ MODES = {  # name: (what measures, nets unless told)
     'startup': (startup.measure, 'lenet,resnet50'),
     'accuracy': (accuracy.measure, 'resnet18,mobilenet_v2,shufflenet_v2'),
     'time-to-accuracy': (time_to_accuracy.measure, 'lenet')}
-GPU_PRECISIONS = 'fp32', 'tf32', 'bf16', 'fp16'
+CPU_PRECISIONS, GPU_PRECISIONS = ('fp32', 'bf16'), ('fp32', 'tf32', 'bf16', 'fp16')
 INFERENCE = {'fp32': infer.measure, 'int8': integers.measure}  # by precision
 
 
@@ -66,8 +67,9 @@ def parse_options():
     parser.add_argument('--seeds', type=int, default=3, help='mode time-to-accuracy: pairs (default: %(default)s)')
     parser.add_argument('--batch', type=int, help='images in a training step (default: the net\'s own)')
     parser.add_argument('--gpu', metavar='N', help='mode train: both sides on this GPU')
-    parser.add_argument('--precision', default='fp32', 
-                        help='there: fp32, tf32, bf16 or fp16; mode inference: fp32 or int8 (default: %(default)s)')
+    parser.add_argument('--precision', default='fp32',
+                        help='training: fp32 or bf16, on a GPU also tf32 or fp16; mode inference: fp32 or int8 '
+                             '(default: %(default)s)')
     parser.add_argument('--cpu-level', choices=levels.ORDER,
                         help='hold both sides to these instructions: of x86-64-v2, v3 (AVX2), v4 (AVX-512), or AMX')
     parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, minutes at first')
@@ -85,7 +87,8 @@ def parse_options():
     for mode in options.mode.split(','):
         if mode not in MODES:
             parser.error('no mode %s; there are %s' % (mode, ', '.join(MODES)))
-        if options.precision not in (INFERENCE if mode == 'inference' else GPU_PRECISIONS):
+        allowed = INFERENCE if mode == 'inference' else GPU_PRECISIONS if options.gpu else CPU_PRECISIONS
+        if options.precision not in allowed:
             parser.error('no precision %s in mode %s' % (options.precision, mode))
     for name in options.nets.split(',') if options.nets else []:
         if name not in nets.NETS:

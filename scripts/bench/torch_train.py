@@ -4,8 +4,8 @@
     torch_train.py NET INIT DATA LABEL THREADS RATE SETTING
 
 DATA and LABEL hold one batch or several, taken in turn. SETTING: `contiguous` or `channels_last`, after `compiled ` for
-torch.compile, and before `cuda:N fp32|tf32|bf16|fp16` for a GPU, whose batches lie there. Answers `step K` with
-`SECONDS LOSS...`.
+torch.compile, and before `cuda:N fp32|tf32|bf16|fp16` for a GPU, whose batches lie there, or `bf16` for autocast on the
+CPU. Answers `step K` with `SECONDS LOSS...`.
 """
 import contextlib
 import sys
@@ -32,7 +32,7 @@ class Place:
     def __init__(self, setting):
         words = setting.split()
         self.device = next((word for word in words if word.startswith('cuda')), 'cpu')
-        precision = words[-1] if self.device != 'cpu' else 'fp32'
+        precision = words[-1]
         self.type = {'bf16': torch.bfloat16, 'fp16': torch.float16}.get(precision)
         self.scaler = torch.amp.GradScaler('cuda') if precision == 'fp16' else None
         if self.device != 'cpu':
@@ -40,7 +40,7 @@ class Place:
             torch.backends.cudnn.benchmark = True
 
     def mixed(self):
-        return torch.autocast('cuda', self.type) if self.type else contextlib.nullcontext()
+        return torch.autocast(self.device.split(':')[0], self.type) if self.type else contextlib.nullcontext()
 
     def train(self, optimizer, loss):
         if self.scaler is None:

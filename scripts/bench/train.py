@@ -18,8 +18,10 @@ def commands(options, folder, name, batch, **form):
     data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
     common = [data, label, str(options.threads)]
     init = folder + '/init.caffemodel'
-    place = ['gpu=' + options.gpu, 'precision=' + options.precision] if options.gpu else []
-    there = ' cuda:%s %s' % (options.gpu, options.precision) if options.gpu else ''
+    place = ['precision=' + options.precision] + (['gpu=' + options.gpu] if options.gpu else [])
+    there = ' cuda:' + options.gpu if options.gpu else ''
+    if options.gpu or options.precision != 'fp32':
+        there += ' ' + options.precision
     ours = lambda path, rate=RATE: [options.bin + '/cortado_bench_train', net, path] + common + [rate] + place
     peer = lambda setting: ([options.python, options.scripts + '/torch_train.py', net, init] + common +
                             [RATE, setting + there])
@@ -46,8 +48,9 @@ def measure(options, folder, name, tell):
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
         if others:
             result['beside'] = others
+        result['precision'] = options.precision
         if options.gpu:
-            result.update(precision=options.precision, images=batch / result['ours_ms'] * 1e3, device_mb=device_mb)
+            result.update(images=batch / result['ours_ms'] * 1e3, device_mb=device_mb)
     if options.alone:
         result['alone_ms'] = [alone(options, c) for c in (ours_command('-'), peer_command(best.setting))]
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']
