@@ -90,7 +90,9 @@ def compare(program, image, classes, nms_threshold):
     found, theirs = found.reshape(-1, 7), rows_of(region)
     if classes > 1:
         assert len(found) == len(region) and len(theirs) > len(region) / 4, (len(found), len(theirs), len(region))
-        found = nearest(found, theirs)
+    else:
+        assert len(found) == len(theirs), (len(found), len(theirs))
+    found = nearest(found, theirs)  # scores that differ by rounding alone may change the order
     return difference(reorg, their_reorg, 'reorg'), difference(found, theirs, '%d classes' % classes)
 
 
