@@ -211,9 +211,10 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
 }
 
 /// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands
-/// that are rounded alike. The difference quotients are of no use here: rounding makes equal what was not.
+/// that are rounded alike, but for weights, which a kernel may round. The difference quotients are of no use here:
+/// rounding makes equal what was not.
 void check_rounded(const LayerCase& layer_case, const Arrays& w, const RunOptions& options, const RunOptions& floats) {
-  const double tolerance = std::max(layer_case.tolerance, options.dtype == DType::kF16 ? 0.003 : 0.02);
+  const double tolerance = std::max(layer_case.tolerance, options.dtype == DType::kF16 ? 0.003 : 0.03);
   LayerRun run = start(layer_case, options);
   LayerCase given = layer_case;
   for (size_t i = 0; i < given.x.size(); ++i) given.x[i] = rounded(given.x[i], run.x_type(i));
@@ -277,6 +278,13 @@ void check_layer(const LayerCase& layer_case) {
       check_run(layer_case, expect(layer_case, w, *made.layer, made.shapes.w, options.has_dy), options);
     }
   }
+  if (made.layer->types() != TypeRule::kFloat)
+    for (const Variant& variant : list) {
+      SCOPED_TRACE(variant.name + ", bfloat16");
+      RunOptions options = variant.options;
+      options.dtype = DType::kBF16;
+      check_rounded(layer_case, expected.w, options, list[0].options);
+    }
   for (const Device& device : tested_devices()) check_on_device(layer_case, made, expected, device, list[0].options);
 }
 

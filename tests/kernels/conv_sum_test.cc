@@ -96,6 +96,16 @@ TEST(ConvSum, IsAddedBeforeTheRelu) {
   EXPECT_GE(accepted, 5 * 16 + 24);
 }
 
+TEST(ConvSum, IsAddedToBfloat16) {
+  int accepted = 0;
+  for (ConvShape s : {square(32, 48, 1, 1, 1), square(32, 32, 3, 1, 32), square(16, 24, 3, 2, 1)})
+    for (const ConvCandidate& candidate : half_conv_candidates()) {
+      s.dtype = DType::kBF16;
+      accepted += check(candidate, s);
+    }
+  EXPECT_GE(accepted, 3 * 16);
+}
+
 TEST(ConvSum, IsAddedOnDevicesInEveryType) {
   for (const DeviceKind kind : devices())
     for (ConvShape s : {square(32, 48, 1, 1, 1), square(32, 32, 3, 1, 32), square(16, 24, 3, 2, 1)})

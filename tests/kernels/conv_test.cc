@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu_level.h"
 #include "tests/harness/windows.h"
 #include "tests/kernels/activation_reference.h"
 #include "tests/kernels/device_candidates.h"
@@ -172,7 +173,7 @@ constexpr Layout kBlocked = Layout::kBlocked16;
 const Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, kBlocked};
 
 /// Each shape in each mix of layouts; returns how many the candidate accepted.
-int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& shapes) {
+int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& shapes, DType dtype = DType::kF32) {
   int accepted = 0;
   for (ConvShape s : shapes)
     for (Layout x : kLayouts)
@@ -180,6 +181,7 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
         if (s.spatial_axes != 2 && (x != Layout::kPlain || y != Layout::kPlain)) continue;
         s.x_layout = x;
         s.y_layout = y;
+        s.dtype = dtype;
         accepted += check(candidate, {s, /*bias=*/true, /*post=*/{}, true, true});
         if (::testing::Test::HasFatalFailure()) return accepted;
       }
@@ -220,8 +222,20 @@ TEST(ConvOnDevices, ThePlainOneIsWhatOthersLeave) {
   Context device = context_on(DeviceKind::kSimulated), host(2);
   ConvShape s = square(2, 16, 6, 16, 3, 1, 1);
   EXPECT_EQ(plan_conv({s, true, relu_if(true), true, true}, device)->name(), "plain");
-  s.dtype = DType::kBF16;
+  s.dtype = DType::kF16;
   EXPECT_EQ(plan_conv({s, true, relu_if(true), true, true}, host)->name(), "plain");
+}
+
+TEST(ConvOfBfloat16, AgreesWithTheDefinition) {
+  int by_onednn = 0;
+  for (const ConvCandidate& candidate : half_conv_candidates()) {
+    const int accepted = check_shapes(candidate, shapes(), DType::kBF16);
+    if (candidate.name == "gemm-floats") {
+      EXPECT_EQ(accepted, 23 * 9 + 4) << "the last one takes everything";
+    }
+    if (candidate.name.starts_with("onednn")) by_onednn += accepted;
+  }
+  EXPECT_GT(by_onednn, multiplies_bfloat16() ? 100 : -1);
 }
 
 TEST(ConvOneDnn, AgreesWithTheDefinition) {

@@ -99,6 +99,16 @@ TEST(InnerProduct, GemmAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_gemm, request));
 }
 
+TEST(InnerProduct, OfBfloat16AgreesWithTheDefinition) {
+  for (InnerProductRequest request : requests()) {
+    request.dtype = DType::kBF16;
+    for (const bool turns : {false, true}) {
+      request.turns = turns;
+      EXPECT_TRUE(check(make_inner_product_as_floats, request));
+    }
+  }
+}
+
 TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
   for (const DeviceKind kind : devices())
     for (InnerProductRequest request : requests())

@@ -74,6 +74,17 @@ TEST(Lrn, FollowsTheFormulas) {
           }
 }
 
+TEST(Lrn, FollowsTheFormulasOfBfloat16) {
+  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16})
+    for (const bool within : {false, true})
+      for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{1, 1, 1, 1}}) {
+        LrnRequest r;
+        r.x = {shape, DType::kBF16, layout};
+        r.within_channel = within, r.alpha = 0.8f, r.k = 1.5f, r.backward = true;
+        check(r);
+      }
+}
+
 TEST(Lrn, FollowsTheFormulasInEveryTypeOnDevices) {
   for (const DeviceKind kind : devices())
     for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})

@@ -125,6 +125,13 @@ TEST(Pool, OursDoesWhatTheDefinitionSays) {
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_native, r, threads));
 }
 
+TEST(Pool, Bfloat16DoesWhatTheDefinitionSays) {
+  for (PoolRequest r : requests()) {
+    r.x.dtype = r.y.dtype = DType::kBF16;
+    EXPECT_TRUE(check(make_pool_native, r, 2));
+  }
+}
+
 TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
   for (const DeviceKind kind : devices())
     for (PoolRequest r : requests()) {

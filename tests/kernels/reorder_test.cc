@@ -30,9 +30,12 @@ void check(Make make, const TensorSpec& from, const TensorSpec& to, DeviceKind k
 }
 
 void check_all(Make make) {
+  constexpr DType kTypes[] = {DType::kF32, DType::kBF16};
   for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}, Shape{2, 32, 1, 1}, Shape{1, 3, 9, 2}})
     for (const Layout from : kLayouts)
-      for (const Layout to : kLayouts) check(make, {shape, DType::kF32, from}, {shape, DType::kF32, to});
+      for (const Layout to : kLayouts)
+        for (const DType from_type : kTypes)
+          for (const DType to_type : kTypes) check(make, {shape, from_type, from}, {shape, to_type, to});
 }
 
 TEST(Reorder, PlainChangesLayoutsAndTypesOnDevices) {
@@ -50,7 +53,7 @@ TEST(Reorder, PlainChangesLayoutsAndTypesOnDevices) {
   }
 }
 
-TEST(Reorder, SixteenBitsOnTheCpuAreLeftToPlain) {
+TEST(Reorder, HalvesOnTheCpuAreLeftToPlain) {
   Context context(1);
   EXPECT_EQ(plan_reorder({{{4, 4}, DType::kF32}, {{4, 4}, DType::kF16}}, context)->name(), "plain");
 }
