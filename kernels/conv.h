@@ -174,10 +174,11 @@ bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 
 /// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size
-/// of our own Winograd's tiles; AMX's tiles, where the program may use them; direct sums in blocks of 16 channels, such
-/// for groups of one channel, and from images as they come; matrix products.
+/// of our own Winograd's tiles, and one for bfloat16; AMX's tiles, where the program may use them; direct sums in
+/// blocks of 16 channels, such for groups of one channel, and from images as they come; matrix products.
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
+std::vector<ConvCandidate> half_winograd_conv_candidates();
 std::vector<ConvCandidate> amx_conv_candidates();
 ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();

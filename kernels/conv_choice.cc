@@ -42,6 +42,7 @@ const std::vector<ConvCandidate>& half_conv_candidates() {
     floats.push_back(first_conv_candidate());
     floats.push_back(gemm_conv_candidate());
     std::vector<ConvCandidate> list = onednn_conv_candidates();
+    for (const ConvCandidate& candidate : half_winograd_conv_candidates()) list.push_back(candidate);
     for (const ConvCandidate& candidate : conv_candidates_as_floats(floats)) list.push_back(candidate);
     return list;
   }();

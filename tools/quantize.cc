@@ -257,6 +257,7 @@ int run_quantize(const Arguments& arguments) {
   const RangeRule rule = rule_of(arguments);
   Context context = make_context(arguments);
   if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
+  if (context.precision != Precision::kFp32) throw usage_error("scales are those of floats: leave out --precision");
   const auto model = open_net(arguments.text("model"), overrides_of(arguments));
   const auto file = calibration_net(arguments, model);
   Report report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};

@@ -11,7 +11,7 @@ namespace cortado::kernels {
 #ifdef __AVX512F__
 
 [[gnu::always_inline]] inline Vec16f widened(__m256i bits) {
-  return Vec16f(_mm512_slli_epi32(_mm512_maskz_cvtepu16_epi32(__mmask16(0xffff), bits), 16));
+  return Vec16f(Vec16i(_mm512_maskz_cvtepu16_epi32(__mmask16(0xffff), bits)) << 16);
 }
 [[gnu::always_inline]] inline __m256i narrowed(const Vec16f& v) {
   const Vec16i all = Vec16i(v), high = (all >> 16) & 0xFFFF;

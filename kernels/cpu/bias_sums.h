@@ -4,12 +4,13 @@
 
 #include "core/tensor.h"
 #include "core/threads.h"
-#include "kernels/cpu/vec16f.h"
+#include "kernels/cpu/bfloat16.h"
 
 namespace cortado::kernels {
 
 /// bias = (`add`: bias +) the sums of dy, a tensor in blocks of 16 channels, over all images and places.
-inline void sum_bias(Context& context, const TensorSpec& spec, const float* dy, float* bias, bool add) {
+template <typename T>
+void sum_bias(Context& context, const TensorSpec& spec, const T* dy, float* bias, bool add) {
   const int64_t images = spec.shape[0], channels = spec.shape[1], places = spec.shape.count(2);
   const int64_t blocks = (channels + kLanes - 1) / kLanes;
   parallel_ranges(context, blocks, 1, [&](int64_t begin, int64_t end) {
@@ -17,7 +18,7 @@ inline void sum_bias(Context& context, const TensorSpec& spec, const float* dy, 
       Vec16f sum{};
       for (int64_t image = 0; image < images; ++image) {
         Vec16f of_image{};  // partial sums keep small terms
-        const float* from = dy + (image * blocks + block) * places * kLanes;
+        const T* from = dy + (image * blocks + block) * places * kLanes;
         for (int64_t i = 0; i < places; ++i) of_image += load(from + i * kLanes);
         sum += of_image;
       }

@@ -26,6 +26,13 @@ inline bool takes_halves(DType dtype, std::string& why) {
   return takes(dtype, why);
 }
 
+/// Whether a candidate for bfloat16 alone does.
+inline bool takes_bfloat16(DType dtype, std::string& why) {
+  if (dtype == DType::kBF16) return true;
+  why = "bfloat16 values only";
+  return false;
+}
+
 /// function(T()) with the T in which values of `dtype` are stored, one that takes_halves().
 template <typename Function>
 decltype(auto) with_half_type(DType dtype, const Function& function) {

@@ -4,6 +4,7 @@
 // The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies
 // wholly outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -219,7 +220,7 @@ class Own final : public Pool {
         for (int64_t plane = planes_ * part / parts_; plane < planes_ * (part + 1) / parts_; ++plane) {
           T* to = dx + plane * plane_values();
           if (!dy) {
-            std::memset(to, 0, size_t(plane_values()) * sizeof(T));
+            std::fill_n(to, plane_values(), T(0.0f));
           } else if (sums_apart()) {
             float* sums = static_cast<float*>(scratch) + part * plane_values();
             backward_plane<width>(plane, dy, sums, saved);
@@ -239,7 +240,7 @@ class Own final : public Pool {
   /// One plane at a time, so that zeros are still in the cache.
   template <int width, typename To>
   void backward_plane(int64_t plane, const T* dy, To* dx, const void* saved) const {
-    if (!tiled_) std::memset(dx, 0, size_t(plane_values()) * sizeof(To));
+    if (!tiled_) std::fill_n(dx, plane_values(), To(0.0f));
     if (r_.average)
       spread_average<width>(plane, dy, dx);
     else if (small_)

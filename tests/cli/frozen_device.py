@@ -82,6 +82,9 @@ def main():
     run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=cpu.npy', '--cpu')
     expected, label = values('cpu.npy'), best('--cpu')
     assert label in 'abcde', label
+    run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=half.npy', '--cpu', '--precision=bf16', '--emulate')
+    assert 0 < distance(values('half.npy'), expected) <= ALLOWED['bf16'], distance(values('half.npy'), expected)
+    assert best('--cpu', '--precision=bf16', '--emulate') == label
     for precision, allowed in ALLOWED.items():
         flags = ['--gpu=simulated', '--precision=' + precision]
         run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=device.npy', *flags)

@@ -24,12 +24,6 @@ void convert(Context& context, int64_t n, const From* from, To* to) {
 
 }  // namespace
 
-bool takes_as_floats(DType dtype, std::string& why) {
-  if (dtype == DType::kBF16) return true;
-  why = "bfloat16 values only";
-  return false;
-}
-
 float* FloatCopy::load(Context& context, const void* values, void* scratch) const {
   convert(context, elements_, static_cast<const BFloat16*>(values), target(scratch));
   return target(scratch);

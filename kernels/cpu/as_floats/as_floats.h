@@ -9,9 +9,6 @@
 
 namespace cortado::kernels {
 
-/// Whether values of `dtype` are what these candidates are for; else `why` not.
-bool takes_as_floats(DType dtype, std::string& why);
-
 /// One operand's copy. `scratch` is always the block that the layout given to the constructor describes; all padding
 /// lanes are copied, too.
 class FloatCopy {

@@ -3,6 +3,7 @@
 
 #include "kernels/conv.h"
 #include "kernels/cpu/as_floats/as_floats.h"
+#include "kernels/cpu/floats.h"
 
 namespace cortado::kernels {
 namespace {
@@ -65,7 +66,7 @@ ConvCandidate as_floats(const ConvCandidate& of) {
   made.name = of.name + "-floats";
   made.make = [make = of.make](const ConvRequest& request, ConvDirection direction, Context& context,
                                std::string& why) -> std::unique_ptr<ConvKernel> {
-    if (!takes_as_floats(request.shape.dtype, why)) return nullptr;
+    if (!takes_bfloat16(request.shape.dtype, why)) return nullptr;
     auto inner = make(of_floats(request), direction, context, why);
     if (!inner) return nullptr;
     return std::make_unique<AsFloats>(request, direction, std::move(inner));

@@ -2,6 +2,7 @@
 // what is read, are 32-bit floats anyway: rounding them first would read them twice.
 
 #include "kernels/cpu/as_floats/as_floats.h"
+#include "kernels/cpu/floats.h"
 #include "kernels/inner_product.h"
 
 namespace cortado::kernels {
@@ -48,7 +49,7 @@ class AsFloats final : public InnerProduct {
 
 std::unique_ptr<InnerProduct> make_inner_product_as_floats(const InnerProductRequest& request, Context& context,
                                                            std::string& why) {
-  if (!takes_as_floats(request.dtype, why)) return nullptr;
+  if (!takes_bfloat16(request.dtype, why)) return nullptr;
   InnerProductRequest floats = request;
   floats.dtype = DType::kF32;
   return std::make_unique<AsFloats>(request, plan_inner_product(floats, context));

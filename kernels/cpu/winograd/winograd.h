@@ -50,7 +50,7 @@ class Winograd {
 
  private:
   static constexpr int kPairs = (kSize - 2) / 2;
-  static_assert(kSize == 2 * kPairs + 2 && (kPairs == 2 || kPairs == 3));
+  static_assert(kSize == 2 * kPairs + 2 && kPairs >= 1 && kPairs <= 3);
 
   /// Per pair +-p, and in row kPairs for the point 0 and infinity.
   struct Coefficients {
@@ -70,8 +70,9 @@ class Winograd {
   }
 
   static constexpr Coefficients make_coefficients() {
-    double points[kPairs] = {2.0 / 3, 3.0 / 2};
-    if (kPairs == 3) points[0] = 1, points[1] = 2, points[kPairs - 1] = 1.0 / 2;
+    constexpr double kPoints[][3] = {{1}, {2.0 / 3, 3.0 / 2}, {1, 2, 1.0 / 2}};
+    double points[kPairs] = {};
+    for (int i = 0; i < kPairs; ++i) points[i] = kPoints[kPairs - 1][i];
     Coefficients c;
     for (int k = 0; k <= kPairs; ++k) c.even[kPairs][k] = c.odd[kPairs][k] = float(product(points, -1)[size_t(k)]);
     c.divided_zero = float(1 / product(points, -1)[0]);

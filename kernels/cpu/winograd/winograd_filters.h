@@ -16,26 +16,28 @@
 namespace cortado::kernels {
 
 /// The filters of one direction, from blocked weights (WeightFormat::blocked16) to a spectrum for each group, whose
-/// rows are channels of `from` and whose columns are those of `to`.
-template <int kOutputs, int kTaps>
+/// rows are channels of `from` and whose columns are those of `to`, for values stored as T.
+template <int kOutputs, int kTaps, typename T>
 class FilterTransform {
  public:
   using Transform = Winograd<kOutputs, kTaps>;
   static constexpr int kSize = Transform::kSize, kPlaces = kTaps * kTaps;
-  using Spectra = Spectrum<kSize>;
+  using Kept = Form<T, kSize>;
+  using Spectra = typename Kept::Pairs;
+  using Word = typename Kept::Terms::Word;
 
   /// `turned`: from y's channels to x's, with taps in reverse.
   FilterTransform(int64_t groups, int64_t from_blocks, int64_t to_blocks, bool turned)
       : groups_(groups), from_(from_blocks), to_(to_blocks), turned_(turned) {}
 
-  int64_t group_bytes() const { return Spectra::bytes(from_ * kLanes, to_); }
+  int64_t group_bytes() const { return Spectra::bytes(rows(), to_); }
   int64_t bytes() const { return groups_ * group_bytes(); }
-  Spectra spectrum(float* data, int64_t group) const {
-    return {data + group * group_bytes() / int64_t(sizeof(float)), from_ * kLanes, to_};
+  Spectra spectrum(Word* data, int64_t group) const {
+    return {data + group * group_bytes() / int64_t(sizeof(Word)), rows(), to_};
   }
 
   void run(Context& context, const float* w, void* to) const {
-    float* data = static_cast<float*>(to);
+    Word* data = static_cast<Word*>(to);
     const int64_t pairs = from_ * to_;
     parallel_ranges(context, groups_ * pairs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -52,14 +54,21 @@ class FilterTransform {
   }
 
  private:
+  int64_t rows() const { return from_ * kLanes / Kept::kTogether; }
+
   static void transform_block(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
-    for (int64_t c = 0; c < kLanes; ++c)
+    constexpr int kRows = kLanes / Kept::kTogether;
+    for (int row = 0; row < kRows; ++row)
       for (int part = 0; part < kRegisters; ++part) {
-        RegisterVec filter[kTaps][kTaps], tile[kSize][kSize];
-        for (int tap = 0; tap < kPlaces; ++tap)
-          filter[tap / kTaps][tap % kTaps] = load<RegisterVec>(w + (tap * kLanes + c) * kLanes + part * kWidth);
-        Transform::expand_weights(filter, tile);
-        spectrum.store_at(from * kLanes + c, to, part, tile);
+        RegisterVec tiles[Kept::kTogether][kSize][kSize];
+        for (int i = 0; i < Kept::kTogether; ++i) {
+          const int c = row * Kept::kTogether + i;
+          RegisterVec filter[kTaps][kTaps];
+          for (int tap = 0; tap < kPlaces; ++tap)
+            filter[tap / kTaps][tap % kTaps] = load<RegisterVec>(w + (tap * kLanes + c) * kLanes + part * kWidth);
+          Transform::expand_weights(filter, tiles[i]);
+        }
+        Kept::store(spectrum, from * kRows + row, to, part, tiles);
       }
   }
 
@@ -97,7 +106,7 @@ struct SpectrumStorage final : WeightFormat::Opaque {
   }
 
   WeightFormat blocked;
-  FilterTransform<kOutputs, kTaps> filters;
+  FilterTransform<kOutputs, kTaps, float> filters;
 };
 
 template <int kOutputs, int kTaps>
