@@ -18,10 +18,11 @@ def commands(options, folder, name, batch, **form):
     data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
     common = [data, label, str(options.threads)]
     init = folder + '/init.caffemodel'
-    place = ['precision=' + options.precision] + (['gpu=' + options.gpu] if options.gpu else [])
+    precision = form.get('precision', 'fp32')
+    place = ['precision=' + precision] + (['gpu=' + options.gpu] if options.gpu else [])
     there = ' cuda:' + options.gpu if options.gpu else ''
-    if options.gpu or options.precision != 'fp32':
-        there += ' ' + options.precision
+    if options.gpu or precision != 'fp32':
+        there += ' ' + precision
     ours = lambda path, rate=RATE: [options.bin + '/cortado_bench_train', net, path] + common + [rate] + place
     peer = lambda setting: ([options.python, options.scripts + '/torch_train.py', net, init] + common +
                             [RATE, setting + there])
@@ -30,7 +31,7 @@ def commands(options, folder, name, batch, **form):
 
 def measure(options, folder, name, tell):
     batch = options.batch or nets.training_batch(name)
-    ours_command, peer_command, init = commands(options, folder, name, batch)
+    ours_command, peer_command, init = commands(options, folder, name, batch, precision=options.precision)
     waiting = waiting_of(options)
     with Worker('', ours_command(init), options.threads, waiting) as ours:
         ours.greet().step(3)
@@ -86,11 +87,12 @@ def trajectory(options, folder, name, tell, steps=20):
     """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be
     told from them: once more from weights that a larger rate has brought to where this one is stable."""
     batch = nets.training_batch(name)
-    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4)
+    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4, precision=options.precision)
     fresh = compared(options, name, ours(init), peer, steps)
     if fresh['noise'] <= MOST_NOISE:
         return [fresh]
-    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=32)
+    ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=32,
+                                        precision=options.precision)
     warm_up, rate = WARM_UP
     with Worker('ours', ours('-', rate), options.threads) as worker:
         worker.greet().step(warm_up)
