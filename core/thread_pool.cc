@@ -58,7 +58,7 @@ ThreadPool& ThreadPool::shared() {
 bool ThreadPool::is_inside() { return inside; }
 
 void ThreadPool::run(int threads, FunctionRef<void(int)> work) {
-  if (threads - 1 > helpers_.load(std::memory_order_relaxed)) grow(threads - 1);
+  reserve(threads);
   Slot* slot = threads > 1 ? take_slot() : nullptr;
   if (slot) {
     slot->work = &work;

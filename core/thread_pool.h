@@ -25,6 +25,11 @@ class ThreadPool {
   /// is to do, whether others join or not; it does not throw. Any number of threads may call this at once.
   void run(int threads, FunctionRef<void(int worker)> work);
 
+  /// Makes the threads that a run() with so many would make.
+  void reserve(int threads) {
+    if (threads - 1 > helpers_.load(std::memory_order_relaxed)) grow(threads - 1);
+  }
+
   /// Whether the calling thread is within run().
   static bool is_inside();
 

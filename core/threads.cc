@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/cpu_quota.h"
+#include "core/held_up.h"
 #include "core/isa_level.h"
 #include "core/thread_pool.h"
 #include "core/work_stealing.h"
@@ -26,19 +27,30 @@ WorkStealingRange& pieces_of_caller() {
   return pieces;
 }
 
-/// Whether loops run on OpenMP's threads. With AVX-512 most of the arithmetic is oneDNN's, which uses these; two pools
-/// would take turns on the same CPUs. CORTADO_POOL=openmp or own decides otherwise.
-bool uses_openmp() {
-  static const bool uses = [] {
+enum class Pool { kOwn, kOpenMp, kWhicheverSuits };
+
+/// With AVX-512 most of the arithmetic is oneDNN's, which uses OpenMP's threads; two pools would take turns on the same
+/// CPUs. But OpenMP waits for threads that other processes hold up. CORTADO_POOL=openmp or own decides otherwise.
+Pool pool() {
+  static const Pool chosen = [] {
     const char* pool = std::getenv("CORTADO_POOL");
-    return pool ? std::string_view(pool) == "openmp" : kCompiledIsa >= IsaLevel::kV4;
+    if (pool) return std::string_view(pool) == "openmp" ? Pool::kOpenMp : Pool::kOwn;
+    return kCompiledIsa >= IsaLevel::kV4 ? Pool::kWhicheverSuits : Pool::kOwn;
   }();
-  return uses;
+  return chosen;
+}
+
+/// Whether this loop runs on OpenMP's threads. Which ones it runs on changes no bit.
+bool uses_openmp(int threads) {
+  if (pool() != Pool::kWhicheverSuits) return pool() == Pool::kOpenMp;
+  static thread_local HeldUp caller;
+  ThreadPool::shared().reserve(threads);  // a loop allocates nothing, should its pool change
+  return !caller.now();
 }
 
 /// work(worker) by up to `threads` threads, 0 always among them.
 void by_threads(int threads, FunctionRef<void(int worker)> work) {
-  if (!uses_openmp()) return ThreadPool::shared().run(threads, work);
+  if (!uses_openmp(threads)) return ThreadPool::shared().run(threads, work);
 #pragma omp parallel num_threads(threads)
   work(omp_get_thread_num());
 }
