@@ -262,8 +262,8 @@ TEST(ConvWinograd, AgreesWithTheDefinition) {
 
 /// Spectra of rounded values lose about as many bits as rounding the result does, of the largest values alike.
 TEST(ConvWinograd, OfBfloat16IsNearTheDefinition) {
-  std::vector<ConvShape> list = {square(2, 16, 9, 32, 3, 1, 1), square(1, 20, 7, 20, 3, 1, 0),
-                                 square(1, 48, 12, 16, 3, 1, 2), square(3, 64, 8, 64, 3, 1, 1),
+  std::vector<ConvShape> list = {square(2, 16, 9, 32, 3, 1, 1),    square(1, 20, 7, 20, 3, 1, 0),
+                                 square(1, 48, 12, 16, 3, 1, 2),   square(3, 64, 8, 64, 3, 1, 1),
                                  square(2, 32, 8, 64, 3, 1, 1, 2), square(40, 16, 9, 16, 3, 1, 1)};
   list.push_back({.n = 1, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {5, 3, 1, 0}});
   for (ConvShape& s : list) s.x_layout = s.y_layout = Layout::kBlocked16, s.dtype = DType::kBF16;
