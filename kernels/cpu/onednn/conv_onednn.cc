@@ -367,7 +367,8 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   if (!own && s.x_layout != run) moved += bytes_moved * double(s.x().shape.count());
   if (!own && s.y_layout != run) moved += bytes_moved * double(s.y().shape.count());
   const Rates& rates = rates_of(s.dtype, level);
-  if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights) moved += 1.5 * double(s.weight().count());
+  if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights)
+    moved += 1.5 * double(s.weight().count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }
 
