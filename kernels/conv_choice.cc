@@ -20,15 +20,25 @@
 
 namespace cortado::kernels {
 
+namespace {
+
+void append(std::vector<ConvCandidate>& list, const std::vector<ConvCandidate>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+/// Our own for 32-bit floats that sum each product as it stands; the last one accepts everything.
+std::vector<ConvCandidate> by_the_definition() {
+  return {direct_conv_candidate(), depthwise_conv_candidate(), first_conv_candidate(), gemm_conv_candidate()};
+}
+
+}  // namespace
+
 const std::vector<ConvCandidate>& conv_candidates() {
   static const std::vector<ConvCandidate> all = [] {
     std::vector<ConvCandidate> list = onednn_conv_candidates();
-    for (const ConvCandidate& candidate : winograd_conv_candidates()) list.push_back(candidate);
-    for (const ConvCandidate& candidate : amx_conv_candidates()) list.push_back(candidate);
-    list.push_back(direct_conv_candidate());
-    list.push_back(depthwise_conv_candidate());
-    list.push_back(first_conv_candidate());
-    list.push_back(gemm_conv_candidate());
+    append(list, winograd_conv_candidates());
+    append(list, amx_conv_candidates());
+    append(list, by_the_definition());
     return list;
   }();
   return all;
@@ -36,14 +46,10 @@ const std::vector<ConvCandidate>& conv_candidates() {
 
 const std::vector<ConvCandidate>& half_conv_candidates() {
   static const std::vector<ConvCandidate> all = [] {
-    std::vector<ConvCandidate> floats = winograd_conv_candidates();
-    floats.push_back(direct_conv_candidate());
-    floats.push_back(depthwise_conv_candidate());
-    floats.push_back(first_conv_candidate());
-    floats.push_back(gemm_conv_candidate());
     std::vector<ConvCandidate> list = onednn_conv_candidates();
-    for (const ConvCandidate& candidate : half_winograd_conv_candidates()) list.push_back(candidate);
-    for (const ConvCandidate& candidate : conv_candidates_as_floats(floats)) list.push_back(candidate);
+    append(list, half_winograd_conv_candidates());
+    append(list, conv_candidates_as_floats(winograd_conv_candidates()));
+    append(list, conv_candidates_as_floats(by_the_definition()));
     return list;
   }();
   return all;

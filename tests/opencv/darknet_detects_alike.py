@@ -92,6 +92,7 @@ def compare(program, image, classes, nms_threshold):
         assert len(found) == len(region) and len(theirs) > len(region) / 4, (len(found), len(theirs), len(region))
     else:
         assert len(found) == len(theirs), (len(found), len(theirs))
+        assert (numpy.diff(found[:, 2]) <= TOLERANCE).all(), 'the best are not first'
     found = nearest(found, theirs)  # scores that differ by rounding alone may change the order
     return difference(reorg, their_reorg, 'reorg'), difference(found, theirs, '%d classes' % classes)
 

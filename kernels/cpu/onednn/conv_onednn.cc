@@ -68,7 +68,7 @@ struct Problem {
     run = variant == Variant::kOwn ? own : Storages{Desc(x, type, tag), Desc(y, type, tag)};
   }
 
-  /// Whether weights are multiplied in the type that they are trained in.
+  /// Whether weights are multiplied in another type than they are trained in.
   bool rounds_weights() const { return type != kF32; }
   /// Of weights that are trained, where the primitive's own will not do: 32-bit floats, in blocks that suit its groups.
   Desc w_trained() const {

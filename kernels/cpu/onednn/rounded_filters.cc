@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "kernels/cpu/bfloat16.h"
+#include "kernels/cpu/blocked_product.h"
 
 namespace cortado::kernels::onednn {
 
@@ -42,8 +43,8 @@ std::optional<RoundedFilters> RoundedFilters::between(const Desc& plain, const D
   };
   RoundedFilters made;
   made.groups_ = grouped ? dims[0] : 1;
-  made.k_blocks_ = (dims[grouped] + kLanes - 1) / kLanes;
-  made.c_blocks_ = (dims[1 + grouped] + kLanes - 1) / kLanes;
+  made.k_blocks_ = blocks_of(dims[grouped]);
+  made.c_blocks_ = blocks_of(dims[1 + grouped]);
   made.taps_ = dims[2 + grouped] * dims[3 + grouped];
   made.pairs_of_inputs_ = is(Tag::OIhw8i16o2i, Tag::gOIhw8i16o2i);
   made.c_first_ = is(Tag::IOhw8o16i2o, Tag::gIOhw8o16i2o);

@@ -402,8 +402,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  const WeightFormat spectrum = spectrum_format<kOutputs, kTaps>(s);
-  const bool stored = kFloats && request.frozen && (!request.w_format || *request.w_format == spectrum);
+  const bool stored =
+      kFloats && request.frozen && (!request.w_format || *request.w_format == spectrum_format<kOutputs, kTaps>(s));
   if (request.w_format && !stored && !request.w_format->is_blocked16())
     return why = "the weights lie otherwise", nullptr;
   switch (direction) {
