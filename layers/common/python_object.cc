@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "core/file.h"
 #include "core/program_path.h"
 
 namespace cortado {
@@ -23,10 +22,8 @@ struct Loaded {
 
 /// Its symbols are for all: NumPy's libraries, which are loaded later, take Python's from there.
 Loaded load() {
-  std::string path;
-  for (const char* folder : {"", "../lib"})
-    if (path.empty() || !file_exists(path)) path = join_path(join_path(folder_of(program_path()), folder), kLibrary);
-  if (!file_exists(path))
+  const std::string path = library_path(kLibrary);
+  if (path.empty())
     return {nullptr, std::string("this build does not run Python: ") + kLibrary + " is not beside the program",
             "apt install python3-dev python3-numpy, then build again"};
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);

@@ -1,0 +1,169 @@
+// Ranks that speak TCP by Gloo, for machines without an MPI. They find one another by files in a folder that all of
+// them see.
+//
+// Gloo has threads that move and calls that wait, but none that test: our test() waits, for as long as nothing may move
+// at most, and is done when it comes back. A wait that times out spoils the connections, so it is not used to look in.
+
+#include <gloo/context.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/rendezvous/prefix_store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+#include <ifaddrs.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ranks/engine_plugin.h"
+#include "ranks/environment.h"
+
+namespace {
+
+using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
+std::shared_ptr<gloo::rendezvous::Context> context;
+CortadoEngine engine{};
+std::vector<Buffer> sends, receives;  ///< per rank; null: nothing
+std::chrono::milliseconds stall_limit;
+uint64_t exchanges = 0;
+size_t moved_bytes = 0;
+
+void tell(CortadoEngineText why, const std::string& text) { why.take(why.user, text.data(), text.size()); }
+
+/// Runs `call`; what it throws becomes words.
+template <typename Call>
+int outcome_of(CortadoEngineText why, Call call) {
+  try {
+    call();
+    return kCortadoEngineDone;
+  } catch (const std::exception& error) {
+    std::string text = error.what();  // "[file:line] words"
+    if (text.starts_with('[')) text.erase(0, std::min(text.find(']') + 2, text.size()));
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    tell(why, text);
+    return kCortadoEngineFailed;
+  }
+}
+
+std::string in_environment(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? text : "";
+}
+
+bool is_interface(const std::string& name) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return false;
+  bool found = false;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) found = found || name == one->ifa_name;
+  freeifaddrs(all);
+  return found;
+}
+
+gloo::transport::tcp::attr own_address() {
+  const std::string address = in_environment(cortado::ranks::kAddressVariable);
+  gloo::transport::tcp::attr attributes;
+  (is_interface(address) ? attributes.iface : attributes.hostname) = address;
+  return attributes;
+}
+
+/// What tells one start from an earlier one in the same folder, as far as Slurm knows.
+std::string start_name() {
+  std::string name = "cortado";
+  for (const char* variable : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
+    name += "-" + in_environment(variable);
+  return name;
+}
+
+void connect(const CortadoEngineStart& start) {
+  const std::string folder = in_environment(cortado::ranks::kRendezvousVariable);
+  stall_limit = std::chrono::milliseconds(int64_t(start.stall_seconds * 1000));
+  gloo::rendezvous::FileStore files(folder);
+  gloo::rendezvous::PrefixStore store(start_name(), files);
+  auto device = gloo::transport::tcp::CreateDevice(own_address());
+  context = std::make_shared<gloo::rendezvous::Context>(start.rank, start.ranks);
+  context->setTimeout(stall_limit);
+  context->connectFullMesh(store, device);
+}
+
+/// One buffer for each rank, of the exchange's own number.
+int start(const CortadoExchange* exchange, CortadoEngineText why) {
+  ++exchanges;
+  return outcome_of(why, [&] {
+    for (int i = 1; i < engine.ranks; ++i) {
+      const int to = (engine.rank + i) % engine.ranks, from = (engine.rank + engine.ranks - i) % engine.ranks;
+      if (const CortadoPiece& piece = exchange->receives[from]; piece.bytes > 0) {
+        receives[size_t(from)] = context->createUnboundBuffer(exchange->receive + piece.at, piece.bytes);
+        receives[size_t(from)]->recv(from, exchanges);
+      }
+      if (const CortadoPiece& piece = exchange->sends[to]; piece.bytes > 0) {
+        sends[size_t(to)] = context->createUnboundBuffer(const_cast<char*>(exchange->send) + piece.at, piece.bytes);
+        sends[size_t(to)]->send(to, exchanges);
+      }
+    }
+  });
+}
+
+void wait_for_receive(Buffer& buffer, std::chrono::milliseconds limit) {
+  if (!buffer) return;
+  buffer->waitRecv(limit);
+  moved_bytes += buffer->size;
+  buffer.reset();
+}
+
+void wait_for_send(Buffer& buffer, std::chrono::milliseconds limit) {
+  if (!buffer) return;
+  buffer->waitSend(limit);
+  moved_bytes += buffer->size;
+  buffer.reset();
+}
+
+/// After a failure: what has come all the same, so that only those that are really waited for are named.
+void collect_what_is_done() {
+  constexpr std::chrono::milliseconds kNoTime(1);
+  const CortadoEngineText nobody{[](void*, const char*, size_t) {}, nullptr};
+  for (Buffer& receive : receives) outcome_of(nobody, [&] { wait_for_receive(receive, kNoTime); });
+  for (Buffer& send : sends) outcome_of(nobody, [&] { wait_for_send(send, kNoTime); });
+}
+
+int test(unsigned char* awaited, size_t* moved, CortadoEngineText why) {
+  const int outcome = outcome_of(why, [&] {
+    for (int i = 1; i < engine.ranks; ++i) {
+      wait_for_receive(receives[size_t((engine.rank + engine.ranks - i) % engine.ranks)], stall_limit);
+      wait_for_send(sends[size_t((engine.rank + i) % engine.ranks)], stall_limit);
+    }
+  });
+  if (outcome != kCortadoEngineDone) collect_what_is_done();
+  for (size_t r = 0; r < size_t(engine.ranks); ++r) awaited[r] = receives[r] || sends[r];
+  *moved = moved_bytes;
+  return outcome;
+}
+
+/// Connections that are closed are noticed by the others; what is still under way refers to memory that may go, so
+/// nothing is taken apart after a failure: the process ends soon.
+int leave(int exit_code, CortadoEngineText why) {
+  return outcome_of(why, [&] {
+    if (exit_code == 0) context.reset();
+  });
+}
+
+}  // namespace
+
+const CortadoEngine* cortado_engine(const CortadoEngineStart* options, CortadoEngineText why) {
+  if (in_environment(cortado::ranks::kRendezvousVariable).empty()) {
+    tell(why, std::string(cortado::ranks::kRendezvousVariable) +
+                  " is to name an empty folder that all ranks see, where they find one another");
+    return nullptr;
+  }
+  if (outcome_of(why, [&] { connect(*options); }) != kCortadoEngineDone) return nullptr;
+  engine = {kCortadoEngineVersion, "Gloo", options->rank, options->ranks, start, test, leave};
+  sends.resize(size_t(options->ranks));
+  receives.resize(size_t(options->ranks));
+  return &engine;
+}

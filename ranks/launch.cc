@@ -1,0 +1,237 @@
+#include "ranks/launch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "ranks/child_process.h"
+#include "ranks/environment.h"
+#include "ranks/shared_memory_engine.h"
+
+extern char** environ;
+
+namespace cortado::ranks {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kToNotice(2), kToEnd(10);  ///< after a rank has failed, and after SIGTERM
+constexpr int kLostAnother = int(ExitCode::kIo);
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// Signals that are read instead of acting, while it lives. What is ignored (nohup) stays so.
+class ReadSignals {
+ public:
+  ReadSignals() {
+    sigset_t read;
+    ::sigemptyset(&read);
+    for (const int number : kForwarded)
+      if (!ignored(number)) ::sigaddset(&read, number);
+    for (const int number : {SIGTSTP, SIGCHLD}) ::sigaddset(&read, number);
+    ::pthread_sigmask(SIG_BLOCK, &read, &before_);
+    fd_ = Descriptor(::signalfd(-1, &read, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd_.ok()) throw Error(ExitCode::kDevice, std::string("cannot wait for signals: ") + std::strerror(errno));
+  }
+  ~ReadSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ReadSignals(const ReadSignals&) = delete;
+  ReadSignals& operator=(const ReadSignals&) = delete;
+
+  int fd() const { return fd_.fd(); }
+  /// The next one that has come; 0: none.
+  int next() const {
+    signalfd_siginfo info{};
+    return ::read(fd_.fd(), &info, sizeof info) == sizeof info ? int(info.ssi_signo) : 0;
+  }
+
+ private:
+  static bool ignored(int number) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    return action.sa_handler == SIG_IGN;
+  }
+
+  sigset_t before_;
+  Descriptor fd_;
+};
+
+/// A folder of this user's alone that goes when it does; none for "".
+class RendezvousFolder {
+ public:
+  explicit RendezvousFolder(bool wanted) {
+    if (!wanted) return;
+    std::error_code unknown;
+    path_ = (std::filesystem::temp_directory_path(unknown) / "cortado-ranks-XXXXXX").string();
+    if (!::mkdtemp(path_.data()))
+      throw Error(ExitCode::kIo, path_ + ": " + std::strerror(errno), "TMPDIR names another folder");
+  }
+  ~RendezvousFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  RendezvousFolder(const RendezvousFolder&) = delete;
+  RendezvousFolder& operator=(const RendezvousFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class Launch {
+ public:
+  Launch(int ranks, const std::string& engine)
+      : ranks_(ranks), engine_(engine), memory_(make_shared_memory(ranks)), rendezvous_(engine == "gloo") {}
+  ~Launch();
+
+  int run(const std::vector<std::string>& command);
+
+ private:
+  std::vector<std::string> environment_of(int rank) const;
+  void wait();
+  void act_on(int signal);
+  void signal_all(int signal) const;
+  void reap();
+  void note_end(int rank, int exit_code);
+  void end_others();
+  bool any_runs() const { return std::ranges::any_of(children_, &ChildProcess::runs); }
+
+  int ranks_;
+  std::string engine_;
+  ReadSignals signals_;
+  Descriptor memory_;
+  RendezvousFolder rendezvous_;
+  std::vector<ChildProcess> children_;
+  std::set<int> told_;                   ///< exit codes of who ends by a signal that was forwarded
+  int first_failure_ = 0, stopped_ = 0;  ///< exit codes
+  int next_signal_ = 0;                  ///< what those that still run get at next_step_; 0: nothing
+  Clock::time_point next_step_;
+};
+
+/// None stays where one could not be started.
+Launch::~Launch() {
+  signal_all(SIGKILL);
+  while (any_runs()) {
+    reap();
+    ::usleep(1000);
+  }
+}
+
+std::vector<std::string> Launch::environment_of(int rank) const {
+  std::vector<std::string> own = {std::string(kRankVariable) + "=" + std::to_string(rank),
+                                  std::string(kRanksVariable) + "=" + std::to_string(ranks_),
+                                  std::string(kEngineVariable) + "=" + engine_,
+                                  std::string(kSharedMemoryVariable) + "=" + std::to_string(memory_.fd())};
+  if (engine_ == "gloo") {
+    own.push_back(std::string(kRendezvousVariable) + "=" + rendezvous_.path());
+    own.push_back(std::string(kAddressVariable) + "=127.0.0.1");
+  }
+  std::vector<std::string> all = own;
+  const auto name_of = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
+  for (char** entry = environ; *entry; ++entry)
+    if (std::ranges::find(own, name_of(*entry), name_of) == own.end()) all.emplace_back(*entry);
+  return all;
+}
+
+int Launch::run(const std::vector<std::string>& command) {
+  ::signal(SIGCHLD, SIG_DFL);
+  for (int rank = 0; rank < ranks_; ++rank)
+    children_.emplace_back(ChildProcess::Options{rank, command, environment_of(rank), memory_.fd()});
+  while (any_runs()) {
+    wait();
+    for (ChildProcess& child : children_) child.relay_lines();
+    while (const int signal = signals_.next()) act_on(signal);
+    reap();
+    end_others();
+  }
+  for (ChildProcess& child : children_) child.relay_lines();
+  return first_failure_ != 0 ? first_failure_ : stopped_;
+}
+
+/// Until there is something to do.
+void Launch::wait() {
+  std::vector<pollfd> looks = {{signals_.fd(), POLLIN, 0}};
+  for (const ChildProcess& child : children_)
+    if (child.lines_fd() >= 0) looks.push_back({child.lines_fd(), POLLIN, 0});
+  int milliseconds = -1;
+  if (next_signal_ != 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_step_ - Clock::now()).count();
+    milliseconds = int(std::max<int64_t>(left, 0));
+  }
+  ::poll(looks.data(), looks.size(), milliseconds);
+}
+
+void Launch::act_on(int signal) {
+  if (signal == SIGCHLD) return;
+  if (signal == SIGTSTP) {
+    signal_all(SIGSTOP);
+    ::raise(SIGSTOP);
+    return signal_all(SIGCONT);
+  }
+  told_.insert(128 + signal);
+  signal_all(signal);
+}
+
+void Launch::signal_all(int signal) const {
+  for (const ChildProcess& child : children_) child.signal(signal);
+}
+
+void Launch::reap() {
+  for (ChildProcess& child : children_)
+    if (const std::optional<int> code = child.reap()) note_end(child.rank(), *code);
+}
+
+/// What follows our own SIGTERM tells nothing.
+void Launch::note_end(int rank, int exit_code) {
+  const bool follows = first_failure_ != 0 && next_signal_ != SIGTERM;
+  if (exit_code == 0 || follows) return;
+  if (told_.contains(exit_code)) {
+    stopped_ = exit_code;
+    return;
+  }
+  if (first_failure_ == 0) {
+    next_signal_ = SIGTERM;
+    next_step_ = Clock::now() + kToNotice;
+  } else if (first_failure_ != kLostAnother || exit_code == kLostAnother) {
+    return;
+  }
+  first_failure_ = exit_code;
+  const std::string how = exit_code > 128 ? " was ended by signal " + std::to_string(exit_code - 128)
+                                          : " has failed with exit code " + std::to_string(exit_code);
+  log_error() << "rank " << rank << how;
+}
+
+void Launch::end_others() {
+  if (next_signal_ == 0 || Clock::now() < next_step_) return;
+  signal_all(next_signal_);
+  signal_all(SIGCONT);  // one that is stopped takes no other signal
+  next_signal_ = next_signal_ == SIGTERM ? SIGKILL : 0;
+  next_step_ = Clock::now() + kToEnd;
+}
+
+}  // namespace
+
+int launch_local(int ranks, const std::string& engine, const std::vector<std::string>& command) {
+  if (ranks < 1) throw Error(ExitCode::kUsage, std::to_string(ranks) + " processes: there must be 1 at least");
+  const std::string used = engine.empty() ? "shm" : engine;
+  if (used == "openmpi" || used == "mpich")
+    throw Error(ExitCode::kUsage, "processes that speak by " + used + " are started by its own launcher",
+                "mpirun -n " + std::to_string(ranks) + " and then this command without the number of ranks");
+  if (used != "shm" && used != "gloo")
+    throw Error(ExitCode::kUsage, "there is no engine '" + used + "'",
+                did_you_mean(used, {"shm", "gloo", "openmpi", "mpich"}));
+  return Launch(ranks, used).run(command);
+}
+
+}  // namespace cortado::ranks

@@ -1,0 +1,43 @@
+#include "ranks/open_engine.h"
+
+#include <cstdlib>
+
+#include "core/error.h"
+#include "ranks/environment.h"
+#include "ranks/plugin_wire.h"
+#include "ranks/shared_memory_engine.h"
+#include "ranks/wired_engine.h"
+
+namespace cortado::ranks {
+
+namespace {
+
+std::unique_ptr<Engine> open_shared_memory(const Place& place, double stall_seconds) {
+  const char* fd = std::getenv(kSharedMemoryVariable);
+  if (!fd || place.launcher != "cortado")
+    throw Error(ExitCode::kUsage, "the engine shm is for ranks that cortado starts on one machine by itself",
+                "started by " + (place.launcher.empty() ? "hand" : place.launcher) + " they want another one");
+  return shared_memory_engine(std::atoi(fd), place.rank, place.ranks, stall_seconds);
+}
+
+void check_place(const Engine& engine, const Place& place) {
+  if (engine.rank() == place.rank && engine.ranks() == place.ranks) return;
+  throw Error(ExitCode::kUsage,
+              engine.name() + " takes this process for rank " + std::to_string(engine.rank()) + " of " +
+                  std::to_string(engine.ranks()) + ", but it is rank " + std::to_string(place.rank) + " of " +
+                  std::to_string(place.ranks) + " by what started it (" + place.launcher + ")",
+              "an engine wants the launcher that comes with it: openmpi mpirun.openmpi, mpich mpirun.mpich");
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& options) {
+  const std::string name = options.name.empty() ? place.engine : options.name;
+  if (name == "shm") return open_shared_memory(place, options.stall_seconds);
+  auto wire = std::make_unique<PluginWire>(name, CortadoEngineStart{place.rank, place.ranks, options.stall_seconds});
+  auto engine = std::make_unique<WiredEngine>(std::move(wire), options.stall_seconds);
+  check_place(*engine, place);
+  return engine;
+}
+
+}  // namespace cortado::ranks

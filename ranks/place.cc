@@ -1,0 +1,81 @@
+#include "ranks/place.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "core/error.h"
+#include "ranks/environment.h"
+
+namespace cortado::ranks {
+
+namespace {
+
+/// Which variables a launcher tells a place by; null: it does not.
+struct Names {
+  const char *launcher, *engine;
+  const char *rank, *ranks, *local_rank, *local_ranks;
+};
+
+// Open MPI's mpirun sets those of PMIx as well, and Slurm sets its own beside those of PMI and PMIx. Slurm's number of
+// a step's tasks, not of the job's: a batch script has the latter, too. PMIx does not say how many there are.
+constexpr Names kOwn = {"cortado", "shm", kRankVariable, kRanksVariable, nullptr, nullptr};
+constexpr Names kLaunchers[] = {
+    {"mpirun", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpiexec.hydra", "mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"srun", "openmpi", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
+    {"srun", "gloo", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
+};
+
+/// The number that a variable holds; none where it is not set. Of Slurm's list for all nodes, "4(x2),3", the first.
+std::optional<int> number_in(const char* variable) {
+  const char* text = variable ? std::getenv(variable) : nullptr;
+  if (!text) return std::nullopt;
+  int value = -1;
+  const char* end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, value);
+  if (error != std::errc() || (rest != end && *rest != '(' && *rest != ',') || value < 0)
+    throw Error(ExitCode::kUsage, std::string(variable) + "='" + text + "' is no number of processes",
+                "what starts this process sets it; unset it to train alone");
+  return value;
+}
+
+void check(int rank, int ranks, const char* rank_variable, const char* ranks_variable) {
+  if (rank < ranks) return;
+  throw Error(ExitCode::kUsage, std::string(rank_variable) + "=" + std::to_string(rank) + " is not below " +
+                                    ranks_variable + "=" + std::to_string(ranks));
+}
+
+std::optional<Place> place_by(const Names& names) {
+  const std::optional<int> rank = number_in(names.rank);
+  if (!rank) return std::nullopt;
+  const std::optional<int> ranks = number_in(names.ranks);
+  if (!ranks) return std::nullopt;
+  check(*rank, *ranks, names.rank, names.ranks);
+  Place place{*rank, *ranks, *rank, *ranks, names.launcher, names.engine};
+  if (const std::optional<int> local = number_in(names.local_rank)) place.local_rank = *local;
+  place.local_ranks = std::max(number_in(names.local_ranks).value_or(*ranks), place.local_rank + 1);
+  return place;
+}
+
+}  // namespace
+
+std::optional<Place> place_from_environment() {
+  if (std::optional<Place> place = place_by(kOwn)) {
+    if (const char* engine = std::getenv(kEngineVariable)) place->engine = engine;
+    return place;
+  }
+  for (const Names& names : kLaunchers)
+    if (const std::optional<Place> place = place_by(names)) {
+      if (place->ranks > 1) return place;
+      return std::nullopt;
+    }
+  if (std::getenv("PMIX_RANK"))
+    throw Error(ExitCode::kUsage, "this process is one of several (PMIX_RANK), but how many they are is not told",
+                "mpirun and srun tell; unset PMIX_RANK to train alone");
+  return std::nullopt;
+}
+
+}  // namespace cortado::ranks

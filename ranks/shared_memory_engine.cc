@@ -1,0 +1,287 @@
+#include "ranks/shared_memory_engine.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "core/error.h"
+#include "ranks/rank_list.h"
+#include "ranks/wired_engine.h"
+
+namespace cortado::ranks {
+
+namespace {
+
+enum State : uint32_t { kNotHere = 0, kHere, kLeft, kFailed };
+
+/// What is told of all of them. Zeros at first.
+struct alignas(64) Common {
+  std::atomic<uint32_t> first_fault;  ///< the rank that was the first to end untimely, from 1; 0: none
+};
+
+/// What all see of one rank. Zeros at first.
+struct alignas(64) Presence {
+  std::atomic<uint32_t> state, pid;
+  std::atomic<uint32_t> bell;      ///< changes when one of the rank's windows has been written or read
+  std::atomic<uint32_t> sleeping;  ///< whether the bell's change must wake it
+};
+
+/// A window's counters: bytes that have ever been written and read. Each has a cache line of its own, since each
+/// changes on a side of its own.
+struct Counters {
+  alignas(64) std::atomic<uint64_t> written;
+  alignas(64) std::atomic<uint64_t> read;
+};
+
+static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
+
+/// Where things are: what is common, ranks' presences, windows' counters, windows.
+struct Layout {
+  explicit Layout(int ranks) : ranks(size_t(ranks)) {
+    constexpr size_t kAll = 32 << 20, kSmallest = 16 << 10, kLargest = 256 << 10;
+    window = std::bit_floor(std::clamp(kAll / (this->ranks * this->ranks), kSmallest, kLargest));
+  }
+  size_t counters_at() const { return sizeof(Common) + ranks * sizeof(Presence); }
+  size_t windows_at() const { return (counters_at() + ranks * ranks * sizeof(Counters) + 4095) / 4096 * 4096; }
+  size_t bytes() const { return windows_at() + ranks * ranks * window; }
+
+  size_t ranks, window;
+};
+
+[[noreturn]] void throw_system(const std::string& what) {
+  throw Error(ExitCode::kIo, what + ": " + std::strerror(errno));
+}
+
+/// A memory of Layout, mapped.
+class Shared {
+ public:
+  Shared(int fd, int ranks) : layout_(ranks) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) throw_system("the ranks' shared memory");
+    if (size_t(status.st_size) != layout_.bytes())
+      throw Error(ExitCode::kIo, "the ranks' shared memory is of another number of ranks, or of another version");
+    memory_ = ::mmap(nullptr, layout_.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory_ == MAP_FAILED) throw_system("mapping the ranks' shared memory");
+  }
+  ~Shared() { ::munmap(memory_, layout_.bytes()); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  size_t window() const { return layout_.window; }
+  Common& common() const { return *static_cast<Common*>(memory_); }
+  Presence& presence(size_t rank) const { return reinterpret_cast<Presence*>(bytes() + sizeof(Common))[rank]; }
+  Counters& counters(size_t from, size_t to) const {
+    return reinterpret_cast<Counters*>(bytes() + layout_.counters_at())[from * layout_.ranks + to];
+  }
+  std::byte* ring(size_t from, size_t to) const {
+    return bytes() + layout_.windows_at() + (from * layout_.ranks + to) * layout_.window;
+  }
+
+ private:
+  std::byte* bytes() const { return static_cast<std::byte*>(memory_); }
+
+  Layout layout_;
+  void* memory_ = nullptr;
+};
+
+/// Another process, seen to end.
+class Watched {
+ public:
+  /// Whether it has ended. Where the system has no such descriptors, false: the launcher will notice.
+  bool ended(uint32_t pid) {
+    if (gone_ || pid == 0) return gone_;
+    if (!fd_.ok() && !unknown_) {
+      fd_ = Descriptor(int(::syscall(SYS_pidfd_open, pid, 0)));
+      gone_ = !fd_.ok() && errno == ESRCH;
+      unknown_ = !fd_.ok() && !gone_;
+    }
+    pollfd look{fd_.fd(), POLLIN, 0};
+    return gone_ = gone_ || (fd_.ok() && ::poll(&look, 1, 0) == 1);
+  }
+
+ private:
+  Descriptor fd_;
+  bool gone_ = false, unknown_ = false;
+};
+
+class SharedMemoryWire final : public Wire {
+ public:
+  SharedMemoryWire(int fd, int rank, int ranks)
+      : shared_(fd, ranks), rank_(size_t(rank)), ranks_(size_t(ranks)), others_(ranks_), sent_(ranks_), got_(ranks_) {
+    self().pid = uint32_t(::getpid());
+    self().state = kHere;
+    ::close(fd);
+  }
+
+  std::string name() const override { return "shared memory"; }
+  int rank() const override { return int(rank_); }
+  int ranks() const override { return int(ranks_); }
+
+  void start(const Exchange& exchange) override {
+    exchange_ = &exchange;
+    std::ranges::fill(sent_, 0);
+    std::ranges::fill(got_, 0);
+  }
+  bool test() override;
+  uint64_t moved() const override { return moved_; }
+  std::vector<int> awaited() const override;
+  void rest() override;
+  std::string fault() override;
+  void leave(int exit_code) override;
+
+ private:
+  Presence& self() const { return shared_.presence(rank_); }
+  size_t to_send(size_t r) const { return exchange_->sends[r].bytes - sent_[r]; }
+  size_t to_receive(size_t r) const { return exchange_->receives[r].bytes - got_[r]; }
+  size_t push(size_t r);
+  size_t pull(size_t r);
+  void ring_bell(size_t r) const;
+  bool awaits(size_t r) const { return to_send(r) > 0 || to_receive(r) > 0; }
+  const char* fault_of(size_t r);
+  size_t blame(size_t r);
+
+  Shared shared_;
+  size_t rank_, ranks_;
+  std::vector<Watched> others_;
+  const Exchange* exchange_ = nullptr;
+  std::vector<size_t> sent_, got_;  ///< bytes, per rank
+  uint64_t moved_ = 0;
+  uint32_t heard_ = 0;  ///< the bell before the last test
+};
+
+/// Between the memory and a ring, from byte `at` of all that ever went through it.
+template <typename Copy>
+void copy_around(size_t window, uint64_t at, size_t bytes, Copy copy) {
+  const size_t begin = size_t(at) & (window - 1), first = std::min(bytes, window - begin);
+  copy(begin, size_t(0), first);
+  if (first < bytes) copy(size_t(0), first, bytes - first);
+}
+
+/// At most a quarter of a window at once, so that the reader begins before the writer is done.
+size_t SharedMemoryWire::push(size_t r) {
+  Counters& counters = shared_.counters(rank_, r);
+  const uint64_t at = counters.written.load(std::memory_order_relaxed);
+  const size_t window = shared_.window();
+  const size_t space = window - size_t(at - counters.read.load(std::memory_order_acquire));
+  const size_t bytes = std::min({space, window / 4, to_send(r)});
+  if (bytes == 0) return 0;
+  const std::byte* from = exchange_->send + exchange_->sends[r].at + sent_[r];
+  std::byte* ring = shared_.ring(rank_, r);
+  copy_around(window, at, bytes,
+              [&](size_t in_ring, size_t in_piece, size_t n) { std::memcpy(ring + in_ring, from + in_piece, n); });
+  counters.written.store(at + bytes, std::memory_order_release);
+  sent_[r] += bytes;
+  return bytes;
+}
+
+size_t SharedMemoryWire::pull(size_t r) {
+  Counters& counters = shared_.counters(r, rank_);
+  const uint64_t at = counters.read.load(std::memory_order_relaxed);
+  const size_t window = shared_.window();
+  const size_t there = size_t(counters.written.load(std::memory_order_acquire) - at);
+  const size_t bytes = std::min({there, window / 4, to_receive(r)});
+  if (bytes == 0) return 0;
+  std::byte* to = exchange_->receive + exchange_->receives[r].at + got_[r];
+  const std::byte* ring = shared_.ring(r, rank_);
+  copy_around(window, at, bytes,
+              [&](size_t in_ring, size_t in_piece, size_t n) { std::memcpy(to + in_piece, ring + in_ring, n); });
+  counters.read.store(at + bytes, std::memory_order_release);
+  got_[r] += bytes;
+  return bytes;
+}
+
+/// Starts with the next rank, as each does, so that not all go to the same one first.
+bool SharedMemoryWire::test() {
+  heard_ = self().bell.load();
+  bool done = true;
+  for (size_t i = 1; i < ranks_; ++i) {
+    const size_t r = (rank_ + i) % ranks_;
+    const size_t bytes = push(r) + pull(r);
+    if (bytes > 0) ring_bell(r);
+    moved_ += bytes;
+    done = done && !awaits(r);
+  }
+  return done;
+}
+
+std::vector<int> SharedMemoryWire::awaited() const {
+  std::vector<int> ranks;
+  for (size_t r = 0; r < ranks_; ++r)
+    if (awaits(r)) ranks.push_back(int(r));
+  return ranks;
+}
+
+/// Either the sleeper says first that it sleeps, and is woken, or the bell rings first, and the system sees that it has
+/// changed.
+void SharedMemoryWire::ring_bell(size_t r) const {
+  Presence& presence = shared_.presence(r);
+  presence.bell.fetch_add(1);
+  if (presence.sleeping.load() != 0) ::syscall(SYS_futex, &presence.bell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void SharedMemoryWire::rest() {
+  constexpr timespec kLongest{0, 20'000'000};  // someone who dies rings no bell
+  self().sleeping.store(1);
+  ::syscall(SYS_futex, &self().bell, FUTEX_WAIT, heard_, &kLongest, nullptr, 0);
+  self().sleeping.store(0);
+}
+
+/// What has happened to a rank; "": nothing. One that has ended its part in time, which is no fault, is looked at last.
+const char* SharedMemoryWire::fault_of(size_t r) {
+  const Presence& presence = shared_.presence(r);
+  const bool gone = others_[r].ended(presence.pid.load());
+  const uint32_t state = presence.state.load();
+  if (state == kFailed) return " has failed";
+  if (state == kLeft) return awaits(r) ? " has ended its part" : "";
+  return gone ? " has died" : "";
+}
+
+/// Of several the first: those that follow it are no causes.
+std::string SharedMemoryWire::fault() {
+  for (size_t r = 0; r < ranks_; ++r) {
+    const std::string what = r == rank_ ? "" : fault_of(r);
+    if (what.empty()) continue;
+    if (shared_.presence(r).state.load() == kLeft) return named({int(r)}) + what;
+    const size_t first = blame(r);
+    return named({int(first)}) + (first == r ? what : first == rank_ ? " has failed" : fault_of(first));
+  }
+  return "";
+}
+
+/// The rank that is to be blamed: this one, unless another one was first.
+size_t SharedMemoryWire::blame(size_t r) {
+  uint32_t first = 0;
+  shared_.common().first_fault.compare_exchange_strong(first, uint32_t(r) + 1);
+  return first == 0 ? r : first - 1;
+}
+
+void SharedMemoryWire::leave(int exit_code) {
+  if (exit_code != 0) blame(rank_);
+  self().state = exit_code == 0 ? kLeft : kFailed;
+  for (size_t r = 0; r < ranks_; ++r) ring_bell(r);
+}
+
+}  // namespace
+
+Descriptor make_shared_memory(int ranks) {
+  Descriptor memory(::memfd_create("cortado-ranks", MFD_CLOEXEC));
+  if (!memory.ok()) throw_system("shared memory for the ranks");
+  if (::ftruncate(memory.fd(), off_t(Layout(ranks).bytes())) != 0) throw_system("shared memory for the ranks");
+  return memory;
+}
+
+std::unique_ptr<Engine> shared_memory_engine(int fd, int rank, int ranks, double stall_seconds) {
+  return std::make_unique<WiredEngine>(std::make_unique<SharedMemoryWire>(fd, rank, ranks), stall_seconds);
+}
+
+}  // namespace cortado::ranks

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "ranks/engine.h"
+#include "ranks/wire.h"
+
+namespace cortado::ranks {
+
+/// An engine of a wire: pieces go straight from rank to rank, and so every rank knows whom it waits for. It waits by
+/// testing, which libraries without a thread of their own need to get on, and soon sleeps between tests: there may be
+/// more ranks than cores.
+class WiredEngine final : public Engine {
+ public:
+  WiredEngine(std::unique_ptr<Wire> wire, double stall_seconds)
+      : wire_(std::move(wire)), stall_seconds_(stall_seconds) {}
+
+  std::string name() const override { return wire_->name(); }
+  int rank() const override { return wire_->rank(); }
+  int ranks() const override { return wire_->ranks(); }
+
+  void all_to_all(const std::byte* send, std::span<const size_t> send_at, std::byte* receive,
+                  std::span<const size_t> receive_at) override;
+  void all_gather(std::byte* values, std::span<const size_t> at) override;
+  void broadcast(std::byte* values, size_t bytes, int root) override;
+  /// With 0 it waits for the others, which may throw as all else does; then leave() wants to be called with the exit
+  /// code of that.
+  void leave(int exit_code) override;
+
+ private:
+  void begin(const std::byte* send, std::byte* receive);
+  void run();
+  void look_around(double idle_seconds);
+  void meet();
+
+  std::unique_ptr<Wire> wire_;
+  double stall_seconds_;
+  Exchange exchange_;
+  std::vector<size_t> parts_;  ///< of what is broadcast
+};
+
+}  // namespace cortado::ranks
