@@ -24,16 +24,12 @@ Shuffle resolve(Shuffle asked, const DataSource& source) {
 }  // namespace
 
 RecordOrder::RecordOrder(std::shared_ptr<const DataSource> source, const OrderOptions& options)
-    : source_(std::move(source)),
-      shuffle_(resolve(options.shuffle, *source_)),
-      seed_(options.seed),
-      rank_(options.rank),
-      ranks_(options.ranks) {}
+    : source_(std::move(source)), shuffle_(resolve(options.shuffle, *source_)), seed_(options.seed) {}
 
-Record RecordOrder::next() {
+Record RecordOrder::at(uint64_t place) {
   if (!finder_) begin();
-  const uint64_t n = uint64_t(records()), at = place(position_++);
-  const uint64_t number = shuffled_ ? shuffled_->at(at / n, at % n) : at % n;
+  const uint64_t n = uint64_t(records());
+  const uint64_t number = shuffled_ ? shuffled_->at(place / n, place % n) : place % n;
   Record record = finder_->find(number);
   record.number = number;
   return record;

@@ -20,21 +20,16 @@ enum class Shuffle {
 struct OrderOptions {
   Shuffle shuffle = Shuffle::kNone;
   uint64_t seed = 1;
-  int rank = 0, ranks = 1;  ///< of several that share one order: this one takes every ranks-th record, from `rank` on
 };
 
-/// In which order the records of a source are taken. Counts its own positions over all epochs; position p is place
-/// p * ranks + rank of the order that all ranks share, and place q is record q % records() of epoch q / records(). So
-/// the order from any position on is a function of (seed, position) alone. Not thread-safe.
+/// In which order the records of a source are taken: place p is record p % records() of epoch p / records(), so what is
+/// there is a function of (seed, place) alone. Cheap while places come from first to last. Not thread-safe.
 class RecordOrder {
  public:
   RecordOrder(std::shared_ptr<const DataSource> source, const OrderOptions& options);
   RecordOrder(const RecordOrder&) = delete;
 
-  void seek(uint64_t position) { position_ = position; }
-  Record next();  ///< the record at position(), which then moves on. Throws Error(kData)
-  uint64_t position() const { return position_; }
-  uint64_t place(uint64_t position) const { return position * uint64_t(ranks_) + uint64_t(rank_); }
+  Record at(uint64_t place);  ///< throws Error(kData)
   int64_t records() const { return source_->records(); }
 
  private:
@@ -44,8 +39,6 @@ class RecordOrder {
   std::unique_ptr<RecordFinder> finder_;  ///< made with the first next()
   Shuffle shuffle_;
   uint64_t seed_;
-  int rank_, ranks_;
-  uint64_t position_ = 0;
   std::optional<ShuffledOrder> shuffled_;
 };
 

@@ -95,6 +95,7 @@ struct BuildOptions {
   bool verify = false;   ///< the graph is checked after every pass, and the plan (graph/verify/verify.h)
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
+  data::BatchShare share = {};          ///< which batches of the data the net takes
   std::vector<std::string> freeze;      ///< patterns of the names of layers that learn nothing (graph/freeze.h)
   std::vector<std::string> keep;        ///< blobs to be readable afterwards besides the net's outputs
   bool only_kept = false;               ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "data/batch_share.h"
 #include "kernels/post_ops.h"
 #include "layers/operands.h"
 #include "proto/cortado.pb.h"
@@ -25,9 +26,10 @@ namespace cortado {
 struct LayerOptions {
   const caffe::LayerParameter& config;
   caffe::Phase phase = caffe::TRAIN;
-  int data_threads = 0;   ///< decoding threads, whatever data_param says; 0: what it says
-  uint64_t seed = 1;      ///< of data order and augmentation
-  bool open_data = true;  ///< false: datasets are not touched; shapes that only they know come out unknown
+  int data_threads = 0;         ///< decoding threads, whatever data_param says; 0: what it says
+  uint64_t seed = 1;            ///< of data order and augmentation
+  data::BatchShare share = {};  ///< which batches of the data are taken
+  bool open_data = true;        ///< false: datasets are not touched; shapes that only they know come out unknown
 };
 
 /// A weight blob as the user sees it.

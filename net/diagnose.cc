@@ -30,7 +30,7 @@ void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   const Shape& labels = plan_.graph.value(origin->node->y[size_t(origin->output)]).shape;
   const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
   pipeline->source().fail(
-      pipeline->record(pipeline->position() - uint64_t(batch - item)),
+      pipeline->record(pipeline->place(item)),
       data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
 }
 
@@ -51,8 +51,7 @@ std::string Net::first_not_finite() const {
   // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
   for (const BoundStep& step : forward_) {
     const graph::Node& node = plan_.graph.node(step.node);
-    if (auto* cursor = dynamic_cast<DataCursor*>(step.layer))
-      cursor->seek(cursor->position() - uint64_t(step.io.y[0].shape()[0]));
+    if (auto* cursor = dynamic_cast<DataCursor*>(step.layer)) cursor->repeat();
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
       if (!is_8_bit(step.io.y[i].spec.dtype) && !all_finite(values_of(context_, step.io.y[i]))) {

@@ -27,7 +27,7 @@ constexpr int kMarginColumns = 24;  // that decoding a window takes along
 DataPipeline::State::State(PipelineOptions given_options)
     : options(std::move(given_options)),
       source(options.open ? options.open() : lmdb_source(Lmdb::open(options.source))),
-      order(source, {options.shuffle, options.seed, options.rank, options.ranks}) {
+      order(source, {options.shuffle, options.seed}) {
   const Record record = source->finder(false)->find(0);
   try {
     int32_t label;
@@ -91,14 +91,19 @@ void DataPipeline::State::stop() {
   stopping = false;
 }
 
-void DataPipeline::State::seek(uint64_t position) {
+/// The next batch that is made is this one, counted from begin_position.
+void DataPipeline::State::restart_at(int64_t batch) {
   stop();
   if (device) device->reset();
   for (Slab& slab : slabs) slab.begin(-1, 0);
-  order.seek(position);
-  begin_position = position;
-  given = released = handed_out = 0;
+  given = released = batch;
+  handed_out = batch * options.batch_size;
   order_failed = false;
+}
+
+void DataPipeline::State::seek(uint64_t position) {
+  restart_at(0);
+  begin_position = position;
 }
 
 void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
@@ -126,11 +131,14 @@ int64_t DataPipeline::records() const { return state_->source->records(); }
 const DataSource& DataPipeline::source() const { return *state_->source; }
 bool DataPipeline::shuffles() const { return state_->options.shuffle != Shuffle::kNone; }
 
-Record DataPipeline::record(uint64_t position) const {
+Record DataPipeline::record(uint64_t place) const {
   const PipelineOptions& options = state_->options;
-  RecordOrder order(state_->source, {options.shuffle, options.seed, options.rank, options.ranks});
-  order.seek(position);
-  return order.next();
+  RecordOrder order(state_->source, {options.shuffle, options.seed});
+  return order.at(place);
+}
+
+uint64_t DataPipeline::place(int64_t item) const {
+  return state_->place((state_->given - 1) * state_->options.batch_size + item);
 }
 
 void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
@@ -148,10 +156,12 @@ void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels)
 const std::vector<std::vector<Object>>& DataPipeline::objects() const { return state_->objects; }
 
 uint64_t DataPipeline::position() const {
-  return state_->begin_position + uint64_t(state_->given) * uint64_t(state_->options.batch_size);
+  const PipelineOptions& options = state_->options;
+  return state_->begin_position + uint64_t(options.share.over(state_->given) * options.batch_size);
 }
 
 void DataPipeline::seek(uint64_t position) { state_->seek(position); }
+void DataPipeline::repeat() { state_->restart_at(state_->given - 1); }
 
 double DataPipeline::wait_seconds() const { return state_->waited; }
 

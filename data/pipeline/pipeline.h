@@ -12,6 +12,7 @@
 #include "core/context.h"
 #include "core/tensor.h"
 #include "data/augment/transform.h"
+#include "data/batch_share.h"
 #include "data/order.h"
 #include "data/source.h"
 #include "proto/cortado.pb.h"
@@ -24,7 +25,7 @@ struct DataOptions {
   int default_threads = 1;  ///< where data_param.threads is not set
   int data_threads = 0;     ///< --data-threads: instead of whatever the net says; 0: not given
   uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
-  int rank = 0, ranks = 1;  ///< where several processes share one order of records: this one's part of it
+  BatchShare share = {};    ///< where several processes share one order of batches: this one's part of it
 };
 
 /// Where decoded samples stay from epoch to epoch.
@@ -38,7 +39,7 @@ struct PipelineOptions {
   int threads = 1;
   Shuffle shuffle = Shuffle::kNone;
   uint64_t seed = 1;
-  int rank = 0, ranks = 1;  ///< DataOptions'
+  BatchShare share = {};  ///< DataOptions'
   CacheOn cache = CacheOn::kNowhere;
   uint32_t rand_skip = 0;  ///< start at a random record below this one
   TransformPlan transform;
@@ -61,8 +62,9 @@ class DataPipeline {
   Shape label_shape() const;  ///< batch, or batch x classes where samples are mixed
   int64_t records() const;    ///< of the dataset
   const DataSource& source() const;
-  bool shuffles() const;                   ///< records do not come in the source's order
-  Record record(uint64_t position) const;  ///< what the sample at this position() is made of. Throws Error(kData)
+  bool shuffles() const;                ///< records do not come in the source's order
+  Record record(uint64_t place) const;  ///< what stands at this place of the order. Throws Error(kData)
+  uint64_t place(int64_t item) const;   ///< of this sample of the batch that read() gave last
 
   /// Puts the next batch into y (of data_shape(), in any storage that transform_batch() writes) and, unless it has no
   /// memory, label_shape() floats into `labels`; both on the context's device, which is the same in every call. Waits
@@ -74,11 +76,13 @@ class DataPipeline {
   /// Of each sample of the batch that read() gave last, the objects that it shows; none where records have none.
   const std::vector<std::vector<Object>>& objects() const;
 
-  /// Records that read() has given so far, over all epochs, and those that rand_skip passed over: what a snapshot
-  /// keeps.
+  /// Records of the common order that are over, over all epochs, and those that rand_skip passed over: what a snapshot
+  /// keeps. With a share of the batches it is that between two of its periods.
   uint64_t position() const;
-  /// The next read() starts at this position, as if all before it had been read.
+  /// This process's share begins anew at this position, as if all before it had been read.
   void seek(uint64_t position);
+  /// The next read() gives the batch of the latest one again.
+  void repeat();
 
   double wait_seconds() const;  ///< time that read() spent waiting for data, in all
 

@@ -66,8 +66,7 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   made.threads = int(chosen);
   if (param.has_cache_on())
     made.cache = param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;
-  made.rank = options.rank;
-  made.ranks = options.ranks;
+  made.share = options.share;
   made.seed = param.seed() != 0 ? param.seed() : options.seed;
   return made;
 }

@@ -39,9 +39,8 @@ void DataPipeline::State::release(Context& context) {
 void DataPipeline::State::draw_mixes(Slab& slab) const {
   if (!options.transform.augment.mix.on()) return;
   for (int i = 0; i < mix_pairs(options.batch_size); ++i)
-    slab.content.mixes[size_t(i)] =
-        draw_mix(options.transform.augment.mix, size.height, size.width, options.seed,
-                 order.place(begin_position + uint64_t(slab.batch) * uint64_t(options.batch_size) + uint64_t(i)));
+    slab.content.mixes[size_t(i)] = draw_mix(options.transform.augment.mix, size.height, size.width, options.seed,
+                                             place(slab.batch * options.batch_size + i));
 }
 
 /// The slab is used anew before the next batch is asked for.

@@ -51,9 +51,9 @@ struct Slab {
 /// Samples that one worker makes next.
 struct Task {
   Slab* slab = nullptr;
-  int first = 0, n = 0;   ///< within the batch
-  int done = 0;           ///< how many count as made afterwards: n, or more where the order itself failed
-  uint64_t position = 0;  ///< of the first
+  int first = 0, n = 0;  ///< within the batch
+  int done = 0;          ///< how many count as made afterwards: n, or more where the order itself failed
+  int64_t sample = 0;    ///< the first, counted from the start
   Record records[kMaxSamplesAtOnce];
 };
 
@@ -64,6 +64,7 @@ struct DataPipeline::State {
   void start(Context& context, const Tensor& y);
   void choose_decoder(Context& context);
   void stop();
+  void restart_at(int64_t batch);
   void seek(uint64_t position);
 
   void work();
@@ -73,6 +74,11 @@ struct DataPipeline::State {
   bool leaves_to_device(const Sample& whole, const AugmentParams& params, const SampleReader& reader) const;
   SamplePart part_for(const SourceWindow& window, const Task& task, int i, SampleReader& reader) const;
 
+  /// Where the `sample`th that this process takes, counted from begin_position, stands in the common order.
+  uint64_t place(int64_t sample) const {
+    const int64_t batch = options.batch_size;
+    return begin_position + uint64_t(options.share.batch(sample / batch) * batch + sample % batch);
+  }
   Slab& slab_of(int64_t batch) { return slabs[size_t(batch % options.prefetch)]; }
   bool is_ready(int64_t batch);
   Slab& wait_for_batch();
@@ -99,7 +105,7 @@ struct DataPipeline::State {
   std::vector<std::vector<Object>> objects;  ///< of the batch that read() gave last
   double waited = 0;
   int64_t given = 0;            ///< batches that read() gave
-  uint64_t begin_position = 0;  ///< of batch 0
+  uint64_t begin_position = 0;  ///< of the common order: where this share of it began
 
   std::mutex mutex;  ///< guards everything below, and the slabs' counts
   std::condition_variable work_appeared, batch_ready;

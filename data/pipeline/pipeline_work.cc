@@ -17,12 +17,12 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   task.slab = &slab_of(batch);
   task.first = int(handed_out % batch_size);
   if (task.first == 0) task.slab->begin(batch, options.batch_size);
-  task.position = begin_position + uint64_t(handed_out);
+  task.sample = handed_out;
   const int wanted = std::min(at_once, options.batch_size - task.first);
   task.n = 0;
   task.done = wanted;
   try {
-    for (; task.n < wanted; ++task.n) task.records[task.n] = order.next();
+    for (; task.n < wanted; ++task.n) task.records[task.n] = order.at(place(handed_out + task.n));
   } catch (...) {  // the dataset is broken: nothing after this can be read
     task.slab->note_error(task.first + task.n, std::current_exception());
     task.done = options.batch_size - task.first;
@@ -56,7 +56,7 @@ void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader
   try {
     int32_t label = cache ? cache->label(task.records[i].number) : 0;
     const Sample whole = cache ? cache->sample(task.records[i].number) : reader.open(task.records[i], label);
-    const uint64_t place = order.place(task.position + uint64_t(i)), records = uint64_t(source->records());
+    const uint64_t place = this->place(task.sample + i), records = uint64_t(source->records());
     const std::vector<Object>& objects = reader.objects();
     const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
                                              place / records, place % records, objects);

@@ -66,7 +66,7 @@ PipelineOptions make_window_options(const caffe::LayerParameter& layer, const Da
   windows.root = param.root_folder();
   windows.fg_threshold = param.fg_threshold();
   windows.bg_threshold = param.bg_threshold();
-  windows.batch_size = made.batch_size * options.ranks;
+  windows.batch_size = made.batch_size;
   windows.foreground = foreground_of(param, windows.batch_size);
   windows.mirror = plan.mirror;
   windows.keep_files = param.cache_images();

@@ -13,7 +13,7 @@ struct WindowSourceOptions {
   std::string list;  ///< a window file
   std::string root;  ///< put before each path as it is
   float fg_threshold = 0.5f, bg_threshold = 0.5f;
-  int batch_size = 1;   ///< of all ranks together
+  int batch_size = 1;
   int foreground = 0;   ///< of each batch; they come last
   bool mirror = false;  ///< toss a coin for each window
   bool keep_files = false;

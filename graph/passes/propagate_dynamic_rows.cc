@@ -20,7 +20,7 @@ std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node&
   const caffe::LayerParameter* config = node.sources.empty() ? made.get() : graph.source(node.sources[0]).config;
   return [type = find_layer_type(node.type), made, config, phase = graph.phase(), seed = graph.options.seed,
           open_data = graph.options.open_data] {
-    return type->make({*config, phase, 0, seed, open_data});
+    return type->make({*config, phase, 0, seed, {}, open_data});
   };
 }
 

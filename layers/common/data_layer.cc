@@ -11,6 +11,7 @@ data::PipelineOptions pipeline_options(const LayerOptions& options) {
   data.phase = options.phase;
   data.data_threads = options.data_threads;
   data.seed = options.seed;
+  data.share = options.share;
   return data::make_pipeline_options(options.config, data, options.open_data);
 }
 
@@ -42,6 +43,10 @@ void PipelineLayer::forward(Context& context, const Operands& io) {
 
 void PipelineLayer::seek(uint64_t position) {
   if (pipeline_) pipeline_->seek(position);
+}
+
+void PipelineLayer::repeat() {
+  if (pipeline_) pipeline_->repeat();
 }
 
 Shape PipelineLayer::label_shape() const {

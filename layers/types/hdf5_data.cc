@@ -29,6 +29,7 @@ class Hdf5DataLayer : public Layer, public DataCursor {
     if (param.batch_size() == 0)
       throw FieldError("hdf5_data_param.batch_size", "batch_size is 0: a batch has at least one row");
     batch_ = int64_t(param.batch_size());
+    cursor_ = data::ShareCursor(options.share, batch_);
     options_.source = param.source();
     options_.names.assign(options.config.top().begin(), options.config.top().end());
     options_.shuffle = param.shuffle();
@@ -60,20 +61,21 @@ class Hdf5DataLayer : public Layer, public DataCursor {
     for (size_t i = 0; i < io.y.size(); ++i) {
       at.push_back(staged_[i].begin(context, io.y[i].f32(), io.y[i].count()));
     }
+    if (rows_->position() != cursor_.place()) rows_->seek(cursor_.place());
     for (int64_t n = 0; n < batch_; ++n) {
       rows_->next(at);
       for (size_t i = 0; i < at.size(); ++i) at[i] += rows_->row_shape(i).count();
     }
     for (HostStage& staged : staged_) staged.commit(context);
+    cursor_.advance();
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
   bool forward_needs_host() const override { return true; }
 
-  uint64_t position() const override { return rows_ ? rows_->position() : 0; }
-  void seek(uint64_t position) override {
-    if (rows_) rows_->seek(position);
-  }
+  uint64_t position() const override { return cursor_.position(); }
+  void seek(uint64_t position) override { cursor_.seek(position); }
+  void repeat() override { cursor_.repeat(); }
 
  private:
   void set_crop(const caffe::TransformationParameter& param) {
@@ -95,6 +97,7 @@ class Hdf5DataLayer : public Layer, public DataCursor {
 
   bool open_data_;
   int64_t batch_ = 0;
+  data::ShareCursor cursor_{{}, 0};
   data::Hdf5RowsOptions options_;
   std::unique_ptr<data::Hdf5Rows> rows_;  ///< null where datasets are not to be touched
   std::vector<HostStage> staged_;         ///< per y

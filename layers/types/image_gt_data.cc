@@ -156,8 +156,9 @@ class ImageGtDataLayer : public Layer, public DataCursor {
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
   bool forward_needs_host() const override { return true; }
 
-  uint64_t position() const override { return position_; }
-  void seek(uint64_t position) override { position_ = position; }
+  uint64_t position() const override { return cursor_.position(); }
+  void seek(uint64_t position) override { cursor_.seek(position); }
+  void repeat() override { cursor_.repeat(); }
 
  private:
   void open();
@@ -176,7 +177,8 @@ class ImageGtDataLayer : public Layer, public DataCursor {
   ObjectLabels labels_;
   ObjectScales scales_;
   bool open_data_;
-  uint64_t seed_, position_ = 0;
+  uint64_t seed_;
+  data::ShareCursor cursor_;
   std::optional<data::ObjectFile> file_;
   std::optional<data::ShuffledOrder> order_;
   int64_t most_objects_ = 1;  ///< of an image
@@ -199,7 +201,8 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
       labels_(branches_of(param_, sample_), param_.fg_threshold()),
       scales_(scales_of(param_)),
       open_data_(options.open_data),
-      seed_(options.seed) {
+      seed_(options.seed),
+      cursor_(options.share, int64_t(param_.batch_size())) {
   check_transform(transform_);
   if (param_.source().empty()) throw FieldError(kOwn + "source", "the window file is not named");
   require_in("batch_size", param_.batch_size(), 1, kMostImages);
@@ -354,7 +357,7 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
   const size_t branches = labels_.branches().size();
   int64_t rows = 0;
   for (int64_t n = 0; n < batch; ++n) {
-    const uint64_t place = position_ + uint64_t(n);
+    const uint64_t place = cursor_.place() + uint64_t(n);
     const data::ObjectImage& listed = image_at(place);
     RandomStream stream(mix_key(mix_key(seed_, kObjectKey), place));
     read(listed, stream);
@@ -372,7 +375,7 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
   if (param_.output_gt_boxes())
     for (; rows < batch * most_objects_; ++rows) to[branches + 1][7 * rows + 6] = 1;
   for (HostStage& stage : stages_) stage.commit(context);
-  position_ += uint64_t(batch);
+  cursor_.advance();
 }
 
 const RegisterLayer registered({

@@ -110,20 +110,41 @@ TEST(Pipeline, KnowsTheRecordOfEachSample) {
   const Folder folder;
   write_with_library(folder / "db", raw_records(50));
   for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kExact, Shuffle::kBlocks})
-    for (const int rank : {0, 2}) {
+    for (const BatchShare share : {BatchShare{}, BatchShare{2, 3, 7}}) {
       PipelineOptions options = options_for(folder / "db", 8);
       options.shuffle = shuffle;
-      options.rank = rank;
-      options.ranks = 3;
+      options.share = share;
       DataPipeline pipeline(options);
       EXPECT_EQ(pipeline.shuffles(), shuffle != Shuffle::kNone);
       for (int b = 0; b < 20; ++b) {
-        const uint64_t position = pipeline.position();
         const Batch batch = read_batch(pipeline);
         for (size_t i = 0; i < 8; ++i)
-          ASSERT_EQ(pipeline.record(position + i).key, key_of(int(batch.labels[i]))) << "batch " << b;
+          ASSERT_EQ(pipeline.record(pipeline.place(int64_t(i))).key, key_of(int(batch.labels[i]))) << "batch " << b;
       }
     }
+}
+
+/// Of every seven batches one process takes the first two, one the next three, one the last two.
+TEST(Pipeline, SharesOfTheBatchesMakeTheWholeOrderAndContinueAnywhere) {
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(50));
+  PipelineOptions options = options_for(folder / "db", 8);
+  augment(options);
+  options.shuffle = Shuffle::kExact;
+  const std::vector<Batch> all = read_batches(options, 21);
+  for (const BatchShare share : {BatchShare{0, 2, 7}, BatchShare{2, 3, 7}, BatchShare{5, 2, 7}}) {
+    options.share = share;
+    DataPipeline straight(options), continued(options);
+    for (int64_t own = 0; own < 3 * share.run; ++own) {
+      ASSERT_EQ(read_batch(straight), all[size_t(share.batch(own))]) << "from " << share.first << ", batch " << own;
+      if (own % share.run == share.run - 1) EXPECT_EQ(straight.position(), uint64_t(own / share.run + 1) * 7 * 8);
+    }
+    continued.seek(7 * 8);
+    EXPECT_EQ(read_batch(continued), all[size_t(share.batch(share.run))]);
+    continued.repeat();
+    EXPECT_EQ(read_batch(continued), all[size_t(share.batch(share.run))]);
+    EXPECT_EQ(read_batch(continued), all[size_t(share.batch(share.run + 1))]);
+  }
 }
 
 TEST(LmdbSource, VisitsLabelsOfAllOrOfSomeThatLieEvenly) {
