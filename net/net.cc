@@ -224,6 +224,23 @@ void Net::derive_weights() {
   derived_version_ = version;
 }
 
+std::vector<KeptWeight> Net::kept_weights() {
+  std::vector<KeptWeight> kept;
+  for (size_t id = 0; id < plan_.graph.weights.size(); ++id)
+    if (!plan_.graph.weights[id].spec.learned)
+      kept.push_back({memory_->w[id], plan_.w_formats[id].bytes() / int64_t(sizeof(float))});
+  return kept;
+}
+
+std::span<std::byte> Net::weight_memory() { return {memory_->w_arena.data(), memory_->w_arena.bytes()}; }
+
+void Net::weights_changed() { memory_->derived->weights_changed(); }
+
+std::span<float> Net::gradient_memory() {
+  if (plan_.graph.options.transient_gradients) throw_internal("gradients that have no memory of their own");
+  return {reinterpret_cast<float*>(memory_->dw_arena.data()), memory_->dw_arena.bytes() / sizeof(float)};
+}
+
 std::vector<WeightCopy> Net::weight_copies() const {
   std::vector<WeightCopy> copies;
   if (plan_.graph.options.frozen) return copies;

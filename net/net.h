@@ -4,6 +4,7 @@
 // and allocate nothing.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ struct WeightCopy {
   size_t param;  ///< whose
   void* memory;
   kernels::FilterCopy form;
+};
+
+/// Values that layers keep by themselves among the weights, as BatchNorm its statistics: forward() changes them.
+struct KeptWeight {
+  float* values;
+  int64_t count;  ///< stored floats
 };
 
 /// Receives gradients within backward().
@@ -98,6 +105,13 @@ class Net {
   const graph::Plan& plan() const { return plan_; }
   Context& context() { return context_; }
   std::vector<Param>& params() { return params_; }
+  std::vector<KeptWeight> kept_weights();
+  /// All weights that are this net's own, those that do not learn too, as they are stored.
+  std::span<std::byte> weight_memory();
+  void weights_changed();  ///< to be told after a write to that memory
+  /// All gradients in one piece: of each param its dw, in their order, and gaps. The net was built without
+  /// BuildOptions::transient_gradients.
+  std::span<float> gradient_memory();
   std::vector<WeightCopy> weight_copies() const;
   const std::vector<NetOutput>& outputs() const { return outputs_; }
 

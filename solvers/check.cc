@@ -234,6 +234,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.range("max_epoch", config.max_epoch(), 0);
   checker.range("base_lr", config.base_lr(), 0);
   checker.range("iter_size", config.iter_size(), 1);
+  checker.range("shards", config.shards(), 0, "", 1 << 16);
   checker.range("average_loss", config.average_loss(), 1);
   checker.range("display", config.display(), 0, "0 shows nothing");
   checker.range("snapshot", config.snapshot(), 0, "0 writes only the last snapshot");

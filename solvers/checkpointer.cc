@@ -92,7 +92,7 @@ void Checkpointer::write() {
 }
 
 void Checkpointer::try_write() {
-  if (newest_ == iter()) return;
+  if (newest_ == iter() || !state_.share.is_first()) return;
   try {
     if (!lock_) {
       lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix());

@@ -16,7 +16,7 @@ std::string name_in_snapshots(size_t test) { return "test:" + std::to_string(tes
 Evaluation::Evaluation(SolverNets& nets, TrainState& state, Observers& observers)
     : state_(state), observers_(observers) {
   make_testers(nets);
-  find_metrics(nets);
+  if (state.share.is_first()) find_metrics(nets);
 }
 
 void Evaluation::make_testers(SolverNets& nets) {

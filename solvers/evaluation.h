@@ -35,6 +35,7 @@ class Evaluation {
   /// of the moment before the first of these tests, which a resumed run does again.
   bool run(const TestCalls& calls);
   bool stops_early() const { return stops_early_; }
+  void set_stops_early(bool stops) { stops_early_ = stops; }  ///< of a rank that heard so from the first one
   /// Iterations follow: an earlier test's end is forgotten.
   void begin();
 

@@ -44,7 +44,8 @@ std::string difference_of_steps(const std::vector<std::string>& then, const std:
   return "";
 }
 
-/// The first of what computed then that is another now.
+}  // namespace
+
 std::string difference_of_libraries(const caffe::TrainingState& training, Context& context) {
   const std::vector<std::string> now = kernels::arithmetic_of(context);
   for (size_t i = 0; i < std::min(size_t(training.libraries_size()), now.size()); ++i)
@@ -52,8 +53,6 @@ std::string difference_of_libraries(const caffe::TrainingState& training, Contex
       return "it was computed with " + then + ", now there is " + now[i];
   return "";
 }
-
-}  // namespace
 
 std::string frozen_layers(const Net& net) {
   std::string names;

@@ -19,6 +19,9 @@ void save_conditions(Net& net, caffe::TrainingState& training);
 /// a measurement says; but where another CPU level or library computes, whose best kernels are others.
 void take_kernels(const caffe::TrainingState& training, Context& context);
 
+/// The first of what computed then that is another now: a library, the CPU's level; "": nothing.
+std::string difference_of_libraries(const caffe::TrainingState& training, Context& context);
+
 /// A warning where the conditions of `net` differ from those of the run that wrote `training`, which costs bits, not
 /// correctness; "" where they are the same.
 std::string warning_of_conditions(const caffe::TrainingState& training, Net& net);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "solvers/check.h"
+#include "solvers/rank_start.h"
 #include "solvers/run_conditions.h"
 
 namespace cortado {
@@ -33,13 +34,18 @@ bool writes_snapshots(const caffe::SolverParameter& config) {
 
 }  // namespace
 
-RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context) {
+RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context) {
   const caffe::SolverParameter& config = file.solver;
+  RunStart start;
+  if (options.engine && options.engine->rank() > 0) {
+    await_conditions(*options.engine, file, context);
+    start.share = share_of(config, options.engine);
+    return start;
+  }
   log_info() << "Initializing solver from parameters: \n" << config.DebugString();
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
-  RunStart start;
   for (const Mistake& warning : solver_warnings(file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
                     (warning.hint.empty() ? "" : "; " + warning.hint));
@@ -48,6 +54,9 @@ RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Conte
   choose_seed(config, context, start);
   if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
   if (!start.snapshot) start.weights = starting_weights(file, options);
+  settle_shards(file, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
+                options.engine, context);
+  start.share = share_of(config, options.engine);
   return start;
 }
 

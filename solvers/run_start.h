@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "solvers/rank_share.h"
 #include "solvers/snapshot.h"
 #include "solvers/solver_nets.h"
 
@@ -18,11 +19,12 @@ struct RunStart {
   std::optional<Snapshot> snapshot;    ///< to resume from
   std::vector<std::string> weights;    ///< files to start from where there is no snapshot
   std::vector<std::string> warnings;   ///< about the above and the solver, logged already
+  RankShare share;
 };
 
 /// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's
-/// random_seed, or that of the snapshot, or one picked and logged; and the kernels of the snapshot. Throws Error for
-/// every mistake.
-RunStart prepare_run(const SolverFile& file, const SolverOptions& options, Context& context);
+/// random_seed, or that of the snapshot, or one picked and logged; the kernels of the snapshot; and solver.shards. Of
+/// several ranks all but the first are told by it, once it has its nets. Throws Error for every mistake.
+RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "solvers/check.h"
 #include "solvers/lr_policies.h"
+#include "solvers/rank_start.h"
 
 namespace cortado {
 
@@ -32,11 +33,14 @@ Solver::Solver(SolverFile file, RunStart start, SolverNets nets)
     : file_(with_max_iter(std::move(file), *nets.train)),
       observers_(std::move(start.warnings)),
       nets_(with_weights(std::move(nets), start, observers_)),
-      state_(file_.solver, *nets_.train),
+      state_(file_.solver, *nets_.train, start.share),
       evaluation_(at_its_field(file_, [&] { return Evaluation(nets_, state_, observers_); })),
       checkpoints_(state_, evaluation_, observers_),
       loop_(state_, evaluation_, checkpoints_, observers_) {
+  ranks::Engine* engine = start.share.engine;
+  if (engine && start.share.is_first()) tell_conditions(*engine, *nets_.train, start.share.shards);
   checkpoints_.begin(std::move(start));
+  if (engine) share_state(*engine, state_);
   log_info() << "Solver scaffolding done.";
 }
 

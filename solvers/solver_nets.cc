@@ -8,6 +8,7 @@
 #include "graph/freeze.h"
 #include "net/epoch.h"
 #include "solvers/check.h"
+#include "solvers/rank_share.h"
 #include "solvers/run_conditions.h"
 #include "solvers/weight_update.h"
 
@@ -93,7 +94,9 @@ std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   return sources;
 }
 
-size_t SolverNetReader::test_count() const { return size_t(count_test_nets(file_.solver)); }
+size_t SolverNetReader::test_count() const {
+  return share_of(file_.solver, options_.engine).is_first() ? size_t(count_test_nets(file_.solver)) : 0;
+}
 std::string SolverNetReader::train_source() const { return source_of_train().str(); }
 std::string SolverNetReader::test_source(size_t index) const { return sources_of_tests()[index].str(); }
 
@@ -127,6 +130,7 @@ SolverNetFile SolverNetReader::train() {
   build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
   build.transient_gradients = updates_within_backward(file_.solver, context_);
   build.recompute = options_.recompute;
+  build.share = batches_of(file_.solver, share_of(file_.solver, options_.engine));
   build.freeze = options_.freeze;
   return net;
 }
@@ -163,7 +167,8 @@ SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options
 }
 
 int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train) {
-  const int64_t records = records_of(train.plan().graph, "max_epoch"), step = train.batch_size() * solver.iter_size();
+  const int64_t records = records_of(train.plan().graph, "max_epoch"),
+                step = train.batch_size() * passes_per_iteration(solver);
   const int64_t iterations = (solver.max_epoch() * records + step - 1) / step;
   if (iterations > std::numeric_limits<int>::max())
     throw FieldError("max_epoch", "so many epochs take " + std::to_string(iterations) + " iterations");

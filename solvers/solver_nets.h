@@ -8,6 +8,7 @@
 #include "net/net.h"
 #include "proto/override.h"
 #include "proto/read_text.h"
+#include "ranks/engine.h"
 
 namespace cortado {
 
@@ -22,6 +23,7 @@ struct SolverOptions {
   bool recompute = false;               ///< BuildOptions::recompute of the training net
   std::vector<std::string> freeze;      ///< BuildOptions::freeze of the training net
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
+  ranks::Engine* engine = nullptr;      ///< of several ranks, of which this process is one; outlives the solver
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 
@@ -49,7 +51,7 @@ class SolverNetReader {
       : file_(file), options_(options), context_(context) {}
 
   const SolverFile& solver() const { return file_; }
-  size_t test_count() const;
+  size_t test_count() const;  ///< the first of several ranks alone tests
 
   /// Throw what reading nets throws.
   SolverNetFile train();

@@ -12,12 +12,13 @@ constexpr const char* kNetName = "train";  // in snapshots
 
 }  // namespace
 
-TrainState::TrainState(const caffe::SolverParameter& config, Net& net)
-    : config(config), net(net), schedule(config), window(config.average_loss()), update(config, net) {
-  if (config.ema_decay() > 0) average.emplace(config, net);
+TrainState::TrainState(const caffe::SolverParameter& config, Net& net, const RankShare& share)
+    : config(config), net(net), share(share), schedule(config), window(config.average_loss()), update(config, net) {
+  if (config.ema_decay() > 0 && share.is_first()) average.emplace(config, net);
   if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries());
+  if (share.shards > 1) shards.emplace(config, net, share);
   progress.max_iter = config.max_iter();
-  progress.images_per_iter = net.batch_size() * config.iter_size();
+  progress.images_per_iter = net.batch_size() * passes_per_iteration(config);
   progress.records = records_if_known(net.plan().graph);
 }
 
@@ -46,6 +47,7 @@ void TrainState::save(caffe::SolverState& state) {
 
 void TrainState::save_training(caffe::TrainingState& training) {
   training.set_pass(pass(0));
+  if (share.shards > 1) training.set_shards(int(share.shards));
   save_positions(net, kNetName, training);
   for (const float loss : window.recent()) training.add_recent_losses(loss);
   training.set_smoothed_loss(window.smoothed());
@@ -62,12 +64,15 @@ void TrainState::save_training(caffe::TrainingState& training) {
 void TrainState::load(const Snapshot& snapshot) {
   net.load_weights(snapshot.weights, snapshot.weights_path);
   update.load(snapshot.state.history(), snapshot.state_path);
-  progress.iter = snapshot.state.iter();
+  load_head(snapshot.state);
+}
+
+void TrainState::load_head(const caffe::SolverState& state) {
+  progress.iter = state.iter();
   LearningRate& rate = schedule.rate();
-  rate.set_current_step(snapshot.state.current_step());
-  if (snapshot.state.has_minimum_loss())
-    rate.plateau().restore(snapshot.state.minimum_loss(), snapshot.state.iter_last_event());
-  if (snapshot.exact()) load_training(snapshot.state.training());
+  rate.set_current_step(state.current_step());
+  if (state.has_minimum_loss()) rate.plateau().restore(state.minimum_loss(), state.iter_last_event());
+  if (state.has_training()) load_training(state.training());
 }
 
 void TrainState::load_training(const caffe::TrainingState& training) {

@@ -11,6 +11,7 @@
 #include "solvers/loss_window.h"
 #include "solvers/observer.h"
 #include "solvers/schedule.h"
+#include "solvers/shard_training.h"
 #include "solvers/snapshot.h"
 #include "solvers/weight_average.h"
 #include "solvers/weight_update.h"
@@ -18,13 +19,14 @@
 namespace cortado {
 
 struct TrainState {
-  /// Takes memory on the net's device. `config` was checked, and says max_iter; both references outlive this.
-  TrainState(const caffe::SolverParameter& config, Net& net);
+  /// Takes memory on the net's device. `config` was checked, and says max_iter; both references outlive this, and so
+  /// does the engine.
+  TrainState(const caffe::SolverParameter& config, Net& net, const RankShare& share);
   TrainState(const TrainState&) = delete;
   TrainState& operator=(const TrainState&) = delete;
 
   /// The number of the forward pass of this iteration's k-th batch, which keys the draws of layers.
-  uint64_t pass(int k) const { return uint64_t(progress.iter) * uint64_t(config.iter_size()) + uint64_t(k); }
+  uint64_t pass(int k) const { return uint64_t(progress.iter) * uint64_t(passes_per_iteration(config)) + uint64_t(k); }
   /// The loss of this iteration; once for each.
   void take_loss(double loss);
   /// The rates of this iteration; once for each, after take_loss() where a rate depends on the loss.
@@ -35,15 +37,19 @@ struct TrainState {
   /// Weights, history and what Caffe's states know; then, of a snapshot that is exact(), the rest but the average.
   /// Throws Error(kSnapshot) where something does not fit.
   void load(const Snapshot& snapshot);
+  /// What save() gave of a training like this one, or the part of it that Caffe's states have.
+  void load_head(const caffe::SolverState& state);
 
   const caffe::SolverParameter& config;
   Net& net;
+  const RankShare share;
   Progress progress;
   Schedule schedule;
   LossWindow window;
   WeightUpdate update;
   std::optional<WeightAverage> average;  ///< with ema_decay
   std::optional<DeviceTraining> device;  ///< where the net does not run on the CPU
+  std::optional<ShardTraining> shards;   ///< where iterations have more than one
 
  private:
   void save_training(caffe::TrainingState& training);

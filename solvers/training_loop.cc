@@ -2,9 +2,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "solvers/rank_start.h"
+#include "solvers/rank_test.h"
 
 namespace cortado {
 
@@ -76,21 +79,39 @@ bool TrainingLoop::step(int64_t iterations) {
     if (evaluation_.stops_early()) break;
     iterate();
     take_requests();
-    if (config().snapshot() > 0 && iter() % config().snapshot() == 0) checkpoints_.try_write();
+    if (config().snapshot() > 0 && iter() % config().snapshot() == 0) snapshot();
   }
   return !stop_ && !evaluation_.stops_early();
 }
 
-bool TrainingLoop::test() {
-  const auto continues = [this] {
-    take_requests();
-    return !stop_;
-  };
-  return evaluation_.run({continues, [this] { checkpoints_.try_write(); }});
+/// The weights have come from many sums by now, which is the time to see that all ranks have the same.
+void TrainingLoop::snapshot() {
+  if (state_.share.engine) compare_weights(*state_.share.engine, net_, iter());
+  checkpoints_.try_write();
 }
 
+bool TrainingLoop::test() {
+  RankTest ranks(state_, evaluation_);
+  if (!state_.share.is_first()) {
+    stop_ = ranks.follow();
+    return !stop_;
+  }
+  const auto continues = [&] {
+    ranks.go_on();
+    obey(requests_->exchange(kRequestNothing));
+    return !stop_;
+  };
+  const bool whole = evaluation_.run({continues, [this] { checkpoints_.try_write(); }});
+  ranks.end(stop_);
+  return whole;
+}
+
+/// Ranks obey what any of them was asked for by the end of an iteration's passes.
 void TrainingLoop::take_requests() {
-  const int asked = requests_->exchange(kRequestNothing);
+  obey(state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing));
+}
+
+void TrainingLoop::obey(int asked) {
   if (asked & kRequestSnapshot) checkpoints_.try_write();
   if (asked & kRequestStop) stop_ = true;
 }
@@ -113,7 +134,7 @@ void TrainingLoop::iterate() {
 /// what is logged of this iteration comes after it.
 void TrainingLoop::iterate_on_cpu(bool display) {
   const bool within_backward = updates_within_backward(config(), net_.context());
-  state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
+  state_.take_loss(within_backward ? forward_finite(0) : state_.shards ? iterate_shards() : forward_backward());
   const StepRates rates = state_.next_rates();
   if (within_backward) state_.update.backward_and_apply(iter(), rates);
   if (display) log_display();
@@ -150,6 +171,15 @@ double TrainingLoop::forward_backward() {
     net_.backward(k > 0);
   }
   return sum / config().iter_size();
+}
+
+/// The loss is looked at when all ranks have that of all shards, so that all of them go on or none does.
+double TrainingLoop::iterate_shards() {
+  const int asked = state_.share.engine ? requests_->exchange(kRequestNothing) : kRequestNothing;
+  const ShardOutcome outcome = state_.shards->run(state_.pass(0), asked);
+  agreed_ = outcome.requests;
+  require_finite(outcome.loss);
+  return outcome.loss;
 }
 
 /// The loss of the k-th batch of this iteration. Throws Error(kDiverged), so that no weight learns from it.

@@ -42,6 +42,7 @@ class TrainingLoop {
   void iterate();
   void iterate_on_cpu(bool display);
   void iterate_on_device(bool display);
+  double iterate_shards();
   StepState step_after_loss(bool verbose);
   double forward_backward();
   double forward_finite(int k);
@@ -49,6 +50,8 @@ class TrainingLoop {
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void log_display();
   void take_requests();
+  void obey(int asked);
+  void snapshot();
 
   TrainState& state_;
   Net& net_;
@@ -59,7 +62,8 @@ class TrainingLoop {
   Requests no_requests_{kRequestNothing};
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
-  double shown_seconds_ = 0;  ///< clock at the latest display
+  int agreed_ = kRequestNothing;  ///< what ranks were asked for
+  double shown_seconds_ = 0;      ///< clock at the latest display
   int64_t shown_iter_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "solvers/gradient_norm.h"
+#include "solvers/rank_share.h"
 
 namespace cortado {
 
@@ -26,7 +27,7 @@ const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingSta
 
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context) {
   return context.shares_host_memory() && config.iter_size() == 1 && config.clip_gradients() < 0 &&
-         !config.snapshot_diff();
+         !config.snapshot_diff() && config.shards() <= 1;
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
@@ -89,7 +90,7 @@ IterationStep WeightUpdate::step_of(int64_t iter, const StepRates& rates, float 
 
 void WeightUpdate::apply(int64_t iter, const StepRates& rates, bool verbose) {
   const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
-  const IterationStep step = step_of(iter, rates, clip / float(config_.iter_size()));
+  const IterationStep step = step_of(iter, rates, clip / float(passes_per_iteration(config_)));
   for (size_t p = 0; p < entries_.size(); ++p) apply_to(p, step);
 }
 

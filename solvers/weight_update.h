@@ -4,6 +4,7 @@
 // accumulated gradient by its global norm, divide by iter_size, add weight decay, apply the rule. Only the norm takes a
 // pass of its own; the rest is one loop inside the rule.
 
+#include <span>
 #include <vector>
 
 #include "core/device_memory.h"
@@ -33,6 +34,7 @@ class WeightUpdate {
   const UpdateRule& rule() const { return rule_; }
   /// Per param of the net, as IterationStep::of() takes them; what they point to is in the memory of the net's device.
   const std::vector<WeightStep>& entries() const { return entries_; }
+  std::span<std::byte> history_memory() { return {arena_.data(), arena_.bytes()}; }
   int64_t history_bytes() const { return int64_t(arena_.bytes()); }
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do

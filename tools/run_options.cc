@@ -194,7 +194,8 @@ Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults)
 
 Context make_context(const Arguments& arguments, const DeviceDefaults& defaults) {
   const Device device = choose_device(arguments, defaults);
-  const int threads = arguments.has("threads") ? int(arguments.integer("threads")) : default_threads();
+  const int threads = arguments.has("threads") ? int(arguments.integer("threads"))
+                                               : std::max(1, default_threads() / defaults.processes);
   use_threads(threads);
   Context context(threads);
   context.captures = !arguments.on("eager");

@@ -32,6 +32,7 @@ struct DeviceDefaults {
   int gpu_index = 0;
   std::string said = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
   Precision precision = Precision::kFp32;
+  int processes = 1;  ///< that share this machine's CPUs
 };
 
 /// Where to run. Where a preferred GPU (`defaults`, or -gpu under a name of Caffe's) is not available, one notice and

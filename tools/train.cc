@@ -2,6 +2,7 @@
 // plan, the plan a net; the loop trains it.
 #include <unistd.h>
 
+#include <csignal>
 #include <optional>
 
 #include "core/log.h"
@@ -17,6 +18,7 @@
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/output_name.h"
+#include "tools/rank_options.h"
 #include "tools/resume_command.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
@@ -38,6 +40,16 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.freeze = arguments.texts("freeze");
   options.overrides = overrides_of(arguments);
   return options;
+}
+
+void say_shares(const RankRole& role, const Solver& solver, const Context& context) {
+  const int64_t shards = solver.config().shards();
+  if (shards <= 1) return;
+  const std::string by = role.engine ? " by " + std::to_string(role.engine->ranks()) + " ranks (" +
+                                           role.engine->name() + ", started by " + role.launcher + ")"
+                                     : "";
+  log_info() << "Each iteration is " << shards << " shards" << by << ", " << solver.progress().images_per_iter
+             << " images; " << context.threads << (context.threads == 1 ? " thread" : " threads") << " for each";
 }
 
 std::string net_of(const caffe::SolverParameter& solver) {
@@ -76,12 +88,13 @@ void apply_flags(const Arguments& arguments, const SolverOptions& options, Solve
   if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
 }
 
-Context context_for(const Arguments& arguments, const SolverFile& file) {
+Context context_for(const Arguments& arguments, const SolverFile& file, const RankRole& role) {
   const caffe::SolverParameter& solver = file.solver;
   return make_context(arguments, {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
                                   .gpu_index = solver.device_id(),
                                   .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
-                                  .precision = precision_named(solver.precision())});
+                                  .precision = precision_named(solver.precision()),
+                                  .processes = role.processes_here});
 }
 
 Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
@@ -90,6 +103,18 @@ Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOpt
   RunStart start = prepare_run(file, options, context);
   SolverNets nets = build_nets(file, options, context);
   return Solver(std::move(file), std::move(start), std::move(nets));
+}
+
+/// Of a stopped training. Another rank may have been the one that was asked to stop.
+int stopped_exit_code() {
+  const int code = stop_exit_code();
+  return code == 0 ? 128 + SIGTERM : code;
+}
+
+/// As a rank that has nothing to say.
+int run_quietly(Solver& solver, Requests& requests) {
+  stop_with_snapshot();
+  return solver.run(requests) == Outcome::kStopped ? stopped_exit_code() : 0;
 }
 
 int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
@@ -102,10 +127,26 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
   stop_with_snapshot();
   if (solver.run(requests) == Outcome::kStopped) {
     say_how_to_resume(arguments, solver);
-    return stop_exit_code();
+    return stopped_exit_code();
   }
   suggest_next(solver);
   return 0;
+}
+
+int train_as(const RankRole& role, const Arguments& arguments, SolverFile file) {
+  SolverOptions options = solver_options(arguments);
+  options.engine = role.engine;
+  Context context = context_for(arguments, file, role);
+  choose_decoder(arguments, context);
+  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
+                                     signal_effect_of(arguments.text("sighup-effect")));
+  Solver solver = build_solver(arguments, std::move(file), options, context);
+  if (!role.is_first()) return run_quietly(solver, requests);
+  save_choices(arguments, context);
+  say_shares(role, solver, context);
+  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  return run_loop(arguments, solver, requests);
 }
 
 int run_train(const Arguments& arguments) {
@@ -113,21 +154,13 @@ int run_train(const Arguments& arguments) {
     throw usage_error("--snapshot and --weights exclude each other",
                       "a snapshot brings its weights; --weights starts a new training from them");
   SolverFile file = open_solver(arguments.text("solver"));
-  const SolverOptions options = solver_options(arguments);
-  apply_flags(arguments, options, file);
+  apply_flags(arguments, solver_options(arguments), file);
   require_valid(file);
+  if (starts_ranks(arguments)) return run_ranks(arguments);
   // On a terminal the progress line replaces the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   if (arguments.on("verbose")) data::log_every_restart();
-  Context context = context_for(arguments, file);
-  choose_decoder(arguments, context);
-  Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
-                                     signal_effect_of(arguments.text("sighup-effect")));
-  Solver solver = build_solver(arguments, std::move(file), options, context);
-  save_choices(arguments, context);
-  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
-    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
-  return run_loop(arguments, solver, requests);
+  return run_as_rank(arguments, [&](const RankRole& role) { return train_as(role, arguments, std::move(file)); });
 }
 
 std::vector<Flag> flags() {
@@ -179,7 +212,7 @@ std::vector<Flag> flags() {
 Command train_command() {
   return {.name = "train",
           .summary = "trains a net as its solver says",
-          .flags = joined({flags(), state_flags(), device_flags()}),
+          .flags = joined({flags(), rank_flags(), state_flags(), device_flags()}),
           .operands = {},
           .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
                         "trains; snapshots go where snapshot_prefix says"},
@@ -191,7 +224,9 @@ Command train_command() {
                         "the same, and convolutions keep what they have"},
                        {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
                         "net.layer[drop6].dropout_param.dropout_ratio=0",
-                        "with other values than the files'"}},
+                        "with other values than the files'"},
+                       {"cortado train --solver=solver.prototxt --ranks=4 --threads=2",
+                        "by four processes; an iteration is four batches"}},
           .run = run_train,
           .about =
               "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "

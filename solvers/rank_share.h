@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "data/batch_share.h"
+#include "proto/cortado.pb.h"
+#include "ranks/engine.h"
+#include "ranks/shard_tree.h"
+
+namespace cortado {
+
+/// The ranks of a training, and which of an iteration's shards are this one's.
+struct RankShare {
+  ranks::Engine* engine = nullptr;  ///< null: this process is alone
+  int64_t shards = 1;
+  ranks::ShardRange range = {};
+
+  int ranks() const { return engine ? engine->ranks() : 1; }
+  /// The rank that tests, writes snapshots and says what there is to say.
+  bool is_first() const { return !engine || engine->rank() == 0; }
+};
+
+/// Passes that make one iteration: batches of all shards.
+inline int64_t passes_per_iteration(const caffe::SolverParameter& config) {
+  return int64_t(config.iter_size()) * std::max(1, config.shards());
+}
+
+/// `engine`, which may be null, has no more ranks than config.shards.
+inline RankShare share_of(const caffe::SolverParameter& config, ranks::Engine* engine) {
+  const int64_t shards = std::max(1, config.shards());
+  if (!engine) return {nullptr, shards, {0, shards}};
+  return {engine, shards, ranks::range_of(engine->rank(), engine->ranks(), shards)};
+}
+
+/// The batches that a rank reads.
+inline data::BatchShare batches_of(const caffe::SolverParameter& config, const RankShare& share) {
+  const int64_t passes = config.iter_size();
+  return {share.range.first * passes, share.range.count * passes, share.shards * passes};
+}
+
+}  // namespace cortado

@@ -1,0 +1,100 @@
+#include "solvers/rank_start.h"
+
+#include "core/crc.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/threads.h"
+#include "solvers/run_conditions.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int kFirst = 0;
+
+std::byte* bytes_of(void* data) { return static_cast<std::byte*>(data); }
+
+/// The first rank's message, which goes to all.
+template <typename Message>
+void broadcast(ranks::Engine& engine, Message& message) {
+  std::string text;
+  if (engine.rank() == kFirst) text = message.SerializeAsString();
+  uint64_t size = text.size();
+  engine.broadcast(bytes_of(&size), sizeof size, kFirst);
+  text.resize(size);
+  engine.broadcast(bytes_of(text.data()), size, kFirst);
+  if (engine.rank() != kFirst && !message.ParseFromString(text)) throw_internal("a message between ranks is broken");
+}
+
+}  // namespace
+
+void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
+                   const Context& context) {
+  caffe::SolverParameter& solver = file.solver;
+  const int ranks = engine ? engine->ranks() : 1;
+  const int before = snapshot ? std::max(1, snapshot->shards()) : 0;
+  const int shards = solver.shards() > 0 ? solver.shards() : before > 0 ? before : ranks;
+  if (before > 0 && shards != before)
+    log_warning() << "shards: " << shards << ", but the snapshot's training had " << before
+                  << ": its iterations had other batches";
+  if (ranks > shards)
+    throw Error(ExitCode::kUsage,
+                std::to_string(ranks) + " ranks for " + std::to_string(shards) + (shards == 1 ? " shard" : " shards"),
+                "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
+  if (shards == 1) return;
+  if (!context.shares_host_memory())
+    throw Error(ExitCode::kUsage, "shards: " + std::to_string(shards) + ": iterations of shards run on the CPU alone",
+                "iter_size adds gradients on a GPU");
+  solver.set_shards(shards);
+}
+
+void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards) {
+  caffe::TrainingState conditions;
+  conditions.set_seed(net.context().seed);
+  conditions.set_shards(int(shards));
+  save_conditions(net, conditions);
+  broadcast(engine, conditions);
+}
+
+void await_conditions(ranks::Engine& engine, SolverFile& file, Context& context) {
+  caffe::TrainingState conditions;
+  broadcast(engine, conditions);
+  file.solver.set_shards(conditions.shards());
+  context.seed = conditions.seed();
+  context.threads = conditions.threads();
+  use_threads(context.threads);
+  if (const std::string other = difference_of_libraries(conditions, context); !other.empty())
+    throw Error(ExitCode::kDevice, "rank " + std::to_string(engine.rank()) + " would compute otherwise: " + other,
+                "all ranks need the same program and CPU level: --cpu-level=v3 holds them to AVX2");
+  take_kernels(conditions, context);
+}
+
+void share_state(ranks::Engine& engine, TrainState& state) {
+  caffe::SolverState head;
+  if (engine.rank() == kFirst) state.save(head);
+  broadcast(engine, head);
+  for (const std::span<std::byte> memory : {state.net.weight_memory(), state.update.history_memory()})
+    engine.broadcast(memory.data(), memory.size(), kFirst);
+  if (engine.rank() == kFirst) return;
+  state.net.weights_changed();
+  state.load_head(head);
+  state.progress.start_iter = state.progress.iter;
+}
+
+void compare_weights(ranks::Engine& engine, Net& net, int64_t iter) {
+  const std::span<std::byte> weights = net.weight_memory();
+  std::vector<uint64_t> digests(size_t(engine.ranks()));
+  std::vector<size_t> at;
+  for (size_t rank = 0; rank <= digests.size(); ++rank) at.push_back(rank * sizeof(uint64_t));
+  digests[size_t(engine.rank())] = crc_of({reinterpret_cast<const char*>(weights.data()), weights.size()});
+  engine.all_gather(bytes_of(digests.data()), at);
+  std::string others;
+  for (size_t rank = 1; rank < digests.size(); ++rank)
+    if (digests[rank] != digests[0]) others += (others.empty() ? "" : ", ") + std::to_string(rank);
+  if (!others.empty())
+    throw Error(ExitCode::kInternal, "at iteration " + std::to_string(iter) +
+                                         " the weights are not the same on all ranks: rank 0's differ from those of " +
+                                         others);
+}
+
+}  // namespace cortado

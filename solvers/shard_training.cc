@@ -1,0 +1,153 @@
+#include "solvers/shard_training.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cortado {
+
+namespace {
+
+// In floats. The first part is small: it is sent while nearly all of backward is still to come.
+constexpr int64_t kFirstPart = (int64_t(1) << 20) / 4, kPart = (int64_t(25) << 20) / 4;
+
+int64_t floats_of(const std::vector<KeptWeight>& kept) {
+  int64_t sum = 0;
+  for (const KeptWeight& weight : kept) sum += weight.count;
+  return sum;
+}
+
+void copy_out(const std::vector<KeptWeight>& kept, std::vector<float>& to) {
+  float* at = to.data();
+  for (const KeptWeight& weight : kept) at = std::copy_n(weight.values, weight.count, at);
+}
+
+void copy_in(const std::vector<KeptWeight>& kept, const std::vector<float>& from) {
+  const float* at = from.data();
+  for (const KeptWeight& weight : kept) {
+    std::copy_n(at, weight.count, weight.values);
+    at += weight.count;
+  }
+}
+
+}  // namespace
+
+ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share)
+    : passes_(config.iter_size()),
+      net_(net),
+      share_(share),
+      gradients_(net.gradient_memory()),
+      kept_(net.kept_weights()),
+      kept_before_(size_t(floats_of(kept_))),
+      kept_change_(kept_before_.size()),
+      kept_mean_(kept_before_.size()),
+      gradient_sums_(net.context(), int64_t(gradients_.size()), share.range),
+      kept_sums_(net.context(), int64_t(kept_before_.size()), share.range),
+      complete_(net.params().size()) {
+  if (share.engine) exchange_.emplace(*share.engine, share.shards);
+}
+
+ShardOutcome ShardTraining::run(uint64_t first_pass, int requests) {
+  copy_out(kept_, kept_before_);
+  std::vector<double> losses;
+  for (shard_ = 0; shard_ < share_.range.count; ++shard_) losses.push_back(run_shard(shard_, first_pass));
+  if (!exchange_) finish_alone(gradient_sums_, gradients_.data());
+  finish_kept();
+  return gather(losses, requests);
+}
+
+/// The mean loss of its passes.
+double ShardTraining::run_shard(int64_t index, uint64_t first_pass) {
+  begin_kept(index);
+  const bool is_last = index + 1 == share_.range.count;
+  std::fill(complete_.begin(), complete_.end(), char(0));
+  left_ = complete_.size();
+  sent_ = int64_t(gradients_.size());
+  double loss = 0;
+  for (int64_t k = 0; k < passes_; ++k) {
+    net_.context().pass = first_pass + uint64_t((share_.range.first + index) * passes_ + k);
+    net_.forward();
+    loss += net_.loss();
+    net_.backward(k > 0, is_last && k + 1 == passes_ ? this : nullptr);
+  }
+  add_gradients(0);
+  end_kept(index);
+  return loss / double(passes_);
+}
+
+/// What lies behind the first param that is not complete can be summed up while backward goes on.
+void ShardTraining::on_complete(size_t param) {
+  complete_[param] = 1;
+  while (left_ > 0 && complete_[left_ - 1]) --left_;
+  if (left_ == complete_.size()) return;
+  const int64_t from = net_.params()[left_].dw - gradients_.data();
+  const bool first = sent_ == int64_t(gradients_.size());
+  if (sent_ - from >= (first ? kFirstPart : kPart)) add_gradients(from);
+}
+
+void ShardTraining::add_gradients(int64_t from) {
+  if (from >= sent_) return;
+  gradient_sums_.add(net_.context(), shard_, gradients_.data(), from, sent_);
+  const bool is_last = shard_ + 1 == share_.range.count;
+  if (exchange_ && is_last) exchange_->start(gradient_sums_, gradients_.data(), from, sent_);
+  sent_ = from;
+}
+
+void ShardTraining::begin_kept(int64_t index) {
+  if (index > 0) copy_in(kept_, kept_before_);
+}
+
+/// The mean of the changes leaves what no shard changes as it is, to the bit.
+void ShardTraining::end_kept(int64_t index) {
+  copy_out(kept_, kept_change_);
+  for (size_t i = 0; i < kept_change_.size(); ++i) kept_change_[i] -= kept_before_[i];
+  kept_sums_.add(net_.context(), index, kept_change_.data());
+}
+
+/// Waits for the gradients, too.
+void ShardTraining::finish_kept() {
+  if (exchange_) {
+    exchange_->start(kept_sums_, kept_mean_.data(), 0, int64_t(kept_mean_.size()));
+    exchange_->wait();
+  } else {
+    finish_alone(kept_sums_, kept_mean_.data());
+  }
+  for (size_t i = 0; i < kept_mean_.size(); ++i) kept_mean_[i] = kept_before_[i] + kept_mean_[i] / float(share_.shards);
+  copy_in(kept_, kept_mean_);
+}
+
+/// All shards are this process's.
+void ShardTraining::finish_alone(const ranks::ShardSums& sums, float* to) {
+  ranks::fold(sums.blocks(), [&](size_t into, size_t from) {
+    ranks::add_floats(net_.context(), sums.block(into), sums.block(from), sums.floats());
+  });
+  std::copy_n(sums.block(0), sums.floats(), to);
+}
+
+/// Every rank has the losses of all shards, and adds them in their order.
+ShardOutcome ShardTraining::gather(const std::vector<double>& losses, int requests) {
+  const int ranks = share_.engine ? share_.engine->ranks() : 1;
+  std::vector<double> words;  // of each rank: its requests, then the losses of its shards
+  std::vector<size_t> at = {0};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const ranks::ShardRange range = ranks::range_of(rank, ranks, share_.shards);
+    if (range == share_.range) {
+      words.push_back(requests);
+      words.insert(words.end(), losses.begin(), losses.end());
+    } else {
+      words.resize(words.size() + 1 + size_t(range.count));
+    }
+    at.push_back(words.size() * sizeof(double));
+  }
+  if (share_.engine) share_.engine->all_gather(reinterpret_cast<std::byte*>(words.data()), at);
+  ShardOutcome outcome;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const double* of_rank = words.data() + at[size_t(rank)] / sizeof(double);
+    const double* end = words.data() + at[size_t(rank) + 1] / sizeof(double);
+    outcome.requests |= int(*of_rank);
+    for (const double* loss = of_rank + 1; loss < end; ++loss) outcome.loss += *loss;
+  }
+  outcome.loss /= double(share_.shards);
+  return outcome;
+}
+
+}  // namespace cortado

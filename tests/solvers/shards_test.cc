@@ -1,0 +1,208 @@
+// Iterations of shards: what one process makes of them, and that several make the same of them to the bit.
+
+#include <cmath>
+#include <map>
+
+#include "tests/harness/thread_ranks.h"
+#include "tests/solvers/dataset.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+constexpr const char* kWeights = "tiny_iter_12.caffemodel";
+constexpr const char* kState = "tiny_iter_12.solverstate";
+
+std::string data_net(const std::string& dataset, int batch, const std::string& norm) {
+  const std::string source = "source: \"" + dataset + "\" backend: LMDB ";
+  return R"(layer { name: "train" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+                    transform_param { mirror: true crop_size: 6 scale: 0.01 }
+                    data_param { shuffle: true batch_size: )" +
+         std::to_string(batch) + " " + source + R"(} }
+            layer { name: "test" type: "Data" top: "data" top: "label" include { phase: TEST }
+                    transform_param { crop_size: 6 scale: 0.01 } data_param { batch_size: 4 )" +
+         source + R"(} }
+            layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+                    convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } })" +
+         norm + R"(
+            layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+            layer { name: "score" type: "InnerProduct" bottom: "conv" top: "score"
+                    inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+            layer { name: "accuracy" type: "Accuracy" bottom: "score" bottom: "label" top: "accuracy"
+                    include { phase: TEST } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss" })";
+}
+
+constexpr const char* kNorm = R"(
+            layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }
+            layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" })";
+
+/// train() by several ranks, which are threads.
+std::vector<std::exception_ptr> train_by(int ranks, const std::function<SolverFile()>& file,
+                                         const std::string& snapshot = {}, int64_t stop_at = -1) {
+  return ThreadRanks(ranks).run([&](ranks::Engine& engine) {
+    Context context(1);
+    SolverOptions options;
+    options.snapshot = snapshot;
+    options.engine = &engine;
+    Solver solver = make_solver(file(), options, context);
+    Requests requests{kRequestNothing};
+    // The last rank alone is asked to stop, in the middle of an iteration as it were: all end after the next one.
+    AfterIteration stopper([&](const Progress& progress) {
+      if (progress.iter == stop_at - 1 && engine.rank() + 1 == engine.ranks()) requests.fetch_or(kRequestStop);
+    });
+    solver.add_observer(&stopper);
+    solver.run(requests);
+  });
+}
+
+void expect_no_errors(const std::vector<std::exception_ptr>& errors) {
+  for (const std::exception_ptr& error : errors) {
+    if (!error) continue;
+    EXPECT_NO_THROW(std::rethrow_exception(error));
+  }
+}
+
+std::map<std::string, std::vector<float>> weights_in(const std::string& path) {
+  caffe::NetParameter net;
+  EXPECT_TRUE(net.ParseFromString(read_file(path)));
+  std::map<std::string, std::vector<float>> weights;
+  for (const caffe::LayerParameter& layer : net.layer())
+    for (int i = 0; i < layer.blobs_size(); ++i)
+      weights[layer.name() + std::to_string(i)] = {layer.blobs(i).data().begin(), layer.blobs(i).data().end()};
+  return weights;
+}
+
+TEST(Shards, MakeTheUpdateOfOneLargeBatch) {
+  for (const char* rule : {"type: \"SGD\" momentum: 0.9 weight_decay: 0.01 ", "type: \"Adam\" delta: 1e-3 "}) {
+    Folder whole, parts;
+    const std::string dataset = make_dataset(whole), options = std::string(rule) + "max_iter: 1 ";
+    train(tiny_solver(whole, options, data_net(dataset, 12, "")));
+    train(tiny_solver(parts, options + "shards: 4 ", data_net(dataset, 3, "")));
+    const auto expected = weights_in(whole / "tiny_iter_1.caffemodel"),
+               got = weights_in(parts / "tiny_iter_1.caffemodel");
+    ASSERT_EQ(got.size(), 4u);
+    for (const auto& [name, values] : expected) {
+      float largest = 0;
+      for (const float value : values) largest = std::max(largest, std::abs(value));
+      for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(got.at(name)[i], values[i], 1e-5f * largest) << name;
+    }
+  }
+}
+
+/// What a layer keeps by itself is the mean over the shards; what it does not change stays to the bit.
+TEST(Shards, AverageTheStatisticsOfBatchNorms) {
+  Folder folder;
+  const std::string dataset = make_dataset(folder);
+  std::vector<std::vector<float>> means;
+  for (const char* options : {"shards: 3 max_iter: 1 ", "max_iter: 3 base_lr: 0 "}) {
+    train(tiny_solver(folder, options, data_net(dataset, 4, kNorm)));
+    const std::string name = folder / (options[0] == 's' ? "tiny_iter_1.caffemodel" : "tiny_iter_3.caffemodel");
+    const auto weights = weights_in(name);
+    std::vector<float> mean = weights.at("norm0");
+    for (float& value : mean) value /= weights.at("norm2")[0];  // its correction
+    means.push_back(mean);
+    EXPECT_NEAR(weights.at("norm2")[0], options[0] == 's' ? 1 : 1 + 0.999 + 0.999 * 0.999, 1e-5);
+  }
+  // Three batches one after the other are averaged with nearly the same shares.
+  for (size_t i = 0; i < means[0].size(); ++i) EXPECT_NEAR(means[0][i], means[1][i], 2e-3);
+
+  const std::string frozen = std::string(kNorm) + " ";
+  std::string still = data_net(dataset, 4, frozen);
+  still.replace(still.find("type: \"BatchNorm\""), 17,
+                "type: \"BatchNorm\" batch_norm_param { use_global_stats: true }");
+  train(tiny_solver(folder, "shards: 3 ", still), "", -1);
+  EXPECT_EQ(weights_in(folder / kWeights).at("norm2"), std::vector<float>{0});
+}
+
+struct RankCase {
+  const char *name, *options;
+  bool data;
+};
+
+class ShardsByRanks : public ::testing::TestWithParam<RankCase> {};
+
+TEST_P(ShardsByRanks, GiveTheBitsOfOneProcess) {
+  const RankCase& wanted = GetParam();
+  Folder data, alone;
+  const std::string net = wanted.data ? data_net(make_dataset(data), 3, kNorm) : kNet;
+  const std::string options = std::string(wanted.options) + " shards: 4 ";
+  EXPECT_EQ(train(tiny_solver(alone, options, net)), Outcome::kFinished);
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    Folder folder;
+    expect_no_errors(train_by(ranks, [&] { return tiny_solver(folder, options, net); }));
+    EXPECT_TRUE(read_file(folder / kWeights) == read_file(alone / kWeights));
+    EXPECT_TRUE(bytes_of(read_state(folder / kState)) == bytes_of(read_state(alone / kState)));
+  }
+}
+
+TEST_P(ShardsByRanks, GoOnByOtherNumbersOfRanks) {
+  const RankCase& wanted = GetParam();
+  Folder data, alone;
+  const std::string net = wanted.data ? data_net(make_dataset(data), 3, kNorm) : kNet;
+  const std::string options = std::string(wanted.options) + " ";
+  train(tiny_solver(alone, options + "shards: 4 ", net));
+  Folder folder;
+  expect_no_errors(train_by(
+      4, [&] { return tiny_solver(folder, options, net); }, "", 3));
+  EXPECT_EQ(read_state(folder / "tiny_iter_3.solverstate").training().shards(), 4);
+  expect_no_errors(train_by(
+      3, [&] { return tiny_solver(folder, options, net); }, "auto", 6));
+  train(tiny_solver(folder, options, net), "auto", 8);
+  expect_no_errors(train_by(
+      2, [&] { return tiny_solver(folder, options, net); }, "auto"));
+  EXPECT_TRUE(read_file(folder / kWeights) == read_file(alone / kWeights));
+  EXPECT_TRUE(bytes_of(read_state(folder / kState)) == bytes_of(read_state(alone / kState)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ShardsByRanks,
+    ::testing::Values(
+        RankCase{"Momentum", "momentum: 0.9 weight_decay: 0.01", false},
+        RankCase{"Adam", "type: \"Adam\" momentum: 0.9", false},
+        RankCase{"Clipped", "momentum: 0.9 clip_gradients: 0.05", false},
+        RankCase{"IterSize", "momentum: 0.9 iter_size: 2", false}, RankCase{"Data", "momentum: 0.9 iter_size: 2", true},
+        RankCase{"Average", "ema_decay: 0.9 test_iter: 2 test_interval: 3", true},
+        RankCase{"EarlyStop", "early_stop { metric: \"accuracy\" patience: 9 } test_iter: 2 test_interval: 2", true},
+        RankCase{"Plateau",
+                 "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2 plateau_metric: \"accuracy\" test_iter: 2 "
+                 "test_interval: 1",
+                 true}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Shards, AreNoFewerThanRanks) {
+  Folder folder;
+  const auto errors = train_by(1, [&] { return tiny_solver(folder, "shards: 1 "); });
+  expect_no_errors(errors);
+  Context context(1);
+  ThreadRanks(2).run([&](ranks::Engine& engine) {
+    if (engine.rank() > 0) return;
+    Context context(1);
+    SolverOptions options;
+    options.engine = &engine;
+    std::string message;
+    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "shards: 1 "), options, context); }, &message),
+              ExitCode::kUsage);
+    EXPECT_NE(message.find("2 ranks for 1 shard"), std::string::npos) << message;
+  });
+}
+
+TEST(Shards, DivergeOnAllRanksAtOnce) {
+  Folder folder;
+  for (const std::exception_ptr& error : train_by(3, [&] { return tiny_solver(folder, "base_lr: 1e20 "); }))
+    EXPECT_EQ(exit_code_of([&] {
+                if (error) std::rethrow_exception(error);
+              }),
+              ExitCode::kDiverged);
+}
+
+TEST(Shards, AreRefusedOnDevices) {
+  Folder folder;
+  Context context(1);
+  context.device = {DeviceKind::kSimulated, 0};
+  EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "shards: 2 "), {}, context); }), ExitCode::kUsage);
+}
+
+}  // namespace
+}  // namespace cortado

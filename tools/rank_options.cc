@@ -1,0 +1,85 @@
+#include "tools/rank_options.h"
+
+#include "core/file.h"
+#include "core/log.h"
+#include "ranks/launch.h"
+#include "ranks/open_engine.h"
+#include "ranks/place.h"
+#include "tools/signals.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// This process's own, as the system keeps it.
+std::vector<std::string> command_line() {
+  std::vector<std::string> words;
+  const std::string text = read_file("/proc/self/cmdline");
+  for (size_t at = 0; at < text.size(); at += words.back().size() + 1) words.emplace_back(text.c_str() + at);
+  return words;
+}
+
+/// Whether the first rank says the same.
+bool is_said_by_all(const Error& error) {
+  return error.code() == ExitCode::kDiverged || error.code() == ExitCode::kUsage || error.code() == ExitCode::kNet;
+}
+
+}  // namespace
+
+std::vector<Flag> rank_flags() {
+  return {{.name = "ranks",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "trains by so many processes on this machine, each with --threads threads; mpirun and srun start "
+                   "them on several",
+           .fallback = "1",
+           .least = 1,
+           .most = 1024},
+          {.name = "engine",
+           .kind = FlagKind::kText,
+           .value = "NAME",
+           .help = "what moves gradients between processes; unless given, shm for those of --ranks, else the MPI that "
+                   "started them",
+           .choices = {"shm", "gloo", "openmpi", "mpich"}},
+          {.name = "stall-limit",
+           .kind = FlagKind::kNumber,
+           .value = "SECONDS",
+           .help = "a process that hears nothing from another one for so long gives up",
+           .fallback = "300"}};
+}
+
+bool starts_ranks(const Arguments& arguments) {
+  const bool several = arguments.integer("ranks") > 1;
+  const std::optional<ranks::Place> place = ranks::place_from_environment();
+  if (several && place && place->launcher != "cortado")
+    throw usage_error("--ranks within what " + place->launcher + " started",
+                      "it has started " + std::to_string(place->ranks) + " processes: leave --ranks out");
+  return several && !place;
+}
+
+int run_ranks(const Arguments& arguments) {
+  return ranks::launch_local(int(arguments.integer("ranks")), arguments.text("engine"), command_line());
+}
+
+int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work) {
+  const std::optional<ranks::Place> place = ranks::place_from_environment();
+  if (!place) return work({});
+  const std::unique_ptr<ranks::Engine> engine =
+      ranks::open_engine(*place, {.name = arguments.text("engine"), .stall_seconds = arguments.number("stall-limit")});
+  const bool is_first = engine->rank() == 0;
+  if (!is_first) set_log_level(Severity::kError);
+  try {
+    const int code = work({engine.get(), place->launcher, place->local_ranks});
+    engine->leave(0);
+    return code;
+  } catch (const Error& error) {
+    engine->leave(int(error.code()));
+    if (is_first || !is_said_by_all(error)) throw;
+    return int(error.code());
+  } catch (...) {
+    engine->leave(int(ExitCode::kInternal));
+    throw;
+  }
+}
+
+}  // namespace cortado::tools
