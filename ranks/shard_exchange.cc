@@ -10,8 +10,6 @@ namespace cortado::ranks {
 
 namespace {
 
-constexpr int64_t kLine = 16;  // floats of a cache line, which slices do not share
-
 const std::byte* bytes_of(const float* floats) { return reinterpret_cast<const std::byte*>(floats); }
 std::byte* bytes_of(float* floats) { return reinterpret_cast<std::byte*>(floats); }
 
@@ -38,10 +36,10 @@ ShardExchange::~ShardExchange() {
   started_.notify_all();
 }
 
-void ShardExchange::start(const ShardSums& sums, float* to, int64_t begin, int64_t end) {
+void ShardExchange::start(const ShardSums& sums, float* to, const FloatRange& part, SliceWork* work) {
   {
     const std::lock_guard lock(mutex_);
-    parts_.push_back({&sums, to, begin, end});
+    parts_.push_back({&sums, to, part, work});
   }
   started_.notify_all();
 }
@@ -74,51 +72,46 @@ void ShardExchange::work() {
   }
 }
 
-/// Where the slice of `rank` begins, in floats from part.begin.
-int64_t ShardExchange::cut(const Part& part, int rank) const {
-  const int64_t n = part.end - part.begin;
-  return rank == engine_.ranks() ? n : std::min(n, n * rank / engine_.ranks() / kLine * kLine);
-}
-
 void ShardExchange::sum(const Part& part) {
-  const int me = engine_.rank();
-  const int64_t slice = cut(part, me + 1) - cut(part, me);
-  send_and_receive(part, slice);
-  add_up(part, slice);
-  for (int rank = 0; rank <= engine_.ranks(); ++rank)
-    gather_at_[size_t(rank)] = size_t(cut(part, rank)) * sizeof(float);
-  engine_.all_gather(bytes_of(part.to + part.begin), gather_at_);
+  send_and_receive(part);
+  add_up(part);
+  if (part.work) part.work->on_sum(own_slice(part));
+  for (int rank = 0; rank < engine_.ranks(); ++rank)
+    gather_at_[size_t(rank) + 1] = size_t(slice(part, rank).end - part.range.begin) * sizeof(float);
+  engine_.all_gather(bytes_of(part.to + part.range.begin), gather_at_);
+  if (part.work) part.work->on_gathered(part.range, own_slice(part));
 }
 
 /// Of each rank, its slice of all blocks of this one, block after block.
 const std::byte* ShardExchange::packed(const Part& part) {
   const size_t blocks = part.sums->blocks().size();
-  if (blocks == 1) return bytes_of(part.sums->block(0) + part.begin);
-  packed_.resize(std::max(packed_.size(), blocks * size_t(part.end - part.begin)));
+  if (blocks == 1) return bytes_of(part.sums->block(0) + part.range.begin);
+  packed_.resize(std::max(packed_.size(), blocks * size_t(part.range.count())));
   float* to = packed_.data();
   for (int rank = 0; rank < engine_.ranks(); ++rank)
     for (size_t block = 0; block < blocks; ++block) {
-      const float* from = part.sums->block(block) + part.begin;
-      to = std::copy(from + cut(part, rank), from + cut(part, rank + 1), to);
+      const FloatRange theirs = slice(part, rank);
+      to = std::copy_n(part.sums->block(block) + theirs.begin, theirs.count(), to);
     }
   return bytes_of(packed_.data());
 }
 
-void ShardExchange::send_and_receive(const Part& part, int64_t slice) {
-  const size_t blocks = part.sums->blocks().size();
+void ShardExchange::send_and_receive(const Part& part) {
+  const size_t blocks = part.sums->blocks().size(), own = size_t(own_slice(part).count()) * sizeof(float);
   for (int rank = 0; rank < engine_.ranks(); ++rank) {
-    const size_t r = size_t(rank), theirs = blocks_[r].size() * size_t(slice) * sizeof(float);
-    send_at_[r + 1] = blocks * size_t(cut(part, rank + 1)) * sizeof(float);
-    receive_at_[r + 1] = receive_at_[r] + theirs;
+    const size_t r = size_t(rank);
+    send_at_[r + 1] = blocks * size_t(slice(part, rank).end - part.range.begin) * sizeof(float);
+    receive_at_[r + 1] = receive_at_[r] + blocks_[r].size() * own;
   }
   received_.resize(std::max(received_.size(), receive_at_.back() / sizeof(float)));
   engine_.all_to_all(packed(part), send_at_, bytes_of(received_.data()), receive_at_);
 }
 
-void ShardExchange::add_up(const Part& part, int64_t slice) {
-  const auto block = [&](size_t i) { return received_.data() + int64_t(i) * slice; };
-  fold(all_blocks_, [&](size_t to, size_t from) { add_floats(context_, block(to), block(from), slice); });
-  std::copy(block(0), block(0) + slice, part.to + part.begin + cut(part, engine_.rank()));
+void ShardExchange::add_up(const Part& part) {
+  const FloatRange own = own_slice(part);
+  const auto block = [&](size_t i) { return received_.data() + int64_t(i) * own.count(); };
+  fold(all_blocks_, [&](size_t to, size_t from) { add_floats(context_, block(to), block(from), own.count()); });
+  std::copy_n(block(0), own.count(), part.to + own.begin);
 }
 
 }  // namespace cortado::ranks

@@ -14,8 +14,19 @@
 #include "core/context.h"
 #include "ranks/engine.h"
 #include "ranks/shard_sums.h"
+#include "ranks/slices.h"
 
 namespace cortado::ranks {
+
+/// What is done with sums besides, by the thread of the exchange.
+class SliceWork {
+ public:
+  virtual ~SliceWork() = default;
+  /// Floats of this rank's slice are the sum over all shards; what the call leaves there goes to all ranks.
+  virtual void on_sum(const FloatRange& slice) = 0;
+  /// Floats of the whole part are what each slice's rank left there.
+  virtual void on_gathered(const FloatRange& part, const FloatRange& slice) = 0;
+};
 
 class ShardExchange {
  public:
@@ -25,9 +36,10 @@ class ShardExchange {
   ShardExchange(const ShardExchange&) = delete;
   ShardExchange& operator=(const ShardExchange&) = delete;
 
-  /// Begins to sum floats [begin, end) of all ranks' blocks, which goes to the same floats of `to`, on every rank. All
-  /// ranks start the same parts in the same order. `sums` and `to` stay until wait(); `to` may be the only block.
-  void start(const ShardSums& sums, float* to, int64_t begin, int64_t end);
+  /// Begins to sum the part's floats of all ranks' blocks, which go to the same floats of `to`, on every rank. All
+  /// ranks start the same parts in the same order. All arguments stay until wait(); `to` may be the only block, `work`
+  /// null.
+  void start(const ShardSums& sums, float* to, const FloatRange& part, SliceWork* work = nullptr);
   /// Returns when all is there that was started. Throws what the engine threw; then nothing is to be started any more.
   void wait();
 
@@ -35,14 +47,16 @@ class ShardExchange {
   struct Part {
     const ShardSums* sums;
     float* to;
-    int64_t begin, end;
+    FloatRange range;
+    SliceWork* work;
   };
   void work();
   void sum(const Part& part);
-  void send_and_receive(const Part& part, int64_t slice);
-  void add_up(const Part& part, int64_t slice);
+  void send_and_receive(const Part& part);
+  void add_up(const Part& part);
   const std::byte* packed(const Part& part);
-  int64_t cut(const Part& part, int rank) const;
+  FloatRange slice(const Part& part, int rank) const { return slice_of(part.range, rank, engine_.ranks()); }
+  FloatRange own_slice(const Part& part) const { return slice(part, engine_.rank()); }
 
   Engine& engine_;
   std::vector<std::vector<Block>> blocks_;  ///< per rank

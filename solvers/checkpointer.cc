@@ -79,6 +79,24 @@ caffe::SolverState Checkpointer::state_message() {
 }
 
 void Checkpointer::write() {
+  gather_history();
+  if (state_.share.is_first()) write_gathered();
+}
+
+/// What the first rank knows: whether there is one of this iteration.
+bool Checkpointer::agrees_to_write() {
+  uint64_t wanted = newest_ != iter();
+  if (ranks::Engine* engine = state_.share.engine)
+    engine->broadcast(reinterpret_cast<std::byte*>(&wanted), sizeof wanted, 0);
+  return wanted != 0;
+}
+
+void Checkpointer::gather_history() {
+  if (!state_.update.is_sliced()) return;
+  state_.update.gather(*state_.share.engine, slices_of_ranks(state_.net, state_.share.ranks()), 0);
+}
+
+void Checkpointer::write_gathered() {
   const SnapshotPaths paths = snapshot_paths(config(), iter());
   WeightAverage* average = state_.average ? &*state_.average : nullptr;
   if (average) {
@@ -87,18 +105,21 @@ void Checkpointer::write() {
   }
   const ShownAverage hidden(average, false);
   write_snapshot(paths, state_.net, config().snapshot_diff(), state_.update, state_message());
+  state_.update.drop_whole();
   newest_ = iter();
   observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
 }
 
 void Checkpointer::try_write() {
-  if (newest_ == iter() || !state_.share.is_first()) return;
+  if (!agrees_to_write()) return;
+  gather_history();
+  if (!state_.share.is_first()) return;
   try {
     if (!lock_) {
       lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix());
       set_others_aside();
     }
-    write();
+    write_gathered();
     failure_.reset();
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;

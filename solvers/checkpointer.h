@@ -27,6 +27,8 @@ class Checkpointer {
   /// moves those of other runs out of the way. Throws Error.
   void begin(RunStart start);
 
+  // Both are collective: of several ranks the first one writes, and the others have a part in it.
+
   /// Writes a snapshot now. Throws Error as write_snapshot() does.
   void write();
   /// The same unless the newest one is of this iteration. Training is worth more than one of its snapshots: what the
@@ -45,6 +47,9 @@ class Checkpointer {
   int64_t iter() const { return state_.progress.iter; }
   void warn(const std::string& text) { observers_.warn(state_.progress, text); }
   caffe::SolverState state_message();
+  bool agrees_to_write();
+  void gather_history();
+  void write_gathered();
   void restore(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
   void check_space();

@@ -4,9 +4,11 @@
 #include <cstdint>
 
 #include "data/batch_share.h"
+#include "net/net.h"
 #include "proto/cortado.pb.h"
 #include "ranks/engine.h"
 #include "ranks/shard_tree.h"
+#include "ranks/slices.h"
 
 namespace cortado {
 
@@ -32,6 +34,13 @@ inline RankShare share_of(const caffe::SolverParameter& config, ranks::Engine* e
   if (!engine) return {nullptr, shards, {0, shards}};
   return {engine, shards, ranks::range_of(engine->rank(), engine->ranks(), shards)};
 }
+
+/// The parts of a net's gradients that are summed up one after the other, from the first to the last in memory, each of
+/// whole params. Backward makes them from the last to the first, more or less.
+std::vector<ranks::FloatRange> gradient_parts(Net& net);
+
+/// Of each rank the slices that it sums up.
+std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks);
 
 /// The batches that a rank reads.
 inline data::BatchShare batches_of(const caffe::SolverParameter& config, const RankShare& share) {

@@ -26,6 +26,18 @@ void broadcast(ranks::Engine& engine, Message& message) {
   if (engine.rank() != kFirst && !message.ParseFromString(text)) throw_internal("a message between ranks is broken");
 }
 
+void share_history(ranks::Engine& engine, TrainState& state) {
+  WeightUpdate& update = state.update;
+  if (update.is_sliced()) {
+    if (engine.rank() == kFirst && update.history_memory().empty()) update.make_whole();
+    update.scatter(engine, slices_of_ranks(state.net, engine.ranks()), kFirst);
+    update.drop_whole();
+    return;
+  }
+  const std::span<std::byte> history = update.history_memory();
+  engine.broadcast(history.data(), history.size(), kFirst);
+}
+
 }  // namespace
 
 void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
@@ -73,8 +85,9 @@ void share_state(ranks::Engine& engine, TrainState& state) {
   caffe::SolverState head;
   if (engine.rank() == kFirst) state.save(head);
   broadcast(engine, head);
-  for (const std::span<std::byte> memory : {state.net.weight_memory(), state.update.history_memory()})
-    engine.broadcast(memory.data(), memory.size(), kFirst);
+  const std::span<std::byte> weights = state.net.weight_memory();
+  engine.broadcast(weights.data(), weights.size(), kFirst);
+  share_history(engine, state);
   if (engine.rank() == kFirst) return;
   state.net.weights_changed();
   state.load_head(head);

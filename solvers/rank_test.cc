@@ -4,7 +4,7 @@ namespace cortado {
 
 /// What the first rank says: that the test goes on, or what came of it.
 struct RankTest::Word {
-  int64_t is_over = 0, stop = 0, stops_early = 0;
+  int64_t is_over = 0, snapshot = 0, stop = 0, stops_early = 0;
   int64_t current_step = 0, last_event = 0;
   double least = 0;  ///< of lr_policy plateau
 };
@@ -28,9 +28,15 @@ void RankTest::end(bool stop) {
   tell(word);
 }
 
-bool RankTest::follow() {
+void RankTest::begin_snapshot() {
+  Word word{.snapshot = 1};
+  tell(word);
+}
+
+bool RankTest::follow(const std::function<void()>& snapshot) {
   Word word;
-  while (!word.is_over) tell(word);
+  for (tell(word); !word.is_over; tell(word))
+    if (word.snapshot) snapshot();
   LearningRate& rate = state_.schedule.rate();
   rate.set_current_step(int(word.current_step));
   if (rate.is_plateau()) rate.plateau().restore(word.least, word.last_event);

@@ -3,6 +3,8 @@
 // A test among ranks: the first one runs it, the others wait, hear of every batch that it goes on, and at the end what
 // follows from its scores.
 
+#include <functional>
+
 #include "solvers/evaluation.h"
 #include "solvers/train_state.h"
 
@@ -16,9 +18,11 @@ class RankTest {
   // Of the first rank: before each batch, and after the last one.
   void go_on();
   void end(bool stop);
+  /// A snapshot is written within the test, in which all have a part.
+  void begin_snapshot();
 
   /// Of the others: returns at the end whether to stop.
-  bool follow();
+  bool follow(const std::function<void()>& snapshot);
 
  private:
   struct Word;

@@ -141,6 +141,7 @@ UpdateRule rule_of(const RuleWords& words) {
   return {.name = words.name,
           .help = words.help,
           .histories = words.histories,
+          .layer_wise = LayerWise<Rule>,
           .check = words.check,
           .correction = words.correction,
           .update = update_one<Rule>,

@@ -7,9 +7,6 @@ namespace cortado {
 
 namespace {
 
-// In floats. The first part is small: it is sent while nearly all of backward is still to come.
-constexpr int64_t kFirstPart = (int64_t(1) << 20) / 4, kPart = (int64_t(25) << 20) / 4;
-
 int64_t floats_of(const std::vector<KeptWeight>& kept) {
   int64_t sum = 0;
   for (const KeptWeight& weight : kept) sum += weight.count;
@@ -31,9 +28,11 @@ void copy_in(const std::vector<KeptWeight>& kept, const std::vector<float>& from
 
 }  // namespace
 
-ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share)
+ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share,
+                             WeightUpdate& update)
     : passes_(config.iter_size()),
       net_(net),
+      update_(update),
       share_(share),
       gradients_(net.gradient_memory()),
       kept_(net.kept_weights()),
@@ -42,54 +41,75 @@ ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, con
       kept_mean_(kept_before_.size()),
       gradient_sums_(net.context(), int64_t(gradients_.size()), share.range),
       kept_sums_(net.context(), int64_t(kept_before_.size()), share.range),
+      parts_(gradient_parts(net)),
       complete_(net.params().size()) {
   if (share.engine) exchange_.emplace(*share.engine, share.shards);
 }
 
-ShardOutcome ShardTraining::run(uint64_t first_pass, int requests) {
+ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
   copy_out(kept_, kept_before_);
   std::vector<double> losses;
-  for (shard_ = 0; shard_ < share_.range.count; ++shard_) losses.push_back(run_shard(shard_, first_pass));
-  if (!exchange_) finish_alone(gradient_sums_, gradients_.data());
-  finish_kept();
+  for (shard_ = 0; shard_ < share_.range.count; ++shard_) {
+    losses.push_back(forward_shard(shard_, first_pass));
+    if (is_last(shard_)) break;
+    net_.backward(passes_ > 1, this);
+  }
   return gather(losses, requests);
 }
 
-/// The mean loss of its passes.
-double ShardTraining::run_shard(int64_t index, uint64_t first_pass) {
+/// All of a shard's passes but the last one's backward; their mean loss.
+double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
   begin_kept(index);
-  const bool is_last = index + 1 == share_.range.count;
   std::fill(complete_.begin(), complete_.end(), char(0));
   left_ = complete_.size();
-  sent_ = int64_t(gradients_.size());
+  parts_left_ = parts_.size();
   double loss = 0;
   for (int64_t k = 0; k < passes_; ++k) {
     net_.context().pass = first_pass + uint64_t((share_.range.first + index) * passes_ + k);
     net_.forward();
     loss += net_.loss();
-    net_.backward(k > 0, is_last && k + 1 == passes_ ? this : nullptr);
+    if (k + 1 < passes_) net_.backward(k > 0);
   }
-  add_gradients(0);
   end_kept(index);
   return loss / double(passes_);
+}
+
+void ShardTraining::backward_and_apply(int64_t iter, const StepRates& rates, bool verbose) {
+  iter_ = iter;
+  rates_ = rates;
+  net_.backward(passes_ > 1, this);
+  if (!exchange_) finish_alone(gradient_sums_, gradients_.data());
+  finish_kept();
+  if (!update_.is_sliced()) update_.apply(iter, rates, verbose);
 }
 
 /// What lies behind the first param that is not complete can be summed up while backward goes on.
 void ShardTraining::on_complete(size_t param) {
   complete_[param] = 1;
   while (left_ > 0 && complete_[left_ - 1]) --left_;
-  if (left_ == complete_.size()) return;
-  const int64_t from = net_.params()[left_].dw - gradients_.data();
-  const bool first = sent_ == int64_t(gradients_.size());
-  if (sent_ - from >= (first ? kFirstPart : kPart)) add_gradients(from);
+  add_complete_parts();
 }
 
-void ShardTraining::add_gradients(int64_t from) {
-  if (from >= sent_) return;
-  gradient_sums_.add(net_.context(), shard_, gradients_.data(), from, sent_);
-  const bool is_last = shard_ + 1 == share_.range.count;
-  if (exchange_ && is_last) exchange_->start(gradient_sums_, gradients_.data(), from, sent_);
-  sent_ = from;
+void ShardTraining::add_complete_parts() {
+  const int64_t complete = left_ == 0                  ? 0
+                           : left_ == complete_.size() ? int64_t(gradients_.size())
+                                                       : net_.params()[left_].dw - gradients_.data();
+  for (; parts_left_ > 0 && parts_[parts_left_ - 1].begin >= complete; --parts_left_) {
+    const ranks::FloatRange& part = parts_[parts_left_ - 1];
+    gradient_sums_.add(net_.context(), shard_, gradients_.data(), part.begin, part.end);
+    if (exchange_ && is_last(shard_))
+      exchange_->start(gradient_sums_, gradients_.data(), part, update_.is_sliced() ? this : nullptr);
+  }
+}
+
+/// By the exchange's thread. Backward is done with the weights of complete gradients.
+void ShardTraining::on_sum(const ranks::FloatRange& slice) {
+  update_.apply_to_slice(slice, slice_context_, iter_, rates_);
+}
+
+void ShardTraining::on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) {
+  update_.take_weights({part.begin, slice.begin});
+  update_.take_weights({slice.end, part.end});
 }
 
 void ShardTraining::begin_kept(int64_t index) {
@@ -106,7 +126,7 @@ void ShardTraining::end_kept(int64_t index) {
 /// Waits for the gradients, too.
 void ShardTraining::finish_kept() {
   if (exchange_) {
-    exchange_->start(kept_sums_, kept_mean_.data(), 0, int64_t(kept_mean_.size()));
+    exchange_->start(kept_sums_, kept_mean_.data(), {0, int64_t(kept_mean_.size())});
     exchange_->wait();
   } else {
     finish_alone(kept_sums_, kept_mean_.data());

@@ -11,6 +11,7 @@
 #include "ranks/shard_exchange.h"
 #include "ranks/shard_sums.h"
 #include "solvers/rank_share.h"
+#include "solvers/weight_update.h"
 
 namespace cortado {
 
@@ -20,19 +21,26 @@ struct ShardOutcome {
   int requests = 0;  ///< Request flags of all ranks together
 };
 
-class ShardTraining : private GradientReader {
+class ShardTraining : private GradientReader, private ranks::SliceWork {
  public:
-  /// The net computes in the host's memory and was built for config.shards. All references outlive this.
-  ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share);
+  /// The net computes in the host's memory and was built for config.shards; `update` is of it. All references outlive
+  /// this.
+  ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& update);
 
-  /// All passes of one iteration, of which the first of all shards has the number `first_pass`. Afterwards the net's
-  /// gradients are the sums over all shards. `requests`: this rank's.
-  ShardOutcome run(uint64_t first_pass, int requests);
+  /// All passes of one iteration but the last one's backward; the first of all shards has the number `first_pass`.
+  /// `requests`: this rank's.
+  ShardOutcome forward(uint64_t first_pass, int requests);
+  /// The rest of them, and the update. Where ranks have slices of the weights each is updated as soon as its gradients
+  /// are summed up, while backward goes on. `verbose` as in WeightUpdate::apply().
+  void backward_and_apply(int64_t iter, const StepRates& rates, bool verbose);
 
  private:
-  double run_shard(int64_t index, uint64_t first_pass);
+  bool is_last(int64_t index) const { return index + 1 == share_.range.count; }
+  double forward_shard(int64_t index, uint64_t first_pass);
   void on_complete(size_t param) override;
-  void add_gradients(int64_t from);
+  void on_sum(const ranks::FloatRange& slice) override;
+  void on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) override;
+  void add_complete_parts();
   void begin_kept(int64_t index);
   void end_kept(int64_t index);
   void finish_kept();
@@ -41,6 +49,7 @@ class ShardTraining : private GradientReader {
 
   const int64_t passes_;  ///< of a shard: iter_size
   Net& net_;
+  WeightUpdate& update_;
   const RankShare share_;
   std::span<float> gradients_;
   std::vector<KeptWeight> kept_;
@@ -48,11 +57,16 @@ class ShardTraining : private GradientReader {
   ranks::ShardSums gradient_sums_, kept_sums_;
   std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
 
-  // While the last pass goes backward, gradients come to an end from the last param to the first, more or less.
+  const std::vector<ranks::FloatRange> parts_;
+  Context slice_context_{1};  ///< of updates by the exchange's thread
+  int64_t iter_ = 0;
+  StepRates rates_;
+
+  // While a shard's last pass goes backward, its gradients come to an end.
   int64_t shard_ = 0;           ///< of the range
   std::vector<char> complete_;  ///< per param
   size_t left_ = 0;             ///< params from this one on are complete
-  int64_t sent_ = 0;            ///< gradients from this one on were handed to the exchange
+  size_t parts_left_ = 0;       ///< parts from this one on were added up
 };
 
 }  // namespace cortado

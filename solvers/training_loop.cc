@@ -93,26 +93,31 @@ void TrainingLoop::snapshot() {
 bool TrainingLoop::test() {
   RankTest ranks(state_, evaluation_);
   if (!state_.share.is_first()) {
-    stop_ = ranks.follow();
+    stop_ = ranks.follow([this] { checkpoints_.try_write(); });
     return !stop_;
   }
+  const auto snapshot = [&] {
+    ranks.begin_snapshot();
+    checkpoints_.try_write();
+  };
   const auto continues = [&] {
     ranks.go_on();
-    obey(requests_->exchange(kRequestNothing));
+    obey(requests_->exchange(kRequestNothing), snapshot);
     return !stop_;
   };
-  const bool whole = evaluation_.run({continues, [this] { checkpoints_.try_write(); }});
+  const bool whole = evaluation_.run({continues, snapshot});
   ranks.end(stop_);
   return whole;
 }
 
 /// Ranks obey what any of them was asked for by the end of an iteration's passes.
 void TrainingLoop::take_requests() {
-  obey(state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing));
+  obey(state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing),
+       [this] { checkpoints_.try_write(); });
 }
 
-void TrainingLoop::obey(int asked) {
-  if (asked & kRequestSnapshot) checkpoints_.try_write();
+void TrainingLoop::obey(int asked, const std::function<void()>& snapshot) {
+  if (asked & kRequestSnapshot) snapshot();
   if (asked & kRequestStop) stop_ = true;
 }
 
@@ -133,8 +138,9 @@ void TrainingLoop::iterate() {
 /// Where all gradients are needed together they have memory of their own; else the update is a part of backward, and
 /// what is logged of this iteration comes after it.
 void TrainingLoop::iterate_on_cpu(bool display) {
+  if (state_.shards) return iterate_shards(display);
   const bool within_backward = updates_within_backward(config(), net_.context());
-  state_.take_loss(within_backward ? forward_finite(0) : state_.shards ? iterate_shards() : forward_backward());
+  state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
   const StepRates rates = state_.next_rates();
   if (within_backward) state_.update.backward_and_apply(iter(), rates);
   if (display) log_display();
@@ -174,12 +180,14 @@ double TrainingLoop::forward_backward() {
 }
 
 /// The loss is looked at when all ranks have that of all shards, so that all of them go on or none does.
-double TrainingLoop::iterate_shards() {
+void TrainingLoop::iterate_shards(bool display) {
   const int asked = state_.share.engine ? requests_->exchange(kRequestNothing) : kRequestNothing;
-  const ShardOutcome outcome = state_.shards->run(state_.pass(0), asked);
+  const ShardOutcome outcome = state_.shards->forward(state_.pass(0), asked);
   agreed_ = outcome.requests;
   require_finite(outcome.loss);
-  return outcome.loss;
+  state_.take_loss(outcome.loss);
+  state_.shards->backward_and_apply(iter(), state_.next_rates(), display);
+  if (display) log_display();
 }
 
 /// The loss of the k-th batch of this iteration. Throws Error(kDiverged), so that no weight learns from it.

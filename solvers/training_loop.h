@@ -5,6 +5,7 @@
 // finite ends the run; a stop always snapshots.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "solvers/checkpointer.h"
@@ -42,7 +43,7 @@ class TrainingLoop {
   void iterate();
   void iterate_on_cpu(bool display);
   void iterate_on_device(bool display);
-  double iterate_shards();
+  void iterate_shards(bool display);
   StepState step_after_loss(bool verbose);
   double forward_backward();
   double forward_finite(int k);
@@ -50,7 +51,7 @@ class TrainingLoop {
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void log_display();
   void take_requests();
-  void obey(int asked);
+  void obey(int asked, const std::function<void()>& snapshot);
   void snapshot();
 
   TrainState& state_;

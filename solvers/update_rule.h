@@ -123,6 +123,7 @@ struct UpdateRule {
   std::string name;  ///< as `type` spells it
   std::string help;  ///< one line
   int histories;     ///< how many floats it keeps for each weight, all zero at first
+  bool layer_wise;   ///< the rate depends on whole weights; else an element's update depends on nothing beside it
   /// Throws FieldError for options that the rule cannot work with.
   void (*check)(const caffe::SolverParameter& config);
   /// After `iter` updates.

@@ -23,6 +23,19 @@ const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingSta
   return training.rule_memory();
 }
 
+/// Calls use(param, from, count) for what of each param lies in the slices: floats of it, from which on, how many.
+template <typename Use>
+void for_each_part(Net& net, const std::vector<ranks::FloatRange>& slices, const Use& use) {
+  const float* const base = net.gradient_memory().data();
+  const std::vector<Param>& params = net.params();
+  for (const ranks::FloatRange& slice : slices)
+    for (size_t p = 0; p < params.size(); ++p) {
+      const int64_t at = params[p].dw - base;
+      const int64_t begin = std::max(slice.begin, at), end = std::min(slice.end, at + params[p].count);
+      if (begin < end) use(p, begin - at, end - begin);
+    }
+}
+
 }  // namespace
 
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context) {
@@ -30,8 +43,22 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Context
          !config.snapshot_diff() && config.shards() <= 1;
 }
 
-WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
-    : config_(config), rule_(*find_update_rule(config.type())), net_(net), list_(net) {
+bool updates_by_slices(const caffe::SolverParameter& config) {
+  return !find_update_rule(config.type())->layer_wise && !config.larc() && !config.local_lr_auto() &&
+         config.clip_gradients() < 0 && !config.snapshot_diff();
+}
+
+WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,
+                           std::optional<std::vector<ranks::FloatRange>> slices)
+    : config_(config), rule_(*find_update_rule(config.type())), net_(net), is_sliced_(slices.has_value()), list_(net) {
+  for (const Param& param : net.params()) {
+    places_.push_back(whole_bytes_ / int64_t(sizeof(float)));
+    whole_bytes_ += int64_t(aligned_bytes(param.count)) * rule_.histories;
+  }
+  if (slices) {
+    make_sliced_entries(*slices);
+    return;
+  }
   int64_t scratch = 0;
   for (const Param& param : net.params()) scratch = std::max(scratch, sum_of_squares_scratch(param.count));
   scratch_.resize(size_t(scratch));
@@ -40,9 +67,7 @@ WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net)
 }
 
 void WeightUpdate::make_entries() {
-  size_t bytes = 0;
-  for (const Param& param : net_.params()) bytes += aligned_bytes(param.count) * size_t(rule_.histories);
-  arena_ = DeviceMemory(net_.context(), bytes);
+  arena_ = DeviceMemory(net_.context(), size_t(whole_bytes_));
   if (config_.larc() && config_.larc_turbo())
     memory_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
   std::byte* at = arena_.data();
@@ -55,6 +80,84 @@ void WeightUpdate::make_entries() {
     if (memory) entry.memory = memory + entries_.size();
     entries_.push_back(entry);
   }
+}
+
+void WeightUpdate::make_sliced_entries(const std::vector<ranks::FloatRange>& slices) {
+  int64_t floats = 0;
+  for_each_part(net_, slices, [&](size_t, int64_t, int64_t count) { floats += count * rule_.histories; });
+  arena_ = DeviceMemory(net_.context(), size_t(floats) * sizeof(float));
+  float* at = reinterpret_cast<float*>(arena_.data());
+  for_each_part(net_, slices, [&](size_t p, int64_t from, int64_t count) {
+    const Param& param = net_.params()[p];
+    WeightStep entry{.w = param.w + from, .dw = param.dw + from, .count = count, .rate = param.lr_mult};
+    (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
+    for (int k = 0; k < rule_.histories; ++k, at += count) entry.history[k] = at;
+    entries_.push_back(entry);
+  });
+}
+
+void WeightUpdate::apply_to_slice(const ranks::FloatRange& slice, Context& context, int64_t iter,
+                                  const StepRates& rates) {
+  const float* const base = net_.gradient_memory().data();
+  const IterationStep step = step_of(iter, rates, 1 / float(passes_per_iteration(config_)));
+  const auto first = std::lower_bound(entries_.begin(), entries_.end(), base + slice.begin,
+                                      [](const WeightStep& entry, const float* at) { return entry.dw < at; });
+  for (auto entry = first; entry != entries_.end() && entry->dw < base + slice.end; ++entry) {
+    rule_.update(context, config_, step.of(*entry), nullptr);
+    std::copy_n(entry->w, entry->count, const_cast<float*>(entry->dw));
+  }
+}
+
+void WeightUpdate::take_weights(const ranks::FloatRange& range) {
+  for_each_part(net_, {range}, [&](size_t p, int64_t from, int64_t count) {
+    const Param& param = net_.params()[p];
+    std::copy_n(param.dw + from, count, param.w + from);
+  });
+}
+
+/// use(floats, count) for the pieces of the whole history that belong to these slices, in the order of their rank's.
+template <typename Use>
+void WeightUpdate::visit_history(const std::vector<ranks::FloatRange>& slices, const Use& use) const {
+  for_each_part(net_, slices, [&](size_t p, int64_t from, int64_t count) {
+    const int64_t each = int64_t(aligned_bytes(net_.params()[p].count) / sizeof(float));
+    for (int k = 0; k < rule_.histories; ++k)
+      use(reinterpret_cast<float*>(whole_.data()) + places_[p] + k * each + from, count);
+  });
+}
+
+void WeightUpdate::gather(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices, int first) {
+  const size_t ranks = slices.size();
+  std::vector<size_t> send_at(ranks + 1, 0), receive_at(ranks + 1, 0);
+  std::fill(send_at.begin() + first + 1, send_at.end(), arena_.bytes());
+  std::vector<float> received;
+  if (engine.rank() == first) {
+    make_whole();
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      receive_at[rank + 1] = receive_at[rank];
+      visit_history(slices[rank], [&](float*, int64_t n) { receive_at[rank + 1] += size_t(n) * sizeof(float); });
+    }
+    received.resize(receive_at.back() / sizeof(float));
+  }
+  engine.all_to_all(arena_.data(), send_at, reinterpret_cast<std::byte*>(received.data()), receive_at);
+  const float* at = received.data();
+  for (size_t rank = 0; rank < ranks && engine.rank() == first; ++rank)
+    visit_history(slices[rank], [&](float* to, int64_t n) {
+      std::copy_n(at, n, to);
+      at += n;
+    });
+}
+
+void WeightUpdate::scatter(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices,
+                           int first) {
+  const size_t ranks = slices.size();
+  std::vector<size_t> send_at(ranks + 1, 0), receive_at(ranks + 1, 0);
+  std::fill(receive_at.begin() + first + 1, receive_at.end(), arena_.bytes());
+  std::vector<float> sent;
+  for (size_t rank = 0; rank < ranks && engine.rank() == first; ++rank) {
+    visit_history(slices[rank], [&](const float* from, int64_t n) { sent.insert(sent.end(), from, from + n); });
+    send_at[rank + 1] = sent.size() * sizeof(float);
+  }
+  engine.all_to_all(reinterpret_cast<const std::byte*>(sent.data()), send_at, arena_.data(), receive_at);
 }
 
 void WeightUpdate::save_memory(caffe::TrainingState& training) const {
@@ -111,7 +214,9 @@ void WeightUpdate::apply_to(size_t param, const IterationStep& step) {
 
 float* WeightUpdate::history_of(size_t blob) const {
   const int param = list_.param(blob % list_.size());
-  return param < 0 ? nullptr : entries_[size_t(param)].history[blob / list_.size()];
+  if (param < 0) return nullptr;
+  const int64_t each = int64_t(aligned_bytes(net_.params()[size_t(param)].count) / sizeof(float));
+  return reinterpret_cast<float*>(whole().data()) + places_[size_t(param)] + int64_t(blob / list_.size()) * each;
 }
 
 void WeightUpdate::save(size_t blob, caffe::BlobProto& out) const {
@@ -125,6 +230,7 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
                 path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + config_.type() +
                     " on this net has " + std::to_string(wanted),
                 "was it written by a solver of another type, or for another net?");
+  if (is_sliced_ && !whole_.data()) make_whole();
   for (size_t i = 0; i < wanted; ++i)
     list_.load(i % list_.size(), blobs.Get(int(i)), history_of(i), path + ": history " + std::to_string(i));
 }

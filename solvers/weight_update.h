@@ -4,11 +4,14 @@
 // accumulated gradient by its global norm, divide by iter_size, add weight decay, apply the rule. Only the norm takes a
 // pass of its own; the rest is one loop inside the rule.
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/device_memory.h"
 #include "net/net.h"
+#include "ranks/engine.h"
+#include "ranks/slices.h"
 #include "solvers/update_rule.h"
 #include "solvers/weight_list.h"
 
@@ -18,11 +21,17 @@ namespace cortado {
 /// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context);
 
+/// Whether the update of an element of the weights depends on nothing beside it, so that ranks may update slices, each
+/// with the history of its own alone: nothing wants norms of weights or of all gradients, or the gradients afterwards.
+bool updates_by_slices(const caffe::SolverParameter& config);
+
 class WeightUpdate {
  public:
   /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive
-  /// this.
-  WeightUpdate(const caffe::SolverParameter& config, Net& net);
+  /// this. With `slices` a rank has the history of these parts of net.gradient_memory() alone, and updates no others;
+  /// updates_by_slices() holds then.
+  WeightUpdate(const caffe::SolverParameter& config, Net& net,
+               std::optional<std::vector<ranks::FloatRange>> slices = {});
 
   /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
   void apply(int64_t iter, const StepRates& rates, bool verbose = false);
@@ -31,18 +40,34 @@ class WeightUpdate {
   /// updates_within_backward() must hold.
   void backward_and_apply(int64_t iter, const StepRates& rates);
 
+  bool is_sliced() const { return is_sliced_; }
+  /// The update of the weights of one slice, from any thread; and their values copied to where their gradients were.
+  void apply_to_slice(const ranks::FloatRange& slice, Context& context, int64_t iter, const StepRates& rates);
+  /// Copies weights to the net that lie where the gradients of `range` were.
+  void take_weights(const ranks::FloatRange& range);
+
   const UpdateRule& rule() const { return rule_; }
-  /// Per param of the net, as IterationStep::of() takes them; what they point to is in the memory of the net's device.
+  /// Per param of the net, or per part of one within a slice, as IterationStep::of() takes them; what they point to is
+  /// in the memory of the net's device.
   const std::vector<WeightStep>& entries() const { return entries_; }
-  std::span<std::byte> history_memory() { return {arena_.data(), arena_.bytes()}; }
-  int64_t history_bytes() const { return int64_t(arena_.bytes()); }
+  /// The history of each param after the other, where it is whole.
+  std::span<std::byte> history_memory() { return {whole().data(), whole().bytes()}; }
+  int64_t history_bytes() const { return whole_bytes_; }  ///< of all weights
+  int64_t bytes() const { return int64_t(arena_.bytes() + memory_.bytes()); }
+  /// Collective, where histories are sliced: `first` of the ranks has the whole history afterwards, until drop_whole();
+  /// and the way back.
+  void gather(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices, int first);
+  void scatter(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices, int first);
+  void make_whole() { whole_ = DeviceMemory(net_.context(), size_t(whole_bytes_)); }  ///< of zeros
+  void drop_whole() { whole_ = DeviceMemory(); }
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
   /// not learn), in the user's shapes; rules with two have all first ones, then all second ones.
   size_t history_blobs() const { return list_.size() * size_t(rule_.histories); }
   const Shape& history_shape(size_t blob) const { return list_.shape(blob % list_.size()); }
   void save(size_t blob, caffe::BlobProto& out) const;
-  /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
+  /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit. Of a sliced history the whole one is there
+  /// afterwards, to be scattered.
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
 
   /// The number that the rule keeps for each param, where it keeps one (TrainingState.rule_memory). Numbers of a net
@@ -55,14 +80,22 @@ class WeightUpdate {
   IterationStep step_of(int64_t iter, const StepRates& rates, float scale) const;
   void apply_to(size_t param, const IterationStep& step);
   void make_entries();
+  void make_sliced_entries(const std::vector<ranks::FloatRange>& slices);
+  const DeviceMemory& whole() const { return is_sliced_ ? whole_ : arena_; }
+  template <typename Use>
+  void visit_history(const std::vector<ranks::FloatRange>& slices, const Use& use) const;
   float* history_of(size_t blob) const;
 
   const caffe::SolverParameter& config_;
   const UpdateRule& rule_;
   Net& net_;
+  const bool is_sliced_;
+  int64_t whole_bytes_ = 0;
   DeviceMemory arena_;
+  DeviceMemory whole_;               ///< of all ranks, where slices were gathered
   DeviceMemory memory_;              ///< one number per param, where the rule keeps one
-  std::vector<WeightStep> entries_;  ///< per param
+  std::vector<int64_t> places_;      ///< per param: of its history in the whole one, in floats
+  std::vector<WeightStep> entries_;  ///< per param, or per part of one in a slice
   WeightList list_;
   std::vector<float> scratch_;
   std::vector<WeightSums> sums_;

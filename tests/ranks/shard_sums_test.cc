@@ -91,7 +91,7 @@ TEST(ShardExchange, GivesEveryRankTheBitsOfTheTree) {
               values = shard_values(range.first + i, floats);
               for (int64_t end = floats; end > 0; end = end / 3) {
                 sums.add(context, i, values.data(), end / 3, end);
-                if (i + 1 == range.count) exchange.start(sums, values.data(), end / 3, end);
+                if (i + 1 == range.count) exchange.start(sums, values.data(), {end / 3, end});
               }
             }
             exchange.wait();
@@ -122,8 +122,8 @@ TEST(ShardExchange, PassesOnWhatTheEngineThrows) {
   ShardSums sums(context, 10, {0, 1});
   ShardExchange exchange(engine, 2);
   sums.add(context, 0, values.data());
-  exchange.start(sums, values.data(), 5, 10);
-  exchange.start(sums, values.data(), 0, 5);
+  exchange.start(sums, values.data(), {5, 10});
+  exchange.start(sums, values.data(), {0, 5});
   EXPECT_THROW(exchange.wait(), Error);
 }
 

@@ -171,6 +171,25 @@ INSTANTIATE_TEST_SUITE_P(
                  true}),
     [](const auto& info) { return std::string(info.param.name); });
 
+/// Each of three ranks has a third of the history, to a cache line for each part of the gradients.
+TEST(Shards, ShareTheHistoryAmongRanks) {
+  Folder folder;
+  const SolverFile file = tiny_solver(folder, "type: \"Adam\" shards: 3 ");
+  Context context(1);
+  SolverNets nets = make_solver_nets(file, {}, context);
+  const WeightUpdate whole(file.solver, *nets.train);
+  int64_t sum = 0;
+  for (const std::vector<ranks::FloatRange>& slices : slices_of_ranks(*nets.train, 3)) {
+    const WeightUpdate part(file.solver, *nets.train, slices);
+    EXPECT_TRUE(part.is_sliced());
+    EXPECT_LE(part.bytes(), whole.bytes() / 3 + 2 * 64);
+    sum += part.bytes();
+  }
+  EXPECT_LE(sum, whole.bytes());
+  for (const char* options : {"clip_gradients: 1 ", "larc: true ", "snapshot_diff: true ", "type: \"LAMB\" "})
+    EXPECT_FALSE(updates_by_slices(tiny_solver(folder, options).solver)) << options;
+}
+
 TEST(Shards, AreNoFewerThanRanks) {
   Folder folder;
   const auto errors = train_by(1, [&] { return tiny_solver(folder, "shards: 1 "); });

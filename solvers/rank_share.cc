@@ -1,0 +1,34 @@
+#include "solvers/rank_share.h"
+
+namespace cortado {
+
+namespace {
+
+// In floats. The last part is small: it is sent while nearly all of backward is still to come.
+constexpr int64_t kLastPart = (int64_t(1) << 20) / 4, kPart = (int64_t(25) << 20) / 4;
+
+}  // namespace
+
+std::vector<ranks::FloatRange> gradient_parts(Net& net) {
+  const std::span<float> gradients = net.gradient_memory();
+  const std::vector<Param>& params = net.params();
+  std::vector<ranks::FloatRange> parts;
+  int64_t end = int64_t(gradients.size());
+  for (size_t p = params.size(); p > 0; --p) {
+    const int64_t begin = p == 1 ? 0 : params[p - 1].dw - gradients.data();
+    if (p > 1 && end - begin < (parts.empty() ? kLastPart : kPart)) continue;
+    parts.push_back({begin, end});
+    end = begin;
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks) {
+  const std::vector<ranks::FloatRange> parts = gradient_parts(net);
+  std::vector<std::vector<ranks::FloatRange>> slices;
+  for (int rank = 0; rank < ranks; ++rank) slices.push_back(ranks::slices_of(parts, rank, ranks));
+  return slices;
+}
+
+}  // namespace cortado

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""Trainings by several processes: the same weights by every number of ranks and every engine that is here; killed at
+random moments, at any rank, and gone on with by other numbers of ranks; how they end.
+
+    ranks.py CORTADO [--kills 3] [--seed N]
+"""
+import argparse, os, random, shutil, signal, subprocess, time
+from workplace import Workplace
+
+FLAGS = ['--threads=1', '--data-threads=1', '--deterministic', '--stall-limit=60']
+MPI = {'openmpi': ['mpirun.openmpi', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-n'],
+       'mpich': ['mpirun.mpich', '-n']}
+for name in 'OMPI_ALLOW_RUN_AS_ROOT', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': os.environ[name] = '1'
+
+def command(place, ranks, engine='shm', *more):
+    train = [place.exe, 'train', '--solver=solver.prototxt', *FLAGS, *more]
+    if engine in MPI: return MPI[engine] + [str(ranks)] + train
+    return train + ['--ranks=%d' % ranks, '--engine=' + engine]
+
+def start(place, ranks, *more, engine='shm'):
+    return subprocess.Popen(command(place, ranks, engine, *more), cwd=place.name, stderr=subprocess.PIPE, text=True)
+
+def train(place, ranks, *more, engine='shm'):
+    process = start(place, ranks, *more, engine=engine)
+    log = process.communicate()[1]
+    assert process.returncode == 0, '%d ranks by %s: exit %d\n%s' % (ranks, engine, process.returncode, log[-3000:])
+    return log
+
+def weights(place, iters=60): return open(place.path('snap_iter_%d.caffemodel' % iters), 'rb').read()
+
+def engines(place):
+    folder = os.path.dirname(os.path.realpath(place.exe))
+    for engine in 'gloo', 'openmpi', 'mpich':
+        if not os.path.exists('%s/libcortado_%s.so' % (folder, engine)): print('not built here:', engine)
+        elif engine in MPI and not shutil.which(MPI[engine][0]): print('not here:', MPI[engine][0])
+        else: yield engine
+
+def check_bits(place):
+    train(place, 1)
+    wanted = weights(place)
+    for engine, numbers in [('shm', (2, 3, 4))] + [(engine, (3, 4)) for engine in engines(place)]:
+        for ranks in numbers:
+            place.clear()
+            log = train(place, ranks, engine=engine)
+            assert 'is 4 shards by %d ranks' % ranks in log, log
+            assert weights(place) == wanted, '%d ranks by %s: other weights' % (ranks, engine)
+            print('%d ranks by %s: the same weights' % (ranks, engine))
+    return wanted
+
+def rank_processes(parent):
+    """The processes of a training's ranks, by rank."""
+    found = {}
+    for name in os.listdir('/proc'):
+        if not name.isdigit(): continue
+        try:
+            if int(open('/proc/%s/stat' % name).read().rpartition(')')[2].split()[1]) != parent.pid: continue
+            for word in open('/proc/%s/environ' % name).read().split('\0'):
+                if word.startswith('CORTADO_RANK='): found[int(word.partition('=')[2])] = int(name)
+        except OSError: pass
+    return found
+
+def wait_for_ranks(process, ranks):
+    while process.poll() is None:
+        found = rank_processes(process)
+        if len(found) == ranks: return found
+        time.sleep(0.002)
+    return {}
+
+def check_kills(place, wanted, kills, draw):
+    """One training after another goes on with what the last one left, each by another number of ranks."""
+    place.clear()
+    begin = time.monotonic()
+    train(place, 2)
+    longest, left, rounds = time.monotonic() - begin, kills, 0
+    while left:
+        place.clear()
+        rounds += 1
+        ended = False
+        while not ended:
+            ranks = draw.randint(1, 4)
+            process = start(place, ranks, '--snapshot=auto')
+            if left and ranks > 1:
+                found = wait_for_ranks(process, ranks)
+                time.sleep(draw.uniform(0, 0.8 * longest))
+                try: os.kill(found.get(draw.randrange(ranks), 0) or process.pid, signal.SIGKILL)
+                except ProcessLookupError: pass
+            elif left:
+                time.sleep(draw.uniform(0, longest))
+                process.kill()
+            log = process.communicate()[1]
+            ended = process.returncode == 0
+            left -= not ended
+            assert ended or process.returncode in (137, -9), 'exit %d\n%s' % (process.returncode, log[-2000:])
+        assert weights(place) == wanted, 'other weights after kills'
+    print('%d kills in %d trainings: the same weights' % (kills, rounds))
+
+def check_stops(place, wanted):
+    place.clear()
+    process = start(place, 3)
+    wait_for_ranks(process, 3)
+    while not os.path.exists(place.path('snap_iter_20.solverstate')) and process.poll() is None: time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    log = process.communicate()[1]
+    assert process.returncode == 143, (process.returncode, log[-2000:])
+    assert 'to resume: cortado train' in log and '--ranks=3' in log, log[-2000:]
+    train(place, 2, '--snapshot=auto')
+    assert weights(place) == wanted
+    print('stopped by a signal, gone on with: the same weights')
+
+def check_standstill(place):
+    place.clear()
+    FLAGS[-1] = '--stall-limit=2'
+    process = start(place, 3)
+    found = wait_for_ranks(process, 3)
+    while not os.path.exists(place.path('snap_iter_20.solverstate')) and process.poll() is None: time.sleep(0.005)
+    os.kill(found[1], signal.SIGSTOP)
+    log = process.communicate(timeout=100)[1]
+    assert process.returncode == 5, (process.returncode, log[-2000:])
+    assert 'rank 1' in log, log[-2000:]
+    FLAGS[-1] = '--stall-limit=60'
+    print('a rank that stands still: exit 5, and it is named')
+
+def check_mistakes(place):
+    for text, code, words in [('shards: 2', 2, '3 ranks for 2 shards'), ('base_lr: 1e20', 7, 'training diverged'),
+                              ('net: "missing.prototxt"', 5, 'there is no file missing.prototxt')]:
+        place.clear()
+        name = text.partition(':')[0]
+        lines = [line for line in open(place.path('solver.prototxt')) if not line.startswith(name + ':')]
+        place.write('wrong.prototxt', ''.join(lines) + text + '\n')
+        done = subprocess.run([place.exe, 'train', '--solver=wrong.prototxt', *FLAGS, '--ranks=3'], cwd=place.name,
+                              capture_output=True, text=True, timeout=200)
+        assert done.returncode == code, (text, done.returncode, done.stderr[-2000:])
+        assert done.stderr.count(words) == 1, (text, done.stderr[-2000:])
+    print('mistakes are told once, with their exit codes')
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('cortado')
+    parser.add_argument('--kills', type=int, default=3)
+    parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
+    options = parser.parse_args()
+    print('seed', options.seed)
+    place = Workplace(options.cortado, iters=60, snapshot=20, test_interval=30)
+    place.write('solver.prototxt', open(place.path('solver.prototxt')).read() + 'shards: 4\n')
+    wanted = check_bits(place)
+    check_stops(place, wanted)
+    check_standstill(place)
+    check_mistakes(place)
+    check_kills(place, wanted, options.kills, random.Random(options.seed))
+
+
+main()
