@@ -20,6 +20,14 @@ std::unique_ptr<Engine> open_shared_memory(const Place& place, double stall_seco
   return shared_memory_engine(std::atoi(fd), place.rank, place.ranks, stall_seconds);
 }
 
+void check_rendezvous() {
+  const char* folder = std::getenv(kRendezvousVariable);
+  if (folder && *folder) return;
+  throw Error(ExitCode::kUsage,
+              std::string("gloo's ranks find one another in a folder, but there is no ") + kRendezvousVariable,
+              std::string("export ") + kRendezvousVariable + "=FOLDER: an empty one that all ranks see");
+}
+
 void check_place(const Engine& engine, const Place& place) {
   if (engine.rank() == place.rank && engine.ranks() == place.ranks) return;
   throw Error(ExitCode::kUsage,
@@ -34,6 +42,7 @@ void check_place(const Engine& engine, const Place& place) {
 std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& options) {
   const std::string name = options.name.empty() ? place.engine : options.name;
   if (name == "shm") return open_shared_memory(place, options.stall_seconds);
+  if (name == "gloo") check_rendezvous();
   auto wire = std::make_unique<PluginWire>(name, CortadoEngineStart{place.rank, place.ranks, options.stall_seconds});
   auto engine = std::make_unique<WiredEngine>(std::move(wire), options.stall_seconds);
   check_place(*engine, place);

@@ -33,6 +33,7 @@ struct alignas(64) Common {
 struct alignas(64) Presence {
   std::atomic<uint32_t> state, pid;
   std::atomic<uint32_t> bell;      ///< changes when one of the rank's windows has been written or read
+  std::atomic<uint32_t> rests;     ///< grows while the rank waits for others
   std::atomic<uint32_t> sleeping;  ///< whether the bell's change must wake it
 };
 
@@ -42,6 +43,8 @@ struct Counters {
   alignas(64) std::atomic<uint64_t> written;
   alignas(64) std::atomic<uint64_t> read;
 };
+
+constexpr timespec kLongestRest{0, 20'000'000};  ///< someone who dies rings no bell
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
@@ -214,11 +217,18 @@ bool SharedMemoryWire::test() {
   return done;
 }
 
+/// Those among them that do not wait themselves are to be named; who waits looks up many times meanwhile.
 std::vector<int> SharedMemoryWire::awaited() const {
-  std::vector<int> ranks;
-  for (size_t r = 0; r < ranks_; ++r)
-    if (awaits(r)) ranks.push_back(int(r));
-  return ranks;
+  std::vector<int> all, still;
+  std::vector<uint32_t> rests;
+  for (size_t r = 0; r < ranks_; ++r) {
+    if (awaits(r)) all.push_back(int(r));
+    rests.push_back(shared_.presence(r).rests.load());
+  }
+  ::usleep(10 * kLongestRest.tv_nsec / 1000);
+  for (const int r : all)
+    if (shared_.presence(size_t(r)).rests.load() == rests[size_t(r)]) still.push_back(r);
+  return still.empty() ? all : still;
 }
 
 /// Either the sleeper says first that it sleeps, and is woken, or the bell rings first, and the system sees that it has
@@ -230,9 +240,9 @@ void SharedMemoryWire::ring_bell(size_t r) const {
 }
 
 void SharedMemoryWire::rest() {
-  constexpr timespec kLongest{0, 20'000'000};  // someone who dies rings no bell
+  self().rests.fetch_add(1);
   self().sleeping.store(1);
-  ::syscall(SYS_futex, &self().bell, FUTEX_WAIT, heard_, &kLongest, nullptr, 0);
+  ::syscall(SYS_futex, &self().bell, FUTEX_WAIT, heard_, &kLongestRest, nullptr, 0);
   self().sleeping.store(0);
 }
 

@@ -34,8 +34,10 @@ class Wire {
   virtual void start(const Exchange& exchange) = 0;
   /// Moves what can be moved without waiting; whether all has come and gone.
   virtual bool test() = 0;
-  virtual uint64_t moved() const = 0;            ///< grows whenever something has come or gone
-  virtual std::vector<int> awaited() const = 0;  ///< the ranks that something is still to come from or to go to
+  virtual uint64_t moved() const = 0;  ///< grows whenever something has come or gone
+  /// The ranks that something is still to come from or to go to; of these those that stand still, where that is known.
+  /// May take its time.
+  virtual std::vector<int> awaited() const = 0;
   /// Sleeps until something may have moved since the last test(), for some milliseconds at most.
   virtual void rest() = 0;
   virtual std::string fault() { return ""; }  ///< what has happened to another rank that will never move again

@@ -11,6 +11,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <chrono>
@@ -57,19 +58,30 @@ std::string in_environment(const char* variable) {
   return text ? text : "";
 }
 
-bool is_interface(const std::string& name) {
+/// The network's interfaces of this machine, those that are up, the way to itself last.
+std::vector<std::string> interfaces() {
+  std::vector<std::string> names, own;
   ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return false;
-  bool found = false;
-  for (const ifaddrs* one = all; one; one = one->ifa_next) found = found || name == one->ifa_name;
+  if (getifaddrs(&all) != 0) return names;
+  for (const ifaddrs* one = all; one; one = one->ifa_next)
+    if (one->ifa_addr && one->ifa_addr->sa_family == AF_INET && (one->ifa_flags & IFF_RUNNING))
+      (one->ifa_flags & IFF_LOOPBACK ? own : names).push_back(one->ifa_name);
   freeifaddrs(all);
-  return found;
+  names.insert(names.end(), own.begin(), own.end());
+  return names;
 }
 
+/// What others reach this machine by. Not its name, which often means the machine to itself alone.
 gloo::transport::tcp::attr own_address() {
-  const std::string address = in_environment(cortado::ranks::kAddressVariable);
+  const std::string said = in_environment(cortado::ranks::kAddressVariable);
+  const std::vector<std::string> names = interfaces();
   gloo::transport::tcp::attr attributes;
-  (is_interface(address) ? attributes.iface : attributes.hostname) = address;
+  if (said.empty() && !names.empty())
+    attributes.iface = names.front();
+  else if (std::count(names.begin(), names.end(), said))
+    attributes.iface = said;
+  else
+    attributes.hostname = said;
   return attributes;
 }
 
@@ -156,11 +168,6 @@ int leave(int exit_code, CortadoEngineText why) {
 }  // namespace
 
 const CortadoEngine* cortado_engine(const CortadoEngineStart* options, CortadoEngineText why) {
-  if (in_environment(cortado::ranks::kRendezvousVariable).empty()) {
-    tell(why, std::string(cortado::ranks::kRendezvousVariable) +
-                  " is to name an empty folder that all ranks see, where they find one another");
-    return nullptr;
-  }
   if (outcome_of(why, [&] { connect(*options); }) != kCortadoEngineDone) return nullptr;
   engine = {kCortadoEngineVersion, "Gloo", options->rank, options->ranks, start, test, leave};
   sends.resize(size_t(options->ranks));

@@ -1,6 +1,6 @@
 // A rank as tests want it: `ranks_probe ENGINE ACTION`, started by an engine's own launcher, or several of them by
 // `ranks_probe launch ENGINE N ACTION`. Ends with 1 where bytes are not what they should be. PROBE_STALL is the
-// engine's limit in seconds, PROBE_FOLDER where signals are noted.
+// engine's limit in seconds, PROBE_FOLDER where signals are noted. A fifth word is another engine for the launched.
 
 #include <signal.h>
 #include <unistd.h>
@@ -149,10 +149,16 @@ int signals(Engine& engine) {
   return 128 + SIGTERM;
 }
 
+/// The last rank fails; the others hear of nothing and take no hints.
+int deaf(Engine& engine) {
+  if (engine.rank() == engine.ranks() - 1) ::_exit(3);
+  for (::signal(SIGTERM, SIG_IGN);;) ::pause();
+}
+
 int run(Engine& engine, const std::string& action) {
   const std::map<std::string, int (*)(Engine&)> actions = {
-      {"exchange", exchange},       {"large", large},    {"die", die}, {"stop", stop}, {"fail", fail},
-      {"leave_alone", leave_alone}, {"signals", signals}};
+      {"exchange", exchange},       {"large", large},     {"die", die},  {"stop", stop}, {"fail", fail},
+      {"leave_alone", leave_alone}, {"signals", signals}, {"deaf", deaf}};
   return actions.at(action)(engine);
 }
 
@@ -171,14 +177,18 @@ int run_rank(const std::string& engine_name, const std::string& action) {
 
 int run_words(const std::vector<std::string>& words) {
   if (words.at(0) == "launch")
-    return launch_local(std::stoi(words.at(2)), words.at(1), {"ranks_probe", words.at(1), words.at(3)});
+    return launch_local(std::stoi(words.at(2)), words.at(1),
+                        {"ranks_probe", words.at(words.size() > 4 ? 4 : 1), words.at(3)});
   return run_rank(words.at(0), words.at(1));
 }
 
 }  // namespace
 }  // namespace cortado::ranks
 
-int main(int argc, char** argv) {
+/// As the program has it: what ends it otherwise than by its own code is a mishap.
+static bool ended_here = false;
+
+static int run_program(int argc, char** argv) {
   try {
     return cortado::ranks::run_words({argv + 1, argv + argc});
   } catch (const cortado::Error& error) {
@@ -188,4 +198,13 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << std::endl;
     return 1;
   }
+}
+
+int main(int argc, char** argv) {
+  std::atexit([] {
+    if (!ended_here) ::_exit(99);
+  });
+  const int code = run_program(argc, argv);
+  ended_here = true;
+  return code;
 }
