@@ -105,7 +105,7 @@ int exchange(Engine& engine) {
 
 /// Pieces that go in several parts.
 int large(Engine& engine) {
-  check_broadcast(engine, 0, 150 << 20, engine.ranks() - 1);
+  check_broadcast(engine, 0, 80 << 20, engine.ranks() - 1);
   return say_well(engine);
 }
 
