@@ -1,7 +1,6 @@
 // What every engine does, and what becomes of the others when one rank dies, fails or stands still. Each runs as
 // several processes.
 
-#include <regex>
 #include <string>
 
 #include "core/exit_code.h"
@@ -73,8 +72,11 @@ TEST_P(Faults, ARankThatStandsStillIsNamed) {
   SKIP_WITHOUT(GetParam());
   Probes probes(probe_command(GetParam(), 3, "stop"), {"PROBE_STALL=2"});
   EXPECT_EQ(probes.ended_within(kLongest), int(ExitCode::kIo)) << probes.output();
-  const std::regex named(GetParam() == "shm" ? "waited for rank 2\n" : "waited for ranks? ([01], )?2\n");
-  EXPECT_TRUE(std::regex_search(probes.output(), named)) << probes.output();
+  const std::string output = probes.output();
+  const auto says = [&](const char* words) { return output.find(words) != std::string::npos; };
+  EXPECT_TRUE(says("waited for rank 2\n") ||
+              (GetParam() != "shm" && (says("waited for ranks 0, 2\n") || says("waited for ranks 1, 2\n"))))
+      << output;
 }
 
 TEST_P(Faults, ARankThatFailsEndsAllWithItsCode) {
