@@ -10,7 +10,7 @@ void gemm(Context& context, const GemmShape& s, const void* a, const void* b, vo
   if (floats && wants_cpu_candidates(context, DType::kF32))
     return gemm_onednn(context, s, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c),
                        beta);
-  gemm_generic(context, s, a, b, c, beta, nullptr, {});
+  gemm_generic(context, {s}, a, b, c, {.beta = beta});
 }
 
 }  // namespace cortado::kernels

@@ -21,7 +21,8 @@ struct GemmShape {
 /// does, and types other than 32-bit floats on the CPU, too.
 void gemm(Context& context, const GemmShape& shape, const void* a, const void* b, void* c, float beta = 0);
 
-/// The same on the CPU, for 32-bit floats.
-void gemm_onednn(Context& context, const GemmShape& shape, const float* a, const float* b, float* c, float beta);
+/// alpha op(a) op(b) + beta c on the CPU, for 32-bit floats.
+void gemm_onednn(Context& context, const GemmShape& shape, const float* a, const float* b, float* c, float beta,
+                 float alpha = 1);
 
 }  // namespace cortado::kernels

@@ -5,6 +5,7 @@
 #include "kernels/conv.h"
 #include "kernels/devices.h"
 #include "kernels/inner_product.h"
+#include "kernels/matmul.h"
 #include "kernels/softmax.h"
 
 namespace cortado::kernels {
@@ -20,6 +21,10 @@ std::unique_ptr<Softmax> make_softmax_cudnn(const SoftmaxRequest&, Context&, std
 }
 
 std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequest&, Context&, std::string& why) {
+  return why = kWhy, nullptr;
+}
+
+std::unique_ptr<MatMul> make_matmul_cublaslt(const MatMulRequest&, Context&, std::string& why) {
   return why = kWhy, nullptr;
 }
 

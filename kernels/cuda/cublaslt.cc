@@ -44,12 +44,21 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-/// A matrix of rows x columns, column by column.
-std::shared_ptr<void> matrix(DType dtype, int64_t rows, int64_t columns) {
+template <typename Value>
+void set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t name, const Value& value) {
+  check(cublasLtMatrixLayoutSetAttribute(layout, name, &value, sizeof value), "cublasLtMatrixLayoutSetAttribute");
+}
+
+/// `count` matrices of rows x columns, column by column, `step` values from one to the next.
+std::shared_ptr<void> matrices(DType dtype, int64_t rows, int64_t columns, int64_t count, int64_t step) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), uint64_t(rows), uint64_t(columns), rows),
         "cublasLtMatrixLayoutCreate");
-  return {layout, [](cublasLtMatrixLayout_t made) { cublasLtMatrixLayoutDestroy(made); }};
+  std::shared_ptr<void> owner(layout, [](cublasLtMatrixLayout_t made) { cublasLtMatrixLayoutDestroy(made); });
+  if (count == 1) return owner;
+  set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, int32_t(count));
+  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
+  return owner;
 }
 
 template <typename Value>
@@ -63,7 +72,7 @@ void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttribut
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
-std::shared_ptr<void> describe(const GemmShape& s, const Product::After& after, Precision precision) {
+std::shared_ptr<void> describe(const GemmShape& s, const After& after, Precision precision) {
   const bool rounds = precision == Precision::kTf32 && s.a == DType::kF32;
   cublasLtMatmulDesc_t operation = nullptr;
   check(cublasLtMatmulDescCreate(&operation, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -79,19 +88,22 @@ std::shared_ptr<void> describe(const GemmShape& s, const Product::After& after, 
   return owner;
 }
 
-/// `alignment`: in bytes, of every operand.
-std::shared_ptr<void> preference(const CudaOptions& options, uint32_t alignment) {
+std::shared_ptr<void> preference(const CudaOptions& options) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
   std::shared_ptr<void> owner(made, [](cublasLtMatmulPreference_t own) { cublasLtMatmulPreferenceDestroy(own); });
   constexpr uint64_t kMaxWorkspace = 32 << 20;
   set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::min<uint64_t>(kMaxWorkspace, uint64_t(options.workspace)));
-  for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(made, name, alignment);
   const uint32_t ordered = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   if (!options.fast) set(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, ordered);
   return owner;
+}
+
+/// What all matrices of an operand begin at multiples of, up to kAligned, where the first one begins at such a place.
+uint32_t alignment_of(DType dtype, int64_t step) {
+  uint32_t bytes = kAligned;
+  while (uint64_t(step) * size_of(dtype) % bytes != 0) bytes /= 2;
+  return bytes;
 }
 
 }  // namespace
@@ -102,24 +114,34 @@ std::string version() {
          std::to_string(number % 100);
 }
 
-Product::Product(Context& context, const GemmShape& s, const After& after)
-    : operation_(describe(s, after, context.precision)),
-      a_(s.transpose_b ? matrix(s.b, s.k, s.n) : matrix(s.b, s.n, s.k)),
-      b_(s.transpose_a ? matrix(s.a, s.m, s.k) : matrix(s.a, s.k, s.m)),
-      c_(matrix(s.c, s.n, s.m)),
-      bias_(after.bias),
-      aligned_(choose(context, kAligned)),
-      anywhere_(choose(context, uint32_t(size_of(s.a)))) {}
+Description::Description(const GemmShape& s, const After& after, const Batch& batch, Precision precision)
+    : operation(describe(s, after, precision)),
+      first(matrices(s.b, s.transpose_b ? s.k : s.n, s.transpose_b ? s.n : s.k, batch.count, batch.step_b)),
+      second(matrices(s.a, s.transpose_a ? s.m : s.k, s.transpose_a ? s.k : s.m, batch.count, batch.step_a)),
+      result(matrices(s.c, s.n, s.m, batch.count, s.m * s.n)) {}
 
-Product::Algorithm Product::choose(Context& context, uint32_t alignment) const {
-  const std::shared_ptr<void> wishes = preference(context.handle<CudaOptions>(), alignment);
+Product::Product(Context& context, const GemmShape& s, const After& after, const Batch& batch)
+    : description_(s, after, batch, context.precision), after_(after) {
+  const int64_t step_c = batch.count > 1 ? s.m * s.n : 0;
+  aligned_ =
+      choose(context, {alignment_of(s.a, batch.step_a), alignment_of(s.b, batch.step_b), alignment_of(s.c, step_c)});
+  anywhere_ = choose(context, {uint32_t(size_of(s.a)), uint32_t(size_of(s.b)), uint32_t(size_of(s.c))});
+}
+
+Product::Algorithm Product::choose(Context& context, const Alignment& alignment) const {
+  const std::shared_ptr<void> owner = preference(context.handle<CudaOptions>());
+  const auto wishes = static_cast<cublasLtMatmulPreference_t>(owner.get());
+  set(wishes, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment.b);
+  set(wishes, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment.a);
+  set(wishes, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment.c);
+  set(wishes, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment.c);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
+  const auto result = static_cast<cublasLtMatrixLayout_t>(description_.result.get());
   check(cublasLtMatmulAlgoGetHeuristic(
-            context.handle<Handle>().get(), static_cast<cublasLtMatmulDesc_t>(operation_.get()),
-            static_cast<cublasLtMatrixLayout_t>(a_.get()), static_cast<cublasLtMatrixLayout_t>(b_.get()),
-            static_cast<cublasLtMatrixLayout_t>(c_.get()), static_cast<cublasLtMatrixLayout_t>(c_.get()),
-            static_cast<cublasLtMatmulPreference_t>(wishes.get()), 1, &found, &count),
+            context.handle<Handle>().get(), static_cast<cublasLtMatmulDesc_t>(description_.operation.get()),
+            static_cast<cublasLtMatrixLayout_t>(description_.first.get()),
+            static_cast<cublasLtMatrixLayout_t>(description_.second.get()), result, result, wishes, 1, &found, &count),
         "cublasLtMatmulAlgoGetHeuristic");
   if (count == 0) throw Error(ExitCode::kDevice, "cublasLtMatmulAlgoGetHeuristic: no algorithm");
   return {found.algo, int64_t(found.workspaceSize)};
@@ -127,17 +149,17 @@ Product::Algorithm Product::choose(Context& context, uint32_t alignment) const {
 
 void Product::run(Context& context, const void* a, const void* b, void* c, float beta, const void* bias,
                   void* workspace) {
-  const auto operation = static_cast<cublasLtMatmulDesc_t>(operation_.get());
-  if (bias_) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-  const float alpha = 1;
+  const auto operation = static_cast<cublasLtMatmulDesc_t>(description_.operation.get());
+  if (after_.bias) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const auto is_aligned = [](const void* operand) { return reinterpret_cast<uintptr_t>(operand) % kAligned == 0; };
   const Algorithm& chosen = is_aligned(a) && is_aligned(b) && is_aligned(c) ? aligned_ : anywhere_;
-  const auto layout = static_cast<cublasLtMatrixLayout_t>(c_.get());
-  check(cublasLtMatmul(context.handle<Handle>().get(), operation, &alpha, b,
-                       static_cast<cublasLtMatrixLayout_t>(a_.get()), a, static_cast<cublasLtMatrixLayout_t>(b_.get()),
-                       &beta, c, layout, c, layout, &chosen.algorithm, workspace, size_t(chosen.workspace),
-                       static_cast<cudaStream_t>(context.stream)),
-        "cublasLtMatmul");
+  const auto result = static_cast<cublasLtMatrixLayout_t>(description_.result.get());
+  check(
+      cublasLtMatmul(context.handle<Handle>().get(), operation, &after_.alpha, b,
+                     static_cast<cublasLtMatrixLayout_t>(description_.first.get()), a,
+                     static_cast<cublasLtMatrixLayout_t>(description_.second.get()), &beta, c, result, c, result,
+                     &chosen.algorithm, workspace, size_t(chosen.workspace), static_cast<cudaStream_t>(context.stream)),
+      "cublasLtMatmul");
 }
 
 }  // namespace cortado::kernels::cublaslt

@@ -66,7 +66,7 @@ class CublasLt final : public InnerProduct {
     std::optional<Product> product;
     ScratchLayout scratch;
 
-    void prepare(Context& context, const GemmShape& shape, const Product::After& after) {
+    void prepare(Context& context, const GemmShape& shape, const cublaslt::After& after) {
       product.emplace(context, shape, after);
       scratch.add(product->workspace());
     }

@@ -1,5 +1,5 @@
-// The matrix product as one sum for each of its elements, whatever the types: no tiles, so every operand is read as
-// often as it is used. For where no library runs.
+// Matrix products of any types by tiles of the result, each one functor call: what a call has read of a row and of a
+// column serves a whole tile, in registers. Threads share nothing. For where no library runs.
 
 #include "core/for_each.h"
 #include "core/half.h"
@@ -9,24 +9,28 @@
 namespace cortado::kernels {
 namespace {
 
-/// One row of op(a), or one column of op(b): the p-th value at data[p * step].
+constexpr int kSide = 4;    ///< of a tile, where a result has room for one
+constexpr int kChunk = 64;  ///< products that are added up before they meet the sum, so that long sums keep low bits
+
+/// op(a) or op(b) as lines that meet: the p-th value of line i at data[i * line + p * step].
 template <typename T>
-struct Line {
+struct Lines {
   const T* data;
-  int64_t step;
-  CORTADO_HD float operator[](int64_t p) const { return data[p * step]; }
+  int64_t count, line, step;
+
+  /// The values number p of Side lines from `first` on; past the last line, of that one.
+  template <int Side>
+  CORTADO_HD void load(int64_t first, int64_t p, float (&values)[Side]) const {
+    for (int i = 0; i < Side; ++i) {
+      const int64_t at = first + i < count ? first + i : count - 1;
+      values[i] = data[at * line + p * step];
+    }
+  }
 };
 
-template <typename A, typename B>
-struct Term {
-  Line<A> a;
-  Line<B> b;
-  CORTADO_HD float operator()(int64_t p) const { return a[p] * b[p]; }
-};
-
-template <typename A, typename B, typename C>
-struct Product {
-  GemmShape s;
+template <typename A, typename B, typename C, int Side>
+struct ProductTile {
+  MatMulRequest r;
   const A* a;
   const B* b;
   C* c;
@@ -34,37 +38,105 @@ struct Product {
   const B* bias;
   Activation activation;
 
+  int64_t tiles() const { return (r.adds_up ? 1 : r.count) * in_rows() * in_columns(); }
   /// As of a library that reads each operand once.
-  Traffic traffic(int64_t n) const {
-    const int64_t sum = n * int64_t(sizeof(C)), added = bias ? s.n * int64_t(sizeof(B)) : 0;
-    return {s.m * s.k * int64_t(sizeof(A)) + s.k * s.n * int64_t(sizeof(B)) + added + (beta != 0 ? sum : 0), sum};
+  Traffic traffic(int64_t) const {
+    const GemmShape& s = r.shape;
+    const auto matrices = [&](int64_t step) { return step == 0 ? 1 : r.count; };
+    const int64_t written = (r.adds_up ? 1 : r.count) * s.m * s.n * int64_t(sizeof(C));
+    return {matrices(r.step_a) * s.m * s.k * int64_t(sizeof(A)) + matrices(r.step_b) * s.k * s.n * int64_t(sizeof(B)) +
+                (bias ? s.n * int64_t(sizeof(B)) : 0) + (beta != 0 ? written : 0),
+            written};
   }
-  CORTADO_HD void operator()(int64_t at) const {
-    const int64_t i = at / s.n, j = at % s.n;
-    const Line<A> row = s.transpose_a ? Line<A>{a + i, s.m} : Line<A>{a + i * s.k, 1};
-    const Line<B> column = s.transpose_b ? Line<B>{b + j * s.k, 1} : Line<B>{b + j, s.n};
-    float sum = sum_of(s.k, Term<A, B>{row, column});
-    if (beta != 0) sum += beta * float(c[at]);
-    c[at] = C(finished(sum, bias, j, activation));
+  CORTADO_HD void operator()(int64_t tile) const {
+    const int64_t across = in_columns(), each = in_rows() * across, index = tile / each;
+    const int64_t row = tile % each / across * Side, column = tile % across * Side;
+    float sums[Side][Side] = {};
+    for (int64_t i = r.adds_up ? 0 : index, end = r.adds_up ? r.count : index + 1; i < end; ++i)
+      add_product(i, row, column, sums);
+    store(index, row, column, sums);
   }
+
+ private:
+  CORTADO_HD int64_t in_rows() const { return (r.shape.m + Side - 1) / Side; }
+  CORTADO_HD int64_t in_columns() const { return (r.shape.n + Side - 1) / Side; }
+
+  CORTADO_HD void add_product(int64_t i, int64_t row, int64_t column, float (&sums)[Side][Side]) const {
+    const GemmShape& s = r.shape;
+    const Lines<A> rows{a + i * r.step_a, s.m, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1};
+    const Lines<B> columns{b + i * r.step_b, s.n, s.transpose_b ? s.k : 1, s.transpose_b ? 1 : s.n};
+    for (int64_t begin = 0; begin < s.k; begin += kChunk) {
+      const int64_t end = begin + kChunk < s.k ? begin + kChunk : s.k;
+      float some[Side][Side] = {};
+      for (int64_t p = begin; p < end; ++p) {
+        float left[Side], right[Side];
+        rows.load(row, p, left);
+        columns.load(column, p, right);
+        for (int u = 0; u < Side; ++u)
+          for (int v = 0; v < Side; ++v) some[u][v] += left[u] * right[v];
+      }
+      for (int u = 0; u < Side; ++u)
+        for (int v = 0; v < Side; ++v) sums[u][v] += some[u][v];
+    }
+  }
+
+  CORTADO_HD void store(int64_t index, int64_t row, int64_t column, const float (&sums)[Side][Side]) const {
+    const GemmShape& s = r.shape;
+    for (int u = 0; u < Side; ++u)
+      for (int v = 0; v < Side; ++v) {
+        if (row + u >= s.m || column + v >= s.n) continue;
+        C& to = c[(index * s.m + row + u) * s.n + column + v];
+        const float sum = r.alpha * sums[u][v] + (beta != 0 ? beta * float(to) : 0.0f);
+        to = C(finished(sum, bias, column + v, activation));
+      }
+  }
+};
+
+template <int Side, typename A, typename B, typename C>
+void run_tiles(Context& context, const MatMulRequest& request, const A* a, const B* b, C* c, const GemmEnd& end) {
+  const ProductTile<A, B, C, Side> tile{request, a, b, c, end.beta, static_cast<const B*>(end.bias), end.activation};
+  for_each(context, tile.tiles(), tile);
+}
+
+class Plain final : public MatMul {
+ public:
+  explicit Plain(const MatMulRequest& request) : r_(request) {}
+  std::string name() const override { return "plain"; }
+  void run(Context& context, const void* a, const void* b, void* c, void*) override {
+    if (r_.adds_up) state_sums(context);
+    gemm_generic(context, r_, a, b, c);
+  }
+
+ private:
+  /// What kernels/cuda/matmul_cublaslt.cc does besides: a launch for each product, and one that rounds.
+  void state_sums(Context& context) const {
+    const int64_t values = r_.shape.m * r_.shape.n, sums = values * int64_t(sizeof(float)), more = r_.count - 1;
+    state_launches(context, more, {more * sums, more * sums});
+    if (r_.shape.c != DType::kF32) state_launches(context, 1, {sums, sums});
+  }
+
+  MatMulRequest r_;
 };
 
 }  // namespace
 
-void gemm_generic(Context& context, const GemmShape& s, const void* a, const void* b, void* c, float beta,
-                  const void* bias, const Activation& activation) {
-  with_float_type(s.a, [&](auto a_type) {
-    with_float_type(s.b, [&](auto b_type) {
-      with_float_type(s.c, [&](auto c_type) {
-        using A = decltype(a_type);
-        using B = decltype(b_type);
-        using C = decltype(c_type);
-        for_each(context, s.m * s.n,
-                 Product<A, B, C>{s, static_cast<const A*>(a), static_cast<const B*>(b), static_cast<C*>(c), beta,
-                                  static_cast<const B*>(bias), activation});
+void gemm_generic(Context& context, const MatMulRequest& r, const void* a, const void* b, void* c, const GemmEnd& end) {
+  with_float_type(r.shape.a, [&](auto a_type) {
+    with_float_type(r.shape.b, [&](auto b_type) {
+      with_float_type(r.shape.c, [&](auto c_type) {
+        const auto* first = static_cast<const decltype(a_type)*>(a);
+        const auto* second = static_cast<const decltype(b_type)*>(b);
+        auto* sums = static_cast<decltype(c_type)*>(c);
+        const bool thin = r.shape.m < kSide || r.shape.n < kSide;
+        thin ? run_tiles<1>(context, r, first, second, sums, end)
+             : run_tiles<kSide>(context, r, first, second, sums, end);
       });
     });
   });
+}
+
+std::unique_ptr<MatMul> make_matmul_generic(const MatMulRequest& request, Context&, std::string&) {
+  return std::make_unique<Plain>(request);
 }
 
 }  // namespace cortado::kernels

@@ -31,13 +31,13 @@ class Plain final : public InnerProduct {
     state_copies(context, r_.bias);
     const DType w_type = weights_.dtype();
     const GemmShape shape{r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, r_.dtype, w_type, r_.dtype};
-    gemm_generic(context, shape, x, w, y, 0, bias, r_.post.activation);
+    gemm_generic(context, {shape}, x, w, y, {.bias = bias, .activation = r_.post.activation});
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void*) override {
     state_copies(context, false);
     const GemmShape shape{r_.rows, r_.inputs, r_.outputs, false, r_.transpose, r_.dtype, DType::kF32, r_.dtype};
-    gemm_generic(context, shape, dy, w, dx, 0, nullptr, {});
+    gemm_generic(context, {shape}, dy, w, dx);
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void*) override {
@@ -51,7 +51,7 @@ class Plain final : public InnerProduct {
     if (!d.w) return;
     const Shape w = r_.weight();
     const GemmShape shape{w[0], w[1], r_.rows, true, false, r_.dtype, r_.dtype, DType::kF32};
-    gemm_generic(context, shape, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, d.add_w ? 1.0f : 0.0f, nullptr, {});
+    gemm_generic(context, {shape}, r_.transpose ? x : dy, r_.transpose ? dy : x, d.w, {.beta = d.add_w ? 1.0f : 0.0f});
   }
 
  private:

@@ -32,18 +32,19 @@ struct Grid {
 };
 
 /// Rows [i, i_end) by columns [j, j_end) of the result, by the calling thread. Whether it worked.
-bool piece(const GemmShape& s, const float* a, const float* b, float* c, float beta, int64_t i, int64_t i_end,
-           int64_t j, int64_t j_end) {
+bool piece(const GemmShape& s, const float* a, const float* b, float* c, float beta, float alpha, int64_t i,
+           int64_t i_end, int64_t j, int64_t j_end) {
   const int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
   const LibrariesAlone alone;
-  return dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', i_end - i, j_end - j, s.k, 1.0f,
+  return dnnl_sgemm(s.transpose_a ? 'T' : 'N', s.transpose_b ? 'T' : 'N', i_end - i, j_end - j, s.k, alpha,
                     a + (s.transpose_a ? i : i * lda), lda, b + (s.transpose_b ? j * ldb : j), ldb, beta,
                     c + i * s.n + j, s.n) == dnnl_success;
 }
 
 }  // namespace
 
-void gemm_onednn(Context& context, const GemmShape& s, const float* a, const float* b, float* c, float beta) {
+void gemm_onednn(Context& context, const GemmShape& s, const float* a, const float* b, float* c, float beta,
+                 float alpha) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) {
     std::transform(c, c + s.m * s.n, c, [beta](float v) { return beta == 0 ? 0 : beta * v; });
@@ -54,8 +55,8 @@ void gemm_onednn(Context& context, const GemmShape& s, const float* a, const flo
   parallel_ranges(context, grid.rows * grid.columns, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const int64_t row = p / grid.columns, column = p % grid.columns;
-      if (!piece(s, a, b, c, beta, s.m * row / grid.rows, s.m * (row + 1) / grid.rows, s.n * column / grid.columns,
-                 s.n * (column + 1) / grid.columns))
+      if (!piece(s, a, b, c, beta, alpha, s.m * row / grid.rows, s.m * (row + 1) / grid.rows,
+                 s.n * column / grid.columns, s.n * (column + 1) / grid.columns))
         failed = true;
     }
   });

@@ -3,43 +3,23 @@
 // alone is one matrix for all of them, and its gradient is their sum. Nothing else is broadcast.
 //   d op(a) = alpha dy op(b)^T,   d op(b) = alpha op(a)^T dy
 
+#include "kernels/matmul.h"
+
 #include <algorithm>
 
 #include "core/error.h"
-#include "kernels/gemm.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
 
-template <typename T>
-struct Scale {
-  T* y;
-  float alpha;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = alpha * y[i]; }
-};
-
-/// Sums on their way to a tensor of another type.
-template <typename T>
-struct ScaleRounded {
-  T* y;
-  const float* sums;
-  float alpha;
-  CORTADO_HD void operator()(int64_t i) const { y[i] = alpha * sums[i]; }
-};
-
 /// Extents of op(a) x op(b), m x k by k x n, and how far apart the matrices of each operand lie: 0 where all use one.
 struct Batch {
   int64_t count = 0, m = 0, n = 0, k = 0;
   int64_t step_a = 0, step_b = 0;
 };
-
-void* offset(const Tensor& tensor, int64_t elements) {
-  return static_cast<char*>(tensor.data) + elements * size_of(tensor.spec.dtype);
-}
 
 class MatMulLayer : public Layer {
  public:
@@ -56,11 +36,15 @@ class MatMulLayer : public Layer {
 
  private:
   bool shared(int i) const { return (i == 0 ? batch_.step_a : batch_.step_b) == 0; }
-  void backward_of(Context& context, const Operands& io, int which) const;
-  void gradient(Context& context, const Operands& io, int which, int64_t index, void* dx, DType out) const;
+  bool transposed(int i) const { return i == 0 ? options_.transpose_a() : options_.transpose_b(); }
+  /// Whether the gradient of a (0) or b (1), as it is stored, is a product that begins with dy.
+  bool dy_first(int which) const { return (which == 0) != transposed(which); }
+  kernels::MatMulRequest product(DType type) const;
+  kernels::MatMulRequest gradient(int which, DType type) const;
 
   const caffe::MatMulParameter& options_;
   Batch batch_;
+  std::unique_ptr<kernels::MatMul> product_, gradients_[2];
 };
 
 std::vector<int64_t> leading(const Shape& shape) { return {shape.dims().begin(), shape.dims().end() - 2}; }
@@ -94,62 +78,59 @@ LayerShapes MatMulLayer::infer(const std::vector<Shape>& x) {
   return {.y = {Shape(y)}, .w = {}};
 }
 
-LayerNeeds MatMulLayer::prepare(const PrepareRequest& request, Context&) {
+kernels::MatMulRequest MatMulLayer::product(DType type) const {
+  const auto& [count, m, n, k, step_a, step_b] = batch_;
+  return {.shape = {m, n, k, transposed(0), transposed(1), type, type, type},
+          .count = count,
+          .step_a = step_a,
+          .step_b = step_b,
+          .alpha = options_.alpha()};
+}
+
+/// The products that the gradient of a (0) or b (1) is made of.
+kernels::MatMulRequest MatMulLayer::gradient(int which, DType type) const {
+  const auto& [count, m, n, k, step_a, step_b] = batch_;
+  const bool ta = transposed(0), tb = transposed(1);
+  kernels::GemmShape shape;
+  if (which == 0)
+    shape = ta ? kernels::GemmShape{k, m, n, tb, true} : kernels::GemmShape{m, k, n, false, !tb};
+  else
+    shape = tb ? kernels::GemmShape{n, k, m, true, ta} : kernels::GemmShape{k, n, m, !ta, false};
+  shape.a = shape.b = shape.c = type;
+  const int64_t step_dy = m * n, step_other = which == 0 ? step_b : step_a;
+  return {.shape = shape,
+          .count = count,
+          .step_a = dy_first(which) ? step_dy : step_other,
+          .step_b = dy_first(which) ? step_other : step_dy,
+          .adds_up = shared(which) && count != 1,
+          .alpha = options_.alpha()};
+}
+
+LayerNeeds MatMulLayer::prepare(const PrepareRequest& request, Context& context) {
+  const DType type = request.x[0].dtype;
   LayerNeeds needs;
   needs.backward_reads_x = {request.wants_dx[1], request.wants_dx[0]};
-  if (request.x[0].dtype == DType::kF32 || batch_.count == 1) return needs;
-  // Sums over many products are not rounded to 16 bits each time.
-  for (int i = 0; i < 2; ++i)
-    if (shared(i) && request.wants_dx[size_t(i)])
-      needs.backward_scratch =
-          std::max(needs.backward_scratch, request.x[size_t(i)].shape.count() * int64_t(sizeof(float)));
+  product_ = kernels::plan_matmul(product(type), context);
+  needs.forward_scratch = product_->scratch();
+  needs.algorithm = product_->name();
+  for (int i = 0; i < 2; ++i) {
+    if (!request.wants_dx[size_t(i)]) continue;
+    gradients_[i] = kernels::plan_matmul(gradient(i, type), context);
+    needs.backward_scratch = std::max(needs.backward_scratch, gradients_[i]->scratch());
+  }
   return needs;
 }
 
 void MatMulLayer::forward(Context& context, const Operands& io) {
-  const DType type = io.x[0].spec.dtype;
-  const kernels::GemmShape shape{batch_.m, batch_.n, batch_.k, options_.transpose_a(), options_.transpose_b(),
-                                 type,     type,     type};
-  for (int64_t i = 0; i < batch_.count; ++i)
-    kernels::gemm(context, shape, offset(io.x[0], i * batch_.step_a), offset(io.x[1], i * batch_.step_b),
-                  offset(io.y[0], i * batch_.m * batch_.n));
-  if (options_.alpha() != 1) for_each_typed<Scale>(context, io.y[0], options_.alpha());
-}
-
-/// Product number `index` of the gradient of a (0) or b (1), written to or added to `dx`, as stored: transposed or not.
-void MatMulLayer::gradient(Context& context, const Operands& io, int which, int64_t index, void* dx, DType out) const {
-  const auto& [count, m, n, k, step_a, step_b] = batch_;
-  const bool ta = options_.transpose_a(), tb = options_.transpose_b(), transposed = which == 0 ? ta : tb;
-  const float beta = shared(which) && index > 0 ? 1 : 0;
-  const DType type = io.dy[0].spec.dtype;
-  const void* dy = offset(io.dy[0], index * m * n);
-  const void* other = which == 0 ? offset(io.x[1], index * step_b) : offset(io.x[0], index * step_a);
-  if (which == 0 && !transposed)
-    kernels::gemm(context, {m, k, n, false, !tb, type, type, out}, dy, other, dx, beta);
-  else if (which == 0)
-    kernels::gemm(context, {k, m, n, tb, true, type, type, out}, other, dy, dx, beta);
-  else if (!transposed)
-    kernels::gemm(context, {k, n, m, !ta, false, type, type, out}, other, dy, dx, beta);
-  else
-    kernels::gemm(context, {n, k, m, true, ta, type, type, out}, dy, other, dx, beta);
-}
-
-void MatMulLayer::backward_of(Context& context, const Operands& io, int which) const {
-  const Tensor& dx = io.dx[size_t(which)];
-  const bool sums_apart = shared(which) && batch_.count > 1 && dx.spec.dtype != DType::kF32;
-  const int64_t step = which == 0 ? batch_.step_a : batch_.step_b;
-  for (int64_t i = 0; i < batch_.count; ++i)
-    gradient(context, io, which, i, sums_apart ? io.scratch : offset(dx, i * step),
-             sums_apart ? DType::kF32 : dx.spec.dtype);
-  if (sums_apart)
-    for_each_typed<ScaleRounded>(context, dx, static_cast<const float*>(io.scratch), options_.alpha());
-  else if (options_.alpha() != 1)
-    for_each_typed<Scale>(context, dx, options_.alpha());
+  product_->run(context, io.x[0].data, io.x[1].data, io.y[0].data, io.scratch);
 }
 
 void MatMulLayer::backward(Context& context, const Operands& io) {
-  for (int i = 0; i < 2; ++i)
-    if (io.dx[size_t(i)]) backward_of(context, io, i);
+  for (int i = 0; i < 2; ++i) {
+    if (!io.dx[size_t(i)]) continue;
+    const void *dy = io.dy[0].data, *other = io.x[size_t(1 - i)].data;
+    gradients_[i]->run(context, dy_first(i) ? dy : other, dy_first(i) ? other : dy, io.dx[size_t(i)].data, io.scratch);
+  }
 }
 
 const RegisterLayer registered({
