@@ -5,6 +5,7 @@
 
 #include "core/cuda_runtime.h"
 #include "core/error.h"
+#include "core/host_waits.h"
 #include "core/recording.h"
 
 namespace cortado {
@@ -124,6 +125,7 @@ void clear_on_device(Context& context, void* to, size_t bytes) {
 
 void synchronize(Context& context) {
   forbid_in_recording(context, "the host waits");
+  ++context.handle<HostWaits>().full;
   if (context.device.is_cuda()) cuda::synchronize(context);
 }
 

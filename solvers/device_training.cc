@@ -19,7 +19,13 @@ void DeviceTraining::pass(int k) {
   net_.backward(k > 0);
 }
 
+void DeviceTraining::begin(int64_t iter) {
+  latest_ = iter;
+  before_[slot(iter)] = net_.positions();
+}
+
 void DeviceTraining::run_passes(int64_t iter, bool verbose) {
+  begin(iter);
   for (int k = 0; k < config_.iter_size(); ++k) {
     stage(iter, k);
     if (verbose || !net_.stages_all_host_work())
@@ -29,24 +35,37 @@ void DeviceTraining::run_passes(int64_t iter, bool verbose) {
   }
 }
 
-StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool verbose) {
+void DeviceTraining::update(int64_t iter, const StepRates& rates) {
+  update_.begin(iter, rates);
+  update_work_.run(net_.context(), [&] { update_.apply(); });
+  update_.keep(slot(iter));
+}
+
+void DeviceTraining::tell(int64_t iter, const StepRates& rates, bool verbose) {
   if (verbose || !is_one_graph()) {
     run_passes(iter, verbose);
     return update(iter, rates);
   }
+  begin(iter);
   update_.begin(iter, rates);
   stage(iter, 0);
   iteration_.run(net_.context(), [&] {
     pass(0);
     update_.apply();
   });
-  return update_.read();
+  update_.keep(slot(iter));
 }
 
-StepState DeviceTraining::update(int64_t iter, const StepRates& rates) {
-  update_.begin(iter, rates);
-  update_work_.run(net_.context(), [&] { update_.apply(); });
-  return update_.read();
+StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool verbose) {
+  tell(iter, rates, verbose);
+  return seen(iter);
+}
+
+/// Weights are what they were, and draws are functions of the pass: the passes make the same values again.
+void DeviceTraining::go_back(int64_t iter) {
+  if (latest_ == iter) return;
+  for (const auto& [layer, position] : before_[slot(iter)]) net_.seek(layer, position);
+  run_passes(iter, /*verbose=*/true);
 }
 
 }  // namespace cortado

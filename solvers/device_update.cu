@@ -24,6 +24,11 @@ struct PutInput {
   CORTADO_HD void operator()(int64_t) const { *to = value; }
 };
 
+struct GoOn {
+  StepState* state;
+  CORTADO_HD void operator()(int64_t) const { state->ends = false; }
+};
+
 struct AddLoss {
   StepState* state;
   const float* loss;
@@ -70,6 +75,7 @@ struct Control {
   bool scales;
 
   CORTADO_HD void operator()(int64_t) const {
+    if (state->ends) return;  // and step.skip stays
     const float scale = scales ? state->loss_scale : 1.0f;
     const bool finite = is_finite(squares->value);
     state->finite_gradients = finite;
@@ -79,6 +85,7 @@ struct Control {
     state->step.gradient_scale = float(clip * share / scale);
     state->step.skip = !(finite && is_finite(state->loss));
     if (scales) adapt(finite);
+    state->ends = !is_finite(state->loss) || (scales ? state->loss_scale <= kLeastLossScale : !finite);
   }
 
   CORTADO_HD void adapt(bool finite) const {
@@ -104,7 +111,8 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
       scales_(context_.precision == Precision::kFp16),
       memory_(context_, sizeof(StepState)),
       input_(context_, sizeof(IterationStep)),
-      seen_(context_, sizeof(StepState)) {
+      kept_{{context_, sizeof(StepState)}, {context_, sizeof(StepState)}},
+      now_(context_, sizeof(StepState)) {
   make_tables(entries);
   StepState first;
   first.loss_scale = scales_ ? kFirstLossScale : 1;
@@ -189,9 +197,16 @@ void DeviceUpdate::apply() {
   rule_.update_all(context_, config_, table_, &state()->step);
 }
 
+StepState DeviceUpdate::seen(int slot) {
+  const StepState state = *reinterpret_cast<const StepState*>(kept_[slot].wait());
+  if (state.ends) for_each(context_, 1, GoOn{this->state()});
+  return state;
+}
+
 StepState DeviceUpdate::read() {
-  copy_to_host(context_, seen_.data(), memory_.data(), sizeof(StepState));
-  return *reinterpret_cast<const StepState*>(seen_.data());
+  now_.begin(context_, memory_.data());
+  synchronize(context_);
+  return *reinterpret_cast<const StepState*>(now_.wait());
 }
 
 void DeviceUpdate::write(const StepState& state) { copy_to_device(context_, memory_.data(), &state, sizeof(state)); }

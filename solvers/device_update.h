@@ -8,11 +8,16 @@
 // divided by it in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps
 // updates it is doubled.
 //
+// The host may tell the device another iteration before it has seen what became of one. So where one ends the training,
+// by a loss or a gradient that is not finite, the device leaves out the updates of later ones, too, until the host has
+// looked.
+//
 // 16-bit copies of weights that the net's kernels read (Net::weight_copies()) are written by the pass over the weights.
 
 #include <vector>
 
 #include "core/device_memory.h"
+#include "core/late_copy.h"
 #include "net/net.h"
 #include "solvers/update_rule.h"
 
@@ -30,6 +35,8 @@ struct StepState {
   bool finite_gradients = true;
   int32_t good_steps = 0;
   int64_t skipped = 0;  ///< updates left out so far because of the gradients
+  /// This iteration ends the training; nothing is updated any more, and all but the loss stays as it is.
+  bool ends = false;
 };
 
 struct SumOfSquares;
@@ -47,7 +54,12 @@ class DeviceUpdate {
   void add_loss(const float* loss, bool first);  ///< of each pass
   void apply();
 
-  /// Waits for the iteration.
+  /// Not to be recorded: what the state is at this point of the context's work will be seen(slot), 0 or 1. That waits
+  /// for this point alone; where training ends there, later iterations are updates again.
+  void keep(int slot) { kept_[slot].begin(context_, memory_.data()); }
+  StepState seen(int slot);
+
+  /// The state as it is when all work is done, for which read() waits.
   StepState read();
   void write(const StepState& state);
 
@@ -66,7 +78,7 @@ class DeviceUpdate {
   Context& context_;
   bool scales_;
   DeviceMemory memory_, input_, weights_, copies_, pieces_, first_piece_, sums_, rates_, squares_;
-  PinnedMemory seen_;  ///< the state, as read() brings it here
+  LateCopy kept_[2], now_;
   WeightTable table_;
 };
 

@@ -39,8 +39,7 @@ void Evaluation::find_metrics(const SolverNets& nets) {
                         find_metric(outputs, config().early_stop().metric(), "early_stop.metric"));
 }
 
-bool Evaluation::is_due() const {
-  const int64_t iter = state_.progress.iter;
+bool Evaluation::is_due(int64_t iter) const {
   return config().test_interval() > 0 && iter % config().test_interval() == 0 &&
          (iter > 0 || config().test_initialization());
 }

@@ -29,8 +29,8 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Whether tests are to run before the next iteration.
-  bool is_due() const;
+  /// Whether tests are to run once so many iterations are done.
+  bool is_due(int64_t iter) const;
   /// Runs all test nets. False: `calls` ended it. Until begin() a snapshot is then, and where early_stop ends the run,
   /// of the moment before the first of these tests, which a resumed run does again.
   bool run(const TestCalls& calls);

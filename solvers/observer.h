@@ -45,7 +45,9 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_start(const Progress&) {}
   virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
-  virtual void on_iteration(const Progress&) {}  ///< after each update; must be cheap and allocate nothing
+  /// After each update; must be cheap and allocate nothing. A device's net may be at the next iteration already
+  /// (TrainingLoop::step(1) ends with the net as `progress` tells).
+  virtual void on_iteration(const Progress&) {}
   /// At each display, before the update of that iteration: `progress.iter` is the iteration shown.
   virtual void on_display(const Progress&, const std::vector<Score>& /*outputs*/) {}
   virtual void on_test_batch(const Progress&, int /*net*/, int /*done*/, int /*of*/) {}

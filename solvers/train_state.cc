@@ -40,8 +40,8 @@ void TrainState::take_loss(double loss) {
   progress.smoothed_loss = window.smoothed();
 }
 
-StepRates TrainState::next_rates() {
-  const StepRates rates = schedule.next(progress.iter, progress.smoothed_loss);
+StepRates TrainState::next_rates(int64_t iter) {
+  const StepRates rates = schedule.next(iter, progress.smoothed_loss);
   progress.rate = rates.rate;
   return rates;
 }

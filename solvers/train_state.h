@@ -29,8 +29,8 @@ struct TrainState {
   uint64_t pass(int k) const { return uint64_t(progress.iter) * uint64_t(passes_per_iteration(config)) + uint64_t(k); }
   /// The loss of this iteration; once for each.
   void take_loss(double loss);
-  /// The rates of this iteration; once for each, after take_loss() where a rate depends on the loss.
-  StepRates next_rates();
+  /// The rates of an iteration; once for each, in order, after take_loss() where a rate depends on the loss.
+  StepRates next_rates(int64_t iter);
 
   /// All but the history, which write_snapshot() takes from `update` blob by blob.
   void save(caffe::SolverState& state);

@@ -59,7 +59,7 @@ void TrainingLoop::start() {
 
 /// The loss after the last update, and the last test.
 void TrainingLoop::finish() {
-  if (displays()) {
+  if (displays(iter())) {
     net_.context().pass = state_.pass(0);
     net_.forward();
     state_.window.add(float(net_.loss()));
@@ -74,12 +74,13 @@ bool TrainingLoop::step(int64_t iterations) {
   evaluation_.begin();
   shown_seconds_ = clock_seconds();
   shown_iter_ = iter();
-  for (const int64_t end = iter() + iterations; iter() < end && !stop_;) {
-    if (evaluation_.is_due() && !test()) break;
+  end_ = iter() + iterations;
+  while (begun() < end_ && !stop_) {
+    if (!unseen_ && evaluation_.is_due(iter()) && !test()) break;
     if (evaluation_.stops_early()) break;
     iterate();
     take_requests();
-    if (config().snapshot() > 0 && iter() % config().snapshot() == 0) snapshot();
+    if (!unseen_ && snapshot_is_due(iter())) snapshot();
   }
   return !stop_ && !evaluation_.stops_early();
 }
@@ -112,8 +113,13 @@ bool TrainingLoop::test() {
 
 /// Ranks obey what any of them was asked for by the end of an iteration's passes.
 void TrainingLoop::take_requests() {
-  obey(state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing),
-       [this] { checkpoints_.try_write(); });
+  const int asked =
+      state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing);
+  if (asked != kRequestNothing && unseen_) {
+    begin_time();
+    see();
+  }
+  obey(asked, [this] { checkpoints_.try_write(); });
 }
 
 void TrainingLoop::obey(int asked, const std::function<void()>& snapshot) {
@@ -121,52 +127,116 @@ void TrainingLoop::obey(int asked, const std::function<void()>& snapshot) {
   if (asked & kRequestStop) stop_ = true;
 }
 
-void TrainingLoop::iterate() {
+void TrainingLoop::begin_time() {
+  began_ = clock_seconds();
+  waited_ = net_.wait_seconds();
+}
+
+/// What passed since begin_time(), or since this was called, was training's.
+void TrainingLoop::count_time() {
   Progress& progress = state_.progress;
-  const double begin = clock_seconds(), waited = net_.wait_seconds();
-  const bool display = displays();
-  net_.set_debug_info(display && config().debug_info());
-  state_.device ? iterate_on_device(display) : iterate_on_cpu(display);
-  net_.set_debug_info(false);
-  if (state_.average) state_.average->add();
-  ++progress.iter;
-  progress.seconds += clock_seconds() - begin;
-  progress.wait_seconds += net_.wait_seconds() - waited;
-  observers_.tell([&](TrainObserver& observer) { observer.on_iteration(progress); });
+  const double began = began_, waited = waited_;
+  begin_time();
+  progress.seconds += began_ - began;
+  progress.wait_seconds += waited_ - waited;
+}
+
+/// An iteration is done and seen.
+void TrainingLoop::complete() {
+  ++state_.progress.iter;
+  count_time();
+  observers_.tell([&](TrainObserver& observer) { observer.on_iteration(state_.progress); });
+}
+
+void TrainingLoop::iterate() {
+  begin_time();
+  state_.device ? iterate_on_device() : iterate_on_cpu();
 }
 
 /// Where all gradients are needed together they have memory of their own; else the update is a part of backward, and
 /// what is logged of this iteration comes after it.
-void TrainingLoop::iterate_on_cpu(bool display) {
-  if (state_.shards) return iterate_shards(display);
-  const bool within_backward = updates_within_backward(config(), net_.context());
+void TrainingLoop::iterate_on_cpu() {
+  if (state_.shards) return iterate_shards();
+  const bool display = displays(iter()), within_backward = updates_within_backward(config(), net_.context());
+  net_.set_debug_info(display && config().debug_info());
   state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
-  const StepRates rates = state_.next_rates();
+  const StepRates rates = state_.next_rates(iter());
   if (within_backward) state_.update.backward_and_apply(iter(), rates);
   if (display) log_display();
   if (!within_backward) state_.update.apply(iter(), rates, display);
+  net_.set_debug_info(false);
+  if (state_.average) state_.average->add();
+  complete();
+}
+
+/// Whether something looks at what this iteration made before there may be another one.
+bool TrainingLoop::looks_after(int64_t iter) const {
+  const int64_t done = iter + 1;
+  return displays(iter) || done == end_ || snapshot_is_due(done) || evaluation_.is_due(done) ||
+         !state_.device->runs_ahead();
 }
 
 /// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite, or
-/// a gradient is not, the device has updated nothing.
-void TrainingLoop::iterate_on_device(bool display) {
-  const bool verbose = display && config().debug_info(), waits = state_.schedule.rate().wants_loss();
-  const StepState step =
-      waits ? step_after_loss(verbose) : state_.device->iterate(iter(), state_.next_rates(), verbose);
-  require_finite(step.loss);
-  if (!step.finite_gradients && !state_.device->scales_loss()) throw_diverged("a gradient is not finite", kLearnLess);
-  if (step.loss_scale <= kLeastLossScale)
-    throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
-  if (!waits) state_.take_loss(step.loss);
-  if (display) log_display();
+/// a gradient is not, the device has updated nothing, in a later iteration neither.
+void TrainingLoop::iterate_on_device() {
+  const int64_t iter = begun();
+  const bool verbose = displays(iter) && config().debug_info();
+  if (verbose) see();
+  net_.set_debug_info(verbose);
+  if (state_.schedule.rate().wants_loss())
+    iterate_after_loss(verbose);
+  else
+    tell_device(iter, verbose);
+  net_.set_debug_info(false);
+  if (looks_after(iter)) see();
+  count_time();
 }
 
-StepState TrainingLoop::step_after_loss(bool verbose) {
+/// Then sees the one before.
+void TrainingLoop::tell_device(int64_t iter, bool verbose) {
+  const StepRates rates = state_.next_rates(iter);
+  try {
+    state_.device->tell(iter, rates, verbose);
+  } catch (...) {
+    see();  // a fault of the iteration before comes first
+    throw;
+  }
+  if (state_.average) state_.average->add();
+  see();
+  unseen_ = rates.rate;
+}
+
+void TrainingLoop::iterate_after_loss(bool verbose) {
   state_.device->run_passes(iter(), verbose);
   const double loss = state_.device->state().loss;
   require_finite(loss);
   state_.take_loss(loss);
-  return state_.device->update(iter(), state_.next_rates());
+  state_.device->update(iter(), state_.next_rates(iter()));
+  require_good(state_.device->seen(iter()));
+  if (displays(iter())) log_display();
+  if (state_.average) state_.average->add();
+  complete();
+}
+
+/// Waits for the iteration that is unseen, if there is one, and takes in what became of it.
+void TrainingLoop::see() {
+  if (!unseen_) return;
+  state_.progress.rate = *unseen_;  // of a later one by now, perhaps
+  unseen_.reset();
+  const StepState step = state_.device->seen(iter());
+  if (step.ends) state_.device->go_back(iter());
+  require_good(step);
+  state_.take_loss(step.loss);
+  if (displays(iter())) log_display();
+  complete();
+}
+
+/// Throws Error(kDiverged).
+void TrainingLoop::require_good(const StepState& step) {
+  require_finite(step.loss);
+  if (!step.finite_gradients && !state_.device->scales_loss()) throw_diverged("a gradient is not finite", kLearnLess);
+  if (step.loss_scale <= kLeastLossScale)
+    throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
 }
 
 /// Gradients of iter_size batches, added up, and the mean of their losses.
@@ -180,14 +250,19 @@ double TrainingLoop::forward_backward() {
 }
 
 /// The loss is looked at when all ranks have that of all shards, so that all of them go on or none does.
-void TrainingLoop::iterate_shards(bool display) {
+void TrainingLoop::iterate_shards() {
+  const bool display = displays(iter());
+  net_.set_debug_info(display && config().debug_info());
   const int asked = state_.share.engine ? requests_->exchange(kRequestNothing) : kRequestNothing;
   const ShardOutcome outcome = state_.shards->forward(state_.pass(0), asked);
   agreed_ = outcome.requests;
   require_finite(outcome.loss);
   state_.take_loss(outcome.loss);
-  state_.shards->backward_and_apply(iter(), state_.next_rates(), display);
+  state_.shards->backward_and_apply(iter(), state_.next_rates(iter()), display);
   if (display) log_display();
+  net_.set_debug_info(false);
+  if (state_.average) state_.average->add();
+  complete();
 }
 
 /// The loss of the k-th batch of this iteration. Throws Error(kDiverged), so that no weight learns from it.

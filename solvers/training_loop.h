@@ -3,9 +3,14 @@
 // Training: the loop of forward, backward and update, with tests, log lines and snapshots where the solver wants them,
 // in Caffe's order, so that a run logs and learns what Caffe's would. Where it departs from Caffe: a loss that is not
 // finite ends the run; a stop always snapshots.
+//
+// A device is told an iteration before the host sees what became of the one before, unless something looks at that one:
+// a display, a test, a snapshot, the rate, a request, the end. Progress counts iterations that were seen, so all but
+// the telling happens in the order in which it would happen without.
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "solvers/checkpointer.h"
@@ -37,14 +42,24 @@ class TrainingLoop {
  private:
   const caffe::SolverParameter& config() const { return state_.config; }
   int64_t iter() const { return state_.progress.iter; }
-  bool displays() const { return config().display() > 0 && iter() % config().display() == 0; }
+  bool displays(int64_t iter) const { return config().display() > 0 && iter % config().display() == 0; }
+  bool snapshot_is_due(int64_t iter) const { return config().snapshot() > 0 && iter % config().snapshot() == 0; }
+  /// Iterations that were begun: on a device one more, perhaps, than were seen.
+  int64_t begun() const { return iter() + (unseen_ ? 1 : 0); }
+  bool looks_after(int64_t iter) const;
   void start();
   void finish();
   void iterate();
-  void iterate_on_cpu(bool display);
-  void iterate_on_device(bool display);
-  void iterate_shards(bool display);
-  StepState step_after_loss(bool verbose);
+  void iterate_on_cpu();
+  void iterate_shards();
+  void iterate_on_device();
+  void tell_device(int64_t iter, bool verbose);
+  void iterate_after_loss(bool verbose);
+  void see();
+  void require_good(const StepState& step);
+  void begin_time();
+  void count_time();
+  void complete();
   double forward_backward();
   double forward_finite(int k);
   void require_finite(double loss);
@@ -64,7 +79,12 @@ class TrainingLoop {
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
   int agreed_ = kRequestNothing;  ///< what ranks were asked for
-  double shown_seconds_ = 0;      ///< clock at the latest display
+  int64_t end_ = 0;  ///< of step()
+  /// The iteration that a device was told and the host has not seen, by the rate that it was told; its number is
+  /// iter().
+  std::optional<float> unseen_;
+  double began_ = 0, waited_ = 0;  ///< clock, and seconds waited for data, at begin_time()
+  double shown_seconds_ = 0;       ///< clock at the latest display
   int64_t shown_iter_ = 0;
 };
 

@@ -5,6 +5,8 @@
 #include "core/captured_work.h"
 #include "core/device_memory.h"
 #include "core/for_each.h"
+#include "core/host_waits.h"
+#include "core/late_copy.h"
 
 namespace cortado {
 namespace {
@@ -51,9 +53,12 @@ TEST_F(CapturedWorkTest, RunsAsItIsWhereNothingIsToBeRecorded) {
 }
 
 TEST_F(CapturedWorkTest, NothingRecordedMayWaitOrTakeMemory) {
-  const std::function<void()> forbidden[] = {
-      [&] { synchronize(context); }, [&] { value(); }, [&] { copy_to_device(context, word(), &context.threads, 4); },
-      [&] { DeviceMemory(context, 64); }, [&] { copy_to_device_later(context, word(), &context.threads, 4); }};
+  const std::function<void()> forbidden[] = {[&] { synchronize(context); },
+                                             [&] { value(); },
+                                             [&] { copy_to_device(context, word(), &context.threads, 4); },
+                                             [&] { DeviceMemory(context, 64); },
+                                             [&] { copy_to_device_later(context, word(), &context.threads, 4); },
+                                             [&] { LateCopy(context, 0).begin(context, word()); }};
   for (const auto& step : forbidden) {
     CapturedWork captured;
     captured.run(context, step);
@@ -83,6 +88,23 @@ TEST_F(CapturedWorkTest, AWordIsWrittenAsItWasWhenItWasPut) {
   number = 0;
   copy_to_host(context, &seen, to, sizeof seen);
   EXPECT_EQ(seen, uint64_t(1) << 40);
+}
+
+TEST_F(CapturedWorkTest, ALateCopyIsOfItsMomentAndWaitsForNoLaterWork) {
+  LateCopy copies[2] = {{context, sizeof(float)}, {context, sizeof(float)}};
+  const auto number = [](LateCopy& copy) { return *reinterpret_cast<const float*>(copy.wait()); };
+  const int64_t waits = context.handle<HostWaits>().full;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (LateCopy& copy : copies) {
+      for_each(context, 1, AddNumber{word(), 1});
+      copy.begin(context, word());
+    }
+    EXPECT_EQ(number(copies[0]), float(2 * turn + 1));
+    EXPECT_EQ(number(copies[1]), float(2 * turn + 2));
+  }
+  EXPECT_EQ(context.handle<HostWaits>().full, waits);
+  synchronize(context);
+  EXPECT_EQ(context.handle<HostWaits>().full, waits + 1);
 }
 
 }  // namespace

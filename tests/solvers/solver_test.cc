@@ -10,19 +10,6 @@
 namespace cortado {
 namespace {
 
-/// The lines that `act` logs, without their prefix.
-std::vector<std::string> logged(const std::function<void()>& act) {
-  testing::internal::CaptureStderr();
-  act();
-  std::istringstream text(testing::internal::GetCapturedStderr());
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) {
-    const size_t end = line.find("] ");
-    lines.push_back(end == std::string::npos ? line : line.substr(end + 2));
-  }
-  return lines;
-}
-
 /// Whether `lines` contain matches of all `patterns` in this order; other lines may come between.
 testing::AssertionResult in_order(const std::vector<std::string>& lines, const std::vector<std::string>& patterns) {
   size_t at = 0;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,19 @@ inline std::string bytes_of(caffe::SolverState state) {
   state.mutable_training()->clear_run();
   state.mutable_training()->clear_written();
   return state.SerializeAsString();
+}
+
+/// The lines that `act` logs, without their prefix.
+inline std::vector<std::string> logged(const std::function<void()>& act) {
+  testing::internal::CaptureStderr();
+  act();
+  std::istringstream text(testing::internal::GetCapturedStderr());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    const size_t end = line.find("] ");
+    lines.push_back(end == std::string::npos ? line : line.substr(end + 2));
+  }
+  return lines;
 }
 
 /// The exit code that `act` fails with, and kOk when it does not.

@@ -27,12 +27,11 @@ std::vector<double> train_and_average(SolverFile file, const Device& device, dou
   use_device(context, device);
   Solver solver = make_solver(std::move(file), {}, context);
   std::vector<double> average = weights_of(solver.net().to_proto());
-  AfterIteration take([&](const Progress& progress) {
-    const double n = double(progress.iter - 1), decay = std::min(most, (1 + n) / (10 + n));
+  while (solver.iter() < solver.progress().max_iter && solver.step(1)) {
+    const double n = double(solver.iter() - 1), decay = std::min(most, (1 + n) / (10 + n));
     const std::vector<double> now = weights_of(solver.net().to_proto());
     for (size_t i = 0; i < now.size(); ++i) average[i] = decay * average[i] + (1 - decay) * now[i];
-  });
-  solver.add_observer(&take);
+  }
   Requests requests{kRequestNothing};
   EXPECT_EQ(solver.run(requests), Outcome::kFinished);
   return average;
