@@ -18,7 +18,8 @@ scripts/install_deps.sh
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_CUDA=ON -DCORTADO_MARCH=x86-64-v3 \
   -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
   '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
-cmake --build $build --parallel "$(nproc)" --target $programs
+cmake --build $build --parallel "$(nproc)" --target $programs cortado_simulated_nvjpeg
+stand_in=tests/nvjpeg/libcortado_simulated_nvjpeg.so
 
 # What the C library brings is there; so is what every Linux has.
 here_only() {
@@ -27,11 +28,12 @@ here_only() {
 }
 
 rm -rf $bundle
-mkdir -p $bundle/bin $bundle/lib $bundle/tests "$(dirname "$archive")"
+mkdir -p $bundle/bin $bundle/lib $bundle/tests/nvjpeg "$(dirname "$archive")"
 for program in $programs; do
   strip -o $bundle/bin/$program $build/bin/$program
 done
-cp -L $(here_only $(printf "$build/bin/%s " $programs)) $bundle/lib/
+strip -o $bundle/$stand_in $build/$stand_in
+cp -L $(here_only $(printf "$build/bin/%s " $programs) $build/$stand_in) $bundle/lib/
 cp -r tests/parity tests/cli $bundle/tests/
 cp -r models scripts $bundle/
 tar -C $build -cf - gpu-bundle | xz -9 -T0 >"$archive"

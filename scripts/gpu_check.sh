@@ -18,7 +18,7 @@ if [ ! -x "$bin/cortado" ]; then
   "$root/scripts/install_deps.sh"
   cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
   cmake --build "$root/build" --parallel "$(nproc)" --target cortado cortado_bench_train \
-    cortado_bench_copy cortado_device_tests
+    cortado_bench_copy cortado_device_tests cortado_simulated_nvjpeg
   bin=$root/build/bin
 fi
 

@@ -12,6 +12,7 @@ Three stages, the most telling first; each has its limit, and so has each step i
   2  at most 6 minutes: which engines
      tune       every kernel that could run is measured
      step       again, with what was chosen
+     decode     a dataset of JPEGs, decoded by nvJPEG beside the CPU: batches read, a training
      ncu        the share of the memory's throughput that BatchNorm's kernels reach
   3  the rest
      tests      all, in several processes; augmentation among them
@@ -56,6 +57,7 @@ def steps(options):
     yield 1, 'time', 60, parts.layer_times
     yield 2, 'tune', 200, parts.tune
     yield 2, 'step', 60, parts.tuned_step
+    yield 2, 'decode', 60, parts.decode
     yield 2, 'ncu', 120, parts.ncu
     yield 3, 'tests', 240, parts.tests, 'all', '*', options.jobs
     yield 3, 'graph', 60, parts.graph, 'lstm', 'solver_iter_size', 'transform_mean_value'

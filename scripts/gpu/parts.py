@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import sys
@@ -24,6 +25,7 @@ HINTS = {  # by part: where to look where it failed
              'DIFFERENT: something is an argument that should lie in device memory',
     'step': 'cortado train --gpu=0 --eager with a smaller --batch; then the layer that --log names',
     'time': 'the layer that --log names',
+    'decode': '--log: kernels/nvjpeg/jpeg_decoder.cc names the call that failed; --decode=cpu goes without it',
     'tune': '"... is not taken" in --log: kernels/conv_benchmark.cu passed over an engine that does not run',
     'parity': 'the first case that fails by itself: tests/parity/run_parity.py PROGRAM CASE --gpu=0',
     'resume': 'engines with another order of sums each time (kernels/cuda/conv_cudnn.cc), or a wait that is missing',
@@ -161,6 +163,82 @@ def drawn_net(options, folder):
     import nets
     net, batch = net_of(options)
     return nets.write(folder + '/net.prototxt', nets.training(net, batch, source='DummyData'))
+
+
+DECODED_NET = '''layer { name: "data" type: "Data" top: "data" top: "label"
+  transform_param { crop_size: %d mirror: true mean_value: 120 scale: 0.02 }
+  data_param { source: "set" batch_size: %d backend: LMDB shuffle: true } }
+layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 8 stride: 8 } }
+layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+'''
+DECODED_SOLVER = ('net: "net.prototxt" base_lr: 0.001 lr_policy: "fixed" max_iter: 10 display: 5 random_seed: 3 '
+                  'snapshot_prefix: "%s"')
+MOST_APART = 0.02  # of the losses: decoders differ in the last bits of pixels
+
+
+def photographs(folder, count, width, height):
+    """PPMs of smooth noise in folders of four classes, which differ in their mean."""
+    draw = random.Random(1)
+    for i in range(count):
+        values, value = [], 128.0
+        for _ in range(3 * (width + height)):
+            value += draw.gauss(30 * (i % 4) + 75 - value, 60) / 8
+            values.append(min(255, max(0, int(value))))
+        line = bytes(values)
+        path = pathlib.Path(folder, 'photos/%d/%d.ppm' % (i % 4, i))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b'P6\n%d %d\n255\n' % (width, height) + b''.join(
+            line[3 * y:3 * (y + width)] for y in range(height)))
+
+
+def decoded(check, options, folder, way, env):
+    """Reads the set's batches and trains on them, decoded this way: the row of the first, the losses of the second, or
+    None where the machine has no such decoder."""
+    def told(text):
+        r = json.loads(text[text.index('{\n'):])
+        return '%.0f img/s, %.3f ms of CPU an image, %d decoded on the device, by %s' % (
+            r['images_per_second'], r['cpu_ms_per_image'], r['decoded_on_device'], r['jpegs_by'])
+
+    words = gpu_flag(options), '--decode=' + way
+    code, text = check.run('decode', 'bench, by the ' + way, cortado(
+        options, 'data', 'bench', 'net.prototxt', '--json', '--quiet', '--seconds=%g' % (
+            1 if simulated(options) else 4), *words), told,
+        lambda text: last_line(text) if 'cannot be used' in text else '', cwd=folder, **env)
+    if code != 0 and 'cannot be used' in text:
+        return None
+    pathlib.Path(folder, 'solver.prototxt').write_text(DECODED_SOLVER % way)
+    code, text = check.output(cortado(options, 'train', '--solver=solver.prototxt', *words), cwd=folder, **env)
+    check.log('decode', 'training, by the ' + way, text)
+    return [float(loss) for loss in re.findall(r'Iteration \d+ .*loss = (\S+)|$', text) if loss] if code == 0 else []
+
+
+def decode(check, options):
+    """JPEGs from a dataset, decoded by the device beside the CPU."""
+    begin, env = time.monotonic(), {}
+    if simulated(options):
+        stand_in = pathlib.Path(options.bin).parent / 'tests/nvjpeg'  # what the tests have in nvJPEG's place
+        if not (stand_in / 'libcortado_simulated_nvjpeg.so').exists():
+            return check.add('decode', 'JPEGs', 'not run', 'no %s' % stand_in, begin)
+        env = {'LD_LIBRARY_PATH': '%s:%s' % (stand_in, os.environ.get('LD_LIBRARY_PATH', ''))}
+    with tempfile.TemporaryDirectory() as folder:
+        size, batch = ((24, 60, 48), 8) if simulated(options) else ((256, 500, 375), 64)
+        photographs(folder, *size)
+        pathlib.Path(folder, 'net.prototxt').write_text(DECODED_NET % (40 if simulated(options) else 224, batch))
+        code, text = check.output(cortado(options, 'convert', 'folder', 'photos', '-o', 'set', '--encode-type=jpg'),
+                                  cwd=folder)
+        check.log('decode', 'convert', text)
+        if code != 0:
+            return check.add('decode', 'JPEGs', state_of(code), last_line(text), begin)
+        ours, theirs = [decoded(check, options, folder, way, env) for way in ('cpu', 'gpu')]
+    if theirs is None or check.left() <= 0:
+        return check.add('decode', 'training', 'not run', 'no decoder' if theirs is None else 'no time left', begin)
+    apart = max((abs(a - b) / abs(a) for a, b in zip(ours, theirs)), default=0)
+    good = len(ours) == len(theirs) > 0 and apart <= MOST_APART
+    check.add('decode', 'training', 'ok' if good else 'FAILED',
+              'losses %s by the CPU, %s by the device' % (ours, theirs) if ours and theirs else 'a training failed',
+              begin)
 
 
 def slowest(text):

@@ -39,10 +39,10 @@ class Check:
             return 'no time left', ''
         return Process(words, dict(os.environ, **env), cwd).end(self.left())
 
-    def run(self, part, name, words, told=lambda text: '', excused=lambda text: '', **env):
+    def run(self, part, name, words, told=lambda text: '', excused=lambda text: '', cwd=None, **env):
         """A command as a row. `excused` tells why a failure is none of ours, or ''."""
         begin = time.monotonic()
-        code, text = self.output(words, **env)
+        code, text = self.output(words, cwd, **env)
         self.log(part, name, text)
         excuse = excused(text) if code not in (0, 'timeout', 'no time left') else ''
         says = code if code == 'no time left' else excuse or (told(text) if code == 0 else fault_of(text, told))
