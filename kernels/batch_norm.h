@@ -5,7 +5,8 @@
 // mean and the biased variance are the batch's own, or given (inference, frozen statistics).
 //
 // Without an addend backward finds out from x where the ReLU let it pass. With one it needs y, or a bit for each
-// element that forward kept. Bits move a 16th or 32nd of what y does; y costs no memory where the net keeps it anyway.
+// element that forward kept. Bits move a 16th or 32nd of what y does, which devices take; y costs no memory where the
+// net keeps it anyway, which the CPU takes.
 
 #include <memory>
 #include <string>
@@ -57,6 +58,8 @@ class BatchNorm {
   virtual int64_t backward_scratch() const { return 0; }
   /// What the mask takes; 0: backward() needs none.
   virtual int64_t mask_bytes() const { return 0; }
+  /// Whether the mask is worth its memory even where y is kept anyway, for the bytes that backward() reads less.
+  virtual bool prefers_mask() const { return false; }
   virtual void forward(Context& context, const BatchNormOperands& io) = 0;
   virtual void backward(Context& context, const BatchNormOperands& io) = 0;
   /// Whether forward() adds to BatchNormOperands::average what it finds, so that nobody else has to.

@@ -38,6 +38,7 @@ class Plain final : public BatchNorm {
   int64_t forward_scratch() const override { return scratch_.bytes(); }
   int64_t backward_scratch() const override { return scratch_.bytes(); }
   int64_t mask_bytes() const override { return r_.post.sum && r_.post.activation ? shares_.p.packs() : 0; }
+  bool prefers_mask() const override { return true; }
 
   bool keeps_average() const override { return true; }
   void forward(Context& context, const BatchNormOperands& io) override {

@@ -32,8 +32,9 @@ LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& con
   needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
   needs.saved = {statistics};
   if (request.backward) {
-    needs.last_saved_for_y = norm_->mask_bytes() > 0;
-    if (needs.last_saved_for_y) needs.saved.push_back(norm_->mask_bytes());
+    const int64_t mask = norm_->mask_bytes();
+    needs.last_saved_for_y = mask > 0 && !norm_->prefers_mask();
+    if (mask > 0) needs.saved.push_back(mask);
     norm.given_statistics = true;
     norm.backward = false;
     again_ = kernels::plan_batch_norm(norm, context);
