@@ -24,6 +24,10 @@ struct BatchNormRequest {
   bool given_statistics = false;  ///< mean and variance are inputs, not results
   PostOps post = {};              ///< a sum is with `addend`, stored as x is; affine: gamma and perhaps beta
   bool backward = false;          ///< backward() will be called
+  bool sums_given = false;        ///< forward need not read x for its statistics. Likewise on devices alone
+  bool writes_map = false;        ///< forward makes no y, but BatchNormOperands::map. Without a sum and an activation
+  bool maps_addend = false;       ///< the addend is to be mapped first
+  bool two_dy = false;            ///< and takes dy in two parts. On devices alone, as batch_norm_fusions() says
 
   int64_t channels() const { return x.shape[1]; }
 };
@@ -32,19 +36,23 @@ struct BatchNormRequest {
 /// floats each.
 struct BatchNormOperands {
   const void* x = nullptr;
-  const void* addend = nullptr;  ///< forward only, where the request adds
+  const void* addend = nullptr;       ///< forward only, where the request adds
+  const float* addend_map = nullptr;  ///< 2 x C, where the request maps it: factors, then terms
+  float* map = nullptr;               ///< likewise, of y from x; written by forward, where the request wants it
   void* y = nullptr;             ///< may be the addend's memory, or x's where no backward() follows. Backward reads it
                                  ///< where the request adds before a ReLU and there is no mask
   void* mask = nullptr;          ///< null, or mask_bytes(): written by forward, read by backward
+  const float* sums = nullptr;   ///< 2 x C, where given: of x, and of its squares
   float* mean = nullptr;         ///< written by forward unless given; read by backward
   float* variance = nullptr;     ///< biased; likewise
   const float* gamma = nullptr;  ///< null unless affine
   const float* beta = nullptr;   ///< may be null when affine: zero
   const void* dy = nullptr;
-  void* dx = nullptr;       ///< null: not wanted. May be dy's memory unless daddend is wanted
-  void* daddend = nullptr;  ///< null: not wanted. May be dy's memory
-  float* dgamma = nullptr;  ///< null: not wanted
-  float* dbeta = nullptr;   ///< null: not wanted
+  const void* more_dy = nullptr;  ///< added to dy, where the request has two
+  void* dx = nullptr;             ///< null: not wanted. May be dy's memory unless daddend is wanted
+  void* daddend = nullptr;        ///< null: not wanted. May be dy's memory
+  float* dgamma = nullptr;        ///< null: not wanted
+  float* dbeta = nullptr;         ///< null: not wanted
   bool add_dgamma = false, add_dbeta = false;
   void* scratch = nullptr;      ///< forward_scratch() or backward_scratch() bytes
   RunningAverage average = {};  ///< forward adds the batch's statistics, where it keeps_average()
@@ -58,13 +66,23 @@ class BatchNorm {
   virtual int64_t backward_scratch() const { return 0; }
   /// What the mask takes; 0: backward() needs none.
   virtual int64_t mask_bytes() const { return 0; }
-  /// Whether the mask is worth its memory even where y is kept anyway, for the bytes that backward() reads less.
-  virtual bool prefers_mask() const { return false; }
+  /// Whether backward() wants it even where y is kept anyway: it reads less so.
+  virtual bool needs_mask() const { return false; }
   virtual void forward(Context& context, const BatchNormOperands& io) = 0;
   virtual void backward(Context& context, const BatchNormOperands& io) = 0;
   /// Whether forward() adds to BatchNormOperands::average what it finds, so that nobody else has to.
   virtual bool keeps_average() const { return false; }
 };
+
+/// What normalisation takes over from its neighbours in training on a context's device.
+struct BatchNormFusions {
+  bool gradients = false;   ///< the sum of two gradients of y: BatchNormRequest::two_dy
+  bool statistics = false;  ///< sums that a convolution finds, from it: BatchNormRequest::sums_given
+  bool maps = false;        ///< leaving its result to a sum that reads it: BatchNormRequest::writes_map
+
+  bool operator==(const BatchNormFusions&) const = default;
+};
+BatchNormFusions batch_norm_fusions(const Context& context);
 
 /// The first candidate that accepts. On the CPU there is only our own: it reads memory once and meets once where
 /// oneDNN 2.6 does both twice or thrice, so it was faster at every shape of ResNet-50 in blocks (1.1 to 1.8 times)

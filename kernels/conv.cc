@@ -65,6 +65,7 @@ std::string describe(const ConvRequest& request, ConvDirection direction) {
   if (request.bias) out << " bias";
   if (request.post.activation) out << " " << name_of(request.post.activation);
   if (request.post.sum) out << " sum";
+  if (request.sums && direction == ConvDirection::kForward) out << " sums";
   if (request.frozen) out << " frozen";
   if (request.w_format) out << " weights " << request.w_format->name();
   return out.str();

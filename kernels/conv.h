@@ -56,6 +56,7 @@ struct ConvRequest {
   bool frozen = false;                                   ///< w is given as the kernel wants it, and never read back
   bool winograd = true;                                  ///< candidates of that algorithm may be taken
   bool forward = true;                                   ///< whether it will be called; else backward_data will be
+  bool sums = false;  ///< forward adds up its results, too: ConvOperands::sums. On devices alone, without bias or post
 };
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
@@ -68,13 +69,15 @@ struct ConvGradients {
   bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
 };
 
-/// What one direction reads and writes: forward x, w, bias, z to y; backward_data dy, w to dx; backward_weights x, dy
-/// to d.
+/// What one direction reads and writes: forward x, w, bias, z to y and sums; backward_data dy, w to dx;
+/// backward_weights x, dy to d.
 struct ConvOperands {
   const void *x = nullptr, *dy = nullptr;
   const void *w = nullptr, *bias = nullptr, *z = nullptr;
   void *y = nullptr, *dx = nullptr;
   ConvGradients d = {};
+  float* sums = nullptr;  ///< where the request wants them: 2 x K, of each channel of y as it is stored, and of its
+                          ///< squares; each a sum of 32-bit sums of shares
 };
 
 /// Where forward's z lies: it is y, it is another memory, or either.

@@ -44,10 +44,11 @@ struct ConvBenchmark::Memory {
     if (request.bias) bias = filled(context, request.shape.k * int64_t(sizeof(float)), kernel.weight_format().dtype());
     if (request.post.sum && kernel.sum_place() == SumPlace::kApart)
       z = filled(context, request.shape.y().bytes(), request.shape.dtype);
+    if (request.sums) sums = DeviceMemory(context, size_t(2 * request.shape.k) * sizeof(float));
     synchronize(context);
   }
 
-  DeviceMemory w, scratch, bias, z;
+  DeviceMemory w, scratch, bias, z, sums;
 };
 
 void ConvBenchmark::run(ConvKernel& kernel, Context& context) const {
@@ -84,7 +85,8 @@ ConvOperands ConvBenchmark::operands(const Memory& memory) const {
               .w = w,
               .bias = bias,
               .z = memory.z.bytes() > 0 ? memory.z.data() : y_.data(),
-              .y = y_.data()};
+              .y = y_.data(),
+              .sums = reinterpret_cast<float*>(memory.sums.data())};
     case ConvDirection::kBackwardData:
       return {.dy = y_.data(), .w = w, .dx = x_.data()};
     case ConvDirection::kBackwardWeights:

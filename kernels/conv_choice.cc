@@ -273,6 +273,8 @@ const std::vector<ConvCandidate>& candidates_for(DType dtype, const Context& con
 
 std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
   const std::vector<ConvCandidate>& candidates = candidates_for(given.shape.dtype, context);
+  if (given.sums && (context.device.is_cpu() || given.bias || !given.post.empty()))
+    throw_internal("sums of a convolution that is not alone, or not on a device");
   ConvRequest request = given;
   const auto chosen = [&](ConvDirection direction) {
     return choose_conv_kernel(candidates, request, direction, context, refused);

@@ -99,6 +99,24 @@ class Layer {
   /// Whether backward can make dx[0] 0 wherever x[0] is not positive without reading x[0].
   virtual bool can_mask_dx() const { return false; }
 
+  /// Whether backward, on devices whose kernels do, adds up two tensors that together are y[0]'s gradient.
+  virtual bool takes_two_dy() const { return false; }
+  /// Likewise, whether forward, with `post` taken over, writes the sums of each channel of y[0], and of its squares, as
+  /// one more y, 2 x C floats; and whether it takes such sums of x[0] as one more x, behind all others.
+  virtual bool writes_channel_sums(const kernels::PostOps& post) const {
+    (void)post;
+    return false;
+  }
+  virtual bool reads_channel_sums() const { return false; }
+  /// Likewise, whether forward, with `post` taken over, can leave the map of x[0] to y[0] to who reads that: y[0] is
+  /// x[0]'s memory then, and one more y has a factor and then a term for each channel, 2 x C floats; and whether
+  /// forward takes the other operand of a sum so, with these as one more x, behind all others but sums of channels.
+  virtual bool leaves_map(const kernels::PostOps& post) const {
+    (void)post;
+    return false;
+  }
+  virtual bool takes_map() const { return false; }
+
   virtual LayoutRule layouts() const { return LayoutRule::kPlain; }
   virtual bool suits_blocks() const { return true; }
   virtual bool accepts_plain_x() const { return false; }

@@ -19,9 +19,15 @@ struct PrepareRequest {
   std::vector<bool> wants_dw;       ///< per w
   std::vector<bool> has_dy;         ///< per y: false where no gradient arrives (dy is null then)
   kernels::PostOps post;      ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
+                              ///< but for takes_map and reads_sums
   bool backward = false;      ///< whether backward() will be called at all
   bool masks_dx = false;      ///< backward makes dx[0] 0 wherever x[0] is not positive (Layer::can_mask_dx)
   bool dy_is_masked = false;  ///< dy[0] is 0 already where Layer::masks_dy() says that backward makes it so
+  bool writes_sums = false;   ///< the last y is sums (Layer::writes_channel_sums)
+  bool reads_sums = false;    ///< the last x is sums (Layer::reads_channel_sums)
+  bool leaves_map = false;    ///< the last y is a map (Layer::leaves_map)
+  bool takes_map = false;     ///< behind a sum's operand there is a map of it (Layer::takes_map)
+  bool two_dy = false;        ///< y[0]'s gradient is dy[0] + Operands::more_dy (Layer::takes_two_dy)
   bool frozen = false;        ///< w never changes once it is set, so LayerNeeds::derived may be asked for
   bool adds_dw = false;       ///< whether Operands::adds() may be true of a weight
   bool fixed_weight_formats = false;  ///< w's storage is given: another net owns the memory
@@ -37,11 +43,14 @@ struct Aliasing {
   bool dx_may_overwrite_dy = false;  ///< backward works with the first wanted dx in dy[0]'s memory
   bool last_dx_overwrites = false;   ///< ... with the last wanted one there instead
   bool view = false;                 ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
+  bool y_is_x = false;               ///< y[0] alone is so, and forward does something else
   bool y_persists = false;           ///< y keeps its content between calls: constants, inputs set from outside
   bool dx_is_dy = false;             ///< every dx is dy[0]'s memory; backward does nothing for x
   bool dx_are_one = false;           ///< all dx hold the same values: they share one memory, written once
   bool overwrites_dy = false;        ///< backward spoils dy[0]; the planner gives it a copy where others still read it
 
+  /// Whether y[i] always is x[0]'s memory.
+  bool y_is_in_x(size_t i) const { return view || (y_is_x && i == 0); }
   bool operator==(const Aliasing&) const = default;
 };
 
@@ -65,6 +74,7 @@ struct LayerNeeds {
 struct Operands {
   std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
   std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
+  Tensor more_dy;              ///< of y[0], where PrepareRequest::two_dy; else null
   std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
   std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats
   std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0

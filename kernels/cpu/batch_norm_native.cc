@@ -292,6 +292,8 @@ class Own final : public BatchNorm {
 
 std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& request, Context& context, std::string& why) {
   if (!takes_halves(request.x.dtype, why)) return nullptr;
+  if (request.sums_given || request.writes_map || request.maps_addend || request.two_dy)
+    return why = "what others find or leave is for devices", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<BatchNorm> {
     return std::make_unique<Own<decltype(type)>>(request, context.threads);
   });

@@ -3,9 +3,9 @@
 // the request is frozen they come as the engine wants them: in frozen nets, and in 16 bits, which updates write. Sums
 // are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
 //
-// What follows, another operand (z), a bias and an activation, runs inside the convolution where an engine can, else in
-// one kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a candidate, told by its number
-// and settings, so that a choice means the same whatever else is ranked another time.
+// What follows, another operand (z), a bias and an activation, or sums for a normalisation, runs inside the convolution
+// where an engine can, else in a kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a
+// candidate, told by its number and settings, so that a choice means the same whatever else is ranked another time.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ namespace {
 
 using namespace cudnn;
 
-enum Id : int64_t { kX = 1, kW, kY, kZ, kBias, kProduct, kSum, kBiased };
+enum Id : int64_t { kX = 1, kW, kY, kZ, kBias, kProduct, kSum, kBiased, kSums, kSquares };
 
 GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cudnnDataType_t type, bool inner = false) {
   std::vector<int64_t> strides(4, 1);
@@ -33,7 +33,9 @@ GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cud
 }
 
 /// Whether forward does more than the convolution.
-bool has_more(const ConvRequest& request) { return request.bias || !request.post.empty(); }
+bool has_more(const ConvRequest& request) { return request.bias || !request.post.empty() || request.sums; }
+
+constexpr int64_t kAlignedFloats = 4;  ///< sums of squares begin behind as many sums: so that they are aligned
 
 /// What a convolution's graph is made of.
 struct Operation {
@@ -53,8 +55,18 @@ struct Operation {
     return graph;
   }
 
-  /// y = activation(conv(x, w) + z + bias), each of the three perhaps missing, not all.
+  /// y = conv(x, w), and its channels' sums.
+  Graph with_sums() const {
+    const int64_t k = y.shape[1];
+    const auto of_channels = [&](int64_t id) { return GraphTensor{id, {1, k, 1, 1}, {k, 1, k, k}, CUDNN_DATA_FLOAT}; };
+    Graph graph = alone(ConvDirection::kForward);
+    graph.sum_channels(y, of_channels(kSums), of_channels(kSquares));
+    return graph;
+  }
+
+  /// y = activation(conv(x, w) + z + bias), each of the three perhaps missing, not all; or with_sums().
   Graph with_more(const ConvRequest& request) const {
+    if (request.sums) return with_sums();
     const int64_t k = y.shape[1];
     const bool activates = bool(request.post.activation), sums = request.post.sum;
     const GraphTensor z{kZ, y.shape, y.strides, y.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y.type};
@@ -151,12 +163,14 @@ class Forward final : public Cudnn {
       : Cudnn(request, ConvDirection::kForward, format, std::move(engine)), fused_(fused) {
     reserve(must_copy());
     if (copies_bias()) bias_at_ = scratch_.add(bias_.bytes());
+    if (request.sums && !fused) sums_at_ = scratch_.add(result_sums_scratch(request.shape.y()));
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     void* w = filled(context, io.w, scratch);
     if (fused_) return run_fused(context, io, w, scratch);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, io.y}, scratch);
+    if (request_.sums) return sum_results(context, request_.shape.y(), io.y, io.sums, scratch_part(scratch, sums_at_));
     if (!has_more(request_)) return;
     const ConvolutionEnd end{.z = request_.post.sum ? io.z : nullptr,
                              .bias = io.bias,
@@ -171,6 +185,10 @@ class Forward final : public Cudnn {
     std::vector<void*> memory = {memory_of(io.x), w, io.y};
     if (request_.bias) ids.push_back(kBias), memory.push_back(bias(context, io.bias, scratch));
     if (request_.post.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
+    if (request_.sums) {
+      ids.insert(ids.end(), {kSums, kSquares});
+      memory.insert(memory.end(), {io.sums, io.sums + request_.shape.k});
+    }
     run_plan(context, ids, memory, scratch);
   }
 
@@ -185,7 +203,7 @@ class Forward final : public Cudnn {
 
   FilterCopy bias_{request_.shape.k, 1, 1, false, request_.shape.dtype};
   bool fused_;
-  int64_t bias_at_ = 0;
+  int64_t bias_at_ = 0, sums_at_ = 0;
 };
 
 class BackwardData final : public Cudnn {
@@ -293,6 +311,7 @@ std::vector<ConvCandidate> engines(const ConvRequest& request, ConvDirection dir
   const int64_t workspace = context.handle<CudaOptions>().workspace;
   for (const bool fused : {true, false}) {
     if (fused && (direction != ConvDirection::kForward || !has_more(request))) continue;
+    if (fused && request.sums && s.k % kAlignedFloats != 0) continue;
     attempt(why, [&] { return add_engines(list, {request, direction, fused, workspace}, context), true; });
   }
   return list;

@@ -105,6 +105,18 @@ void Graph::add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y
   pointwise(Descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR), CUDNN_POINTWISE_ADD, x, &b, y);
 }
 
+void Graph::sum_channels(const GraphTensor& x, const GraphTensor& sums, const GraphTensor& squares) {
+  const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
+  Descriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, &mode);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_DATA_FLOAT);
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, tensor(x));
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, tensor(sums));
+  operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, tensor(squares));
+  operation.finalize();
+  operations_.push_back(std::move(operation));
+}
+
 namespace {
 
 cudnnPointwiseMode_t mode_of(const Activation& activation) {

@@ -36,6 +36,9 @@ class Graph {
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
   void activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation);
 
+  /// Per channel, in 32-bit floats: sums = the sum of x, squares = that of its squares.
+  void sum_channels(const GraphTensor& x, const GraphTensor& sums, const GraphTensor& squares);
+
   /// Any other: an operation that is complete and refers to tensors by tensor().
   void append(Descriptor operation) { operations_.push_back(std::move(operation)); }
   const Descriptor& tensor(const GraphTensor& tensor);

@@ -1,12 +1,13 @@
 // Batch normalisation from the loops of core/for_each.h alone: one pass over x for its statistics, one for the result;
 // back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift,
-// the channel's first value, keeps the sums small. Backward, with g = dy where the ReLU let it pass,
+// the channel's first value, keeps the sums small; or they come from whoever wrote x, not shifted. Backward, with g =
+// dy where the ReLU let it pass,
 //     dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //     dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m),  daddend = g.
 // As in kernels/cpu/batch_norm_native.cc the ReLU needs no mask where nothing is added: backward repeats forward's
-// arithmetic on x and looks at the sign. With an addend it looks at y, or forward keeps a byte for each pack, one bit
-// for each value; the pass that makes the sums turns dy into g, in its place where that is wanted, and the pass for dx
-// reads g.
+// arithmetic on x and looks at the sign. With an addend forward keeps a byte for each pack, one bit for each value; the
+// pass that makes the sums turns dy into g, in its place where that is wanted, and the pass for dx reads g. Where dy
+// comes in two parts, each pass that reads it adds them up, in 32 bits.
 //
 // All of it is bound by memory, so values move in packs of sixteen bytes (channel_packs.h), and a thread that makes
 // results does four packs to one read of its channels' coefficients; how sums are split, channel_pair_sums.h says. Each
@@ -38,7 +39,7 @@ class Plain final : public BatchNorm {
   int64_t forward_scratch() const override { return scratch_.bytes(); }
   int64_t backward_scratch() const override { return scratch_.bytes(); }
   int64_t mask_bytes() const override { return r_.post.sum && r_.post.activation ? shares_.p.packs() : 0; }
-  bool prefers_mask() const override { return true; }
+  bool needs_mask() const override { return true; }
 
   bool keeps_average() const override { return true; }
   void forward(Context& context, const BatchNormOperands& io) override {
@@ -80,11 +81,12 @@ class Plain final : public BatchNorm {
   void set_statistics(Context& context, const BatchNormOperands& io, const Coefficients& k) const {
     const PackedChannels& p = shares_.p;
     if (p.packs() == 0) return for_each(context, r_.channels(), Zero{io.mean, io.variance});
-    const T* x = static_cast<const T*>(io.x);
-    sum_shares<kWidth>(context, shares_, StatisticsTerm<T, kWidth>{p, x}, sums(io));
-    const int64_t stride = p.last ? 1 : p.inner * kWidth;
-    finish_channels(context, shares_, shares_.shares, sums(io),
-                    Statistics<T>{x, stride, values_, io.mean, io.variance, io.average, prepare(io, k)});
+    Statistics<T> statistics{nullptr, 0, values_, io.mean, io.variance, io.average, prepare(io, k)};
+    if (r_.sums_given) return for_each(context, r_.channels(), GivenSums<T>{io.sums, r_.channels(), statistics});
+    statistics.shift = static_cast<const T*>(io.x);
+    statistics.stride = p.last ? 1 : p.inner * kWidth;
+    sum_shares<kWidth>(context, shares_, StatisticsTerm<T, kWidth>{p, statistics.shift}, sums(io));
+    finish_channels(context, shares_, shares_.shares, sums(io), statistics);
   }
 
   template <typename T, int kWidth>
@@ -94,20 +96,22 @@ class Plain final : public BatchNorm {
       for_each(context, r_.channels(), prepare(io, k));
     else
       set_statistics<T, kWidth>(context, io, k);
+    if (r_.writes_map) return for_each(context, r_.channels(), LeaveMap{k, io.mean, io.map, r_.channels()});
     const T* addend = r_.post.sum ? static_cast<const T*>(io.addend) : nullptr;
     uint8_t* mask = mask_bytes() > 0 ? static_cast<uint8_t*>(io.mask) : nullptr;
-    for_each(
-        context, runs_.calls(),
-        Forward<T, kWidth>{runs_, normal<T, kWidth>(io, k), addend, static_cast<T*>(io.y), mask, r_.post.activation});
+    for_each(context, runs_.calls(),
+             Forward<T, kWidth>{runs_, normal<T, kWidth>(io, k), addend, r_.maps_addend ? io.addend_map : nullptr,
+                                static_cast<T*>(io.y), mask, r_.post.activation});
   }
 
   template <typename T, int kWidth>
   void backward_as(Context& context, const BatchNormOperands& io) {
     const Coefficients k = coefficients(io.scratch);
     const auto* mask = r_.post.sum ? static_cast<const uint8_t*>(io.mask) : nullptr;
-    const T* y = r_.post.sum && r_.post.activation ? static_cast<const T*>(io.y) : nullptr;
-    Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), mask, y, r_.post.activation};
-    T* daddend = r_.post.activation || io.daddend != io.dy ? static_cast<T*>(io.daddend) : nullptr;
+    const T* more = r_.two_dy ? static_cast<const T*>(io.more_dy) : nullptr;
+    Passed<T, kWidth> passed{normal<T, kWidth>(io, k), static_cast<const T*>(io.dy), more, mask, r_.post.activation};
+    const bool g_is_there = !r_.post.activation && !more && io.daddend == io.dy;
+    T* daddend = g_is_there ? nullptr : static_cast<T*>(io.daddend);
     const bool wants_sums = io.dgamma || io.dbeta || daddend || !r_.given_statistics;
     const Prepare all = prepare(io, k);
     if (wants_sums)
@@ -115,7 +119,7 @@ class Plain final : public BatchNorm {
     finish_channels(context, shares_, wants_sums ? shares_.shares : 0, sums(io),
                     Finish{all, values_, r_.given_statistics, io.dgamma, io.dbeta, io.add_dgamma, io.add_dbeta});
     if (!io.dx) return;
-    if (io.daddend) passed.dy = static_cast<const T*>(io.daddend), passed.activation = {};
+    if (io.daddend) passed = {passed.normal, static_cast<const T*>(io.daddend)};
     for_each(context, runs_.calls(), Backward<T, kWidth>{runs_, passed, k.by_x, k.rest, static_cast<T*>(io.dx)});
   }
 

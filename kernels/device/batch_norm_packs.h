@@ -66,42 +66,41 @@ struct Normal {
   }
 };
 
-/// g: dy, or 0 where the ReLU stopped it, which `mask` says or y; x where both are null.
+/// g: dy + more, or 0 where the ReLU stopped it, which `mask` says; x where there is none.
 template <typename T, int kWidth>
 struct Passed {
   Normal<T, kWidth> normal;
   const T* dy;
-  const uint8_t* mask;
-  const T* y;
-  Activation activation;
+  const T* more = nullptr;  ///< may be null
+  const uint8_t* mask = nullptr;
+  Activation activation = {};
 
   struct Loaded {
-    RawValues<T, kWidth> x, dy, y;
+    RawValues<T, kWidth> x, dy, more;
     unsigned mask;
   };
 
   /// With x.
   Traffic traffic(int64_t packs) const {
     const int64_t each = packs * kWidth * int64_t(sizeof(T));
-    const int64_t told = !activation ? 0 : mask ? packs : y ? each : 0;
-    return {2 * each + told, 0};
+    return {(more ? 3 : 2) * each + (activation && mask ? packs : 0), 0};
   }
   CORTADO_HD Loaded load(int64_t pack) const {
     Loaded loaded{normal.load(pack), load_raw<kWidth>(dy + pack * kWidth), {}, 0};
-    if (activation.kind == Activation::kNone) return loaded;
-    if (mask)
-      loaded.mask = mask[pack];
-    else if (y)
-      loaded.y = load_raw<kWidth>(y + pack * kWidth);
+    if (more) loaded.more = load_raw<kWidth>(more + pack * kWidth);
+    if (mask && activation.kind != Activation::kNone) loaded.mask = mask[pack];
     return loaded;
   }
   CORTADO_HD Values<kWidth> operator()(const typename Normal<T, kWidth>::Of& k, const Values<kWidth>& centred,
                                        const Loaded& loaded) const {
     Values<kWidth> g = loaded.dy.floats();
+    if (more) {
+      const Values<kWidth> second = loaded.more.floats();
+      for (int i = 0; i < kWidth; ++i) g.v[i] += second.v[i];
+    }
     if (activation.kind == Activation::kNone) return g;
     for (int i = 0; i < kWidth; ++i) {
-      const bool passes =
-          mask ? loaded.mask >> i & 1u : activation.passes(y ? float(loaded.y.v[i]) : normal.value(k, centred, i));
+      const bool passes = mask ? loaded.mask >> i & 1u : activation.passes(normal.value(k, centred, i));
       g.v[i] = passes ? g.v[i] : 0.0f;
     }
     return g;
@@ -148,7 +147,7 @@ struct Prepare {
 /// A channel's statistics from its sums, and all that follows from them.
 template <typename T>
 struct Statistics {
-  const T* x;
+  const T* shift;  ///< of the first channel, or null: sums that are not shifted
   int64_t stride;  ///< from channel to channel
   double values;
   float *mean, *variance;
@@ -161,10 +160,38 @@ struct Statistics {
   }
   CORTADO_HD void operator()(int64_t c, double a, double b) const {
     const double d = a / values, v = b / values - d * d;
-    mean[c] = float(double(float(x[c * stride])) + d);
+    mean[c] = float((shift ? double(float(shift[c * stride])) : 0.0) + d);
     variance[c] = v < 0 ? 0.0f : float(v);
     if (average) average.add(c, mean[c], variance[c]);
     prepare(c);
+  }
+};
+
+/// The same by a loop over the channels.
+template <typename T>
+struct GivenSums {
+  const float* sums;  ///< 2 x channels
+  int64_t channels;
+  Statistics<T> statistics;
+
+  Traffic traffic(int64_t n) const {
+    Traffic all = statistics.traffic(n);
+    return all += of_channels(n, 2, 0);
+  }
+  CORTADO_HD void operator()(int64_t c) const { statistics(c, double(sums[c]), double(sums[channels + c])); }
+};
+
+/// What a reader of x needs to make y, in place of y: (x - mean) slope + beta = x slope + (beta - mean slope).
+struct LeaveMap {
+  Coefficients k;
+  const float* mean;
+  float* map;  ///< 2 x channels
+  int64_t channels;
+
+  Traffic traffic(int64_t n) const { return of_channels(n, 3, 2); }
+  CORTADO_HD void operator()(int64_t c) const {
+    map[c] = k.slope[c];
+    map[channels + c] = float(double(k.beta[c]) - double(mean[c]) * double(k.slope[c]));
   }
 };
 
@@ -177,10 +204,16 @@ template <typename T, int kWidth>
 struct Forward {
   PackRuns runs;
   Normal<T, kWidth> normal;
-  const T* addend;  ///< may be null
+  const T* addend;   ///< may be null
+  const float* map;  ///< of the addend, 2 x channels; may be null
   T* y;
   uint8_t* mask;  ///< may be null
   Activation activation;
+
+  /// Of the channels of a pack.
+  struct Map {
+    Values<kWidth> factor, term;
+  };
 
   Traffic traffic(int64_t) const {
     const int64_t packs = runs.p.packs(), each = packs * kWidth * int64_t(sizeof(T));
@@ -189,16 +222,23 @@ struct Forward {
   CORTADO_HD void operator()(int64_t call) const {
     const PackRun run = runs(call);
     const auto k = normal.of(run.c);
-    for (int64_t i = 0; i < run.count; ++i) make(k, run.pack + i * run.step);
+    const Map of_addend = map ? map_of(run.c) : Map{};
+    for (int64_t i = 0; i < run.count; ++i) make(k, of_addend, run.pack + i * run.step);
   }
 
-  CORTADO_HD void make(const typename Normal<T, kWidth>::Of& k, int64_t pack) const {
+  CORTADO_HD Map map_of(int64_t c) const {
+    const PackedChannels& p = runs.p;
+    return {p.template of_channels<kWidth>(map, c), p.template of_channels<kWidth>(map + p.channels, c)};
+  }
+
+  CORTADO_HD void make(const typename Normal<T, kWidth>::Of& k, const Map& of_addend, int64_t pack) const {
     const Values<kWidth> centred = normal.centred(k, normal.load(pack));
     Values<kWidth> value;
     for (int i = 0; i < kWidth; ++i) value.v[i] = normal.value(k, centred, i);
     if (addend) {
       const Values<kWidth> more = load_values<kWidth>(addend + pack * kWidth);
-      for (int i = 0; i < kWidth; ++i) value.v[i] += more.v[i];
+      for (int i = 0; i < kWidth; ++i)
+        value.v[i] += map ? fmaf(more.v[i], of_addend.factor.v[i], of_addend.term.v[i]) : more.v[i];
     }
     if (activation.kind != Activation::kNone) activate(value, pack);
     store_values(y + pack * kWidth, value);

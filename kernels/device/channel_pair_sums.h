@@ -155,6 +155,17 @@ struct FinishChannel {
   }
 };
 
+/// Sums that are wanted as they are.
+struct KeepSums {
+  float* sums;  ///< 2 x channels
+  int64_t channels;
+  Traffic traffic(int64_t n) const { return {0, 2 * n * int64_t(sizeof(float))}; }
+  CORTADO_HD void operator()(int64_t c, double a, double b) const {
+    sums[c] = float(a);
+    sums[channels + c] = float(b);
+  }
+};
+
 /// The first kernel. `sums` has shares.bytes().
 template <int kWidth, typename Term>
 void sum_shares(Context& context, const PackShares& shares, const Term& term, float* sums) {

@@ -1,12 +1,14 @@
 // Convolution by its definition: one sum for each value of the result, over the input places (or the output places,
-// going back) that meet it, and in the same pass whatever follows. No columns, no scratch, every operand read as often
-// as it is used. Takes every request that is not in blocks; for where no library runs, or takes a request.
+// going back) that meet it, and in the same pass whatever follows, sums of its channels included. No columns, no
+// scratch, every operand read as often as it is used. Takes every request that is not in blocks; for where no library
+// runs, or takes a request.
 
 #include <algorithm>
 
 #include "core/for_each.h"
 #include "core/half.h"
 #include "kernels/conv_lines.h"
+#include "kernels/device/channel_pair_sums.h"
 #include "kernels/device/filter_format.h"
 #include "kernels/device/filters.h"
 #include "kernels/device/planes.h"
@@ -90,6 +92,26 @@ struct Forward {
   }
 };
 
+/// A pack of y, and what it adds to its channels' sums: term of sum_shares().
+template <typename T, typename W, int kWidth>
+struct ForwardAndSums {
+  Forward<T, W> forward;
+
+  struct Loaded {};
+  Traffic traffic(int64_t packs) const { return forward.traffic(packs * kWidth); }
+  CORTADO_HD Loaded of(int64_t) const { return {}; }
+  CORTADO_HD Loaded load(int64_t) const { return {}; }
+  CORTADO_HD void add(Loaded, Loaded, int64_t pack, Values<kWidth>& a, Values<kWidth>& b) const {
+    for (int i = 0; i < kWidth; ++i) {
+      const int64_t at = pack * kWidth + i;
+      forward(at);
+      const float v = float(forward.y[at]);
+      a.v[i] += v;
+      b.v[i] = fmaf(v, v, b.v[i]);
+    }
+  }
+};
+
 template <typename T, typename W>
 struct BackwardData {
   struct Term {
@@ -166,25 +188,28 @@ class Plain final : public ConvKernel {
       : request_(request),
         direction_(direction),
         filters_(std::move(filters)),
+        shares_(pack_shares(request.shape.y())),
         g_(geometry_of(request.shape, !filters_.is_plain() && reads_filters_last(request.shape))) {}
 
   std::string name() const override { return "plain"; }
   WeightFormat weight_format() const override { return filters_; }
   SumPlace sum_place() const override { return SumPlace::kAnywhere; }
-  int64_t scratch() const override { return 0; }
+  int64_t scratch() const override { return sums() ? shares_.bytes() : 0; }
 
-  void run(Context& context, const ConvOperands& io, void*) override {
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
     state_copies(context, io);
     with_float_type(request_.shape.dtype, [&](auto type) {
       using T = decltype(type);
       if (direction_ == ConvDirection::kBackwardWeights)
         return backward_weights<T>(context, static_cast<const T*>(io.x), static_cast<const T*>(io.dy), io.d);
-      if (filters_.dtype() == DType::kF32) return run_with<T, float>(context, io);
-      run_with<T, T>(context, io);
+      if (filters_.dtype() == DType::kF32) return run_with<T, float>(context, io, scratch);
+      run_with<T, T>(context, io, scratch);
     });
   }
 
  private:
+  bool sums() const { return request_.sums && direction_ == ConvDirection::kForward; }
+
   /// What kernels/cuda/conv_cudnn.cc does besides: filters are copied into the type and order of x and back unless they
   /// come so, and a bias takes two passes for its gradient.
   void state_copies(Context& context, const ConvOperands& io) const {
@@ -201,14 +226,24 @@ class Plain final : public ConvKernel {
   }
 
   template <typename T, typename W>
-  void run_with(Context& context, const ConvOperands& io) const {
+  void run_with(Context& context, const ConvOperands& io, void* scratch) const {
     const W *w = static_cast<const W*>(io.w), *bias = static_cast<const W*>(io.bias);
     const T *x = static_cast<const T*>(io.x), *z = request_.post.sum ? static_cast<const T*>(io.z) : nullptr;
-    if (direction_ == ConvDirection::kForward)
-      for_each(context, g_.y.count(),
-               Forward<T, W>{g_, x, z, w, bias, static_cast<T*>(io.y), request_.post.activation});
+    if (direction_ == ConvDirection::kBackwardData)
+      return for_each(context, g_.x.count(),
+                      BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
+    const Forward<T, W> forward{g_, x, z, w, bias, static_cast<T*>(io.y), request_.post.activation};
+    if (!sums()) return for_each(context, g_.y.count(), forward);
+    if (shares_.width == 1)
+      forward_and_sums<1>(context, forward, io.sums, static_cast<float*>(scratch));
     else
-      for_each(context, g_.x.count(), BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
+      forward_and_sums<Pack<T>::kWidth>(context, forward, io.sums, static_cast<float*>(scratch));
+  }
+
+  template <int kWidth, typename T, typename W>
+  void forward_and_sums(Context& context, const Forward<T, W>& forward, float* sums, float* of_shares) const {
+    sum_shares<kWidth>(context, shares_, ForwardAndSums<T, W, kWidth>{forward}, of_shares);
+    finish_channels(context, shares_, shares_.shares, of_shares, KeepSums{sums, request_.shape.k});
   }
 
   template <typename T>
@@ -221,6 +256,7 @@ class Plain final : public ConvKernel {
   ConvRequest request_;
   ConvDirection direction_;
   WeightFormat filters_;
+  PackShares shares_;  ///< of y, for its sums
   Geometry g_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/divisor.h"
 #include "core/half.h"
 #include "kernels/device/cast.h"
+#include "kernels/device/channel_pair_sums.h"
 #include "kernels/device/channel_sums.h"
 #include "kernels/device/filters.h"
 #include "kernels/device/products.h"
@@ -80,6 +81,25 @@ struct ValueTerm {
   CORTADO_HD TwoSums operator()(int64_t i, int64_t) const { return {float(dy[i]), 0}; }
 };
 
+/// Of values and of their squares, for sum_shares().
+template <typename T, int kWidth>
+struct ResultTerm {
+  const T* y;
+
+  using Loaded = RawValues<T, kWidth>;
+  struct None {};
+  Traffic traffic(int64_t packs) const { return {packs * kWidth * int64_t(sizeof(T)), 0}; }
+  CORTADO_HD None of(int64_t) const { return {}; }
+  CORTADO_HD Loaded load(int64_t pack) const { return load_raw<kWidth>(y + pack * kWidth); }
+  CORTADO_HD void add(None, const Loaded& loaded, int64_t, Values<kWidth>& a, Values<kWidth>& b) const {
+    const Values<kWidth> value = loaded.floats();
+    for (int i = 0; i < kWidth; ++i) {
+      a.v[i] += value.v[i];
+      b.v[i] = fmaf(value.v[i], value.v[i], b.v[i]);
+    }
+  }
+};
+
 }  // namespace
 
 void fill_filters(Context& context, const FilterCopy& spec, const float* w, void* copy) {
@@ -121,6 +141,22 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
     if (end.bias_type == DType::kF32) return finish(static_cast<const float*>(end.bias));
     finish(static_cast<const T*>(end.bias));
   });
+}
+
+int64_t result_sums_scratch(const TensorSpec& y_spec) { return pack_shares(y_spec).bytes(); }
+
+void sum_results(Context& context, const TensorSpec& y_spec, const void* y, float* sums, void* scratch) {
+  const PackShares shares = pack_shares(y_spec);
+  float* of_shares = static_cast<float*>(scratch);
+  with_float_type(y_spec.dtype, [&](auto type) {
+    using T = decltype(type);
+    const T* from = static_cast<const T*>(y);
+    if (shares.width == 1)
+      sum_shares<1>(context, shares, ResultTerm<T, 1>{from}, of_shares);
+    else
+      sum_shares<Pack<T>::kWidth>(context, shares, ResultTerm<T, Pack<T>::kWidth>{from}, of_shares);
+  });
+  finish_channels(context, shares, shares.shares, of_shares, KeepSums{sums, y_spec.shape[1]});
 }
 
 int64_t bias_gradient_scratch(const TensorSpec& dy_spec) { return channel_parts(dy_spec).bytes(); }

@@ -43,6 +43,11 @@ struct ConvolutionEnd {
 void finish_convolution(Context& context, const TensorSpec& y_spec, const void* from, const ConvolutionEnd& end,
                         void* y);
 
+/// sums = those of each channel of y, C floats, and of its squares, C more, as ConvOperands::sums has them. `scratch`
+/// has result_sums_scratch() bytes.
+void sum_results(Context& context, const TensorSpec& y_spec, const void* y, float* sums, void* scratch);
+int64_t result_sums_scratch(const TensorSpec& y_spec);
+
 /// dbias[c] = the sum of dy over channel c, or added to it. `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(Context& context, const TensorSpec& dy_spec, const void* dy, float* dbias, bool add, void* scratch);
 int64_t bias_gradient_scratch(const TensorSpec& dy_spec);

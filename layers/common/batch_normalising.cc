@@ -22,23 +22,31 @@ LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& con
   norm.given_statistics = form_.given_statistics;
   norm.post = post_ = with_own(request.post);
   norm.backward = request.backward;
+  norm.two_dy = request.two_dy;
+  norm.sums_given = reads_sums_ = request.reads_sums;
+  norm.writes_map = leaves_map_ = request.leaves_map;
+  norm.maps_addend = takes_map_ = request.takes_map;
   norm_ = kernels::plan_batch_norm(norm, context);
   const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
   LayerNeeds needs;
   needs.backward_reads_x = {true, false};
   needs.backward_reads_x.resize(request.x.size());
-  needs.aliasing.y_may_overwrite_x = post_.sum || !request.backward;
+  if (reads_sums_) needs.backward_reads_x.back() = true;  // recompute() has all x, if only to be offered
+  if (request.takes_map)
+    needs.backward_reads_x[1] = needs.backward_reads_x[2] = true;  // likewise; x[1] is there anyway
+  needs.aliasing.y_is_x = request.leaves_map;
+  needs.aliasing.y_may_overwrite_x = (post_.sum || !request.backward) && !request.leaves_map;
   needs.aliasing.overwritten_x = post_.sum && request.backward ? 1 : 0;
   needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
   needs.saved = {statistics};
   if (request.backward) {
     const int64_t mask = norm_->mask_bytes();
-    needs.last_saved_for_y = mask > 0 && !norm_->prefers_mask();
+    needs.last_saved_for_y = mask > 0 && !norm_->needs_mask();
     if (mask > 0) needs.saved.push_back(mask);
     norm.given_statistics = true;
-    norm.backward = false;
+    norm.backward = norm.two_dy = norm.sums_given = norm.writes_map = false;
     again_ = kernels::plan_batch_norm(norm, context);
-    needs.can_recompute_y = true;
+    needs.can_recompute_y = !request.leaves_map;
     needs.recompute_scratch = again_->forward_scratch();
   }
   needs.forward_scratch = norm_->forward_scratch();
@@ -51,6 +59,8 @@ void BatchNormalising::forward(Context& context, const Operands& io) {
   if (form_.given_statistics) give(context, io, moments(io));
   kernels::BatchNormOperands call = operands(io);
   call.y = io.y[0].data;
+  if (reads_sums_) call.sums = io.x.back().f32();
+  if (leaves_map_) call.map = io.y.back().f32();
   if (io.saved.size() > 1) call.mask = io.saved[1];
   const bool finds = !form_.given_statistics && io.x[0].count() > 0;
   if (finds && norm_->keeps_average()) call.average = average(io);
@@ -67,6 +77,7 @@ void BatchNormalising::recompute(Context& context, const Operands& io) {
 void BatchNormalising::backward(Context& context, const Operands& io) {
   kernels::BatchNormOperands call = operands(io);
   call.dy = io.dy[0].data;
+  call.more_dy = io.more_dy.data;
   call.dx = io.dx[0].data;
   if (io.saved.size() > 1) call.mask = io.saved[1];
   call.y = io.y[0].data;
@@ -95,6 +106,7 @@ kernels::BatchNormOperands BatchNormalising::operands(const Operands& io) const 
   kernels::BatchNormOperands call;
   call.x = io.x[0].data;
   if (post_.sum) call.addend = io.x[1].data;
+  if (takes_map_) call.addend_map = io.x[2].f32();
   call.mean = moments(io).mean;
   call.variance = moments(io).variance;
   if (scales()) call.gamma = io.w[form_.gamma].f32();

@@ -77,6 +77,11 @@ class ConvolutionLayer : public Layer {
     return tops_ == 1 && with_own(post).activation.kind == kernels::Activation::kRelu;
   }
 
+  /// Of what the convolution alone makes, as libraries' engines do.
+  bool writes_channel_sums(const kernels::PostOps& post) const override {
+    return tops_ == 1 && of_images_ && !has_bias() && with_own(post).empty();
+  }
+
   LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
   bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
   TypeRule types() const override { return TypeRule::kHalf; }
@@ -105,6 +110,7 @@ class ConvolutionLayer : public Layer {
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
+    conv.sums = writes_sums_ = request.writes_sums;
     conv.w_format = LinearWeights::fixed_format(request);
     conv.shape.dtype = request.x[0].dtype;
     convs_.clear(), gradients_.clear();
@@ -135,6 +141,7 @@ class ConvolutionLayer : public Layer {
     if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
     kernels::ConvOperands call{.w = weights_.w(io), .bias = weights_.bias(io)};
     if (post_.sum) call.z = sums_in_y_ ? io.y[0].data : io.x[1].data;
+    if (writes_sums_) call.sums = io.y.back().f32();
     for (size_t i = 0; i < tops_; ++i) {
       call.x = io.x[i].data, call.y = io.y[i].data;
       convs_[i]->forward(context, call, io.scratch);
@@ -216,10 +223,11 @@ class ConvolutionLayer : public Layer {
   bool depthwise_;
   ConvWindow window_;
   LinearWeights weights_;
-  kernels::PostOps post_;   ///< its own ReLU and what it has taken over
-  bool sums_in_y_ = false;  ///< the kernel adds to what y holds
-  bool of_images_ = true;   ///< N x C x H x W: other operands are plain
-  bool masks_dy_ = false;   ///< backward begins with the ReLU's
+  kernels::PostOps post_;     ///< its own ReLU and what it has taken over
+  bool sums_in_y_ = false;    ///< the kernel adds to what y holds
+  bool writes_sums_ = false;  ///< of y[0], as y[1]
+  bool of_images_ = true;     ///< N x C x H x W: other operands are plain
+  bool masks_dy_ = false;     ///< backward begins with the ReLU's
   const caffe::QuantizationParameter& quantization_;
   size_t tops_;
   kernels::ConvShape shape_;

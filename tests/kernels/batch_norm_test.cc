@@ -20,6 +20,8 @@ struct Reference {
 /// What goes in; a request without gamma, addend or given statistics looks at fewer of them.
 struct Inputs {
   Values x, addend, dy, gamma, beta, mean, variance;
+  Values parts[2] = {};  ///< of dy, where it comes in two
+  Values map = {};       ///< of the addend
 };
 
 Reference reference(const BatchNormRequest& r, const Inputs& in) {
@@ -36,11 +38,15 @@ Reference reference(const BatchNormRequest& r, const Inputs& in) {
   const auto deviation = [&](size_t c) { return std::sqrt(e.variance[c] + r.eps); };
   const auto hat = [&](size_t i) { return (x[i] - e.mean[channel(i)]) / deviation(channel(i)); };
   const auto factor = [&](size_t c) { return r.post.affine.empty() ? 1 : double(in.gamma[c]); };
+  const auto addend = [&](size_t i) {
+    if (!r.post.sum || !r.maps_addend) return r.post.sum ? double(in.addend[i]) : 0.0;
+    return double(in.addend[i]) * in.map[channel(i)] + in.map[channels + channel(i)];
+  };
   std::vector<double>& g = e.daddend;
   g.assign(in.dy.begin(), in.dy.end());
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = channel(i);
-    const double v = hat(i) * factor(c) + (r.post.affine.empty() ? 0 : in.beta[c]) + (r.post.sum ? in.addend[i] : 0);
+    const double v = hat(i) * factor(c) + (r.post.affine.empty() ? 0 : in.beta[c]) + addend(i);
     e.y[i] = r.post.activation ? std::clamp(v, 0.0, double(r.post.activation.ceiling)) : v;
     if (r.post.activation && (v <= 0 || v >= r.post.activation.ceiling)) g[i] = 0;
     e.dbeta[c] += g[i];
@@ -67,11 +73,25 @@ struct Run {
   bool wants_dx = true, wants_daddend = true;
 };
 
+/// As a convolution gives them that writes x.
+Values sums_of(const BatchNormRequest& r, const Values& x) {
+  const size_t channels = size_t(r.channels()), inner = size_t(r.x.shape.count(2));
+  std::vector<double> sums(2 * channels);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = i / inner % channels;
+    sums[c] += x[i];
+    sums[channels + c] += double(x[i]) * x[i];
+  }
+  return {sums.begin(), sums.end()};
+}
+
 Result run(const BatchNormRequest& r, const Inputs& in, const Run& how, DeviceKind kind) {
   Context context = context_on(kind, how.threads);
   const auto norm = plan_batch_norm(r, context);
-  const Operand x(context, r.x, in.x), addend(context, r.x, in.addend), dy(context, r.x, in.dy), own_y(context, r.x),
-      own_dx(context, r.x), own_daddend(context, r.x);
+  const Operand x(context, r.x, in.x), addend(context, r.x, in.addend),
+      dy(context, r.x, r.two_dy ? in.parts[0] : in.dy), more_dy(context, r.x, in.parts[1]), own_y(context, r.x),
+      own_dx(context, r.x), own_daddend(context, r.x), sums = floats_of(context, sums_of(r, in.x)),
+                                                       map = floats_of(context, in.map);
   const Operand mean = floats_of(context, in.mean), variance = floats_of(context, in.variance),
                 gamma = floats_of(context, in.gamma), beta = floats_of(context, in.beta),
                 dgamma = floats_of(context, Values(in.gamma.size(), NAN)),
@@ -86,12 +106,15 @@ Result run(const BatchNormRequest& r, const Inputs& in, const Run& how, DeviceKi
   BatchNormOperands io;
   io.x = x.data(), io.y = y.data();
   if (r.post.sum) io.addend = addend.data();
+  if (r.sums_given) io.sums = sums.data();
+  if (r.maps_addend) io.addend_map = map.data();
   if (!how.y_is_there) io.mask = mask.data();
   io.mean = mean.data(), io.variance = variance.data();
   if (!r.post.affine.empty()) io.gamma = gamma.data(), io.beta = beta.data();
   io.scratch = scratch.data();
   norm->forward(context, io);
   const Values y_values = y.values();
+  if (r.two_dy) io.more_dy = more_dy.data();
   io.dy = dy.data(), io.dx = how.wants_dx ? dx.data() : nullptr, io.daddend = has_daddend ? daddend.data() : nullptr;
   io.dgamma = dgamma.data(), io.dbeta = dbeta.data(), io.add_dbeta = true;
   if (!how.y_is_there) io.y = nullptr;
@@ -117,10 +140,17 @@ Inputs inputs(const BatchNormRequest& r) {
   for (float& v : in.x) v = v * 3 + 1;
   for (float& v : in.variance) v += 1;
   for (Values* values : {&in.x, &in.addend, &in.dy}) *values = rounded(*values, r.x.dtype);
+  in.map = random_values(2 * channels, 9);
+  if (r.two_dy) {
+    in.parts[0] = in.dy;
+    in.parts[1] = rounded(random_values(n, 8), r.x.dtype);
+    for (size_t i = 0; i < in.dy.size(); ++i) in.dy[i] += in.parts[1][i];
+  }
   return in;
 }
 
-void expect_like(const Result& got, const Reference& e, DType dtype, DeviceKind kind) {
+/// `summed`: dy is a sum, which is rounded where it is kept.
+void expect_like(const Result& got, const Reference& e, DType dtype, DeviceKind kind, bool summed) {
   expect_near(got.y, e.y, 2e-5 + rounding(dtype), "y");
   // On the CPU the shift has more bits than most rounded values: what sums lose of them is the same each time.
   const double of_sums = dtype == DType::kF32 || kind != DeviceKind::kCpu ? 1e-5 : 3e-4;
@@ -131,8 +161,9 @@ void expect_like(const Result& got, const Reference& e, DType dtype, DeviceKind 
   std::vector<double> added = e.dbeta;
   for (double& v : added) v += 0.5;
   expect_near(got.dbeta, added, sums, "dbeta");
-  expect_near(got.dx, e.dx, 1e-4 + rounding(dtype), "dx");
-  if (!got.daddend.empty()) expect_near(got.daddend, e.daddend, 1e-6, "daddend");
+  const double of_dy = summed ? rounding(dtype) : 0;
+  expect_near(got.dx, e.dx, 1e-4 + rounding(dtype) + of_dy, "dx");
+  if (!got.daddend.empty()) expect_near(got.daddend, e.daddend, 1e-6 + of_dy, "daddend");
 }
 
 void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
@@ -141,11 +172,13 @@ void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
                (r.given_statistics ? " given" : ""));
   const Inputs in = inputs(r);
   const Result got = run(r, in, {}, kind);
-  expect_like(got, reference(r, in), r.x.dtype, kind);
+  expect_like(got, reference(r, in), r.x.dtype, kind, r.two_dy);
   for (const int threads : {2, 5}) EXPECT_TRUE(run(r, in, {.threads = threads}, kind) == got) << threads << " threads";
   EXPECT_TRUE(run(r, in, {.threads = 2, .in_place = true}, kind) == got) << "in place";
   if (!r.post.sum) return;
-  EXPECT_TRUE(run(r, in, {.y_is_there = true}, kind) == got) << "by y";
+  if (kind == DeviceKind::kCpu) {
+    EXPECT_TRUE(run(r, in, {.y_is_there = true}, kind) == got) << "by y";
+  }
   for (const bool in_place : {false, true}) {
     Result part = got;
     part.daddend.clear();
@@ -208,6 +241,69 @@ TEST(BatchNorm, FollowsTheFormulasInSixteenBitsOnDevices) {
             r.post.sum = adds;
             check(r, kind);
           }
+}
+
+/// Sums that a convolution before it found, the gradients of two that read y, an addend that is still to be mapped.
+TEST(BatchNorm, TakesWhatNeighboursFindOrLeaveOnDevices) {
+  BatchNormRequest r;
+  r.sums_given = r.two_dy = true;
+  for (const DeviceKind kind : devices())
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+      for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+        for (const Shape& shape : {Shape{3, 20, 5, 7}, Shape{2, 24, 40, 30}, Shape{3, 32, 7, 7}})
+          for (const bool adds : {false, true})
+            for (const bool relu : {false, true}) {
+              r.x = {shape, dtype, layout};
+              r.post = relu_if(relu, adds);
+              r.post.affine = {kScaleAndShift};
+              r.maps_addend = adds;
+              check(r, kind);
+            }
+}
+
+TEST(BatchNorm, LeavesAMapInPlaceOfItsResultOnDevices) {
+  for (const DeviceKind kind : devices())
+    for (const bool given : {false, true}) {
+      BatchNormRequest r;
+      r.x = {Shape{2, 24, 5, 7}, DType::kF16, Layout::kChannelsLast};
+      r.post.affine = {kScaleAndShift};
+      r.writes_map = true, r.given_statistics = given;
+      const Inputs in = inputs(r);
+      const Reference expected = reference(r, in);
+      Context context = context_on(kind);
+      const auto norm = plan_batch_norm(r, context);
+      const Operand x(context, r.x, in.x), mean = floats_of(context, in.mean),
+                                           variance = floats_of(context, in.variance),
+                                           gamma = floats_of(context, in.gamma), beta = floats_of(context, in.beta),
+                                           map = floats_of(context, Values(48, NAN));
+      const Fenced scratch(context, norm->forward_scratch());
+      BatchNormOperands io;
+      io.x = x.data(), io.mean = mean.data(), io.variance = variance.data(), io.map = map.data();
+      io.gamma = gamma.data(), io.beta = beta.data(), io.scratch = scratch.data();
+      norm->forward(context, io);
+      const Values left = map.values();
+      Values y(in.x.size());
+      for (size_t i = 0; i < y.size(); ++i) {
+        const size_t c = i / 35 % 24;
+        y[i] = std::fma(in.x[i], left[c], left[24 + c]);
+      }
+      expect_near(y, expected.y, 2e-5, "y");
+      EXPECT_EQ(x.values(), in.x);
+    }
+}
+
+TEST(BatchNorm, DoesNothingOfTheKindOnTheCpu) {
+  Context context(1);
+  for (bool BatchNormRequest::*what : {&BatchNormRequest::sums_given, &BatchNormRequest::two_dy,
+                                       &BatchNormRequest::writes_map, &BatchNormRequest::maps_addend}) {
+    BatchNormRequest r;
+    r.x.shape = {2, 3, 4, 4};
+    r.*what = true;
+    std::string why;
+    EXPECT_EQ(make_batch_norm_native(r, context, why), nullptr);
+    EXPECT_NE(why, "");
+  }
+  EXPECT_EQ(batch_norm_fusions(context), BatchNormFusions());
 }
 
 /// Sums by several shares of the places, by many lanes; by more groups of channels than a tile has, and not a multiple.

@@ -161,17 +161,9 @@ class FusedGraph {
   }
 
   void statistics(const GraphTensor& y) {
-    const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
     const GraphTensor sums = named({1, s_.filters, 1, 1}, CUDNN_DATA_FLOAT, false),
                       squares = named({1, s_.filters, 1, 1}, CUDNN_DATA_FLOAT, false);
-    Descriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
-    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, &mode);
-    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_DATA_FLOAT);
-    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, graph_.tensor(y));
-    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, graph_.tensor(sums));
-    operation.set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, graph_.tensor(squares));
-    operation.finalize();
-    graph_.append(std::move(operation));
+    graph_.sum_channels(y, sums, squares);
   }
 
   Shape s_;

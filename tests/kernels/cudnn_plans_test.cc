@@ -138,6 +138,24 @@ TEST(CudnnPlans, ABiasAndWhatFollowsIsInItsEngine) {
         }
 }
 
+TEST(CudnnPlans, SumsForANormalisationAreInAnEngineOfFp16) {
+  for (const Case& c : kCases) {
+    if (c.groups > 1 || c.channels % 8 != 0 || c.filters % 8 != 0) continue;
+    const ConvRequest request{.shape = shape_of(c, DType::kF16, Layout::kChannelsLast), .sums = true};
+    const auto kernel = planned(request, ConvDirection::kForward, Precision::kFp16);
+    if (!kernel) continue;
+    EXPECT_TRUE(kernel->name().starts_with("cudnn-fused-e")) << kernel->name();
+    EXPECT_LT(kernel->scratch(), int64_t(4) << 20) << describe(request, ConvDirection::kForward);
+  }
+}
+
+TEST(CudnnPlans, SumsWithoutAnEngineComeBehindTheConvolution) {
+  for (const auto& [precision, dtype] : kPrecisions)
+    for (const Case& c : kCases)
+      for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+        planned({.shape = shape_of(c, dtype, layout), .sums = true}, ConvDirection::kForward, precision);
+}
+
 TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
   const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
   for (const ConvDirection direction : kDirections) {
@@ -197,6 +215,16 @@ TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
           EXPECT_FALSE(std::all_of(engines.begin(), engines.end(), is_fused)) << "and one apart";
           for (const ConvCandidate& engine : engines) EXPECT_TRUE(engine.compiles || !is_fused(engine)) << engine.name;
         }
+}
+
+TEST_F(CudnnFusions, SumsForANormalisationAreInAnEngineOfBf16ThatIsCompiled) {
+  for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {
+    const ConvRequest request{.shape = shape_of(c, DType::kBF16, Layout::kChannelsLast), .sums = true};
+    Context context = h100(Precision::kBf16);
+    const auto engines = engines_of(request, ConvDirection::kForward, context);
+    EXPECT_TRUE(std::any_of(engines.begin(), engines.end(), is_fused)) << describe(request, ConvDirection::kForward);
+    EXPECT_FALSE(std::all_of(engines.begin(), engines.end(), is_fused)) << "and one apart";
+  }
 }
 
 enum class Ranked { kNone, kCompiled, kReady };  ///< what the library offers: also engines that need no compiler
