@@ -34,6 +34,7 @@ int Graph::source_named(const std::string& layer) const {
 BuildOptions options_for(BuildOptions options, const Context& context) {
   options.value_type = value_type(context.precision);
   options.preferred_layout = kernels::preferred_layout(context);
+  options.batch_norm = kernels::batch_norm_fusions(context);
   options.eight_bits =
       context.device.is_cpu() && context.precision == Precision::kFp32 && kernels::has_quantized_convs();
   return options;
@@ -100,6 +101,8 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
     for (size_t i = 0; i < node.wants_dx.size(); ++i)
       if (node.wants_dx[i]) out << " dx" << i;
     if (node.masks_dx) out << " masked";
+    for (const ValueId id : node.dy_parts) out << " + dy of %" << id;
+    if (node.leaves_sum) out << " by its maker";
   }
   out << "\n";
 }

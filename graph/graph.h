@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/batch_norm.h"
 #include "layers/layer.h"
 #include "proto/read_text.h"
 
@@ -81,6 +82,12 @@ struct Node {
   std::optional<EightBits> eight_bits = {};  ///< set where it does (passes/use_8_bits.cc)
   bool masks_dx = false;                     ///< backward does for dx[0] what the ReLU that made x[0] would do
   bool dy_is_masked = false;                 ///< the reader of y[0] does so for this node
+  bool writes_sums = false;                  ///< the last y is sums over the channels of y[0], for a normalisation
+  bool reads_sums = false;                   ///< the last x is such sums of x[0]
+  bool leaves_map = false;                   ///< the last y is a map of x[0], which y[0] still is, for its reader
+  bool takes_map = false;                    ///< a map of x[1] stands behind it
+  std::vector<ValueId> dy_parts = {};        ///< if any, two whose gradients' sum backward takes for y[0]'s
+  bool leaves_sum = false;                   ///< a Split with no backward of its own: the maker of x[0] has dy_parts
 };
 
 struct BuildOptions {
@@ -102,6 +109,7 @@ struct BuildOptions {
   std::vector<std::string> switch_off;  ///< names of optional passes not to run
   Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred
   DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
+  kernels::BatchNormFusions batch_norm = {};     ///< what normalisation may take over from its neighbours
   bool eight_bits = false;                       ///< frozen nets: layers that have scales for it run on 8-bit integers
 };
 

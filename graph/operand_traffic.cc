@@ -34,9 +34,9 @@ int64_t weight_bytes(const Plan& plan, const Step& step) {
 Traffic of_backward(const Plan& plan, const Step& step) {
   const Node& node = plan.graph.node(step.node);
   const LayerNeeds& needs = plan.needs[size_t(step.node)];
-  Traffic traffic{
-      bytes_of(step.x, needs.backward_reads_x) + bytes_of(step.y, needs.backward_reads_y) + bytes_of(step.dy),
-      bytes_of(step.dx)};
+  Traffic traffic{bytes_of(step.x, needs.backward_reads_x) + bytes_of(step.y, needs.backward_reads_y) +
+                      bytes_of(step.dy) + bytes_of({step.more_dy}),
+                  bytes_of(step.dx)};
   if (std::find(node.wants_dx.begin(), node.wants_dx.end(), true) != node.wants_dx.end())
     traffic.read += weight_bytes(plan, step);
   for (size_t k = 0; k < node.w.size(); ++k)

@@ -62,7 +62,7 @@ class Planner {
   /// A step's places as buffers, turned into offsets at the end.
   struct StepBuffers {
     std::vector<int> x, y, dx, dy, saved;
-    int scratch = kNone, copy_dy_from = kNone;
+    int more_dy = kNone, scratch = kNone, copy_dy_from = kNone;
   };
 
   Graph& graph_() { return plan_.graph; }
@@ -128,7 +128,7 @@ class Planner {
       const int of_x = of_value_[size_t(node(n).x[needs.aliasing.overwritten_x])];
       const bool takes = i == 0 && needs.aliasing.y_may_overwrite_x && free_after(of_x, n, bytes) &&
                          (needs.aliasing.overwritten_x == 0 || is_only_x_in(node(n), of_x));
-      if (needs.aliasing.view || takes) {
+      if (needs.aliasing.y_is_in_x(i) || takes) {
         join(of_x, last, value(id).kept);
         return of_x;
       }
@@ -200,11 +200,16 @@ class Planner {
     const int time = time_.backward(n);
     for (int m = 0; m <= n; ++m)
       if (recomputes_[size_t(m)].target == n) place_recompute(m);
+    if (node.leaves_sum) return;
     StepBuffers step = steps_[size_t(n)];
     step.scratch = kNone;
     for (size_t i = 0; i < node.x.size(); ++i) step.x[i] = in_backward(node.x[i]);
     for (size_t i = 0; i < node.y.size(); ++i) step.y[i] = in_backward(node.y[i]);
     for (const ValueId id : node.y) step.dy.push_back(of_gradient_[size_t(id)]);
+    if (!node.dy_parts.empty()) {
+      step.dy[0] = of_gradient_[size_t(node.dy_parts[0])];
+      step.more_dy = of_gradient_[size_t(node.dy_parts[1])];
+    }
     Step planned{.node = n, .call = Call::kBackward};
     if (needs.aliasing.overwrites_dy && !step.dy.empty() && step.dy[0] != kNone)
       give_private_dy(step, planned, node, time);
@@ -241,7 +246,8 @@ class Planner {
 
   int place_dx(const Node& node, size_t i, const LayerNeeds& needs, const StepBuffers& step, int time, int one) {
     const Value& x = value(node.x[i]);
-    const int read = std::max(time, this->node(x.producer).runs_backward ? time_.backward(x.producer) : time);
+    const NodeId reader = reader_of_gradient(x);
+    const int read = std::max(time, this->node(reader).runs_backward ? time_.backward(reader) : time);
     const int64_t bytes = x.spec().bytes();
     const int dy = step.dy.empty() ? kNone : step.dy[0];
     int shared = kNone;
@@ -254,6 +260,12 @@ class Planner {
     if (shared == kNone) return new_buffer(bytes, time, read);
     join(shared, read);
     return shared;
+  }
+
+  /// The maker of the value, or who takes its gradient from that.
+  NodeId reader_of_gradient(const Value& v) {
+    const Node& maker = node(v.producer);
+    return maker.leaves_sum ? value(maker.x[0]).producer : v.producer;
   }
 
   /// Which dx may lie in dy[0]'s memory; past the last: none.
@@ -294,6 +306,7 @@ class Planner {
       step.y.push_back(slot(node.y[i], buffers.y[i]));
       step.dy.push_back(slot(node.y[i], i < buffers.dy.size() ? buffers.dy[i] : kNone));
     }
+    if (buffers.more_dy != kNone) step.more_dy = slot(node.dy_parts[1], buffers.more_dy);
     for (const int saved : buffers.saved) step.saved.push_back(offset(saved));
     step.scratch = offset(buffers.scratch);
     step.copy_dy_from = offset(buffers.copy_dy_from);

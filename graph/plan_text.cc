@@ -21,6 +21,7 @@ void print_step(std::ostream& out, const Plan& plan, const Step& step) {
   print_slot(out, "x", step.x);
   print_slot(out, "y", step.y);
   print_slot(out, "dy", step.dy);
+  print_slot(out, "more_dy", {step.more_dy});
   print_slot(out, "dx", step.dx);
   if (step.scratch >= 0) out << " scratch=" << step.scratch;
   if (step.copy_dy_from >= 0) out << " copies dy0 from " << step.copy_dy_from;

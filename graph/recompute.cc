@@ -43,7 +43,8 @@ class Chooser {
 
   /// The node that wrote the value's memory.
   int maker_of(ValueId id) const {
-    while (needs(value(id).producer).aliasing.view) id = node(value(id).producer).x[0];
+    while (needs(value(id).producer).aliasing.y_is_in_x(size_t(value(id).producer_output)))
+      id = node(value(id).producer).x[0];
     return value(id).producer;
   }
 
@@ -78,9 +79,10 @@ std::vector<ValueId> same_memory(const Plan& plan, ValueId id) {
   std::vector<ValueId> names = {id};
   for (size_t i = 0; i < names.size(); ++i)
     for (const Reader& reader : plan.graph.value(names[i]).readers) {
-      if (!plan.needs[size_t(reader.node)].aliasing.view || reader.input != 0) continue;
+      if (reader.input != 0) continue;
       const std::vector<ValueId>& y = plan.graph.node(reader.node).y;
-      names.insert(names.end(), y.begin(), y.end());
+      for (size_t k = 0; k < y.size(); ++k)
+        if (plan.needs[size_t(reader.node)].aliasing.y_is_in_x(k)) names.push_back(y[k]);
     }
   return names;
 }

@@ -181,6 +181,7 @@ void Net::bind() {
     for (const graph::Slot& slot : step.y) bound.io.y.push_back(tensor(slot));
     for (const graph::Slot& slot : step.dx) bound.io.dx.push_back(tensor(slot));
     for (const graph::Slot& slot : step.dy) bound.io.dy.push_back(tensor(slot));
+    bound.io.more_dy = tensor(step.more_dy);
     for (const int64_t offset : step.saved) bound.io.saved.push_back(offset < 0 ? nullptr : arena_.data() + offset);
     if (step.scratch >= 0) bound.io.scratch = arena_.data() + step.scratch;
     bound.io.add_dw = step.add_dw;

@@ -49,6 +49,8 @@ void fuse(Graph& graph);
 void move_relu_masks(Graph& graph);
 void use_8_bits(Graph& graph);
 void choose_layouts(Graph& graph);
+void sum_channels(Graph& graph);
+void leave_gradient_sums(Graph& graph);
 
 /// Whether a node's result cannot be below 0, so that its 8-bit integers are unsigned.
 bool is_never_negative(const Graph& graph, const Node& node);

@@ -5,11 +5,14 @@
 namespace cortado::graph {
 
 Census::Census(const Graph& graph) {
-  int64_t taken_over = 0, backward = 0, masks = 0;
+  int64_t taken_over = 0, backward = 0, masks = 0, given = 0, left = 0, maps = 0;
   for (const Node& node : graph.nodes) {
     taken_over += std::max<int64_t>(0, int64_t(node.sources.size()) - 1);
     backward += node.runs_backward;
     masks += node.masks_dx;
+    given += node.reads_sums;
+    left += node.leaves_sum;
+    maps += node.takes_map;
   }
   int64_t values = 0, known = 0, gradients = 0, dynamic = 0, laid_out = 0, half = 0;
   for (const Value& value : graph.values) {
@@ -31,6 +34,9 @@ Census::Census(const Graph& graph) {
              {"gradients", gradients},
              {"values with dynamic rows", dynamic},
              {"masks moved", masks},
+             {"sums found by convolutions", given},
+             {"sums of gradients left to others", left},
+             {"maps left to sums", maps},
              {"values not in plain layout", laid_out},
              {"16-bit values", half}};
 }

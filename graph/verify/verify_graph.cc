@@ -171,10 +171,14 @@ class GraphCheck {
     const DType common = rule == TypeRule::kHalf                        ? graph_.options.value_type
                          : rule == TypeRule::kFollow && !node.x.empty() ? value(node.x[0]).dtype
                                                                         : DType::kF32;
-    for (size_t i = 0; i < node.x.size(); ++i)
+    const size_t xs = node.x.size() - node.takes_map - node.reads_sums,
+                 ys = node.y.size() - node.leaves_map - node.writes_sums;
+    for (size_t i = 0; i < xs; ++i)
       if (!(rule == TypeRule::kReads && i == 0)) expect(node.x[i], common);
-    for (size_t i = 0; i < node.y.size(); ++i)
+    for (size_t i = 0; i < ys; ++i)
       if (!(rule == TypeRule::kMakes && i == 0)) expect(node.y[i], common);
+    for (size_t i = xs; i < node.x.size(); ++i) expect(node.x[i], DType::kF32);
+    for (size_t i = ys; i < node.y.size(); ++i) expect(node.y[i], DType::kF32);
   }
 
   const Graph& graph_;

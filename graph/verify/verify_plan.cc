@@ -97,7 +97,7 @@ class PlanCheck {
 
   /// Views are their x[0] under another name.
   Label content(ValueId id) const {
-    while (value(id).producer >= 0 && needs(value(id).producer).aliasing.view)
+    while (value(id).producer >= 0 && needs(value(id).producer).aliasing.y_is_in_x(size_t(value(id).producer_output)))
       id = graph_.node(value(id).producer).x[0];
     return {Label::kValue, id, 0};
   }
@@ -138,8 +138,10 @@ class PlanCheck {
           fault(step, "an operand reaches out of the arena");
     };
     for (const auto* steps : {&plan_.forward, &plan_.backward})
-      for (const Step& step : *steps)
+      for (const Step& step : *steps) {
         for (const auto* slots : {&step.x, &step.y, &step.dx, &step.dy}) check(step, *slots);
+        check(step, {step.more_dy});
+      }
   }
 
   void write_persistent() {
@@ -221,12 +223,16 @@ class PlanCheck {
   /// dy, or first the copy of it that a step may spoil.
   void add_gradients_read(std::vector<Read>& reads, const Step& step) {
     const Node& node = this->node(step);
+    const auto read_dy = [&](const Slot& slot, ValueId id) {
+      reads.push_back({slot.offset, slot.spec.bytes(), gradient(id), "dy"});
+    };
+    const bool in_parts = !node.dy_parts.empty();
     if (step.copy_dy_from >= 0) {
       require(step, {{step.copy_dy_from, step.copy_dy_bytes, gradient(node.y[0]), "dy"}}, "when it is copied");
       write(step.dy[0].offset, step.copy_dy_bytes, gradient(node.y[0]));
     }
-    for (size_t i = 0; i < step.dy.size(); ++i)
-      reads.push_back({step.dy[i].offset, step.dy[i].spec.bytes(), gradient(node.y[i]), "dy"});
+    for (size_t i = 0; i < step.dy.size(); ++i) read_dy(step.dy[i], in_parts ? node.dy_parts[i] : node.y[i]);
+    if (in_parts) read_dy(step.more_dy, node.dy_parts[1]);
   }
 
   void write_weight_gradients(const Step& step) {

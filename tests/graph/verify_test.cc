@@ -30,6 +30,7 @@ const std::vector<Mode> kModes = {
     {.name = "train with recomputation", .recompute = true},
     {.name = "train with a node for each layer", .every_layer = true},
     {.name = "train on a device in bf16", .precision = "bf16"},
+    {.name = "train on a device in fp16 with recomputation", .recompute = true, .precision = "fp16"},
     {.name = "test", .phase = caffe::TEST},
     {.name = "frozen", .phase = caffe::TEST, .frozen = true},
     {.name = "frozen on a device in bf16", .phase = caffe::TEST, .frozen = true, .precision = "bf16"}};

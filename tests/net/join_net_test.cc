@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "core/half.h"
 #include "core/rng.h"
@@ -57,7 +58,8 @@ const char* const kNet = R"(
 
 struct Pass : TrainedPass {
   size_t nodes = 0;
-  std::string masks;  ///< of each join: whether its ReLU is kept in bits, or told by y
+  int left_sums = 0, given_sums = 0;  ///< normalisations that add gradients up, and that get the sums of x
+  std::string masks;                  ///< of each join: whether its ReLU is kept in bits, or told by y
 };
 
 /// To what 16 bits hold, as devices read weights in these precisions. For nets on the CPU, whose weights are the
@@ -68,13 +70,16 @@ void round_weights(Net& net, Precision precision) {
       param.w[i] = precision == Precision::kBf16 ? float(BFloat16(param.w[i])) : float(Half(param.w[i]));
 }
 
+/// The same without its ReLUs: nothing that rounding sends another way.
+std::string net_without_relus() { return std::regex_replace(kNet, std::regex("layer \\{ name: \"relu[^\n]*\n"), ""); }
+
 /// Two passes, the second one's gradients added to the first's where `options` say that several make an update.
 Pass run(const graph::BuildOptions& options, Precision precision = Precision::kFp32, Device device = {},
-         Precision of_weights = Precision::kFp32) {
+         Precision of_weights = Precision::kFp32, const std::string& text = kNet) {
   Context context(2);
   context.precision = precision;
   use_device(context, device);
-  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
   if (of_weights != Precision::kFp32) round_weights(*net, of_weights);
   RandomStream random(5);
   const float label[] = {0, 3, 4};
@@ -94,6 +99,10 @@ Pass run(const graph::BuildOptions& options, Precision precision = Precision::kF
   }
   pass.statistics = statistics_of(*net);
   pass.nodes = net->plan().graph.nodes.size();
+  for (const graph::Node& node : net->plan().graph.nodes) {
+    pass.left_sums += !node.dy_parts.empty();
+    pass.given_sums += node.reads_sums;
+  }
   for (const LayerNeeds& needs : net->plan().needs)
     if (needs.last_saved_for_y) pass.masks += needs.saved.back() > 0 ? "bits " : "y ";
   return pass;
@@ -162,6 +171,47 @@ TEST(JoinNet, with_16_bits_gradients_are_as_near) {
     EXPECT_NEAR(joined.loss, exact.loss, tolerance * exact.loss);
     for (size_t p = 0; p < exact.dw.size(); ++p)
       EXPECT_LT(distance(joined.dw[p], exact.dw[p]), tolerance) << name_of(precision) << ", param " << p;
+  }
+}
+
+/// On devices a normalisation adds up the gradients of those that read it, and in 16 bits takes the sums of its x from
+/// the convolution.
+TEST(JoinNet, what_normalisations_leave_to_others_changes_no_bit_of_floats) {
+  const Device device{DeviceKind::kSimulated, 0};
+  graph::BuildOptions all = training(true), none = training(true);
+  none.switch_off = {"sum_channels", "leave_gradient_sums"};
+  for (const Precision precision : {Precision::kFp32, Precision::kTf32}) {
+    const Pass fused = run(all, precision, device), apart = run(none, precision, device);
+    EXPECT_EQ(fused.left_sums, 4) << "the joins but the last, and what is normalised and added to itself";
+    EXPECT_EQ(apart.left_sums, 0);
+    EXPECT_EQ(fused.given_sums, 0);
+    expect_same_bits(fused, apart);
+  }
+  EXPECT_EQ(run(all).left_sums, 0) << "on the CPU";
+  all.recompute = true;
+  expect_same_bits(run(all, Precision::kFp32, device), run(none, Precision::kFp32, device));
+}
+
+TEST(JoinNet, and_in_16_bits_gradients_are_as_near) {
+  const Device device{DeviceKind::kSimulated, 0};
+  const std::string net = net_without_relus();
+  graph::BuildOptions recomputing = training(true), none = training(true);
+  recomputing.recompute = true;
+  none.switch_off = {"sum_channels", "leave_gradient_sums"};
+  for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
+    const Pass exact = run(training(false), Precision::kFp32, {}, precision, net);
+    const Pass fused = run(training(true), precision, device, Precision::kFp32, net),
+               apart = run(none, precision, device, Precision::kFp32, net);
+    EXPECT_EQ(fused.left_sums, 4);
+    EXPECT_EQ(fused.given_sums, 5) << "each convolution's";
+    EXPECT_EQ(apart.left_sums + apart.given_sums, 0);
+    expect_same_bits(run(recomputing, precision, device, Precision::kFp32, net), fused);
+    double of_fused = 0, of_apart = 0;
+    for (size_t p = 0; p < exact.dw.size(); ++p) {
+      of_fused += distance(fused.dw[p], exact.dw[p]);
+      of_apart += distance(apart.dw[p], exact.dw[p]);
+    }
+    EXPECT_LT(of_fused, 1.2 * of_apart) << name_of(precision);
   }
 }
 

@@ -63,19 +63,22 @@ TEST(IterationCost, CountsWhatTheDeviceIsTold) {
 TEST(IterationCost, CountsTheCopiesThatLibrariesNeed) {
   const IterationCost cost = cost_of(Precision::kFp16);
   expect_step(cost, "forward", "data_as_channels_last_f16", 1, {4 * 512, 2 * 512});
-  // The filters are there in 16 bits; their gradient is made so and copied.
-  expect_step(cost, "forward", "conv", 1, {2 * 128 + 2 * 128, 2 * 64});
+  // The filters are there in 16 bits; their gradient is made so and copied. Two sums of each of the 8 channels, in one
+  // share, then whole.
+  expect_step(cost, "forward", "conv", 2, {2 * 128 + 2 * 128 + 4 * 16, 2 * 64 + 4 * (16 + 16)});
   expect_step(cost, "backward", "conv", 2, {2 * 128 + 2 * 64 + 2 * 128, 4 * 128 + 4 * 128});
   // And the filters in 16 bits.
   expect_step(cost, "update", "", 7, {4 * (1 + 1 + 128 + 3 * 128) + 8, 4 * (1 + 1 + 2 * 128) + 8 * (1 + 1) + 2 * 128});
 }
 
 TEST(IterationCost, ABatchNormIsThreeKernelsEachWay) {
-  const IterationCost cost = cost_of(Precision::kFp16);
-  // x twice and y, of 64 values in 16 bits. 8 channels, 1 share: two sums of each are written and read; the second
-  // kernel reads variance, factor and term (0 of them here: counted as 3) and the averages and the first value (3),
-  // and writes slope, term, mean, variance and the averages (2 + 4); the third reads nothing else that is counted.
-  expect_step(cost, "forward", "norm", 3, {2 * 2 * 64 + 4 * (16 + 8 * 6), 2 * 64 + 4 * (16 + 8 * 6)});
+  const IterationCost with_floats = cost_of(Precision::kTf32), cost = cost_of(Precision::kFp16);
+  // x twice and y, of 64 values. 8 channels, 1 share: two sums of each are written and read; the second kernel reads
+  // variance, factor and term (0 of them here: counted as 3) and the averages and the first value (3), and writes
+  // slope, term, mean, variance and the averages (2 + 4); the third reads nothing else that is counted.
+  expect_step(with_floats, "forward", "norm", 3, {4 * (2 * 64 + 16 + 8 * 6), 4 * (64 + 16 + 8 * 6)});
+  // In 16 bits the convolution has found the sums: the first kernel is not there, nor what it moves.
+  expect_step(cost, "forward", "norm", 2, {2 * 64 + 4 * (16 + 8 * 6), 2 * 64 + 4 * 8 * 6});
   // x and dy twice and dx; the sums; 3 numbers of each channel are read, 4 written.
   expect_step(cost, "backward", "norm", 3, {4 * 2 * 64 + 4 * (16 + 8 * 3), 2 * 64 + 4 * (16 + 8 * 4)});
 }
