@@ -26,6 +26,8 @@ const std::vector<Pass>& all_passes() {
       {"use_8_bits", "frozen: layers that have scales for it run on 8-bit integers", use_8_bits, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts, false,
        Invariant::kStorage},
+      {"leave_maps", "on devices in 16 bits a normalisation leaves its result to the sum that alone reads it",
+       leave_maps, true},
       {"sum_channels", "on devices in 16 bits a convolution finds the sums for the normalisation behind it",
        sum_channels, true},
       {"leave_gradient_sums", "on devices a normalisation adds up what a Split behind it would", leave_gradient_sums,

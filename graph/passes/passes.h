@@ -49,6 +49,7 @@ void fuse(Graph& graph);
 void move_relu_masks(Graph& graph);
 void use_8_bits(Graph& graph);
 void choose_layouts(Graph& graph);
+void leave_maps(Graph& graph);
 void sum_channels(Graph& graph);
 void leave_gradient_sums(Graph& graph);
 
