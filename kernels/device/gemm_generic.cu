@@ -9,8 +9,8 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int kSide = 4;    ///< of a tile, where a result has room for one
-constexpr int kChunk = 64;  ///< products that are added up before they meet the sum, so that long sums keep low bits
+constexpr int kSide = 2;   ///< of a tile, where a result has room for one
+constexpr int kLanes = 8;  ///< partial sums of each element, in sum_of()'s order (kernels/device/products.h)
 
 /// op(a) or op(b) as lines that meet: the p-th value of line i at data[i * line + p * step].
 template <typename T>
@@ -65,19 +65,21 @@ struct ProductTile {
     const GemmShape& s = r.shape;
     const Lines<A> rows{a + i * r.step_a, s.m, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1};
     const Lines<B> columns{b + i * r.step_b, s.n, s.transpose_b ? s.k : 1, s.transpose_b ? 1 : s.n};
-    for (int64_t begin = 0; begin < s.k; begin += kChunk) {
-      const int64_t end = begin + kChunk < s.k ? begin + kChunk : s.k;
-      float some[Side][Side] = {};
-      for (int64_t p = begin; p < end; ++p) {
-        float left[Side], right[Side];
-        rows.load(row, p, left);
-        columns.load(column, p, right);
-        for (int u = 0; u < Side; ++u)
-          for (int v = 0; v < Side; ++v) some[u][v] += left[u] * right[v];
-      }
+    float lanes[Side][Side][kLanes] = {};
+    const auto add = [&](int64_t p, int lane) {
+      float left[Side], right[Side];
+      rows.load(row, p, left);
+      columns.load(column, p, right);
       for (int u = 0; u < Side; ++u)
-        for (int v = 0; v < Side; ++v) sums[u][v] += some[u][v];
-    }
+        for (int v = 0; v < Side; ++v) lanes[u][v][lane] += left[u] * right[v];
+    };
+    int64_t p = 0;
+    for (; p + kLanes <= s.k; p += kLanes)
+      for (int lane = 0; lane < kLanes; ++lane) add(p + lane, lane);
+    for (int lane = 0; lane < kLanes; ++lane)
+      if (p + lane < s.k) add(p + lane, lane);
+    for (int u = 0; u < Side; ++u)
+      for (int v = 0; v < Side; ++v) sums[u][v] += sum_of_lanes(lanes[u][v]);
   }
 
   CORTADO_HD void store(int64_t index, int64_t row, int64_t column, const float (&sums)[Side][Side]) const {

@@ -9,6 +9,10 @@
 
 namespace cortado::kernels {
 
+CORTADO_HD inline float sum_of_lanes(const float (&lanes)[8]) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
 /// The sum of term(i) for i in [0, n): eight partial sums, so that long ones keep their low bits.
 template <typename Term>
 CORTADO_HD float sum_of(int64_t n, const Term& term) {
@@ -17,7 +21,7 @@ CORTADO_HD float sum_of(int64_t n, const Term& term) {
   for (; i + 8 <= n; i += 8)
     for (int lane = 0; lane < 8; ++lane) lanes[lane] += term(i + lane);
   for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += term(i);
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  return sum_of_lanes(lanes);
 }
 
 /// What follows a product: a bias, which may be null, and an activation.

@@ -141,11 +141,12 @@ TEST(CudnnPlans, ABiasAndWhatFollowsIsInItsEngine) {
 TEST(CudnnPlans, SumsForANormalisationAreInAnEngineOfFp16) {
   for (const Case& c : kCases) {
     if (c.groups > 1 || c.channels % 8 != 0 || c.filters % 8 != 0) continue;
-    const ConvRequest request{.shape = shape_of(c, DType::kF16, Layout::kChannelsLast), .sums = true};
+    // Its filters come in 16 bits, as updates write them.
+    const ConvRequest request{.shape = shape_of(c, DType::kF16, Layout::kChannelsLast), .frozen = true, .sums = true};
     const auto kernel = planned(request, ConvDirection::kForward, Precision::kFp16);
     if (!kernel) continue;
     EXPECT_TRUE(kernel->name().starts_with("cudnn-fused-e")) << kernel->name();
-    EXPECT_LT(kernel->scratch(), int64_t(4) << 20) << describe(request, ConvDirection::kForward);
+    EXPECT_LT(kernel->scratch(), int64_t(2) << 20) << describe(request, ConvDirection::kForward);
   }
 }
 
