@@ -39,8 +39,9 @@ int64_t records_if_known(const graph::Graph& graph) {
 
 namespace {
 
-/// Sets batch_size in whichever option of the layer has one.
-void set_batch(caffe::LayerParameter& layer, int64_t batch) {
+/// Sets batch_size in whichever option of the layer has one to change(its field's path below the layer, its value).
+template <typename Change>
+void change_batch(caffe::LayerParameter& layer, const Change& change) {
   const auto* reflection = layer.GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   reflection->ListFields(layer, &fields);
@@ -49,8 +50,12 @@ void set_batch(caffe::LayerParameter& layer, int64_t batch) {
     google::protobuf::Message& options = *reflection->MutableMessage(&layer, field);
     const auto* size = options.GetDescriptor()->FindFieldByName("batch_size");
     if (!size || !options.GetReflection()->HasField(options, size)) continue;
-    if (size->cpp_type() == size->CPPTYPE_UINT32) options.GetReflection()->SetUInt32(&options, size, uint32_t(batch));
-    if (size->cpp_type() == size->CPPTYPE_INT32) options.GetReflection()->SetInt32(&options, size, int32_t(batch));
+    const auto* values = options.GetReflection();
+    const std::string path = field->name() + ".batch_size";
+    if (size->cpp_type() == size->CPPTYPE_UINT32)
+      values->SetUInt32(&options, size, uint32_t(change(path, values->GetUInt32(options, size))));
+    if (size->cpp_type() == size->CPPTYPE_INT32)
+      values->SetInt32(&options, size, int32_t(change(path, values->GetInt32(options, size))));
   }
 }
 
@@ -59,7 +64,25 @@ void set_batch(caffe::LayerParameter& layer, int64_t batch) {
 std::shared_ptr<const NetFile> with_data_batch(const std::shared_ptr<const NetFile>& file, int64_t batch) {
   auto changed = std::make_shared<NetFile>(*file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
-    if (layer.bottom_size() == 0) set_batch(layer, batch);
+    if (layer.bottom_size() == 0) change_batch(layer, [&](const std::string&, int64_t) { return batch; });
+  return changed;
+}
+
+std::shared_ptr<const NetFile> with_divided_batch(const std::shared_ptr<const NetFile>& file, int64_t parts) {
+  auto changed = std::make_shared<NetFile>(*file);
+  for (int i = 0; i < changed->net.layer_size(); ++i) {
+    caffe::LayerParameter& layer = *changed->net.mutable_layer(i);
+    if (layer.bottom_size() > 0) continue;
+    change_batch(layer, [&](const std::string& path, int64_t batch) {
+      if (batch % parts != 0)
+        throw Error(ExitCode::kNet, {file->positions.place(path_to("", "layer", i) + "." + path),
+                                     "a batch of " + std::to_string(batch) + " cannot be divided among " +
+                                         std::to_string(parts) + " shards",
+                                     "a multiple of " + std::to_string(parts) + " can",
+                                     {}});
+      return batch / parts;
+    });
+  }
   return changed;
 }
 

@@ -18,5 +18,8 @@ int64_t records_if_known(const graph::Graph& graph);  ///< 0 instead of an error
 
 /// The net with `batch` samples in each batch of its data layers.
 std::shared_ptr<const NetFile> with_data_batch(const std::shared_ptr<const NetFile>& file, int64_t batch);
+/// The net with a `parts`th of the samples in each batch of its data layers. Throws Error(kNet) at a batch_size that is
+/// no multiple.
+std::shared_ptr<const NetFile> with_divided_batch(const std::shared_ptr<const NetFile>& file, int64_t parts);
 
 }  // namespace cortado

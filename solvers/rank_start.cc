@@ -1,5 +1,7 @@
 #include "solvers/rank_start.h"
 
+#include <cmath>
+
 #include "core/crc.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -58,6 +60,14 @@ void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const
     throw Error(ExitCode::kUsage, "shards: " + std::to_string(shards) + ": iterations of shards run on the CPU alone",
                 "iter_size adds gradients on a GPU");
   solver.set_shards(shards);
+}
+
+void scale_rate(caffe::SolverParameter& solver, const std::string& how) {
+  if (how == "none" || solver.shards() <= 1) return;
+  const double factor = how == "sqrt" ? std::sqrt(double(solver.shards())) : double(solver.shards());
+  const float before = solver.base_lr();
+  solver.set_base_lr(float(before * factor));
+  log_info() << "base_lr: " << before << " becomes " << solver.base_lr() << " (--scale-lr=" << how << ")";
 }
 
 void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards) {

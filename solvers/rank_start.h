@@ -13,6 +13,9 @@ namespace cortado {
 void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
                    const Context& context);
 
+/// Multiplies base_lr as SolverOptions::scale_lr says; the shards are settled.
+void scale_rate(caffe::SolverParameter& solver, const std::string& how);
+
 /// By the first rank, once it has its training net: the seed, the kernels, the number of threads and of shards. The
 /// others wait for it before they build theirs, and set file.solver.shards and the context. Throws Error(kDevice) on a
 /// rank whose CPU level or libraries compute otherwise.

@@ -39,6 +39,7 @@ RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& co
   RunStart start;
   if (options.engine && options.engine->rank() > 0) {
     await_conditions(*options.engine, file, context);
+    scale_rate(file.solver, options.scale_lr);
     start.share = share_of(config, options.engine);
     return start;
   }
@@ -56,6 +57,7 @@ RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& co
   if (!start.snapshot) start.weights = starting_weights(file, options);
   settle_shards(file, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
                 options.engine, context);
+  scale_rate(file.solver, options.scale_lr);
   start.share = share_of(config, options.engine);
   return start;
 }

@@ -122,6 +122,8 @@ graph::BuildOptions SolverNetReader::build_options() const {
 
 SolverNetFile SolverNetReader::train() {
   SolverNetFile net{read(source_of_train()), build_options()};
+  if (const int shards = file_.solver.shards(); options_.divide_batch && shards > 1)
+    net.file = with_divided_batch(net.file, shards);
   graph::BuildOptions& build = net.options;
   build.state.set_phase(caffe::TRAIN);
   build.state.MergeFrom(file_.solver.train_state());

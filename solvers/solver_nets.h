@@ -23,6 +23,8 @@ struct SolverOptions {
   bool recompute = false;               ///< BuildOptions::recompute of the training net
   std::vector<std::string> freeze;      ///< BuildOptions::freeze of the training net
   std::vector<std::string> switch_off;  ///< passes of the graph not to run
+  std::string scale_lr = "none";        ///< of base_lr by the number of shards: "none", "linear" or "sqrt"
+  bool divide_batch = false;            ///< batch_size is that of an iteration, which its shards share
   ranks::Engine* engine = nullptr;      ///< of several ranks, of which this process is one; outlives the solver
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };

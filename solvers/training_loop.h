@@ -79,7 +79,7 @@ class TrainingLoop {
   Requests* requests_ = &no_requests_;
   bool stop_ = false;
   int agreed_ = kRequestNothing;  ///< what ranks were asked for
-  int64_t end_ = 0;  ///< of step()
+  int64_t end_ = 0;               ///< of step()
   /// The iteration that a device was told and the host has not seen, by the rate that it was told; its number is
   /// iter().
   std::optional<float> unseen_;

@@ -9,7 +9,7 @@
 
 namespace cortado::tools {
 
-std::vector<Flag> rank_flags();  ///< --ranks, --engine, --stall-limit
+std::vector<Flag> rank_flags();  ///< --ranks, --engine, --scale-lr, --divide-batch, --stall-limit
 
 /// Whether --ranks asks for processes that nobody has started yet.
 bool starts_ranks(const Arguments& arguments);

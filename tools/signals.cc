@@ -34,7 +34,7 @@ void act(int signal, SignalEffect effect) {
 }
 
 void handle(int signal) {
-  if (signal == SIGTERM) return act(signal, SignalEffect::kStop);
+  if (signal == SIGTERM || signal == SIGUSR1) return act(signal, SignalEffect::kStop);
   act(signal, SignalEffect(signal == SIGINT ? interrupt_effect : hangup_effect));
 }
 
@@ -60,7 +60,7 @@ Requests& catch_signals(SignalEffect on_interrupt, SignalEffect on_hangup) {
   action.sa_handler = handle;
   action.sa_flags = SA_RESTART | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);

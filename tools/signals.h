@@ -11,7 +11,8 @@ enum class SignalEffect { kStop, kSnapshot, kNone };
 
 SignalEffect signal_effect_of(const std::string& name);  ///< "stop", "snapshot" or "none"
 
-/// From now on SIGINT, SIGTERM and SIGHUP become requests to the solver; SIGTERM stops. Those that the
+/// From now on SIGINT, SIGTERM, SIGUSR1 and SIGHUP become requests to the solver; SIGTERM stops, and so does SIGUSR1,
+/// which mpirun hands on to all ranks and schedulers send before they end a job. Those that the
 /// process was started to ignore (nohup, a script's background jobs) stay ignored. Until stop_with_snapshot() is called
 /// nothing learned can be lost: a request to stop ends the process at once, whatever it waits for. Afterwards the
 /// second one does. Returns where the requests appear; it lives as long as the process.

@@ -136,6 +136,8 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
 int train_as(const RankRole& role, const Arguments& arguments, SolverFile file) {
   SolverOptions options = solver_options(arguments);
   options.engine = role.engine;
+  options.scale_lr = arguments.text("scale-lr");
+  options.divide_batch = arguments.on("divide-batch");
   Context context = context_for(arguments, file, role);
   choose_decoder(arguments, context);
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
@@ -229,7 +231,8 @@ Command train_command() {
                         "by four processes; an iteration is four batches"}},
           .run = run_train,
           .about =
-              "A stopped training writes a snapshot and exits with 130 (SIGINT) or 143 (SIGTERM); one that diverged "
+              "A stopped training writes a snapshot and exits with 130 (SIGINT), 143 (SIGTERM) or 138 (SIGUSR1); one "
+              "that diverged "
               "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
               "are read in order, and every random draw follows from the seed."};
 }

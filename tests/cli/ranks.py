@@ -133,6 +133,25 @@ def check_mistakes(place):
         assert done.stderr.count(words) == 1, (text, done.stderr[-2000:])
     print('mistakes are told once, with their exit codes')
 
+def check_batches(place, wanted):
+    """--divide-batch of four times the batch is the same training; --scale-lr is the rate by hand."""
+    net = open(place.path('net.prototxt')).read()
+    place.write('net.prototxt', net.replace('batch_size: 16', 'batch_size: 64', 1))
+    place.clear()
+    train(place, 2, '--divide-batch')
+    assert weights(place) == wanted
+    place.write('net.prototxt', net.replace('batch_size: 16', 'batch_size: 18', 1))
+    done = subprocess.run(command(place, 2, 'shm', '--divide-batch'), cwd=place.name, capture_output=True, text=True)
+    assert done.returncode == 3 and 'net.prototxt:4:' in done.stderr, (done.returncode, done.stderr[-2000:])
+    place.write('net.prototxt', net)
+    place.clear()
+    assert 'base_lr: 0.01 becomes 0.02' in train(place, 2, '--scale-lr=sqrt')
+    scaled = weights(place)
+    place.clear()
+    train(place, 1, '--set', 'solver.base_lr=0.02')
+    assert weights(place) == scaled
+    print('batches are divided, rates scaled')
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('cortado')
@@ -146,6 +165,7 @@ def main():
     check_stops(place, wanted)
     check_standstill(place)
     check_mistakes(place)
+    check_batches(place, wanted)
     check_kills(place, wanted, options.kills, random.Random(options.seed))
 
 

@@ -31,7 +31,7 @@ class Run:
 def snapshots(place): return sorted(n for n in os.listdir(place.name) if n.endswith('.solverstate'))
 
 def check_stops(place):
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 138)):
         place.clear()
         run = Run(place)
         run.send(number)

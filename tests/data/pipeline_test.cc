@@ -137,7 +137,9 @@ TEST(Pipeline, SharesOfTheBatchesMakeTheWholeOrderAndContinueAnywhere) {
     DataPipeline straight(options), continued(options);
     for (int64_t own = 0; own < 3 * share.run; ++own) {
       ASSERT_EQ(read_batch(straight), all[size_t(share.batch(own))]) << "from " << share.first << ", batch " << own;
-      if (own % share.run == share.run - 1) EXPECT_EQ(straight.position(), uint64_t(own / share.run + 1) * 7 * 8);
+      if (own % share.run == share.run - 1) {
+        EXPECT_EQ(straight.position(), uint64_t(own / share.run + 1) * 7 * 8);
+      }
     }
     continued.seek(7 * 8);
     EXPECT_EQ(read_batch(continued), all[size_t(share.batch(share.run))]);
