@@ -24,6 +24,19 @@ std::vector<ranks::FloatRange> gradient_parts(Net& net) {
   return parts;
 }
 
+CompleteParts::CompleteParts(Net& net) : parts_(gradient_parts(net)), complete_(net.params().size()) {
+  const std::span<float> gradients = net.gradient_memory();
+  for (const Param& param : net.params()) begins_.push_back(param.dw - gradients.data());
+  begins_.push_back(int64_t(gradients.size()));
+  begins_.front() = 0;
+}
+
+void CompleteParts::begin() {
+  std::fill(complete_.begin(), complete_.end(), char(0));
+  left_ = complete_.size();
+  parts_left_ = parts_.size();
+}
+
 std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks) {
   const std::vector<ranks::FloatRange> parts = gradient_parts(net);
   std::vector<std::vector<ranks::FloatRange>> slices;

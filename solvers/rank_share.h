@@ -39,6 +39,29 @@ inline RankShare share_of(const caffe::SolverParameter& config, ranks::Engine* e
 /// whole params. Backward makes them from the last to the first, more or less.
 std::vector<ranks::FloatRange> gradient_parts(Net& net);
 
+/// Which parts of a net's gradients backward has completed. What lies behind the first param that is not complete is.
+class CompleteParts {
+ public:
+  explicit CompleteParts(Net& net);
+
+  const std::vector<ranks::FloatRange>& parts() const { return parts_; }
+  void begin();  ///< a pass
+  /// As GradientReader is told. Calls ready(index) for each part that is complete now, from the last to the first.
+  template <typename Ready>
+  void on_complete(size_t param, const Ready& ready) {
+    complete_[param] = 1;
+    while (left_ > 0 && complete_[left_ - 1]) --left_;
+    while (parts_left_ > 0 && parts_[parts_left_ - 1].begin >= begins_[left_]) ready(--parts_left_);
+  }
+
+ private:
+  std::vector<ranks::FloatRange> parts_;
+  std::vector<int64_t> begins_;  ///< per param, of what it and all behind it have; the end; that of the first one is 0
+  std::vector<char> complete_;   ///< per param
+  size_t left_ = 0;              ///< params from this one on are complete
+  size_t parts_left_ = 0;        ///< parts from this one on were told
+};
+
 /// Of each rank the slices that it sums up.
 std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks);
 

@@ -42,6 +42,16 @@ void share_history(ranks::Engine& engine, TrainState& state) {
 
 }  // namespace
 
+void check_shards(int ranks, int64_t shards, const Context& context) {
+  if (ranks > shards)
+    throw Error(ExitCode::kUsage,
+                std::to_string(ranks) + " ranks for " + std::to_string(shards) + (shards == 1 ? " shard" : " shards"),
+                "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
+  if (shards > 1 && !context.shares_host_memory())
+    throw Error(ExitCode::kUsage, "shards: " + std::to_string(shards) + ": iterations of shards run on the CPU alone",
+                "iter_size adds gradients on a GPU");
+}
+
 void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
                    const Context& context) {
   caffe::SolverParameter& solver = file.solver;
@@ -51,15 +61,8 @@ void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const
   if (before > 0 && shards != before)
     log_warning() << "shards: " << shards << ", but the snapshot's training had " << before
                   << ": its iterations had other batches";
-  if (ranks > shards)
-    throw Error(ExitCode::kUsage,
-                std::to_string(ranks) + " ranks for " + std::to_string(shards) + (shards == 1 ? " shard" : " shards"),
-                "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
-  if (shards == 1) return;
-  if (!context.shares_host_memory())
-    throw Error(ExitCode::kUsage, "shards: " + std::to_string(shards) + ": iterations of shards run on the CPU alone",
-                "iter_size adds gradients on a GPU");
-  solver.set_shards(shards);
+  check_shards(ranks, shards, context);
+  if (shards > 1) solver.set_shards(shards);
 }
 
 void scale_rate(caffe::SolverParameter& solver, const std::string& how) {

@@ -13,6 +13,9 @@ namespace cortado {
 void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
                    const Context& context);
 
+/// Throws Error(kUsage) for more ranks than shards, and for several shards on a device.
+void check_shards(int ranks, int64_t shards, const Context& context);
+
 /// Multiplies base_lr as SolverOptions::scale_lr says; the shards are settled.
 void scale_rate(caffe::SolverParameter& solver, const std::string& how);
 

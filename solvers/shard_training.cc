@@ -41,8 +41,7 @@ ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, con
       kept_mean_(kept_before_.size()),
       gradient_sums_(net.context(), int64_t(gradients_.size()), share.range),
       kept_sums_(net.context(), int64_t(kept_before_.size()), share.range),
-      parts_(gradient_parts(net)),
-      complete_(net.params().size()) {
+      completed_(net) {
   if (share.engine) exchange_.emplace(*share.engine, share.shards);
 }
 
@@ -60,9 +59,7 @@ ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
 /// All of a shard's passes but the last one's backward; their mean loss.
 double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
   begin_kept(index);
-  std::fill(complete_.begin(), complete_.end(), char(0));
-  left_ = complete_.size();
-  parts_left_ = parts_.size();
+  completed_.begin();
   double loss = 0;
   for (int64_t k = 0; k < passes_; ++k) {
     net_.context().pass = first_pass + uint64_t((share_.range.first + index) * passes_ + k);
@@ -83,23 +80,15 @@ void ShardTraining::backward_and_apply(int64_t iter, const StepRates& rates, boo
   if (!update_.is_sliced()) update_.apply(iter, rates, verbose);
 }
 
-/// What lies behind the first param that is not complete can be summed up while backward goes on.
 void ShardTraining::on_complete(size_t param) {
-  complete_[param] = 1;
-  while (left_ > 0 && complete_[left_ - 1]) --left_;
-  add_complete_parts();
+  completed_.on_complete(param, [&](size_t part) { add_part(completed_.parts()[part]); });
 }
 
-void ShardTraining::add_complete_parts() {
-  const int64_t complete = left_ == 0                  ? 0
-                           : left_ == complete_.size() ? int64_t(gradients_.size())
-                                                       : net_.params()[left_].dw - gradients_.data();
-  for (; parts_left_ > 0 && parts_[parts_left_ - 1].begin >= complete; --parts_left_) {
-    const ranks::FloatRange& part = parts_[parts_left_ - 1];
-    gradient_sums_.add(net_.context(), shard_, gradients_.data(), part.begin, part.end);
-    if (exchange_ && is_last(shard_))
-      exchange_->start(gradient_sums_, gradients_.data(), part, update_.is_sliced() ? this : nullptr);
-  }
+/// It can be summed up while backward goes on.
+void ShardTraining::add_part(const ranks::FloatRange& part) {
+  gradient_sums_.add(net_.context(), shard_, gradients_.data(), part.begin, part.end);
+  if (exchange_ && is_last(shard_))
+    exchange_->start(gradient_sums_, gradients_.data(), part, update_.is_sliced() ? this : nullptr);
 }
 
 /// By the exchange's thread. Backward is done with the weights of complete gradients.

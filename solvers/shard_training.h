@@ -40,7 +40,7 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   void on_complete(size_t param) override;
   void on_sum(const ranks::FloatRange& slice) override;
   void on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) override;
-  void add_complete_parts();
+  void add_part(const ranks::FloatRange& part);
   void begin_kept(int64_t index);
   void end_kept(int64_t index);
   void finish_kept();
@@ -57,16 +57,12 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   ranks::ShardSums gradient_sums_, kept_sums_;
   std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
 
-  const std::vector<ranks::FloatRange> parts_;
   Context slice_context_{1};  ///< of updates by the exchange's thread
   int64_t iter_ = 0;
   StepRates rates_;
 
-  // While a shard's last pass goes backward, its gradients come to an end.
-  int64_t shard_ = 0;           ///< of the range
-  std::vector<char> complete_;  ///< per param
-  size_t left_ = 0;             ///< params from this one on are complete
-  size_t parts_left_ = 0;       ///< parts from this one on were added up
+  int64_t shard_ = 0;        ///< of the range
+  CompleteParts completed_;  ///< while a shard's last pass goes backward
 };
 
 }  // namespace cortado

@@ -10,6 +10,7 @@
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/plan_launches.h"
+#include "tools/plan_ranks.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -87,8 +88,10 @@ int run_plan(const Arguments& arguments) {
     list_passes();
     return 0;
   }
-  wants_launches(arguments);
+  const bool by_ranks = wants_ranks(arguments);
+  if (!by_ranks) wants_launches(arguments);
   if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
+  if (by_ranks) return plan_ranks(arguments);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   Context context = make_context(arguments);
   const graph::BuildOptions options = graph::options_for(build_options(arguments), context);
@@ -135,6 +138,7 @@ Command plan_command() {
             {.name = "no-data", .help = "do not open datasets"},
             tune_flag(),
             recompute_flag()},
+           plan_ranks_flags(),
            state_flags(),
            device_flags()}),
       .operands = {},
@@ -145,6 +149,9 @@ Command plan_command() {
                     "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
                    {"cortado plan --gpu=simulated --precision=fp16 --launches net.prototxt",
                     "kernels, copies and bytes of an iteration, forward, backward and update"},
+                   {"cortado plan --ranks=8 --bandwidth=10Gbit --latency=50us solver.prototxt",
+                    "how long an iteration by eight machines would take, and what limits it"},
+                   {"mpirun -n 2 cortado plan --measure solver.prototxt", "the same over the network between them"},
                    {"cortado plan --passes", "the passes in order"},
                    {"cortado plan --passes models/googlenet/train_val.prototxt", "what each of them does to a net"}},
       .run = run_plan};

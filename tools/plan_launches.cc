@@ -73,7 +73,8 @@ void print_table(const IterationCost& cost, int64_t batch) {
 
 bool wants_launches(const Arguments& arguments) {
   if (!arguments.on("launches")) {
-    if (arguments.on("json")) throw usage_error("--json goes with --launches", "plan has no other form of its text");
+    if (arguments.on("json"))
+      throw usage_error("--json goes with --launches and --ranks", "plan has no other form of its text");
     return false;
   }
   if (arguments.text("gpu") != "simulated")

@@ -5,6 +5,7 @@
 #include "ranks/launch.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"
+#include "tools/run_options.h"
 #include "tools/signals.h"
 
 namespace cortado::tools {
@@ -26,16 +27,8 @@ bool is_said_by_all(const Error& error) {
 
 }  // namespace
 
-std::vector<Flag> rank_flags() {
-  return {{.name = "ranks",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "trains by so many processes on this machine, each with --threads threads; mpirun and srun start "
-                   "them on several",
-           .fallback = "1",
-           .least = 1,
-           .most = 1024},
-          {.name = "engine",
+std::vector<Flag> engine_flags() {
+  return {{.name = "engine",
            .kind = FlagKind::kText,
            .value = "NAME",
            .help = "what moves gradients between processes; unless given, shm for those of --ranks, else the MPI that "
@@ -54,6 +47,19 @@ std::vector<Flag> rank_flags() {
            .value = "SECONDS",
            .help = "a process that hears nothing from another one for so long gives up",
            .fallback = "300"}};
+}
+
+std::vector<Flag> rank_flags() {
+  return joined(
+      {{{.name = "ranks",
+         .kind = FlagKind::kInteger,
+         .value = "N",
+         .help = "trains by so many processes on this machine, each with --threads threads; mpirun and srun start them "
+                 "on several",
+         .fallback = "1",
+         .least = 1,
+         .most = 1024}},
+       engine_flags()});
 }
 
 bool starts_ranks(const Arguments& arguments) {

@@ -9,7 +9,8 @@
 
 namespace cortado::tools {
 
-std::vector<Flag> rank_flags();  ///< --ranks, --engine, --scale-lr, --divide-batch, --stall-limit
+std::vector<Flag> engine_flags();  ///< --engine, --stall-limit
+std::vector<Flag> rank_flags();    ///< of a training: these, --ranks, --scale-lr and --divide-batch
 
 /// Whether --ranks asks for processes that nobody has started yet.
 bool starts_ranks(const Arguments& arguments);
