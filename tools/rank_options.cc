@@ -34,14 +34,6 @@ std::vector<Flag> engine_flags() {
            .help = "what moves gradients between processes; unless given, shm for those of --ranks, else the MPI that "
                    "started them",
            .choices = {"shm", "gloo", "openmpi", "mpich"}},
-          {.name = "scale-lr",
-           .kind = FlagKind::kText,
-           .value = "HOW",
-           .help = "base_lr times the number of shards of an iteration, or its square root, as its batch grows",
-           .fallback = "none",
-           .choices = {"none", "linear", "sqrt"}},
-          {.name = "divide-batch",
-           .help = "batch_size is that of an iteration, which its shards share; else it is each shard's"},
           {.name = "stall-limit",
            .kind = FlagKind::kNumber,
            .value = "SECONDS",
@@ -58,7 +50,15 @@ std::vector<Flag> rank_flags() {
                  "on several",
          .fallback = "1",
          .least = 1,
-         .most = 1024}},
+         .most = 1024},
+        {.name = "scale-lr",
+         .kind = FlagKind::kText,
+         .value = "HOW",
+         .help = "base_lr times the number of shards of an iteration, or its square root, as its batch grows",
+         .fallback = "none",
+         .choices = {"none", "linear", "sqrt"}},
+        {.name = "divide-batch",
+         .help = "batch_size is that of an iteration, which its shards share; else it is each shard's"}},
        engine_flags()});
 }
 
