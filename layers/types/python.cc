@@ -56,6 +56,9 @@ class PythonLayer : public Layer, public DynamicRows {
     if (param.module().empty())
       throw FieldError("python_param.module", "no module: the name of the file in Python, without .py");
     if (param.layer().empty()) throw FieldError("python_param.layer", "no layer: the name of the class in the module");
+    if (config_.bottom_size() == 0 && options.share.run != options.share.period)
+      throw FieldError("type", "batches that Python makes cannot be shared: every rank would learn from the same ones",
+                       "one process trains with shards: N, too");
     for (int i = 0; i < config_.top_size(); ++i)
       in_place_.push_back(i < config_.bottom_size() && config_.top(i) == config_.bottom(i));
   }

@@ -216,6 +216,25 @@ TEST(Shards, DivergeOnAllRanksAtOnce) {
               ExitCode::kDiverged);
 }
 
+/// The class need not be there: its batches would be the same on every rank.
+TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
+  Folder folder;
+  std::string net = kNet;
+  const size_t begin = net.find("type: \"DummyData\""), end = net.find("layer { name: \"frozen\"");
+  net.replace(begin, end - begin,
+              "type: \"Python\" top: \"data\" top: \"target\" python_param { module: \"m\" layer: \"L\" } }\n");
+  std::string message;
+  ThreadRanks(2).run([&](ranks::Engine& engine) {
+    if (engine.rank() > 0) return;
+    Context context(1);
+    SolverOptions options;
+    options.engine = &engine;
+    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "", net), options, context); }, &message),
+              ExitCode::kNet);
+  });
+  EXPECT_NE(message.find("cannot be shared"), std::string::npos) << message;
+}
+
 TEST(Shards, AreRefusedOnDevices) {
   Folder folder;
   Context context(1);
