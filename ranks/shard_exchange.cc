@@ -107,11 +107,16 @@ void ShardExchange::send_and_receive(const Part& part) {
   engine_.all_to_all(packed(part), send_at_, bytes_of(received_.data()), receive_at_);
 }
 
+/// Piece by piece, so that what is added several times is in the cache meanwhile.
 void ShardExchange::add_up(const Part& part) {
+  constexpr int64_t kPiece = 1 << 12;
   const FloatRange own = own_slice(part);
-  const auto block = [&](size_t i) { return received_.data() + int64_t(i) * own.count(); };
-  fold(all_blocks_, [&](size_t to, size_t from) { add_floats(context_, block(to), block(from), own.count()); });
-  std::copy_n(block(0), own.count(), part.to + own.begin);
+  for (int64_t begin = 0; begin < own.count(); begin += kPiece) {
+    const int64_t n = std::min(kPiece, own.count() - begin);
+    const auto block = [&](size_t i) { return received_.data() + int64_t(i) * own.count() + begin; };
+    fold(all_blocks_, [&](size_t to, size_t from) { add_floats(context_, block(to), block(from), n); });
+    std::copy_n(block(0), n, part.to + own.begin + begin);
+  }
 }
 
 }  // namespace cortado::ranks

@@ -57,6 +57,10 @@ void WiredEngine::look_around(double idle_seconds) {
 
 void WiredEngine::run() {
   wire_->start(exchange_);
+  wait();
+}
+
+void WiredEngine::wait() {
   Idle idle;
   bool last_look = false;
   for (uint64_t before = wire_->moved(); !wire_->test();) {
@@ -85,8 +89,9 @@ void WiredEngine::all_to_all(const std::byte* send, std::span<const size_t> send
     exchange_.sends[r] = {send_at[r], send_at[r + 1] - send_at[r]};
     exchange_.receives[r] = {receive_at[r], receive_at[r + 1] - receive_at[r]};
   }
-  if (own > 0) std::memcpy(receive + receive_at[self], send + send_at[self], own);
-  run();
+  wire_->start(exchange_);
+  if (own > 0) std::memcpy(receive + receive_at[self], send + send_at[self], own);  // while the others' come and go
+  wait();
 }
 
 void WiredEngine::all_gather(std::byte* values, std::span<const size_t> at) {

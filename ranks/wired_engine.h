@@ -30,6 +30,7 @@ class WiredEngine final : public Engine {
  private:
   void begin(const std::byte* send, std::byte* receive);
   void run();
+  void wait();
   void look_around(double idle_seconds);
   void meet();
 

@@ -36,6 +36,11 @@ std::chrono::milliseconds stall_limit;
 uint64_t exchanges = 0;
 size_t moved_bytes = 0;
 
+/// Bytes from which on pieces are sent one after the other, to the next rank first, while those of all others may come:
+/// where pieces for several ranks share a line, and others theirs, some end late and lines stand idle meanwhile. By
+/// four ranks on lines of 400 Mbit/s 25 MiB are summed up in 1.1 times the ideal, all at once in 1.3 times.
+constexpr size_t kLongPiece = 1 << 20;
+
 void tell(CortadoEngineText why, const std::string& text) { why.take(why.user, text.data(), text.size()); }
 
 /// Runs `call`; what it throws becomes words.
@@ -104,7 +109,7 @@ void connect(const CortadoEngineStart& start) {
   context->connectFullMesh(store, device);
 }
 
-/// One buffer for each rank, of the exchange's own number.
+/// One buffer for each rank, of the exchange's own number. Long pieces are sent by test().
 int start(const CortadoExchange* exchange, CortadoEngineText why) {
   ++exchanges;
   return outcome_of(why, [&] {
@@ -116,7 +121,7 @@ int start(const CortadoExchange* exchange, CortadoEngineText why) {
       }
       if (const CortadoPiece& piece = exchange->sends[to]; piece.bytes > 0) {
         sends[size_t(to)] = context->createUnboundBuffer(const_cast<char*>(exchange->send) + piece.at, piece.bytes);
-        sends[size_t(to)]->send(to, exchanges);
+        if (piece.bytes < kLongPiece) sends[size_t(to)]->send(to, exchanges);
       }
     }
   });
@@ -147,9 +152,12 @@ void collect_what_is_done() {
 int test(unsigned char* awaited, size_t* moved, CortadoEngineText why) {
   const int outcome = outcome_of(why, [&] {
     for (int i = 1; i < engine.ranks; ++i) {
-      wait_for_receive(receives[size_t((engine.rank + engine.ranks - i) % engine.ranks)], stall_limit);
-      wait_for_send(sends[size_t((engine.rank + i) % engine.ranks)], stall_limit);
+      const int to = (engine.rank + i) % engine.ranks;
+      Buffer& piece = sends[size_t(to)];
+      if (piece && piece->size >= kLongPiece) piece->send(to, exchanges);
+      wait_for_send(piece, stall_limit);
     }
+    for (Buffer& piece : receives) wait_for_receive(piece, stall_limit);
   });
   if (outcome != kCortadoEngineDone) collect_what_is_done();
   for (size_t r = 0; r < size_t(engine.ranks); ++r) awaited[r] = receives[r] || sends[r];
