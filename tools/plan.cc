@@ -114,6 +114,7 @@ int run_plan(const Arguments& arguments) {
 Command plan_command() {
   Flag model = model_flag();
   model.required = false;  // --passes needs none
+  model.help += "; with --ranks a solver's, too";
   return {
       .name = "plan",
       .summary = "shows what a net becomes, pass by pass, and where its memory lies",
