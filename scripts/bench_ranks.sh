@@ -4,14 +4,15 @@
 # its ideal and hidden behind a backward, by each engine that is here; then an iteration of a training beside what
 # `cortado plan --ranks` foretells. Wants root, iproute2 and a kernel with veth and tbf.
 #
-#     scripts/bench_ranks.sh [--mbit=1000] [--rounds=7] [--program=build/bin/cortado] [RANKS...]      (2 4)
+#     scripts/bench_ranks.sh [--mbit=1000] [--rounds=7] [--engine=NAME] [--program=build/bin/cortado] [RANKS...]  (2 4)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mbit=1000 rounds=7 program=build/bin/cortado numbers=()
+mbit=1000 rounds=7 wanted= program=build/bin/cortado numbers=()
 for word in "$@"; do
   case $word in
     --mbit=*) mbit=${word#*=} ;;
     --rounds=*) rounds=${word#*=} ;;
+    --engine=*) wanted=${word#*=} ;;
     --program=*) program=${word#*=} ;;
     [1-9]*) numbers+=("$word") ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
@@ -63,9 +64,11 @@ make_bed() {
   for ((i = 0; i < $1; ++i)); do add_machine "$i"; done
 }
 
+# A namespace that is deleted lets go of its end of a line only later.
 drop_bed() {
   local host
   for host in $(ip netns list | grep -o "^$bed-[0-9]*"); do
+    ip link delete "$bed.${host##*-}"
     ip netns delete "$host"
     rm -rf "/etc/netns/$host"
   done
@@ -104,7 +107,7 @@ launch() { "by_$1" "${@:2}"; }
 
 engines() {
   local engine
-  for engine in openmpi mpich gloo; do
+  for engine in ${wanted:-openmpi mpich gloo}; do
     [ -e "$(dirname "$program")/libcortado_$engine.so" ] || continue
     [ $engine = gloo ] || command -v mpirun.$engine >/dev/null || continue
     echo $engine
