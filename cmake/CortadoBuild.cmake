@@ -133,9 +133,10 @@ endfunction()
 
 # cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
 # would run. An option of the files, not of the target: the precompiled header that others take from cortado_proto is
-# compiled as they are.
+# compiled as they are. Arithmetic, in .cu files, is left as it is.
 function(cortado_light name)
   get_target_property(sources ${name} SOURCES)
+  list(FILTER sources EXCLUDE REGEX "\\.cu$")
   set_property(SOURCE ${sources} APPEND PROPERTY
                COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()

@@ -159,6 +159,12 @@ void wait_for_event(void* event) {
   check_cuda(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "cudaEventSynchronize");
 }
 
+bool event_is_past(void* event) {
+  const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (state != cudaErrorNotReady) check_cuda(state, "cudaEventQuery");
+  return state == cudaSuccess;
+}
+
 #else
 
 namespace {
@@ -188,6 +194,7 @@ void free_event(void*) noexcept {}
 void record_event(Context&, void*) { throw_without_cuda(); }
 void wait_for_event(Context&, void*) { throw_without_cuda(); }
 void wait_for_event(void*) { throw_without_cuda(); }
+bool event_is_past(void*) { throw_without_cuda(); }
 
 #endif
 

@@ -40,6 +40,7 @@ void free_event(void* event) noexcept;
 void record_event(Context& context, void* event);
 void wait_for_event(Context& context, void* event);  ///< the stream waits
 void wait_for_event(void* event);                    ///< the caller waits
+bool event_is_past(void* event);
 
 }  // namespace cuda
 

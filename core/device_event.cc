@@ -27,6 +27,8 @@ void DeviceEvent::hold_back(Context& context) {
   if (event_) cuda::wait_for_event(context, event_);
 }
 
+bool DeviceEvent::is_past() { return !event_ || cuda::event_is_past(event_); }
+
 void DeviceEvent::wait() {
   if (event_) cuda::wait_for_event(event_);
 }

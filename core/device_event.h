@@ -21,6 +21,7 @@ class DeviceEvent {
   void mark(Context& context);       ///< now, in this context's work
   void hold_back(Context& context);  ///< what is put into `context` from now on waits for the moment
   void wait();                       ///< the caller waits for it
+  bool is_past();
 
  private:
   void* event_ = nullptr;  ///< CUDA's; null elsewhere

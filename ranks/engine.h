@@ -22,6 +22,7 @@ class Engine {
   virtual std::string name() const = 0;  ///< with the version: "Open MPI 4.1.4"
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
+  virtual double stall_seconds() const = 0;  ///< how long a rank may take
 
   /// Bytes [send_at[r], send_at[r + 1]) of `send` go to rank r; those from rank r come to
   /// [receive_at[r], receive_at[r + 1]) of `receive`. Both lists have ranks() + 1 places.

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "ranks/environment.h"
+#include "ranks/plugin.h"
 #include "ranks/plugin_wire.h"
 #include "ranks/shared_memory_engine.h"
 #include "ranks/wired_engine.h"
@@ -47,6 +48,14 @@ std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& opt
   auto engine = std::make_unique<WiredEngine>(std::move(wire), options.stall_seconds);
   check_place(*engine, place);
   return engine;
+}
+
+std::unique_ptr<DeviceEngine> open_device_engine(Engine& engine, const Context& context, const std::string& name) {
+  const bool nccl = name.empty() ? context.device.is_cuda() && has_plugin("nccl") : name == "nccl";
+  if (!nccl) return staged_engine(engine);
+  if (!context.device.is_cuda())
+    throw Error(ExitCode::kUsage, "nccl moves bytes between GPUs alone", "leave --gpu-engine out");
+  return plugin_device_engine("nccl", engine);
 }
 
 }  // namespace cortado::ranks

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "ranks/device_engine.h"
 #include "ranks/engine.h"
 #include "ranks/place.h"
 
@@ -12,5 +13,10 @@ namespace cortado::ranks {
 /// missing, or it does not belong to what started the processes, so that they do not find one another; Error(kIo) where
 /// they do not for another reason.
 std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& options);
+
+/// What moves bytes between the devices of ranks whose hosts speak by `engine`, which outlives it: `name`, "nccl" or
+/// "host"; "": NCCL between GPUs where this program has it, else by way of the hosts. Collective. Throws as
+/// ranks/device_engine.h says, and Error(kUsage) for NCCL without GPUs.
+std::unique_ptr<DeviceEngine> open_device_engine(Engine& engine, const Context& context, const std::string& name);
 
 }  // namespace cortado::ranks

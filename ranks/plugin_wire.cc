@@ -1,57 +1,16 @@
 #include "ranks/plugin_wire.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/program_path.h"
 #include "core/signals_blocked.h"
+#include "ranks/plugin.h"
 #include "ranks/rank_list.h"
 
 namespace cortado::ranks {
 
-namespace {
-
-/// The packages of Debian that an engine wants: to be built, and to run.
-struct Packages {
-  const char *engine, *to_build, *to_run;
-};
-
-constexpr Packages kPackages[] = {{"openmpi", "libopenmpi-dev", "openmpi-bin"},
-                                  {"mpich", "libmpich-dev", "mpich"},
-                                  {"gloo", "libgloo-dev", "libgloo0"}};
-
-const Packages& packages_of(const std::string& engine) {
-  for (const Packages& packages : kPackages)
-    if (engine == packages.engine) return packages;
-  throw Error(ExitCode::kUsage, "there is no engine '" + engine + "'",
-              did_you_mean(engine, {"openmpi", "mpich", "gloo", "shm"}));
-}
-
-/// Its symbols are for itself alone: the two MPIs have the same names, and OpenCV may have brought one along.
-decltype(&cortado_engine) load(const std::string& engine) {
-  const Packages& packages = packages_of(engine);
-  const std::string name = "libcortado_" + engine + ".so", path = library_path(name);
-  const std::string install = std::string("apt install ");
-  if (path.empty())
-    throw Error(ExitCode::kUsage, "this build does not speak " + engine + ": " + name + " is not beside the program",
-                install + packages.to_build + ", then build again");
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw Error(ExitCode::kUsage, ::dlerror(), install + packages.to_run);
-  const auto start = reinterpret_cast<decltype(&cortado_engine)>(::dlsym(library, "cortado_engine"));
-  if (!start) throw Error(ExitCode::kUsage, path + " is of another version", "build again");
-  return start;
-}
-
-CortadoEngineText into(std::string& text) {
-  return {[](void* user, const char* words, size_t size) { static_cast<std::string*>(user)->assign(words, size); },
-          &text};
-}
-
-}  // namespace
-
 PluginWire::PluginWire(const std::string& engine, const CortadoEngineStart& start) {
-  const auto start_engine = load(engine);
+  const auto start_engine = reinterpret_cast<decltype(&cortado_engine)>(plugin_function(engine, "cortado_engine"));
   std::string why = "the library does not start";
   {
     const SignalsBlocked blocked;  // for the library's own threads

@@ -13,6 +13,7 @@
 
 #include "core/context.h"
 #include "ranks/engine.h"
+#include "ranks/exchange_places.h"
 #include "ranks/shard_sums.h"
 #include "ranks/slices.h"
 
@@ -55,15 +56,12 @@ class ShardExchange {
   void send_and_receive(const Part& part);
   void add_up(const Part& part);
   const std::byte* packed(const Part& part);
-  FloatRange slice(const Part& part, int rank) const { return slice_of(part.range, rank, engine_.ranks()); }
-  FloatRange own_slice(const Part& part) const { return slice(part, engine_.rank()); }
+  FloatRange own_slice(const Part& part) const { return places_.own_slice(part.range); }
 
   Engine& engine_;
-  std::vector<std::vector<Block>> blocks_;  ///< per rank
-  std::vector<Block> all_blocks_;           ///< of all ranks, in the shards' order
-  Context context_;                         ///< one thread's
+  ExchangePlaces places_;
+  Context context_;  ///< one thread's
   std::vector<float> packed_, received_;
-  std::vector<size_t> send_at_, receive_at_, gather_at_;
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable started_, ended_;

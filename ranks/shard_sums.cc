@@ -2,21 +2,7 @@
 
 #include <algorithm>
 
-#include "core/threads.h"
-
 namespace cortado::ranks {
-
-namespace {
-
-constexpr int64_t kWorthAThread = 1 << 15;  // floats
-
-}  // namespace
-
-void add_floats(Context& context, float* to, const float* from, int64_t n) {
-  parallel_ranges(context, n, kWorthAThread, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
-  });
-}
 
 ShardSums::ShardSums(Context& context, int64_t floats, const ShardRange& range)
     : floats_(floats), range_(range), blocks_(blocks_of(range)) {
@@ -38,13 +24,16 @@ void ShardSums::add(Context& context, int64_t index, float* values, int64_t begi
   const size_t after = blocks_of({range_.first, index + 1}).size();
   const int64_t n = end - begin;
   if (after > open) {
-    parallel_ranges(context, n, kWorthAThread, [&](int64_t from, int64_t to) {
-      std::copy(values + begin + from, values + begin + to, memory(open) + begin + from);
-    });
+    copy_floats(context, memory(open) + begin, values + begin, n);
     return;
   }
   add_floats(context, memory(open - 1) + begin, values + begin, n);
   for (; open > after; --open) add_floats(context, memory(open - 2) + begin, memory(open - 1) + begin, n);
+}
+
+void ShardSums::finish(Context& context, float* to) {
+  fold(blocks_, [&](size_t into, size_t from) { add_floats(context, block(into), block(from), floats_); });
+  if (block(0) != to) copy_floats(context, to, block(0), floats_);
 }
 
 }  // namespace cortado::ranks

@@ -14,7 +14,7 @@ namespace cortado::ranks {
 
 class ShardSums {
  public:
-  /// Of arrays of so many floats in the host's memory. Takes none of its own for a range of one shard.
+  /// Of arrays of so many floats in the memory of the context's device. Takes none of its own for a range of one shard.
   ShardSums(Context& context, int64_t floats, const ShardRange& range);
 
   /// Adds floats [begin, end) of the range's `index`-th shard. For each part of the array, shards come in their order.
@@ -26,6 +26,8 @@ class ShardSums {
   /// Once all shards were added: one array per block.
   float* block(size_t i) const { return sums_.empty() ? alone_ : memory(i); }
   int64_t floats() const { return floats_; }
+  /// Where the range has all shards: their sum, in `to`. The blocks are used up.
+  void finish(Context& context, float* to);
 
  private:
   float* memory(size_t i) const { return reinterpret_cast<float*>(sums_[i].data()); }
@@ -37,7 +39,8 @@ class ShardSums {
   float* alone_ = nullptr;
 };
 
-/// to += from, both of `n` floats.
+/// to += from and to = from, both of `n` floats, in order with the context's other work.
 void add_floats(Context& context, float* to, const float* from, int64_t n);
+void copy_floats(Context& context, float* to, const float* from, int64_t n);
 
 }  // namespace cortado::ranks

@@ -18,6 +18,7 @@ class WiredEngine final : public Engine {
   std::string name() const override { return wire_->name(); }
   int rank() const override { return wire_->rank(); }
   int ranks() const override { return wire_->ranks(); }
+  double stall_seconds() const override { return stall_seconds_; }
 
   void all_to_all(const std::byte* send, std::span<const size_t> send_at, std::byte* receive,
                   std::span<const size_t> receive_at) override;

@@ -3,20 +3,25 @@
 namespace cortado {
 
 DeviceTraining::DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                               const std::vector<WeightStep>& entries)
+                               const std::vector<WeightStep>& entries, const RankShare& share)
     : config_(config), net_(net), update_(config, rule, net, entries) {
   net.scale_losses(update_.loss_scale());
+  if (share.shards > 1) shards_.emplace(net, share, update_);
 }
 
-void DeviceTraining::stage(int64_t iter, int k) {
-  net_.context().pass = uint64_t(iter) * uint64_t(config_.iter_size()) + uint64_t(k);
+void DeviceTraining::connect(const std::string& engine) {
+  if (shards_) shards_->connect(engine);
+}
+
+void DeviceTraining::stage(uint64_t number) {
+  net_.context().pass = number;
   net_.stage();
 }
 
-void DeviceTraining::pass(int k) {
+void DeviceTraining::pass(int k, GradientReader* reader) {
   net_.forward_staged();
   update_.add_loss(net_.loss_word(), k == 0);
-  net_.backward(k > 0);
+  net_.backward(k > 0, reader);
 }
 
 void DeviceTraining::begin(int64_t iter) {
@@ -24,15 +29,35 @@ void DeviceTraining::begin(int64_t iter) {
   before_[slot(iter)] = net_.positions();
 }
 
-void DeviceTraining::run_passes(int64_t iter, bool verbose) {
-  begin(iter);
+/// `reader` is told of the last pass's gradients.
+void DeviceTraining::run_shard(uint64_t first_pass, bool verbose, GradientReader* reader) {
   for (int k = 0; k < config_.iter_size(); ++k) {
-    stage(iter, k);
-    if (verbose || !net_.stages_all_host_work())
+    stage(first_pass + uint64_t(k));
+    if (reader && k + 1 == config_.iter_size())
+      pass(k, reader);
+    else if (verbose || !net_.stages_all_host_work())
       pass(k);
     else
       (k == 0 ? first_pass_ : more_passes_).run(net_.context(), [&] { pass(k); });
   }
+}
+
+void DeviceTraining::run_shards(uint64_t first_pass, bool verbose, int requests) {
+  for (int64_t index = 0; index < shards_->count(); ++index) {
+    shards_->begin_shard(index);
+    run_shard(first_pass + uint64_t(shards_->number(index) * config_.iter_size()), verbose, shards_->reader(index));
+    shards_->end_shard(index);
+  }
+  shards_->end_iteration(requests, slot(latest_));
+}
+
+void DeviceTraining::run_passes(int64_t iter, bool verbose, int requests) {
+  begin(iter);
+  const uint64_t first_pass = uint64_t(iter) * uint64_t(passes_per_iteration(config_));
+  if (shards_)
+    run_shards(first_pass, verbose, requests);
+  else
+    run_shard(first_pass, verbose, nullptr);
 }
 
 void DeviceTraining::update(int64_t iter, const StepRates& rates) {
@@ -41,19 +66,29 @@ void DeviceTraining::update(int64_t iter, const StepRates& rates) {
   update_.keep(slot(iter));
 }
 
-void DeviceTraining::tell(int64_t iter, const StepRates& rates, bool verbose) {
+void DeviceTraining::tell(int64_t iter, const StepRates& rates, bool verbose, int requests) {
   if (verbose || !is_one_graph()) {
-    run_passes(iter, verbose);
+    run_passes(iter, verbose, requests);
     return update(iter, rates);
   }
   begin(iter);
   update_.begin(iter, rates);
-  stage(iter, 0);
+  stage(uint64_t(iter));
   iteration_.run(net_.context(), [&] {
     pass(0);
     update_.apply();
   });
   update_.keep(slot(iter));
+}
+
+StepState DeviceTraining::seen(int64_t iter) {
+  if (shards_) shards_->wait(slot(iter));
+  return update_.seen(slot(iter));
+}
+
+StepState DeviceTraining::state() {
+  if (shards_ && latest_ >= 0) shards_->wait(slot(latest_));
+  return update_.read();
 }
 
 StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool verbose) {

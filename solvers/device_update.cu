@@ -2,6 +2,7 @@
 
 #include "core/reduce_pieces.h"
 #include "solvers/device_update.h"
+#include "solvers/rank_share.h"
 
 namespace cortado {
 
@@ -70,7 +71,7 @@ struct Control {
   StepState* state;
   const IterationStep* input;
   const SumOfSquares* squares;  ///< of all gradients
-  float share;                  ///< 1 / iter_size
+  float share;                  ///< 1 / passes whose gradients were added up
   float most;                   ///< clip_gradients; negative: none
   bool scales;
 
@@ -190,7 +191,7 @@ void DeviceUpdate::apply() {
   const Control control{.state = state(),
                         .input = reinterpret_cast<const IterationStep*>(input_.data()),
                         .squares = sum_squares(),
-                        .share = 1.0f / float(config_.iter_size()),
+                        .share = 1.0f / float(passes_per_iteration(config_)),
                         .most = config_.clip_gradients(),
                         .scales = scales_};
   for_each(context_, 1, control);

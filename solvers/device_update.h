@@ -35,6 +35,7 @@ struct StepState {
   bool finite_gradients = true;
   int32_t good_steps = 0;
   int64_t skipped = 0;  ///< updates left out so far because of the gradients
+  int32_t requests = 0;  ///< Request flags, where ranks tell one another theirs
   /// This iteration ends the training; nothing is updated any more, and all but the loss stays as it is.
   bool ends = false;
 };
@@ -63,11 +64,11 @@ class DeviceUpdate {
   StepState read();
   void write(const StepState& state);
 
-  /// In device memory; null where the loss is not scaled.
-  const float* loss_scale() const;
+  // In device memory:
+  StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
+  const float* loss_scale() const;  ///< null where the loss is not scaled
 
  private:
-  StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
   void make_tables(const std::vector<WeightStep>& entries);
   void make_copies();
   const SumOfSquares* sum_squares();

@@ -18,9 +18,12 @@ struct RankShare {
   int64_t shards = 1;
   ranks::ShardRange range = {};
 
+  int rank() const { return engine ? engine->rank() : 0; }
   int ranks() const { return engine ? engine->ranks() : 1; }
+  /// Whether an iteration's passes bring what other ranks were asked for.
+  bool shares_requests() const { return engine && shards > 1; }
   /// The rank that tests, writes snapshots and says what there is to say.
-  bool is_first() const { return !engine || engine->rank() == 0; }
+  bool is_first() const { return rank() == 0; }
 };
 
 /// Passes that make one iteration: batches of all shards.

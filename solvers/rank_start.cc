@@ -4,6 +4,7 @@
 
 #include "core/crc.h"
 #include "core/error.h"
+#include "core/host_view.h"
 #include "core/log.h"
 #include "core/threads.h"
 #include "solvers/run_conditions.h"
@@ -28,6 +29,24 @@ void broadcast(ranks::Engine& engine, Message& message) {
   if (engine.rank() != kFirst && !message.ParseFromString(text)) throw_internal("a message between ranks is broken");
 }
 
+/// Of floats in the memory of the context's device.
+void broadcast_floats(ranks::Engine& engine, Context& context, std::span<std::byte> memory) {
+  auto* const floats = reinterpret_cast<float*>(memory.data());
+  const int64_t count = int64_t(memory.size() / sizeof(float));
+  if (engine.rank() == kFirst) {
+    const HostView view(context, floats, count);
+    return engine.broadcast(bytes_of(const_cast<float*>(view.data())), memory.size(), kFirst);
+  }
+  HostStage stage;
+  engine.broadcast(bytes_of(stage.begin(context, floats, count)), memory.size(), kFirst);
+  stage.commit(context);
+}
+
+uint64_t digest_of(Context& context, std::span<const std::byte> memory) {
+  const HostView view(context, reinterpret_cast<const float*>(memory.data()), int64_t(memory.size() / sizeof(float)));
+  return crc_of({reinterpret_cast<const char*>(view.data()), memory.size()});
+}
+
 void share_history(ranks::Engine& engine, TrainState& state) {
   WeightUpdate& update = state.update;
   if (update.is_sliced()) {
@@ -36,24 +55,19 @@ void share_history(ranks::Engine& engine, TrainState& state) {
     update.drop_whole();
     return;
   }
-  const std::span<std::byte> history = update.history_memory();
-  engine.broadcast(history.data(), history.size(), kFirst);
+  broadcast_floats(engine, state.net.context(), update.history_memory());
 }
 
 }  // namespace
 
-void check_shards(int ranks, int64_t shards, const Context& context) {
+void check_shards(int ranks, int64_t shards) {
   if (ranks > shards)
     throw Error(ExitCode::kUsage,
                 std::to_string(ranks) + " ranks for " + std::to_string(shards) + (shards == 1 ? " shard" : " shards"),
                 "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
-  if (shards > 1 && !context.shares_host_memory())
-    throw Error(ExitCode::kUsage, "shards: " + std::to_string(shards) + ": iterations of shards run on the CPU alone",
-                "iter_size adds gradients on a GPU");
 }
 
-void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
-                   const Context& context) {
+void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine) {
   caffe::SolverParameter& solver = file.solver;
   const int ranks = engine ? engine->ranks() : 1;
   const int before = snapshot ? std::max(1, snapshot->shards()) : 0;
@@ -61,7 +75,7 @@ void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const
   if (before > 0 && shards != before)
     log_warning() << "shards: " << shards << ", but the snapshot's training had " << before
                   << ": its iterations had other batches";
-  check_shards(ranks, shards, context);
+  check_shards(ranks, shards);
   if (shards > 1) solver.set_shards(shards);
 }
 
@@ -98,8 +112,7 @@ void share_state(ranks::Engine& engine, TrainState& state) {
   caffe::SolverState head;
   if (engine.rank() == kFirst) state.save(head);
   broadcast(engine, head);
-  const std::span<std::byte> weights = state.net.weight_memory();
-  engine.broadcast(weights.data(), weights.size(), kFirst);
+  broadcast_floats(engine, state.net.context(), state.net.weight_memory());
   share_history(engine, state);
   if (engine.rank() == kFirst) return;
   state.net.weights_changed();
@@ -108,11 +121,10 @@ void share_state(ranks::Engine& engine, TrainState& state) {
 }
 
 void compare_weights(ranks::Engine& engine, Net& net, int64_t iter) {
-  const std::span<std::byte> weights = net.weight_memory();
   std::vector<uint64_t> digests(size_t(engine.ranks()));
   std::vector<size_t> at;
   for (size_t rank = 0; rank <= digests.size(); ++rank) at.push_back(rank * sizeof(uint64_t));
-  digests[size_t(engine.rank())] = crc_of({reinterpret_cast<const char*>(weights.data()), weights.size()});
+  digests[size_t(engine.rank())] = digest_of(net.context(), net.weight_memory());
   engine.all_gather(bytes_of(digests.data()), at);
   std::string others;
   for (size_t rank = 1; rank < digests.size(); ++rank)

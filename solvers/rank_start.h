@@ -9,12 +9,11 @@
 namespace cortado {
 
 /// How many shards an iteration has: `file`'s, those of the snapshot (or null), as many as there are ranks. Sets
-/// file.solver.shards where it is more than one. Throws Error(kUsage) for more ranks than shards, and on a device.
-void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
-                   const Context& context);
+/// file.solver.shards where it is more than one. Throws Error(kUsage) for more ranks than shards.
+void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine);
 
-/// Throws Error(kUsage) for more ranks than shards, and for several shards on a device.
-void check_shards(int ranks, int64_t shards, const Context& context);
+/// Throws Error(kUsage) for more ranks than shards.
+void check_shards(int ranks, int64_t shards);
 
 /// Multiplies base_lr as SolverOptions::scale_lr says; the shards are settled.
 void scale_rate(caffe::SolverParameter& solver, const std::string& how);

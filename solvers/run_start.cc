@@ -37,6 +37,7 @@ bool writes_snapshots(const caffe::SolverParameter& config) {
 RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context) {
   const caffe::SolverParameter& config = file.solver;
   RunStart start;
+  start.device_engine = options.device_engine;
   if (options.engine && options.engine->rank() > 0) {
     await_conditions(*options.engine, file, context);
     scale_rate(file.solver, options.scale_lr);
@@ -56,7 +57,7 @@ RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& co
   if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
   if (!start.snapshot) start.weights = starting_weights(file, options);
   settle_shards(file, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
-                options.engine, context);
+                options.engine);
   scale_rate(file.solver, options.scale_lr);
   start.share = share_of(config, options.engine);
   return start;

@@ -20,6 +20,7 @@ struct RunStart {
   std::vector<std::string> weights;    ///< files to start from where there is no snapshot
   std::vector<std::string> warnings;   ///< about the above and the solver, logged already
   RankShare share;
+  std::string device_engine;  ///< SolverOptions::device_engine
 };
 
 /// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's

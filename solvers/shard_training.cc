@@ -5,29 +5,6 @@
 
 namespace cortado {
 
-namespace {
-
-int64_t floats_of(const std::vector<KeptWeight>& kept) {
-  int64_t sum = 0;
-  for (const KeptWeight& weight : kept) sum += weight.count;
-  return sum;
-}
-
-void copy_out(const std::vector<KeptWeight>& kept, std::vector<float>& to) {
-  float* at = to.data();
-  for (const KeptWeight& weight : kept) at = std::copy_n(weight.values, weight.count, at);
-}
-
-void copy_in(const std::vector<KeptWeight>& kept, const std::vector<float>& from) {
-  const float* at = from.data();
-  for (const KeptWeight& weight : kept) {
-    std::copy_n(at, weight.count, weight.values);
-    at += weight.count;
-  }
-}
-
-}  // namespace
-
 ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share,
                              WeightUpdate& update)
     : passes_(config.iter_size()),
@@ -35,18 +12,13 @@ ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, con
       update_(update),
       share_(share),
       gradients_(net.gradient_memory()),
-      kept_(net.kept_weights()),
-      kept_before_(size_t(floats_of(kept_))),
-      kept_change_(kept_before_.size()),
-      kept_mean_(kept_before_.size()),
+      kept_(net, share),
       gradient_sums_(net.context(), int64_t(gradients_.size()), share.range),
-      kept_sums_(net.context(), int64_t(kept_before_.size()), share.range),
       completed_(net) {
   if (share.engine) exchange_.emplace(*share.engine, share.shards);
 }
 
 ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
-  copy_out(kept_, kept_before_);
   std::vector<double> losses;
   for (shard_ = 0; shard_ < share_.range.count; ++shard_) {
     losses.push_back(forward_shard(shard_, first_pass));
@@ -58,7 +30,7 @@ ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
 
 /// All of a shard's passes but the last one's backward; their mean loss.
 double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
-  begin_kept(index);
+  kept_.begin_shard(index);
   completed_.begin();
   double loss = 0;
   for (int64_t k = 0; k < passes_; ++k) {
@@ -67,7 +39,7 @@ double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
     loss += net_.loss();
     if (k + 1 < passes_) net_.backward(k > 0);
   }
-  end_kept(index);
+  kept_.end_shard(index);
   return loss / double(passes_);
 }
 
@@ -75,7 +47,7 @@ void ShardTraining::backward_and_apply(int64_t iter, const StepRates& rates, boo
   iter_ = iter;
   rates_ = rates;
   net_.backward(passes_ > 1, this);
-  if (!exchange_) finish_alone(gradient_sums_, gradients_.data());
+  if (!exchange_) gradient_sums_.finish(net_.context(), gradients_.data());
   finish_kept();
   if (!update_.is_sliced()) update_.apply(iter, rates, verbose);
 }
@@ -101,35 +73,15 @@ void ShardTraining::on_gathered(const ranks::FloatRange& part, const ranks::Floa
   update_.take_weights({slice.end, part.end});
 }
 
-void ShardTraining::begin_kept(int64_t index) {
-  if (index > 0) copy_in(kept_, kept_before_);
-}
-
-/// The mean of the changes leaves what no shard changes as it is, to the bit.
-void ShardTraining::end_kept(int64_t index) {
-  copy_out(kept_, kept_change_);
-  for (size_t i = 0; i < kept_change_.size(); ++i) kept_change_[i] -= kept_before_[i];
-  kept_sums_.add(net_.context(), index, kept_change_.data());
-}
-
 /// Waits for the gradients, too.
 void ShardTraining::finish_kept() {
   if (exchange_) {
-    exchange_->start(kept_sums_, kept_mean_.data(), {0, int64_t(kept_mean_.size())});
+    exchange_->start(kept_.changes(), kept_.sum(), kept_.all());
     exchange_->wait();
   } else {
-    finish_alone(kept_sums_, kept_mean_.data());
+    kept_.changes().finish(net_.context(), kept_.sum());
   }
-  for (size_t i = 0; i < kept_mean_.size(); ++i) kept_mean_[i] = kept_before_[i] + kept_mean_[i] / float(share_.shards);
-  copy_in(kept_, kept_mean_);
-}
-
-/// All shards are this process's.
-void ShardTraining::finish_alone(const ranks::ShardSums& sums, float* to) {
-  ranks::fold(sums.blocks(), [&](size_t into, size_t from) {
-    ranks::add_floats(net_.context(), sums.block(into), sums.block(from), sums.floats());
-  });
-  std::copy_n(sums.block(0), sums.floats(), to);
+  kept_.end_iteration();
 }
 
 /// Every rank has the losses of all shards, and adds them in their order.

@@ -1,8 +1,8 @@
 #pragma once
 
 // An iteration of shards (SolverParameter.shards): this process's passes, and the sums over those of all. Gradients are
-// added by a fixed tree over the shards, so that they have the same bits in one process as in many. What layers keep by
-// themselves, as BatchNorm its statistics, begins each shard as the iteration began, and ends as the mean over all.
+// added by a fixed tree over the shards, so that they have the same bits in one process as in many. On the CPU;
+// solvers/device_shards.h has the others.
 
 #include <optional>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "net/net.h"
 #include "ranks/shard_exchange.h"
 #include "ranks/shard_sums.h"
+#include "solvers/kept_over_shards.h"
 #include "solvers/rank_share.h"
 #include "solvers/weight_update.h"
 
@@ -41,10 +42,7 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   void on_sum(const ranks::FloatRange& slice) override;
   void on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) override;
   void add_part(const ranks::FloatRange& part);
-  void begin_kept(int64_t index);
-  void end_kept(int64_t index);
   void finish_kept();
-  void finish_alone(const ranks::ShardSums& sums, float* to);
   ShardOutcome gather(const std::vector<double>& losses, int requests);
 
   const int64_t passes_;  ///< of a shard: iter_size
@@ -52,9 +50,8 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   WeightUpdate& update_;
   const RankShare share_;
   std::span<float> gradients_;
-  std::vector<KeptWeight> kept_;
-  std::vector<float> kept_before_, kept_change_, kept_mean_;
-  ranks::ShardSums gradient_sums_, kept_sums_;
+  KeptOverShards kept_;
+  ranks::ShardSums gradient_sums_;
   std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
 
   Context slice_context_{1};  ///< of updates by the exchange's thread

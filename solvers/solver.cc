@@ -39,6 +39,7 @@ Solver::Solver(SolverFile file, RunStart start, SolverNets nets)
       loop_(state_, evaluation_, checkpoints_, observers_) {
   ranks::Engine* engine = start.share.engine;
   if (engine && start.share.is_first()) tell_conditions(*engine, *nets_.train, start.share.shards);
+  if (engine && state_.device) state_.device->connect(start.device_engine);
   checkpoints_.begin(std::move(start));
   if (engine) share_state(*engine, state_);
   log_info() << "Solver scaffolding done.";

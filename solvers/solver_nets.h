@@ -26,6 +26,7 @@ struct SolverOptions {
   std::string scale_lr = "none";        ///< of base_lr by the number of shards: "none", "linear" or "sqrt"
   bool divide_batch = false;            ///< batch_size is that of an iteration, which its shards share
   ranks::Engine* engine = nullptr;      ///< of several ranks, of which this process is one; outlives the solver
+  std::string device_engine;            ///< between the ranks' devices: "nccl", "host", or "" for what is there
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 

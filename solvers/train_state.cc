@@ -13,7 +13,7 @@ constexpr const char* kNetName = "train";  // in snapshots
 /// What this rank updates; nothing where it updates all of the weights.
 std::optional<std::vector<ranks::FloatRange>> own_slices(const caffe::SolverParameter& config, Net& net,
                                                          const RankShare& share) {
-  if (!share.engine || share.shards == 1 || !updates_by_slices(config)) return {};
+  if (!share.engine || share.shards == 1 || !updates_by_slices(config, net.context())) return {};
   return ranks::slices_of(gradient_parts(net), share.engine->rank(), share.ranks());
 }
 
@@ -27,8 +27,8 @@ TrainState::TrainState(const caffe::SolverParameter& config, Net& net, const Ran
       window(config.average_loss()),
       update(config, net, own_slices(config, net, share)) {
   if (config.ema_decay() > 0 && share.is_first()) average.emplace(config, net);
-  if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries());
-  if (share.shards > 1) shards.emplace(config, net, share, update);
+  if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries(), share);
+  if (share.shards > 1 && !device) shards.emplace(config, net, share, update);
   progress.max_iter = config.max_iter();
   progress.images_per_iter = net.batch_size() * passes_per_iteration(config);
   progress.records = records_if_known(net.plan().graph);

@@ -49,7 +49,7 @@ struct TrainState {
   WeightUpdate update;
   std::optional<WeightAverage> average;  ///< with ema_decay
   std::optional<DeviceTraining> device;  ///< where the net does not run on the CPU
-  std::optional<ShardTraining> shards;   ///< where iterations have more than one
+  std::optional<ShardTraining> shards;   ///< on the CPU, where iterations have more than one
 
  private:
   void save_training(caffe::TrainingState& training);

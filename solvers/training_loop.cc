@@ -111,10 +111,15 @@ bool TrainingLoop::test() {
   return whole;
 }
 
+/// What other ranks are to be told with the next iteration's passes.
+int TrainingLoop::own_requests() {
+  return state_.share.shares_requests() ? requests_->exchange(kRequestNothing) : kRequestNothing;
+}
+
 /// Ranks obey what any of them was asked for by the end of an iteration's passes.
 void TrainingLoop::take_requests() {
   const int asked =
-      state_.share.engine ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing);
+      state_.share.shares_requests() ? std::exchange(agreed_, kRequestNothing) : requests_->exchange(kRequestNothing);
   if (asked != kRequestNothing && unseen_) {
     begin_time();
     see();
@@ -196,7 +201,7 @@ void TrainingLoop::iterate_on_device() {
 void TrainingLoop::tell_device(int64_t iter, bool verbose) {
   const StepRates rates = state_.next_rates(iter);
   try {
-    state_.device->tell(iter, rates, verbose);
+    state_.device->tell(iter, rates, verbose, own_requests());
   } catch (...) {
     see();  // a fault of the iteration before comes first
     throw;
@@ -207,12 +212,14 @@ void TrainingLoop::tell_device(int64_t iter, bool verbose) {
 }
 
 void TrainingLoop::iterate_after_loss(bool verbose) {
-  state_.device->run_passes(iter(), verbose);
+  state_.device->run_passes(iter(), verbose, own_requests());
   const double loss = state_.device->state().loss;
   require_finite(loss);
   state_.take_loss(loss);
   state_.device->update(iter(), state_.next_rates(iter()));
-  require_good(state_.device->seen(iter()));
+  const StepState step = state_.device->seen(iter());
+  agreed_ |= step.requests;
+  require_good(step);
   if (displays(iter())) log_display();
   if (state_.average) state_.average->add();
   complete();
@@ -224,6 +231,7 @@ void TrainingLoop::see() {
   state_.progress.rate = *unseen_;  // of a later one by now, perhaps
   unseen_.reset();
   const StepState step = state_.device->seen(iter());
+  agreed_ |= step.requests;
   if (step.ends) state_.device->go_back(iter());
   require_good(step);
   state_.take_loss(step.loss);
@@ -253,8 +261,7 @@ double TrainingLoop::forward_backward() {
 void TrainingLoop::iterate_shards() {
   const bool display = displays(iter());
   net_.set_debug_info(display && config().debug_info());
-  const int asked = state_.share.engine ? requests_->exchange(kRequestNothing) : kRequestNothing;
-  const ShardOutcome outcome = state_.shards->forward(state_.pass(0), asked);
+  const ShardOutcome outcome = state_.shards->forward(state_.pass(0), own_requests());
   agreed_ = outcome.requests;
   require_finite(outcome.loss);
   state_.take_loss(outcome.loss);

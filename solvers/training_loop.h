@@ -65,6 +65,7 @@ class TrainingLoop {
   void require_finite(double loss);
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void log_display();
+  int own_requests();
   void take_requests();
   void obey(int asked, const std::function<void()>& snapshot);
   void snapshot();

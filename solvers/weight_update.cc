@@ -43,8 +43,8 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Context
          !config.snapshot_diff() && config.shards() <= 1;
 }
 
-bool updates_by_slices(const caffe::SolverParameter& config) {
-  return !find_update_rule(config.type())->layer_wise && !config.larc() && !config.local_lr_auto() &&
+bool updates_by_slices(const caffe::SolverParameter& config, const Context& context) {
+  return context.shares_host_memory() && !find_update_rule(config.type())->layer_wise && !config.larc() && !config.local_lr_auto() &&
          config.clip_gradients() < 0 && !config.snapshot_diff();
 }
 

@@ -21,9 +21,10 @@ namespace cortado {
 /// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context);
 
-/// Whether the update of an element of the weights depends on nothing beside it, so that ranks may update slices, each
-/// with the history of its own alone: nothing wants norms of weights or of all gradients, or the gradients afterwards.
-bool updates_by_slices(const caffe::SolverParameter& config);
+/// Whether ranks update slices of the weights, each with the history of its own alone. The update of an element depends
+/// on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients afterwards. A device
+/// wants to know first whether all gradients are finite.
+bool updates_by_slices(const caffe::SolverParameter& config, const Context& context);
 
 class WeightUpdate {
  public:

@@ -50,7 +50,7 @@ Training open_training(const Arguments& arguments, SolverFile file, int ranks, C
   options.overrides.apply(file);
   require_valid(file);
   const int64_t shards = file.solver.shards() > 0 ? file.solver.shards() : ranks;
-  check_shards(ranks, shards, context);
+  check_shards(ranks, shards);
   file.solver.set_shards(int(shards));
   SolverNetFile net = SolverNetReader(file, options, context).train();
   net.file = with_batch(std::move(net.file), arguments.integer("batch"));
@@ -63,7 +63,7 @@ Training open_training(const Arguments& arguments, std::shared_ptr<const NetFile
   options.state = state_of(arguments, caffe::TRAIN);
   options.backward = true;
   options.recompute = arguments.on("recompute");
-  check_shards(ranks, ranks, context);
+  check_shards(ranks, ranks);
   return {make_net(with_batch(std::move(file), arguments.integer("batch")), options, context), ranks, ranks, 1};
 }
 

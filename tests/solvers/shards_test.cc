@@ -187,7 +187,7 @@ TEST(Shards, ShareTheHistoryAmongRanks) {
   }
   EXPECT_LE(sum, whole.bytes());
   for (const char* options : {"clip_gradients: 1 ", "larc: true ", "snapshot_diff: true ", "type: \"LAMB\" "})
-    EXPECT_FALSE(updates_by_slices(tiny_solver(folder, options).solver)) << options;
+    EXPECT_FALSE(updates_by_slices(tiny_solver(folder, options).solver, context)) << options;
 }
 
 TEST(Shards, AreNoFewerThanRanks) {
@@ -233,13 +233,6 @@ TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
               ExitCode::kNet);
   });
   EXPECT_NE(message.find("cannot be shared"), std::string::npos) << message;
-}
-
-TEST(Shards, AreRefusedOnDevices) {
-  Folder folder;
-  Context context(1);
-  context.device = {DeviceKind::kSimulated, 0};
-  EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "shards: 2 "), {}, context); }), ExitCode::kUsage);
 }
 
 }  // namespace

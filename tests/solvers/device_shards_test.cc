@@ -1,0 +1,181 @@
+// Iterations of shards on devices: the updates of the CPU's, and the same bits by every number of ranks. On the
+// simulated device, and on a GPU where CORTADO_TEST_GPU names one.
+
+#include <cstdlib>
+
+#include "proto/weights_file.h"
+#include "tests/harness/thread_ranks.h"
+#include "tests/solvers/dataset.h"
+#include "tests/solvers/training.h"
+
+namespace cortado {
+namespace {
+
+constexpr const char* kWeights = "tiny_iter_12.caffemodel";
+constexpr const char* kState = "tiny_iter_12.solverstate";
+
+Device device_of_tests() {
+  const char* gpu = std::getenv("CORTADO_TEST_GPU");
+  return gpu ? Device{DeviceKind::kCuda, std::atoi(gpu)} : Device{DeviceKind::kSimulated, 0};
+}
+
+struct Run {
+  Precision precision = Precision::kFp32;
+  std::string snapshot = {};
+  int64_t stop_at = -1;  ///< the last rank alone is asked to stop, after this iteration
+  bool captures = true;
+};
+
+void train_as(ranks::Engine* engine, SolverFile file, const Run& run) {
+  Context context(1);
+  context.captures = run.captures;
+  context.precision = run.precision;
+  use_device(context, device_of_tests());
+  SolverOptions options;
+  options.snapshot = run.snapshot;
+  options.engine = engine;
+  Solver solver = make_solver(std::move(file), options, context);
+  Requests requests{kRequestNothing};
+  const bool is_last = !engine || engine->rank() + 1 == engine->ranks();
+  AfterIteration stopper([&](const Progress& progress) {
+    if (progress.iter == run.stop_at && is_last) requests.fetch_or(kRequestStop);
+  });
+  solver.add_observer(&stopper);
+  solver.run(requests);
+}
+
+/// 0: without an engine.
+void train_by(int ranks, const std::function<SolverFile()>& file, const Run& run = {}) {
+  if (ranks == 0) return train_as(nullptr, file(), run);
+  for (const std::exception_ptr& error :
+       ThreadRanks(ranks).run([&](ranks::Engine& engine) { train_as(&engine, file(), run); })) {
+    if (!error) continue;
+    EXPECT_NO_THROW(std::rethrow_exception(error));
+  }
+}
+
+constexpr const char* kDrop = R"(
+            layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" })";
+
+/// A convolution, a BatchNorm, which keeps statistics, and `more` over images of a dataset that is shuffled, mirrored
+/// and cropped.
+std::string data_net(const std::string& dataset, const std::string& more = kDrop) {
+  return R"(layer { name: "train" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+                    transform_param { mirror: true crop_size: 6 scale: 0.01 }
+                    data_param { shuffle: true batch_size: 4 backend: LMDB source: ")" +
+         dataset + R"(" } }
+            layer { name: "test" type: "Data" top: "data" top: "label" include { phase: TEST }
+                    transform_param { crop_size: 6 scale: 0.01 }
+                    data_param { batch_size: 4 backend: LMDB source: ")" +
+         dataset + R"(" } }
+            layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+                    convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
+            layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" })" +
+         more + R"(
+            layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+            layer { name: "score" type: "InnerProduct" bottom: "conv" top: "score"
+                    inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+            layer { name: "accuracy" type: "Accuracy" bottom: "score" bottom: "label" top: "accuracy"
+                    include { phase: TEST } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss" })";
+}
+
+void expect_same_files(const Folder& got, const Folder& expected) {
+  EXPECT_TRUE(read_file(got / kWeights) == read_file(expected / kWeights));
+  EXPECT_TRUE(bytes_of(read_state(got / kState)) == bytes_of(read_state(expected / kState)));
+}
+
+struct Case {
+  const char *name, *options;
+  bool data = false;
+  Precision precision = Precision::kFp32;
+};
+
+class DeviceShardsByRanks : public ::testing::TestWithParam<Case> {
+ protected:
+  std::string net() { return GetParam().data ? data_net(make_dataset(data_)) : kNet; }
+
+ private:
+  Folder data_;
+};
+
+TEST_P(DeviceShardsByRanks, GiveTheBitsOfOneProcess) {
+  const std::string net = this->net(), options = std::string(GetParam().options) + " shards: 4 ";
+  Folder alone;
+  train_by(0, [&] { return tiny_solver(alone, options, net); }, {.precision = GetParam().precision});
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+    Folder folder;
+    train_by(ranks, [&] { return tiny_solver(folder, options, net); }, {.precision = GetParam().precision});
+    expect_same_files(folder, alone);
+  }
+}
+
+TEST_P(DeviceShardsByRanks, GoOnByOtherNumbersOfRanks) {
+  const std::string net = this->net(), options = std::string(GetParam().options) + " ";
+  Folder alone, folder;
+  train_by(0, [&] { return tiny_solver(alone, options + "shards: 4 ", net); }, {.precision = GetParam().precision});
+  const auto go_on = [&](int ranks, const char* snapshot, int64_t stop_at) {
+    train_by(ranks, [&] { return tiny_solver(folder, options, net); }, {GetParam().precision, snapshot, stop_at});
+  };
+  go_on(4, "", 2);
+  go_on(3, "auto", 5);
+  go_on(0, "auto", 8);
+  go_on(2, "auto", -1);
+  expect_same_files(folder, alone);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DeviceShardsByRanks,
+    ::testing::Values(Case{"Momentum", "momentum: 0.9 weight_decay: 0.01"},
+                      Case{"Adam", "type: \"Adam\" momentum: 0.9"},
+                      Case{"Clipped", "momentum: 0.9 clip_gradients: 0.05"},
+                      Case{"IterSize", "momentum: 0.9 iter_size: 2"},
+                      Case{"Data", "momentum: 0.9 iter_size: 2", true},
+                      Case{"Average", "ema_decay: 0.9 test_iter: 2 test_interval: 3", true},
+                      Case{"RateByLoss",
+                           "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2 momentum: 0.9 test_iter: 2 "
+                           "test_interval: 1",
+                           true},
+                      Case{"Fp16", "momentum: 0.9", true, Precision::kFp16},
+                      Case{"Bf16", "type: \"Adam\"", true, Precision::kBf16}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// With Dropout where both devices store values alike.
+TEST(DeviceShards, LearnWhatTheCpusLearn) {
+  Folder data, cpu, device;
+  for (const std::string& net : {data_net(make_dataset(data), ""), std::string(kNet)}) {
+    const std::string options = "momentum: 0.9 shards: 3 iter_size: 2 ";
+    train(tiny_solver(cpu, options, net));
+    train_by(2, [&] { return tiny_solver(device, options, net); });
+    const std::vector<LayerWeights> expected = read_weights(cpu / kWeights), got = read_weights(device / kWeights);
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t layer = 0; layer < got.size(); ++layer)
+      for (size_t blob = 0; blob < got[layer].blobs.size(); ++blob)
+        for (size_t i = 0; i < got[layer].blobs[blob].data.size(); ++i)
+          EXPECT_NEAR(got[layer].blobs[blob].data[i], expected[layer].blobs[blob].data[i], 2e-4) << got[layer].name;
+  }
+}
+
+/// Passes are recorded as graphs but the last one of ranks, which sends gradients meanwhile.
+TEST(DeviceShards, RecordedPassesLearnWhatEagerOnesLearn) {
+  Folder data, recorded, eager;
+  const std::string net = data_net(make_dataset(data)), options = "momentum: 0.9 shards: 4 iter_size: 2 ";
+  train_by(2, [&] { return tiny_solver(recorded, options, net); });
+  train_by(2, [&] { return tiny_solver(eager, options, net); }, {.captures = false});
+  expect_same_files(recorded, eager);
+}
+
+TEST(DeviceShards, DivergeOnAllRanksAtOnce) {
+  Folder folder;
+  const auto errors = ThreadRanks(3).run(
+      [&](ranks::Engine& engine) { train_as(&engine, tiny_solver(folder, "base_lr: 1e20 "), {}); });
+  for (const std::exception_ptr& error : errors)
+    EXPECT_EQ(exit_code_of([&] {
+                if (error) std::rethrow_exception(error);
+              }),
+              ExitCode::kDiverged);
+}
+
+}  // namespace
+}  // namespace cortado
