@@ -64,7 +64,8 @@ class PluginDeviceEngine final : public DeviceEngine {
  private:
   void load(const std::string& name) {
     std::string why = "the library does not start";
-    const auto open = reinterpret_cast<decltype(&cortado_device_engine)>(plugin_function(name, "cortado_device_engine"));
+    const auto open =
+        reinterpret_cast<decltype(&cortado_device_engine)>(plugin_function(name, "cortado_device_engine"));
     engine_ = open(into(why));
     if (!engine_) throw Error(ExitCode::kDevice, name + ": " + why);
     if (engine_->version != kCortadoDeviceEngineVersion)
@@ -83,8 +84,8 @@ class PluginDeviceEngine final : public DeviceEngine {
   void exchange(Context& context, const std::byte* send, std::byte* receive) {
     const size_t own = size_t(rank_);
     sends_[own] = receives_[own] = {};
-    const CortadoExchange plain = {reinterpret_cast<const char*>(send), sends_.data(),
-                                   reinterpret_cast<char*>(receive), receives_.data()};
+    const CortadoExchange plain = {reinterpret_cast<const char*>(send), sends_.data(), reinterpret_cast<char*>(receive),
+                                   receives_.data()};
     std::string why;
     if (engine_->exchange(&plain, context.stream, into(why)) != kCortadoEngineDone) fail(why);
   }

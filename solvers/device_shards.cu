@@ -1,9 +1,8 @@
-#include "solvers/device_shards.h"
-
 #include <algorithm>
 
 #include "core/for_each.h"
 #include "ranks/open_engine.h"
+#include "solvers/device_shards.h"
 
 namespace cortado {
 

@@ -34,7 +34,7 @@ struct StepState {
   double norm = 0;       ///< of the accumulated gradients
   bool finite_gradients = true;
   int32_t good_steps = 0;
-  int64_t skipped = 0;  ///< updates left out so far because of the gradients
+  int64_t skipped = 0;   ///< updates left out so far because of the gradients
   int32_t requests = 0;  ///< Request flags, where ranks tell one another theirs
   /// This iteration ends the training; nothing is updated any more, and all but the loss stays as it is.
   bool ends = false;

@@ -20,6 +20,16 @@ std::vector<std::string> command_line() {
   return words;
 }
 
+/// One for each of several devices, unless --ranks says otherwise.
+int ranks_wanted(const Arguments& arguments) {
+  const int said = int(arguments.integer("ranks")), devices = devices_listed(arguments);
+  if (devices <= 1) return said;
+  if (arguments.has("ranks") && said != devices)
+    throw usage_error("--ranks=" + std::to_string(said) + ", but " + std::to_string(devices) + " devices",
+                      "a device for each rank, or one that all share");
+  return devices;
+}
+
 /// Whether the first rank says the same.
 bool is_said_by_all(const Error& error) {
   return error.code() == ExitCode::kDiverged || error.code() == ExitCode::kUsage || error.code() == ExitCode::kNet;
@@ -47,7 +57,7 @@ std::vector<Flag> rank_flags() {
          .kind = FlagKind::kInteger,
          .value = "N",
          .help = "trains by so many processes on this machine, each with --threads threads; mpirun and srun start them "
-                 "on several",
+                 "on several; --gpu=0,1 is one for each GPU",
          .fallback = "1",
          .least = 1,
          .most = 1024},
@@ -57,22 +67,26 @@ std::vector<Flag> rank_flags() {
          .help = "base_lr times the number of shards of an iteration, or its square root, as its batch grows",
          .fallback = "none",
          .choices = {"none", "linear", "sqrt"}},
+        {.name = "gpu-engine",
+         .kind = FlagKind::kText,
+         .value = "NAME",
+         .help = "what moves gradients between the GPUs of several processes; unless given, nccl where it is there",
+         .choices = {"nccl", "host"}},
         {.name = "divide-batch",
          .help = "batch_size is that of an iteration, which its shards share; else it is each shard's"}},
        engine_flags()});
 }
 
 bool starts_ranks(const Arguments& arguments) {
-  const bool several = arguments.integer("ranks") > 1;
   const std::optional<ranks::Place> place = ranks::place_from_environment();
-  if (several && place && place->launcher != "cortado")
+  if (arguments.integer("ranks") > 1 && place && place->launcher != "cortado")
     throw usage_error("--ranks within what " + place->launcher + " started",
                       "it has started " + std::to_string(place->ranks) + " processes: leave --ranks out");
-  return several && !place;
+  return !place && ranks_wanted(arguments) > 1;
 }
 
 int run_ranks(const Arguments& arguments) {
-  return ranks::launch_local(int(arguments.integer("ranks")), arguments.text("engine"), command_line());
+  return ranks::launch_local(ranks_wanted(arguments), arguments.text("engine"), command_line());
 }
 
 int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work) {
@@ -83,7 +97,7 @@ int run_as_rank(const Arguments& arguments, const std::function<int(const RankRo
   const bool is_first = engine->rank() == 0;
   if (!is_first) set_log_level(Severity::kError);
   try {
-    const int code = work({engine.get(), place->launcher, place->local_ranks});
+    const int code = work({engine.get(), place->launcher, place->local_ranks, place->local_rank});
     engine->leave(0);
     return code;
   } catch (const Error& error) {

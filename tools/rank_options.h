@@ -10,9 +10,9 @@
 namespace cortado::tools {
 
 std::vector<Flag> engine_flags();  ///< --engine, --stall-limit
-std::vector<Flag> rank_flags();    ///< of a training: these, --ranks, --scale-lr and --divide-batch
+std::vector<Flag> rank_flags();    ///< of a training: these, --ranks, --gpu-engine, --scale-lr and --divide-batch
 
-/// Whether --ranks asks for processes that nobody has started yet.
+/// Whether --ranks, or a list of devices, asks for processes that nobody has started yet.
 bool starts_ranks(const Arguments& arguments);
 /// Starts them, with this process's command line, and waits; gives their exit code.
 int run_ranks(const Arguments& arguments);
@@ -22,6 +22,7 @@ struct RankRole {
   ranks::Engine* engine = nullptr;  ///< null: it is alone
   std::string launcher;
   int processes_here = 1;  ///< ranks of this machine, which share its CPUs
+  int local_rank = -1;     ///< among them
 
   bool is_first() const { return !engine || engine->rank() == 0; }
 };

@@ -1,6 +1,7 @@
 #include "tools/run_options.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "core/device_memory.h"
@@ -36,15 +37,63 @@ Device ordered_gpu(const std::string& order, int index) {
   return {DeviceKind::kCuda, index};
 }
 
-/// The one device that a flag names. Several are refused, never cut down to the first.
-Device named_gpu(const std::string& text, bool wish) {
-  if (text == "simulated") return {DeviceKind::kSimulated, 0};
-  const std::string said = wish ? "-gpu " + text : "--gpu=" + text;
-  if (text == "all" || text.find(',') != std::string::npos)
-    throw usage_error(said + ": one device at a time", "give one number, as in --gpu=0");
+/// What names devices, and how: as an order, or as Caffe's wish.
+struct DeviceFlag {
+  std::string text;
+  bool wish = false;
+
+  std::string said() const { return (wish ? "-gpu " : "--gpu=") + text; }
+};
+
+/// None where neither flag names a device.
+std::optional<DeviceFlag> device_flag(const Arguments& arguments) {
+  if (arguments.has("gpu") && !arguments.text("gpu").empty()) return DeviceFlag{arguments.text("gpu")};
+  if (arguments.on("cpu") || arguments.text(kWishedGpu).empty()) return std::nullopt;
+  return DeviceFlag{arguments.text(kWishedGpu), true};
+}
+
+int index_in(const std::string& text, const std::string& said) {
   if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
     throw usage_error(said + ": the number of a device is wanted", "'cortado devices' lists them");
-  return wish ? preferred_gpu(said, std::stoi(text)) : ordered_gpu(said, std::stoi(text));
+  return std::stoi(text);
+}
+
+std::vector<int> all_gpus(const DeviceFlag& flag) {
+  std::string why;
+  std::vector<int> indices(kernels::cuda_devices(why).size());
+  std::iota(indices.begin(), indices.end(), 0);
+  if (indices.empty() && !flag.wish) ordered_gpu(flag.said(), 0);
+  if (indices.empty()) indices.push_back(0);  // which will be missed
+  return indices;
+}
+
+/// By their numbers. A device may be listed more than once.
+std::vector<int> listed_gpus(const DeviceFlag& flag) {
+  if (flag.text == "all") return all_gpus(flag);
+  std::vector<int> indices;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = flag.text.find(',', begin);
+    indices.push_back(index_in(flag.text.substr(begin, end - begin), flag.said()));
+  }
+  return indices;
+}
+
+/// The one of several devices that this process takes.
+int own_gpu(const DeviceFlag& flag, int local_rank) {
+  const std::vector<int> indices = listed_gpus(flag);
+  if (indices.size() == 1) return indices[0];
+  if (local_rank < 0)
+    throw usage_error(flag.said() + ": one device at a time", "give one number, as in --gpu=0; only train takes several");
+  if (size_t(local_rank) >= indices.size())
+    throw usage_error(flag.said() + ": " + std::to_string(indices.size()) + " devices, but this machine has more ranks",
+                      "a device for each rank, or one that all share");
+  return indices[size_t(local_rank)];
+}
+
+Device named_gpu(const DeviceFlag& flag, int local_rank) {
+  if (flag.text == "simulated") return {DeviceKind::kSimulated, 0};
+  const int index = own_gpu(flag, local_rank);
+  return flag.wish ? preferred_gpu(flag.said(), index) : ordered_gpu(flag.said(), index);
 }
 
 /// Why the CPU does not run nets in `precision`, and what does instead; nothing where it does.
@@ -79,7 +128,8 @@ std::vector<Flag> device_flags() {
       {.name = "gpu",
        .kind = FlagKind::kText,
        .value = "N",
-       .help = "run on this GPU or fail; 'simulated': the CPU in its place, slowly, to try a net without one"},
+       .help = "run on this GPU or fail; 'simulated': the CPU in its place, slowly, to try a net without one; train "
+               "takes 0,1,2 or all, a process for each"},
       {.name = kWishedGpu, .kind = FlagKind::kText, .value = "N", .help = "Caffe's -gpu", .hidden = true},
       {.name = "precision",
        .kind = FlagKind::kText,
@@ -182,13 +232,20 @@ std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
   return out;
 }
 
+int devices_listed(const Arguments& arguments) {
+  const std::optional<DeviceFlag> flag = device_flag(arguments);
+  if (!flag) return 0;
+  if (flag->text == "simulated") return 1;
+  const std::vector<int> indices = listed_gpus(*flag);
+  if (indices.size() > 1 && !flag->wish)
+    for (const int index : indices) ordered_gpu(flag->said(), index);
+  return int(indices.size());
+}
+
 Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults) {
-  if (arguments.has("gpu")) {
-    if (arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
-    if (!arguments.text("gpu").empty()) return named_gpu(arguments.text("gpu"), false);
-  }
+  if (arguments.has("gpu") && arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
+  if (const std::optional<DeviceFlag> flag = device_flag(arguments)) return named_gpu(*flag, defaults.local_rank);
   if (arguments.on("cpu")) return {};
-  if (!arguments.text(kWishedGpu).empty()) return named_gpu(arguments.text(kWishedGpu), true);
   return defaults.gpu ? preferred_gpu(defaults.said, defaults.gpu_index) : Device{};
 }
 

@@ -32,11 +32,16 @@ struct DeviceDefaults {
   int gpu_index = 0;
   std::string said = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
   Precision precision = Precision::kFp32;
-  int processes = 1;  ///< that share this machine's CPUs
+  int processes = 1;    ///< that share this machine's CPUs
+  int local_rank = -1;  ///< this one's number among them, where they share a training: of several devices it takes one
 };
 
+/// How many devices --gpu, or -gpu under a name of Caffe's, lists; 0 where neither is given. Throws Error(kUsage) for
+/// what is no list, and Error(kDevice) where several are an order and are not there.
+int devices_listed(const Arguments& arguments);
+
 /// Where to run. Where a preferred GPU (`defaults`, or -gpu under a name of Caffe's) is not available, one notice and
-/// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices.
+/// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices where one process is to run.
 Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
 
 /// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the

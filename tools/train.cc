@@ -94,7 +94,8 @@ Context context_for(const Arguments& arguments, const SolverFile& file, const Ra
                                   .gpu_index = solver.device_id(),
                                   .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
                                   .precision = precision_named(solver.precision()),
-                                  .processes = role.processes_here});
+                                  .processes = role.processes_here,
+                                  .local_rank = role.local_rank});
 }
 
 Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
@@ -137,6 +138,7 @@ int train_as(const RankRole& role, const Arguments& arguments, SolverFile file) 
   SolverOptions options = solver_options(arguments);
   options.engine = role.engine;
   options.scale_lr = arguments.text("scale-lr");
+  options.device_engine = arguments.text("gpu-engine");
   options.divide_batch = arguments.on("divide-batch");
   Context context = context_for(arguments, file, role);
   choose_decoder(arguments, context);
@@ -227,6 +229,7 @@ Command train_command() {
                        {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
                         "net.layer[drop6].dropout_param.dropout_ratio=0",
                         "with other values than the files'"},
+                       {"cortado train --solver=solver.prototxt --gpu=all", "by a process for each GPU"},
                        {"cortado train --solver=solver.prototxt --ranks=4 --threads=2",
                         "by four processes; an iteration is four batches"}},
           .run = run_train,

@@ -133,6 +133,25 @@ def check_mistakes(place):
         assert done.stderr.count(words) == 1, (text, done.stderr[-2000:])
     print('mistakes are told once, with their exit codes')
 
+def check_devices(place):
+    """The simulated device, whose bytes go by way of the hosts."""
+    place.clear()
+    train(place, 1, '--gpu=simulated')
+    wanted = weights(place)
+    for ranks in 2, 4:
+        place.clear()
+        train(place, ranks, '--gpu=simulated')
+        assert weights(place) == wanted, '%d ranks on devices: other weights' % ranks
+    place.clear()
+    process = start(place, 3, '--gpu=simulated')
+    while not os.path.exists(place.path('snap_iter_20.solverstate')) and process.poll() is None: time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    log = process.communicate()[1]
+    assert process.returncode == 143, (process.returncode, log[-2000:])
+    train(place, 2, '--gpu=simulated', '--snapshot=auto')
+    assert weights(place) == wanted, 'stopped on devices: other weights'
+    print('on simulated devices: the same weights by 1, 2, 3 and 4 ranks')
+
 def check_batches(place, wanted):
     """--divide-batch of four times the batch is the same training; --scale-lr is the rate by hand."""
     net = open(place.path('net.prototxt')).read()
@@ -162,6 +181,7 @@ def main():
     place = Workplace(options.cortado, iters=60, snapshot=20, test_interval=30)
     place.write('solver.prototxt', open(place.path('solver.prototxt')).read() + 'shards: 4\n')
     wanted = check_bits(place)
+    check_devices(place)
     check_stops(place, wanted)
     check_standstill(place)
     check_mistakes(place)

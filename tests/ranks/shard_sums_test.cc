@@ -107,6 +107,7 @@ struct FailingEngine : Engine {
   std::string name() const override { return "failing"; }
   int rank() const override { return 0; }
   int ranks() const override { return 2; }
+  double stall_seconds() const override { return 1; }
   void all_to_all(const std::byte*, std::span<const size_t>, std::byte*, std::span<const size_t>) override {
     throw Error(ExitCode::kIo, "rank 1 has died");
   }

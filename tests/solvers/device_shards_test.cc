@@ -130,8 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Case{"Momentum", "momentum: 0.9 weight_decay: 0.01"},
                       Case{"Adam", "type: \"Adam\" momentum: 0.9"},
                       Case{"Clipped", "momentum: 0.9 clip_gradients: 0.05"},
-                      Case{"IterSize", "momentum: 0.9 iter_size: 2"},
-                      Case{"Data", "momentum: 0.9 iter_size: 2", true},
+                      Case{"IterSize", "momentum: 0.9 iter_size: 2"}, Case{"Data", "momentum: 0.9 iter_size: 2", true},
                       Case{"Average", "ema_decay: 0.9 test_iter: 2 test_interval: 3", true},
                       Case{"RateByLoss",
                            "lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2 momentum: 0.9 test_iter: 2 "
@@ -168,8 +167,8 @@ TEST(DeviceShards, RecordedPassesLearnWhatEagerOnesLearn) {
 
 TEST(DeviceShards, DivergeOnAllRanksAtOnce) {
   Folder folder;
-  const auto errors = ThreadRanks(3).run(
-      [&](ranks::Engine& engine) { train_as(&engine, tiny_solver(folder, "base_lr: 1e20 "), {}); });
+  const auto errors =
+      ThreadRanks(3).run([&](ranks::Engine& engine) { train_as(&engine, tiny_solver(folder, "base_lr: 1e20 "), {}); });
   for (const std::exception_ptr& error : errors)
     EXPECT_EQ(exit_code_of([&] {
                 if (error) std::rethrow_exception(error);
