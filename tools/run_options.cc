@@ -83,7 +83,8 @@ int own_gpu(const DeviceFlag& flag, int local_rank) {
   const std::vector<int> indices = listed_gpus(flag);
   if (indices.size() == 1) return indices[0];
   if (local_rank < 0)
-    throw usage_error(flag.said() + ": one device at a time", "give one number, as in --gpu=0; only train takes several");
+    throw usage_error(flag.said() + ": one device at a time",
+                      "give one number, as in --gpu=0; only train takes several");
   if (size_t(local_rank) >= indices.size())
     throw usage_error(flag.said() + ": " + std::to_string(indices.size()) + " devices, but this machine has more ranks",
                       "a device for each rank, or one that all share");
