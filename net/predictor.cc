@@ -45,6 +45,13 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
   return names;
 }
 
+/// Before any net is made: a wrong file is found at once.
+std::vector<NamedWeights> read_all(const std::vector<std::string>& paths) {
+  std::vector<NamedWeights> read;
+  for (const std::string& path : paths) read.push_back({path, read_weights(path)});
+  return read;
+}
+
 }  // namespace
 
 void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted) {
@@ -66,12 +73,15 @@ Predictor::Predictor(const std::string& model, const std::vector<std::string>& w
 
 Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
                      PredictorOptions options)
-    : file_(std::move(model)), options_(std::move(options)) {
+    : Predictor(TrainedModel{std::move(model), read_all(weights)}, std::move(options)) {}
+
+Predictor::Predictor(TrainedModel model, PredictorOptions options)
+    : file_(std::move(model.net)), options_(std::move(options)) {
   if (options_.threads == 0) options_.threads = default_threads();
   if (!options_.state.has_phase()) options_.state.set_phase(caffe::TEST);
   inputs_ = declared_inputs(*file_, options_.state);
   read_weight_shapes();
-  load(weights);
+  load(model.weights);
   needed_ = inputs_read(owner_->net->plan().graph);
   outputs_ = options_.outputs;
   if (outputs_.empty())
@@ -81,9 +91,7 @@ Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std
 
 Predictor::~Predictor() = default;
 
-void Predictor::load(const std::vector<std::string>& weights) {
-  std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
-  for (const std::string& path : weights) read.push_back(read_weights(path));
+void Predictor::load(const std::vector<NamedWeights>& weights) {
   Shapes shapes = inputs_;
   for (auto& [name, shape] : shapes)
     if (options_.batch > 0 && shape.axes() > 0) {
@@ -96,7 +104,7 @@ void Predictor::load(const std::vector<std::string>& weights) {
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
     throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
                 "random ones tell nothing: name a .caffemodel (--weights=FILE)");
-  for (size_t i = 0; i < read.size(); ++i) owner_->net->load_weights(read[i], weights[i]);
+  for (const NamedWeights& each : weights) owner_->net->load_weights(each.layers, each.name);
 }
 
 Arrays Predictor::predict(const Arrays& inputs) {

@@ -22,6 +22,17 @@ struct Array {
 };
 using Arrays = std::map<std::string, Array>;  ///< by the name of the blob
 
+/// Weights that were read, and what messages call them.
+struct NamedWeights {
+  std::string name;
+  std::vector<LayerWeights> layers;
+};
+
+struct TrainedModel {
+  std::shared_ptr<const NetFile> net;
+  std::vector<NamedWeights> weights;  ///< in order
+};
+
 struct PredictorOptions {
   std::vector<std::string> outputs = {};     ///< the blobs wanted, any of the net's; empty: those that no layer reads
   int threads = 0;                           ///< compute threads of one request; 0: as many as there are cores
@@ -40,6 +51,7 @@ class Predictor {
   Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options = {});
   Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
             PredictorOptions options = {});
+  explicit Predictor(TrainedModel model, PredictorOptions options = {});
   ~Predictor();
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
@@ -59,7 +71,7 @@ class Predictor {
   struct Worker;
   using Shapes = std::map<std::string, Shape>;
 
-  void load(const std::vector<std::string>& weights);
+  void load(const std::vector<NamedWeights>& weights);
   void read_weight_shapes();
   Shapes shapes_of(const Arrays& inputs) const;
   graph::BuildOptions build_options() const;

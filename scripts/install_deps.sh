@@ -5,7 +5,7 @@
 set -euo pipefail
 
 packages=(
-  build-essential cmake ninja-build ccache
+  build-essential cmake ninja-build ccache pkgconf
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev libpugixml-dev
   liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
   libhdf5-dev libleveldb-dev
