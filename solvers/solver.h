@@ -32,6 +32,7 @@ class Solver {
 
   Outcome run(Requests& requests) { return loop_.run(requests); }   ///< TrainingLoop::run()
   bool step(int64_t iterations) { return loop_.step(iterations); }  ///< TrainingLoop::step()
+  bool step(int64_t iterations, Requests& requests) { return loop_.step(iterations, requests); }
   void test() { loop_.test(); }                                     ///< TrainingLoop::test()
   void snapshot() { checkpoints_.write(); }                         ///< Checkpointer::write()
 

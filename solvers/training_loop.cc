@@ -69,6 +69,15 @@ void TrainingLoop::finish() {
   if (!stop_) log_info() << "Optimization Done.";
 }
 
+bool TrainingLoop::step(int64_t iterations, Requests& requests) {
+  const struct Heed {
+    TrainingLoop& loop;
+    ~Heed() { loop.requests_ = &loop.no_requests_; }
+  } heed{*this};
+  requests_ = &requests;
+  return step(iterations);
+}
+
 bool TrainingLoop::step(int64_t iterations) {
   stop_ = false;
   evaluation_.begin();

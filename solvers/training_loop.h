@@ -36,6 +36,7 @@ class TrainingLoop {
   /// Runs `iterations` more, with the tests, snapshots and log lines that fall among them. False: asked to stop, by a
   /// request or by early_stop.
   bool step(int64_t iterations);
+  bool step(int64_t iterations, Requests& requests);
   /// Runs all test nets now. False: asked to stop.
   bool test();
 

@@ -2,7 +2,7 @@
 """Trainings by several processes: the same weights by every number of ranks and every engine that is here; killed at
 random moments, at any rank, and gone on with by other numbers of ranks; how they end.
 
-    ranks.py CORTADO [--kills 3] [--seed N]
+    ranks.py CORTADO [--kills 3] [--seed N] [--lenet]
 """
 import argparse, os, random, shutil, signal, subprocess, time
 from workplace import Workplace
@@ -11,6 +11,31 @@ FLAGS = ['--threads=1', '--data-threads=1', '--deterministic', '--stall-limit=60
 MPI = {'openmpi': ['mpirun.openmpi', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-n'],
        'mpich': ['mpirun.mpich', '-n']}
 for name in 'OMPI_ALLOW_RUN_AS_ROOT', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': os.environ[name] = '1'
+
+LENET = """name: "LeNet"
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+  transform_param { scale: 0.00390625 crop_size: 20 mirror: true }
+  data_param { source: "train_lmdb" batch_size: 16 backend: LMDB shuffle: true } }
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
+  transform_param { scale: 0.00390625 crop_size: 20 }
+  data_param { source: "train_lmdb" batch_size: 16 backend: LMDB } }
+layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1" param { lr_mult: 1 } param { lr_mult: 2 }
+  convolution_param { num_output: 20 kernel_size: 5 weight_filler { type: "xavier" } } }
+layer { name: "pool1" type: "Pooling" bottom: "conv1" top: "pool1"
+  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
+layer { name: "conv2" type: "Convolution" bottom: "pool1" top: "conv2" param { lr_mult: 1 } param { lr_mult: 2 }
+  convolution_param { num_output: 50 kernel_size: 5 weight_filler { type: "xavier" } } }
+layer { name: "pool2" type: "Pooling" bottom: "conv2" top: "pool2"
+  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
+layer { name: "ip1" type: "InnerProduct" bottom: "pool2" top: "ip1" param { lr_mult: 1 } param { lr_mult: 2 }
+  inner_product_param { num_output: 500 weight_filler { type: "xavier" } } }
+layer { name: "relu1" type: "ReLU" bottom: "ip1" top: "ip1" }
+layer { name: "drop1" type: "Dropout" bottom: "ip1" top: "ip1" }
+layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2" param { lr_mult: 1 } param { lr_mult: 2 }
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip2" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
+"""
 
 def command(place, ranks, engine='shm', *more):
     train = [place.exe, 'train', '--solver=solver.prototxt', *FLAGS, *more]
@@ -176,9 +201,11 @@ def main():
     parser.add_argument('cortado')
     parser.add_argument('--kills', type=int, default=3)
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
+    parser.add_argument('--lenet', action='store_true', help='LeNet with Dropout in place of a smaller net')
     options = parser.parse_args()
     print('seed', options.seed)
     place = Workplace(options.cortado, iters=60, snapshot=20, test_interval=30)
+    if options.lenet: place.write('net.prototxt', LENET)
     place.write('solver.prototxt', open(place.path('solver.prototxt')).read() + 'shards: 4\n')
     wanted = check_bits(place)
     check_devices(place)
