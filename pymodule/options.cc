@@ -15,7 +15,9 @@ Device device_named(const std::string& name) {
   return {DeviceKind::kCuda, std::stoi(number)};
 }
 
-std::string path_in(const py::object& given) { return py::module_::import("os").attr("fspath")(given).cast<std::string>(); }
+std::string path_in(const py::object& given) {
+  return py::module_::import("os").attr("fspath")(given).cast<std::string>();
+}
 
 std::vector<std::string> names_in(const py::object& given) {
   if (given.is_none()) return {};

@@ -164,8 +164,10 @@ void add_solver(py::module_& module) {
       .def("snapshot", &Training::snapshot)
       .def("stop", &Training::stop, "From another thread: run() and step() end soon, run() with a snapshot.")
       .def("close", &Training::close,
-           "Gives its memory back, and its snapshot_prefix, which one training at a time has. Also at the end of a with.")
-      .def("__enter__", [](Training& training) -> Training& { return training; }, py::return_value_policy::reference)
+           "Gives its memory back, and its snapshot_prefix, which one training at a time has. Also at the end of a "
+           "with.")
+      .def(
+          "__enter__", [](Training& training) -> Training& { return training; }, py::return_value_policy::reference)
       .def("__exit__", [](Training& training, const py::args&) { training.close(); })
       .def_property_readonly("iteration", [](Training& training) { return training.solver().iter(); })
       .def_property_readonly(
