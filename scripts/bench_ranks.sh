@@ -20,114 +20,12 @@ for word in "$@"; do
 done
 [ ${#numbers[@]} -gt 0 ] || numbers=(2 4)
 program=$(realpath "$program")
-bed=ct$$  # begins the names of all that is made
-work=$(mktemp -d)
-
-# A rank's machine
-
-name() { echo "$bed-$1"; }
-
-# As ssh is called, by what starts ranks elsewhere: flags, a name, a command's words.
-cat > "$work/agent" <<'END'
-#!/bin/bash
-while [[ $1 == -* ]]; do shift; done
-host=$1; shift
-exec ip netns exec "$host" unshare --uts bash -c "hostname $host; cd $BED_FOLDER; $*"
-END
-chmod +x "$work/agent"
-export BED_FOLDER=$work
-
-on() { "$work/agent" "$(name "$1")" "${*:2}"; }
-
-limit() { tc "${@:2}" qdisc add dev "$1" root tbf rate "${mbit}mbit" burst 256kb latency 50ms; }
-
-add_machine() {
-  local host end="$bed.$1"
-  host=$(name "$1")
-  ip netns add "$host"
-  ip link add "$end" type veth peer name eth0 netns "$host"
-  ip link set "$end" master "$bed" up
-  ip -n "$host" addr add "10.77.0.$(($1 + 1))/24" dev eth0
-  ip -n "$host" link set eth0 up
-  ip -n "$host" link set lo up
-  limit "$end"
-  limit eth0 -n "$host"
-  mkdir -p "/etc/netns/$host"
-  ln -s "$work/hosts" "/etc/netns/$host/hosts"
-  echo "10.77.0.$(($1 + 1)) $host" >> "$work/hosts"
-}
-
-make_bed() {
-  ip link add "$bed" type bridge
-  ip link set "$bed" up
-  echo "127.0.0.1 localhost" > "$work/hosts"
-  for ((i = 0; i < $1; ++i)); do add_machine "$i"; done
-}
-
-# A namespace that is deleted lets go of its end of a line only later.
-drop_bed() {
-  local host
-  for host in $(ip netns list | grep -o "^$bed-[0-9]*"); do
-    ip link delete "$bed.${host##*-}"
-    ip netns delete "$host"
-    rm -rf "/etc/netns/$host"
-  done
-  ip link delete "$bed" 2>/dev/null || true
-}
-
-trap 'drop_bed; rm -rf "$work"' EXIT
-
-# Starting ranks: launch ENGINE RANKS COMMAND...
-
-# The machines' names, each with $2 behind it, with commas between them.
-listed() { for ((i = 0; i < $1; ++i)); do echo "$(name "$i")$2"; done | paste -sd,; }
-
-by_openmpi() {
-  on 0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --mca plm_rsh_agent "$work/agent" \
-    --bind-to none --host "$(listed "$1" :1)" -n "$1" "${@:2}"
-}
-
-# UCX, by which MPICH speaks, sees through to the one machine that all are on. Over TCP MPI_Finalize of MPICH 4.0 now
-# and then does not return.
-by_mpich() {
-  on 0 UCX_TLS=tcp,self timeout -k 5 120 mpirun.mpich -launcher ssh -launcher-exec "$work/agent" \
-    -hosts "$(listed "$1" "")" -n "$1" "${@:2}" || echo "mpich: exit $?" >&2
-}
-
-by_gloo() {
-  local meeting
-  meeting=$(mktemp -d -p "$work")
-  for ((i = $1 - 1; i >= 0; --i)); do
-    on "$i" CORTADO_RANK="$i" CORTADO_RANKS="$1" CORTADO_ENGINE=gloo CORTADO_RENDEZVOUS="$meeting" "${@:2}" &
-  done
-  wait
-}
-
-launch() { "by_$1" "${@:2}"; }
-
-engines() {
-  local engine
-  for engine in ${wanted:-openmpi mpich gloo}; do
-    [ -e "$(dirname "$program")/libcortado_$engine.so" ] || continue
-    [ $engine = gloo ] || command -v mpirun.$engine >/dev/null || continue
-    echo $engine
-  done
-}
+. scripts/ranks_bed.sh
 
 # Measuring
 
 write_training() {
-  cat > "$work/net.prototxt" <<END
-layer { name: "data" type: "DummyData" top: "data"
-        dummy_data_param { shape { dim: 64 dim: 1024 } data_filler { type: "gaussian" } } }
-$(bottom=data
-  for top in a b c d e f g h i j k l; do
-    echo "layer { name: '$top' type: 'InnerProduct' bottom: '$bottom' top: '$top'"
-    echo "        inner_product_param { num_output: 1024 weight_filler { type: 'xavier' } } }"
-    bottom=$top
-  done)
-layer { name: "loss" type: "Reduction" bottom: "l" top: "loss" loss_weight: 1e-9 }
-END
+  write_net
   cat > "$work/solver.prototxt" <<END
 net: "net.prototxt" base_lr: 0.001 lr_policy: "fixed"
 max_iter: $((4 * rounds)) display: $rounds snapshot_after_train: false
