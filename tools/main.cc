@@ -13,6 +13,7 @@
 #include "core/restart.h"
 #include "tools/caffe_names.h"
 #include "tools/command.h"
+#include "tools/failure.h"
 #include "tools/help.h"
 #include "tools/terminal.h"
 
@@ -83,16 +84,10 @@ int run_program(const std::string& name, const std::vector<std::string>& words) 
     show_error(error.what());
     if (error.code() == ExitCode::kUsage) show_error("'cortado --help' lists the commands");
     return int(error.code());
-  } catch (const FieldError& error) {
-    const std::string where = error.field().empty() ? "" : error.field() + ": ";
-    show_error(Error(ExitCode::kNet, where + error.message(), error.hint()).what());
-    return int(ExitCode::kNet);
-  } catch (const std::bad_alloc&) {
-    show_error("error: not enough memory\nhint: a smaller batch_size needs less; 'cortado summary NET' tells how much");
-    return int(ExitCode::kDevice);
-  } catch (const std::exception& error) {
-    show_error(std::string("error: internal error: ") + error.what());
-    return int(ExitCode::kInternal);
+  } catch (...) {
+    const Failure failure = current_failure();
+    show_error(failure.text);
+    return failure.code;
   }
 }
 

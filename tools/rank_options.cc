@@ -1,16 +1,23 @@
 #include "tools/rank_options.h"
 
+#include <chrono>
+#include <thread>
+
 #include "core/file.h"
 #include "core/log.h"
 #include "ranks/launch.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"
+#include "tools/failure.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
+#include "tools/terminal.h"
 
 namespace cortado::tools {
 
 namespace {
+
+constexpr std::chrono::seconds kForTheFirstToSay(1);  ///< what all know
 
 /// This process's own, as the system keeps it.
 std::vector<std::string> command_line() {
@@ -31,8 +38,8 @@ int ranks_wanted(const Arguments& arguments) {
 }
 
 /// Whether the first rank says the same.
-bool is_said_by_all(const Error& error) {
-  return error.code() == ExitCode::kDiverged || error.code() == ExitCode::kUsage || error.code() == ExitCode::kNet;
+bool is_said_by_all(ExitCode code) {
+  return code == ExitCode::kDiverged || code == ExitCode::kUsage || code == ExitCode::kNet;
 }
 
 }  // namespace
@@ -100,13 +107,15 @@ int run_as_rank(const Arguments& arguments, const std::function<int(const RankRo
     const int code = work({engine.get(), place->launcher, place->local_ranks, place->local_rank});
     engine->leave(0);
     return code;
-  } catch (const Error& error) {
-    engine->leave(int(error.code()));
-    if (is_first || !is_said_by_all(error)) throw;
-    return int(error.code());
   } catch (...) {
-    engine->leave(int(ExitCode::kInternal));
-    throw;
+    // Said before the others are told: MPI ends the process with that, and its launcher all of them.
+    const Failure failure = current_failure();
+    if (is_first || !is_said_by_all(ExitCode(failure.code)))
+      show_error(failure.text);
+    else
+      std::this_thread::sleep_for(kForTheFirstToSay);
+    engine->leave(failure.code);
+    return failure.code;
   }
 }
 

@@ -156,6 +156,12 @@ def check_mistakes(place):
                               capture_output=True, text=True, timeout=200)
         assert done.returncode == code, (text, done.returncode, done.stderr[-2000:])
         assert done.stderr.count(words) == 1, (text, done.stderr[-2000:])
+    for engine in engines(place):
+        place.clear()
+        done = subprocess.run(command(place, 3, engine, '--set', 'solver.base_lr=1e20'), cwd=place.name,
+                              capture_output=True, text=True, timeout=200)
+        assert done.returncode == 7, (engine, done.returncode, done.stderr[-2000:])
+        assert done.stderr.count('training diverged') == 1, (engine, done.stderr[-2000:])
     print('mistakes are told once, with their exit codes')
 
 def check_devices(place):
