@@ -1,11 +1,18 @@
 #include "ranks/wired_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/log.h"
+#include "core/signals_blocked.h"
+#include "core/start_thread.h"
 #include "ranks/rank_list.h"
 
 namespace cortado::ranks {
@@ -15,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSpinSeconds = 50e-6;
+constexpr double kSecondsToFail = 5;         ///< that a library has to tell the others that this rank has failed
 constexpr size_t kWorthSplitting = 1 << 16;  ///< bytes: a longer broadcast goes by way of all ranks
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
@@ -35,6 +43,37 @@ class Idle {
 
   Clock::time_point look_ = Clock::now();
   double seconds_ = 0;
+};
+
+/// Ends the process where it lives for longer than so many seconds: the libraries' own ends wait without a limit.
+class EndLimit {
+ public:
+  EndLimit(double seconds, int exit_code) {
+    const SignalsBlocked blocked;
+    thread_ = start_thread([this, seconds, exit_code] { watch(std::chrono::duration<double>(seconds), exit_code); });
+  }
+  ~EndLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_one();
+  }
+  EndLimit(const EndLimit&) = delete;
+  EndLimit& operator=(const EndLimit&) = delete;
+
+ private:
+  void watch(std::chrono::duration<double> limit, int exit_code) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, limit, [this] { return ended_; })) return;
+    log_error() << "what connects the ranks has not ended for " << limit.count() << " s: this process ends without it";
+    ::_exit(exit_code);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::jthread thread_;  ///< uses all of the above
 };
 
 }  // namespace
@@ -130,7 +169,10 @@ void WiredEngine::meet() {
 }
 
 void WiredEngine::leave(int exit_code) {
-  if (exit_code == 0) meet();  // the library's own end would wait without a limit
+  if (exit_code == 0) meet();  // who is missing is named
+  const bool fails = exit_code != 0;
+  const EndLimit limit(fails ? kSecondsToFail : std::max(stall_seconds_, kSecondsToFail),
+                       fails ? exit_code : int(ExitCode::kIo));
   wire_->leave(exit_code);
 }
 
