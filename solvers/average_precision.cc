@@ -58,6 +58,26 @@ void DetectionTally::add(const float* rows, int64_t count) {
   }
 }
 
+void DetectionTally::pack(std::vector<double>& words) const {
+  words.insert(words.end(), objects_.begin(), objects_.end());
+  for (const auto& of_class : detections_) {
+    words.push_back(double(of_class.size()));
+    for (const Detection& detection : of_class) words.insert(words.end(), {detection.score, double(detection.right)});
+  }
+}
+
+const double* DetectionTally::unpack(const double* words) {
+  for (double& objects : objects_) objects = *words++;
+  for (auto& of_class : detections_) {
+    of_class.resize(size_t(*words++));
+    for (Detection& detection : of_class) {
+      detection = {float(words[0]), words[1] != 0};
+      words += 2;
+    }
+  }
+  return words;
+}
+
 void DetectionTally::add(const DetectionTally& other) {
   for (size_t c = 0; c < objects_.size(); ++c) {
     objects_[c] += other.objects_[c];

@@ -30,6 +30,9 @@ class DetectionTally {
   /// `count` rows of five numbers; rows of zeros are none.
   void add(const float* rows, int64_t count);
   void add(const DetectionTally& other);
+  /// As numbers, and those of another tally in place of this one's; returns what follows them.
+  void pack(std::vector<double>& words) const;
+  const double* unpack(const double* words);
   int64_t classes() const { return int64_t(objects_.size()); }
   bool has_objects(int64_t c) const { return objects_[size_t(c)] > 0; }
   double average_precision(int64_t c, ApVersion version) const;  ///< 0 where the class has no objects

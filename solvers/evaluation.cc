@@ -14,18 +14,20 @@ std::string name_in_snapshots(size_t test) { return "test:" + std::to_string(tes
 }  // namespace
 
 Evaluation::Evaluation(SolverNets& nets, TrainState& state, Observers& observers)
-    : state_(state), observers_(observers) {
+    : state_(state), observers_(observers), dealt_out_(nets.dealt_out) {
   make_testers(nets);
   if (state.share.is_first()) find_metrics(nets);
 }
 
 void Evaluation::make_testers(SolverNets& nets) {
   const ApVersion version = ap_version_of(config().ap_version());
+  const TestShare share =
+      dealt_out_ ? TestShare{state_.share.engine->rank(), state_.share.engine->ranks()} : TestShare{};
   for (size_t i = 0; i < nets.tests.size(); ++i) {
     if (config().test_epoch())
-      testers_.emplace_back(*nets.tests[i], nets.tails[i].get(), int(i), nets.test_records[i], version);
+      testers_.emplace_back(*nets.tests[i], nets.tails[i].get(), int(i), nets.test_records[i], version, share);
     else
-      testers_.emplace_back(*nets.tests[i], int(i), config().test_iter(int(i)), version);
+      testers_.emplace_back(*nets.tests[i], int(i), config().test_iter(int(i)), version, share);
   }
 }
 
@@ -64,12 +66,13 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   const Progress& progress = state_.progress;
   log_info() << "Iteration " << progress.iter << ", Testing net (#" << index << ")";
   if (tester.batches() == 0) return true;  // test_iter: 0 beside others
-  const bool whole = tester.run([&](int done) {
+  const auto go_on = [&](int done) {
     const bool continues = calls.continues();
     observers_.tell(
         [&](TrainObserver& observer) { observer.on_test_batch(progress, int(index), done, tester.batches()); });
     return continues;
-  });
+  };
+  const bool whole = tester.run(go_on, calls.rounds);
   if (!whole) {
     log_info() << "Test interrupted.";
     return false;

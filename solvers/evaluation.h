@@ -20,6 +20,7 @@ namespace cortado {
 struct TestCalls {
   std::function<bool()> continues;  ///< before each batch; false ends the test
   std::function<void()> on_gain;    ///< the score of early_stop has gained: its weights are worth a snapshot
+  TestRounds* rounds = nullptr;     ///< leads other ranks, where tests are dealt out
 };
 
 class Evaluation {
@@ -34,6 +35,7 @@ class Evaluation {
   /// Runs all test nets. False: `calls` ended it. Until begin() a snapshot is then, and where early_stop ends the run,
   /// of the moment before the first of these tests, which a resumed run does again.
   bool run(const TestCalls& calls);
+  bool is_dealt_out() const { return dealt_out_; }  ///< whether the ranks share the batches of tests
   bool stops_early() const { return stops_early_; }
   void set_stops_early(bool stops) { stops_early_ = stops; }  ///< of a rank that heard so from the first one
   /// Iterations follow: an earlier test's end is forgotten.
@@ -58,6 +60,7 @@ class Evaluation {
   TrainState& state_;
   Observers& observers_;
   std::vector<Tester> testers_;
+  bool dealt_out_ = false;
   std::vector<BestTestScore> best_;
   std::optional<Metric> plateau_metric_;
   std::optional<EarlyStop> early_stop_;

@@ -7,38 +7,26 @@
 #include "core/host_view.h"
 #include "core/log.h"
 #include "core/threads.h"
+#include "solvers/check.h"
+#include "solvers/rank_message.h"
 #include "solvers/run_conditions.h"
 
 namespace cortado {
 
 namespace {
 
-constexpr int kFirst = 0;
-
 std::byte* bytes_of(void* data) { return static_cast<std::byte*>(data); }
-
-/// The first rank's message, which goes to all.
-template <typename Message>
-void broadcast(ranks::Engine& engine, Message& message) {
-  std::string text;
-  if (engine.rank() == kFirst) text = message.SerializeAsString();
-  uint64_t size = text.size();
-  engine.broadcast(bytes_of(&size), sizeof size, kFirst);
-  text.resize(size);
-  engine.broadcast(bytes_of(text.data()), size, kFirst);
-  if (engine.rank() != kFirst && !message.ParseFromString(text)) throw_internal("a message between ranks is broken");
-}
 
 /// Of floats in the memory of the context's device.
 void broadcast_floats(ranks::Engine& engine, Context& context, std::span<std::byte> memory) {
   auto* const floats = reinterpret_cast<float*>(memory.data());
   const int64_t count = int64_t(memory.size() / sizeof(float));
-  if (engine.rank() == kFirst) {
+  if (engine.rank() == kFirstRank) {
     const HostView view(context, floats, count);
-    return engine.broadcast(bytes_of(const_cast<float*>(view.data())), memory.size(), kFirst);
+    return engine.broadcast(bytes_of(const_cast<float*>(view.data())), memory.size(), kFirstRank);
   }
   HostStage stage;
-  engine.broadcast(bytes_of(stage.begin(context, floats, count)), memory.size(), kFirst);
+  engine.broadcast(bytes_of(stage.begin(context, floats, count)), memory.size(), kFirstRank);
   stage.commit(context);
 }
 
@@ -50,8 +38,8 @@ uint64_t digest_of(Context& context, std::span<const std::byte> memory) {
 void share_history(ranks::Engine& engine, TrainState& state) {
   WeightUpdate& update = state.update;
   if (update.is_sliced()) {
-    if (engine.rank() == kFirst && update.history_memory().empty()) update.make_whole();
-    update.scatter(engine, slices_of_ranks(state.net, engine.ranks()), kFirst);
+    if (engine.rank() == kFirstRank && update.history_memory().empty()) update.make_whole();
+    update.scatter(engine, slices_of_ranks(state.net, engine.ranks()), kFirstRank);
     update.drop_whole();
     return;
   }
@@ -92,12 +80,12 @@ void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards) {
   conditions.set_seed(net.context().seed);
   conditions.set_shards(int(shards));
   save_conditions(net, conditions);
-  broadcast(engine, conditions);
+  broadcast_message(engine, conditions);
 }
 
 void await_conditions(ranks::Engine& engine, SolverFile& file, Context& context) {
   caffe::TrainingState conditions;
-  broadcast(engine, conditions);
+  broadcast_message(engine, conditions);
   file.solver.set_shards(conditions.shards());
   context.seed = conditions.seed();
   context.threads = conditions.threads();
@@ -110,11 +98,11 @@ void await_conditions(ranks::Engine& engine, SolverFile& file, Context& context)
 
 void share_state(ranks::Engine& engine, TrainState& state) {
   caffe::SolverState head;
-  if (engine.rank() == kFirst) state.save(head);
-  broadcast(engine, head);
+  if (engine.rank() == kFirstRank) state.save(head);
+  broadcast_message(engine, head);
   broadcast_floats(engine, state.net.context(), state.net.weight_memory());
   share_history(engine, state);
-  if (engine.rank() == kFirst) return;
+  if (engine.rank() == kFirstRank) return;
   state.net.weights_changed();
   state.load_head(head);
   state.progress.start_iter = state.progress.iter;
@@ -129,6 +117,7 @@ void compare_weights(ranks::Engine& engine, Net& net, int64_t iter) {
   std::string others;
   for (size_t rank = 1; rank < digests.size(); ++rank)
     if (digests[rank] != digests[0]) others += (others.empty() ? "" : ", ") + std::to_string(rank);
+  if (state.average) state.average->load(head.training(), "the first rank's state");
   if (!others.empty())
     throw Error(ExitCode::kInternal, "at iteration " + std::to_string(iter) +
                                          " the weights are not the same on all ranks: rank 0's differ from those of " +

@@ -1,16 +1,26 @@
 #include "solvers/rank_test.h"
 
+#include "solvers/rank_message.h"
+
 namespace cortado {
 
-/// What the first rank says: that the test goes on, or what came of it.
+namespace {
+
+enum Kind : int64_t { kGoOn, kSnapshot, kRound, kNetIsOver, kIsOver };
+
+}  // namespace
+
+/// What the first rank says: that the test goes on, what to do, or what came of it.
 struct RankTest::Word {
-  int64_t is_over = 0, snapshot = 0, stop = 0, stops_early = 0;
+  int64_t kind = kGoOn;
+  int64_t net = 0, round = 0, whole = 0;  ///< of kRound, kNetIsOver
+  int64_t stop = 0, stops_early = 0;      ///< of kIsOver, as all that follows
   int64_t current_step = 0, last_event = 0;
   double least = 0;  ///< of lr_policy plateau
 };
 
 void RankTest::tell(Word& word) {
-  if (state_.share.engine) state_.share.engine->broadcast(reinterpret_cast<std::byte*>(&word), sizeof word, 0);
+  if (state_.share.engine) state_.share.engine->broadcast(reinterpret_cast<std::byte*>(&word), sizeof word, kFirstRank);
 }
 
 void RankTest::go_on() {
@@ -20,23 +30,90 @@ void RankTest::go_on() {
 
 void RankTest::end(bool stop) {
   LearningRate& rate = state_.schedule.rate();
-  Word word{.is_over = 1, .stop = stop, .stops_early = evaluation_.stops_early(), .current_step = rate.current_step()};
+  Word word{
+      .kind = kIsOver, .stop = stop, .stops_early = evaluation_.stops_early(), .current_step = rate.current_step()};
   if (rate.is_plateau()) {
     word.last_event = rate.plateau().last_event();
     word.least = rate.plateau().least();
   }
   tell(word);
+  share_kept();
+}
+
+/// What a layer keeps by itself among the weights may change in a test, which the first rank runs alone then.
+void RankTest::share_kept() {
+  if (!state_.share.engine || evaluation_.is_dealt_out()) return;
+  for (const KeptWeight& kept : state_.net.kept_weights())
+    state_.share.engine->broadcast(reinterpret_cast<std::byte*>(kept.values), size_t(kept.count) * sizeof(float),
+                                   kFirstRank);
+  state_.net.weights_changed();
 }
 
 void RankTest::begin_snapshot() {
-  Word word{.snapshot = 1};
+  Word word{.kind = kSnapshot};
   tell(word);
 }
 
+void RankTest::begin(int net, int round) {
+  Word word{.kind = kRound, .net = net, .round = round};
+  tell(word);
+}
+
+void RankTest::end(int net, bool whole) {
+  Word word{.kind = kNetIsOver, .net = net, .whole = whole};
+  tell(word);
+}
+
+/// Of each rank the bytes of its batch, one after the other; all of them, as places. Requests go to the first rank.
+std::vector<size_t> RankTest::gather_sizes(size_t own) {
+  struct Head {
+    int64_t bytes, requests;
+  };
+  ranks::Engine& engine = *state_.share.engine;
+  std::vector<Head> heads(size_t(engine.ranks()));
+  std::vector<size_t> at, places = {0};
+  for (size_t rank = 0; rank <= heads.size(); ++rank) at.push_back(rank * sizeof(Head));
+  const bool first = engine.rank() == kFirstRank;
+  heads[size_t(engine.rank())] = {int64_t(own), first ? kRequestNothing : requests_.exchange(kRequestNothing)};
+  engine.all_gather(reinterpret_cast<std::byte*>(heads.data()), at);
+  for (const Head& head : heads) {
+    places.push_back(places.back() + size_t(head.bytes));
+    if (first) requests_.fetch_or(int(head.requests));
+  }
+  return places;
+}
+
+void RankTest::gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) {
+  ranks::Engine& engine = *state_.share.engine;
+  const std::vector<size_t> places = gather_sizes(own.size_bytes());
+  std::vector<size_t> send_at(places.size(), own.size_bytes()), receive_at(places.size(), 0);
+  send_at[kFirstRank] = 0;
+  std::vector<double> all;
+  if (engine.rank() == kFirstRank) {
+    receive_at = places;
+    all.resize(places.back() / sizeof(double));
+  }
+  engine.all_to_all(reinterpret_cast<const std::byte*>(own.data()), send_at, reinterpret_cast<std::byte*>(all.data()),
+                    receive_at);
+  for (size_t rank = 0; rank + 1 < receive_at.size(); ++rank)
+    if (const size_t bytes = receive_at[rank + 1] - receive_at[rank]; bytes > 0)
+      take({all.data() + receive_at[rank] / sizeof(double), bytes / sizeof(double)});
+}
+
+void RankTest::obey(const Word& word, const std::function<void()>& snapshot) {
+  if (word.kind == kSnapshot) snapshot();
+  if (word.kind != kRound && word.kind != kNetIsOver) return;
+  Tester& tester = evaluation_.testers()[size_t(word.net)];
+  if (word.kind == kNetIsOver) return tester.end(word.whole != 0);
+  if (word.round == 0) tester.begin();
+  gather(tester.run_own(int(word.round)), {});
+}
+
 bool RankTest::follow(const std::function<void()>& snapshot) {
+  const ShownAverage shown(state_.average ? &*state_.average : nullptr, true);
   Word word;
-  for (tell(word); !word.is_over; tell(word))
-    if (word.snapshot) snapshot();
+  for (tell(word); word.kind != kIsOver; tell(word)) obey(word, snapshot);
+  share_kept();
   LearningRate& rate = state_.schedule.rate();
   rate.set_current_step(int(word.current_step));
   if (rate.is_plateau()) rate.plateau().restore(word.least, word.last_event);

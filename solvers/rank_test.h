@@ -1,25 +1,32 @@
 #pragma once
 
-// A test among ranks: the first one runs it, the others wait, hear of every batch that it goes on, and at the end what
-// follows from its scores.
+// A test among ranks, which the first one leads: the others run the batches that are dealt out to them, or wait, hear
+// before every batch that it goes on, and at the end what follows from its scores.
 
 #include <functional>
 
 #include "solvers/evaluation.h"
+#include "solvers/requests.h"
+#include "solvers/tester.h"
 #include "solvers/train_state.h"
 
 namespace cortado {
 
-class RankTest {
+class RankTest : public TestRounds {
  public:
-  /// References outlive this. Of a process alone every call does nothing.
-  RankTest(TrainState& state, Evaluation& evaluation) : state_(state), evaluation_(evaluation) {}
+  /// References outlive this. Of a process alone every call does nothing. What a rank is asked for during a round that
+  /// it has a part in is the first one's to obey: it comes to its `requests`.
+  RankTest(TrainState& state, Evaluation& evaluation, Requests& requests)
+      : state_(state), evaluation_(evaluation), requests_(requests) {}
 
-  // Of the first rank: before each batch, and after the last one.
+  // Of the first rank: before each batch or round, and after the last one.
   void go_on();
   void end(bool stop);
   /// A snapshot is written within the test, in which all have a part.
   void begin_snapshot();
+  void begin(int net, int round) override;
+  void gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) override;
+  void end(int net, bool whole) override;
 
   /// Of the others: returns at the end whether to stop.
   bool follow(const std::function<void()>& snapshot);
@@ -27,9 +34,13 @@ class RankTest {
  private:
   struct Word;
   void tell(Word& word);
+  void obey(const Word& word, const std::function<void()>& snapshot);
+  void share_kept();
+  std::vector<size_t> gather_sizes(size_t own);
 
   TrainState& state_;
   Evaluation& evaluation_;
+  Requests& requests_;
 };
 
 }  // namespace cortado

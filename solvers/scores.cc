@@ -74,6 +74,22 @@ void OutputReader::read_parts(Output& output, size_t first) {
   }
 }
 
+void OutputReader::pack(std::vector<double>& words) const {
+  for (const Score& score : scores_) words.push_back(score.value);
+  for (const ScoreParts& parts : parts_)
+    words.insert(words.end(), {parts.numerator, parts.denominator, double(parts.known)});
+  for (const DetectionScore& of : detections_) of.tally.pack(words);
+}
+
+void OutputReader::unpack(const double* words) {
+  for (Score& score : scores_) score.value = *words++;
+  for (ScoreParts& parts : parts_) {
+    parts = {words[0], words[1], words[2] != 0};
+    words += 3;
+  }
+  for (DetectionScore& of : detections_) words = of.tally.unpack(words);
+}
+
 ScoreSums::ScoreSums(const OutputReader& outputs)
     : means_(outputs.scores()),
       exact_(outputs.scores()),

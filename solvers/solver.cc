@@ -4,6 +4,7 @@
 #include "solvers/check.h"
 #include "solvers/lr_policies.h"
 #include "solvers/rank_start.h"
+#include "solvers/test_share.h"
 
 namespace cortado {
 
@@ -42,6 +43,7 @@ Solver::Solver(SolverFile file, RunStart start, SolverNets nets)
   if (engine && state_.device) state_.device->connect(start.device_engine);
   checkpoints_.begin(std::move(start));
   if (engine) share_state(*engine, state_);
+  if (nets_.dealt_out) share_tests(*engine, nets_, evaluation_);
   log_info() << "Solver scaffolding done.";
 }
 

@@ -10,6 +10,7 @@
 #include "solvers/check.h"
 #include "solvers/rank_share.h"
 #include "solvers/run_conditions.h"
+#include "solvers/test_share.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {
@@ -45,6 +46,7 @@ void log_train_net(const Net& train) {
 std::unique_ptr<Net> make_tail(SolverNetFile wanted, Net& test, int64_t records, Context& context) {
   const int64_t left = records % test.batch_size();
   if (left == 0) return nullptr;
+  wanted.options.share = {};  // it is one batch
   return make_net(with_data_batch(std::move(wanted.file), left), wanted.options, context, &test);
 }
 
@@ -80,12 +82,12 @@ SolverNetReader::Source SolverNetReader::source_of_train() const {
 std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   const caffe::SolverParameter& solver = file_.solver;
   std::vector<Source> sources;
-  if (test_count() == 0) return sources;
+  if (wanted_tests() == 0) return sources;
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     sources.push_back({.field = path_to("", "test_net_param", i), .message = &solver.test_net_param(i)});
   for (int i = 0; i < solver.test_net_size(); ++i)
     sources.push_back({.field = path_to("", "test_net", i), .path = &solver.test_net(i)});
-  while (sources.size() < test_count()) {
+  while (sources.size() < wanted_tests()) {
     if (solver.has_net_param())
       sources.push_back({.field = "net_param", .message = &solver.net_param()});
     else
@@ -94,9 +96,35 @@ std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   return sources;
 }
 
-size_t SolverNetReader::test_count() const {
-  return share_of(file_.solver, options_.engine).is_first() ? size_t(count_test_nets(file_.solver)) : 0;
+size_t SolverNetReader::wanted_tests() const { return size_t(count_test_nets(file_.solver)); }
+
+size_t SolverNetReader::test_count() {
+  return share_of(file_.solver, options_.engine).is_first() || deals_tests_out() ? wanted_tests() : 0;
 }
+
+bool SolverNetReader::deals_tests_out() {
+  if (deals_tests_out_) return *deals_tests_out_;
+  if (!options_.engine || options_.engine->ranks() == 1 || wanted_tests() == 0) return *(deals_tests_out_ = false);
+  const std::string why = why_first_tests_alone();
+  deals_tests_out_ = why.empty();
+  if (why.empty())
+    log_info() << "The batches of tests are dealt out to " << options_.engine->ranks() << " ranks";
+  else
+    log_info() << "The first rank tests alone: " << why;
+  return *deals_tests_out_;
+}
+
+/// Touches no data.
+std::string SolverNetReader::why_first_tests_alone() {
+  for (size_t i = 0; i < wanted_tests(); ++i) {
+    SolverNetFile test = whole_test(i);
+    test.options.open_data = false;
+    if (const std::string why = why_not_dealt_out(graph::build(test.file, test.options)); !why.empty())
+      return "of test net #" + std::to_string(i) + " " + why;
+  }
+  return "";
+}
+
 std::string SolverNetReader::train_source() const { return source_of_train().str(); }
 std::string SolverNetReader::test_source(size_t index) const { return sources_of_tests()[index].str(); }
 
@@ -137,7 +165,7 @@ SolverNetFile SolverNetReader::train() {
   return net;
 }
 
-SolverNetFile SolverNetReader::test(size_t index) {
+SolverNetFile SolverNetReader::whole_test(size_t index) {
   SolverNetFile net{read(sources_of_tests()[index]), build_options()};
   net.options.state.set_phase(caffe::TEST);
   if (int(index) < file_.solver.test_state_size()) net.options.state.MergeFrom(file_.solver.test_state(int(index)));
@@ -145,10 +173,17 @@ SolverNetFile SolverNetReader::test(size_t index) {
   return net;
 }
 
+SolverNetFile SolverNetReader::test(size_t index) {
+  SolverNetFile net = whole_test(index);
+  if (deals_tests_out()) net.options.share = {options_.engine->rank(), 1, options_.engine->ranks()};
+  return net;
+}
+
 SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, Context& context) {
   SolverNets nets;
   nets.train = std::move(train);
   log_train_net(*nets.train);
+  nets.dealt_out = reader.deals_tests_out();
   for (size_t i = 0; i < reader.test_count(); ++i) {
     log_info() << "Creating test net (#" << i << ") specified by " << reader.test_source(i);
     const SolverNetFile wanted = reader.test(i);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct SolverNets {
   /// left).
   std::vector<int64_t> test_records;
   std::vector<std::unique_ptr<Net>> tails;
+  bool dealt_out = false;  ///< the ranks share the batches of tests; else the first one alone has test nets
 };
 
 /// A net that a solver names, read but not built, and how it is to be built.
@@ -54,11 +56,14 @@ class SolverNetReader {
       : file_(file), options_(options), context_(context) {}
 
   const SolverFile& solver() const { return file_; }
-  size_t test_count() const;  ///< the first of several ranks alone tests
+  /// Test nets of this rank: all of them, or none of a rank other than the first where it tests alone.
+  size_t test_count();
+  /// Whether several ranks share the batches of tests. Decided by all test nets together; why not is logged once.
+  bool deals_tests_out();
 
   /// Throw what reading nets throws.
   SolverNetFile train();
-  SolverNetFile test(size_t index);
+  SolverNetFile test(size_t index);  ///< the batches of this rank, where they are dealt out
 
   /// Where they come from, for log lines: "net file: lenet.prototxt", or the field that holds the net.
   std::string train_source() const;
@@ -67,13 +72,17 @@ class SolverNetReader {
  private:
   struct Source;
   Source source_of_train() const;
+  size_t wanted_tests() const;
   std::vector<Source> sources_of_tests() const;
+  SolverNetFile whole_test(size_t index);
+  std::string why_first_tests_alone();
   std::shared_ptr<const NetFile> read(const Source& source);
   graph::BuildOptions build_options() const;
 
   const SolverFile& file_;
   const SolverOptions& options_;
   const Context& context_;
+  std::optional<bool> deals_tests_out_;
   std::map<std::string, std::shared_ptr<const NetFile>> read_;  ///< the usual file holds the training and the test net
 };
 

@@ -12,11 +12,11 @@ uint64_t pass_of_test(int net, uint64_t pass) { return (uint64_t(1) << 63) | (ui
 
 }  // namespace
 
-Tester::Tester(Net& net, int index, int batches, ApVersion version)
-    : net_(net), index_(index), batches_(batches), outputs_(net, version), sums_(outputs_) {}
+Tester::Tester(Net& net, int index, int batches, ApVersion version, TestShare share)
+    : net_(net), index_(index), batches_(batches), share_(share), outputs_(net, version), sums_(outputs_) {}
 
-Tester::Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version)
-    : Tester(net, index, int(records / net.batch_size()), version) {
+Tester::Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version, TestShare share)
+    : Tester(net, index, int(records / net.batch_size()), version, share) {
   tail_ = tail;
   records_ = records;
   if (!tail) return;
@@ -35,11 +35,18 @@ void Tester::rewind() {
     tail_->seek(layer, uint64_t(batches_) * uint64_t(net_.batch_size()));
 }
 
-void Tester::run_batch(Net& net, OutputReader& outputs) {
-  net.context().pass = pass_of_test(index_, passes_++);
+/// Batch number `batch` of this test; its loss.
+double Tester::run_batch(int batch) {
+  Net& net = is_tail(batch) ? *tail_ : net_;
+  net.context().pass = pass_of_test(index_, passes_ + uint64_t(batch));
   net.forward();
-  outputs.read();
-  sums_.add(outputs, net.loss(), double(records_ > 0 ? net.batch_size() : 1));
+  outputs_of(batch).read();
+  return net.loss();
+}
+
+void Tester::add_batch(int batch, double loss) {
+  const Net& net = is_tail(batch) ? *tail_ : net_;
+  sums_.add(outputs_of(batch), loss, double(records_ > 0 ? net.batch_size() : 1));
 }
 
 void Tester::take_scores() {
@@ -66,19 +73,66 @@ void Tester::say_once_what_differs() {
   line << ". test_epoch: true and cortado test count samples.";
 }
 
-bool Tester::run(const std::function<bool(int done)>& go_on) {
+bool Tester::run(const std::function<bool(int done)>& go_on, TestRounds* rounds) {
+  begin();
+  const bool whole = share_.ranks > 1 ? run_rounds(go_on, *rounds) : run_alone(go_on);
+  if (whole) take_scores();
+  return whole;
+}
+
+bool Tester::run_alone(const std::function<bool(int done)>& go_on) {
+  int done = 0;
+  for (; done < batches() && go_on(done); ++done) add_batch(done, run_batch(done));
+  passes_ += uint64_t(done);
+  return done == batches();
+}
+
+bool Tester::run_rounds(const std::function<bool(int done)>& go_on, TestRounds& rounds) {
+  int done = 0;
+  for (int round = 0; done < batches() && go_on(done); ++round) {
+    rounds.begin(index_, round);
+    rounds.gather(run_own(round), [&](std::span<const double> words) {
+      outputs_of(done).unpack(words.data() + 1);
+      add_batch(done++, words[0]);
+    });
+  }
+  const bool whole = done == batches();
+  if (done > 0) rounds.end(index_, whole);
+  end(whole);
+  return whole;
+}
+
+void Tester::begin() {
+  began_ = net_.positions();
   sums_.clear();
   if (records_ > 0) rewind();
-  for (int done = 0; done < batches_; ++done) {
-    if (!go_on(done)) return false;
-    run_batch(net_, outputs_);
+}
+
+std::span<const double> Tester::run_own(int round) {
+  const int batch = round * share_.ranks + share_.rank;
+  words_.clear();
+  if (batch >= batches()) return {};
+  words_.push_back(run_batch(batch));
+  outputs_of(batch).pack(words_);
+  return words_;
+}
+
+void Tester::end(bool whole) {
+  move_data(whole);
+  if (whole) passes_ += uint64_t(batches());
+}
+
+/// Data stands where one process would have left it; this rank's part of the last round may have been more or less than
+/// its share of them. A rank that has no batch never reads.
+void Tester::move_data(bool whole) {
+  const int64_t own = (batches_ - share_.rank + share_.ranks - 1) / share_.ranks;
+  if (own <= 0) return;
+  for (size_t i = 0; i < began_.size(); ++i) {
+    const auto& [layer, began] = began_[i];
+    const uint64_t from = records_ > 0 ? 0 : began, read = whole ? net_.positions()[i].second - from : 0;
+    const uint64_t to = whole ? from + read / uint64_t(own * share_.ranks) * uint64_t(batches_) : began;
+    if (to != from + read || !whole) net_.seek(layer, to);
   }
-  if (tail_) {
-    if (!go_on(batches_)) return false;
-    run_batch(*tail_, *tail_outputs_);
-  }
-  take_scores();
-  return true;
 }
 
 }  // namespace cortado

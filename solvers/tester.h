@@ -1,6 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "net/net.h"
@@ -8,21 +11,49 @@
 
 namespace cortado {
 
+/// Which of a test's batches are one rank's: of every `ranks` in succession number `rank`.
+struct TestShare {
+  int rank = 0, ranks = 1;
+};
+
+/// How the first rank leads others through a test that is dealt out, round after round; in one each rank has a batch,
+/// in the last one perhaps not all of them.
+class TestRounds {
+ public:
+  virtual ~TestRounds() = default;
+  /// Now all run their batch of this round.
+  virtual void begin(int net, int round) = 0;
+  /// The words of all batches of the round, rank after rank, of which the first are `own`; take(words) for each.
+  virtual void gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) = 0;
+  virtual void end(int net, bool whole) = 0;
+};
+
 /// Runs one test net over its batches. Draws of its passes never meet those of training or of another test net.
 ///
 /// By batches, as in Caffe: scores are plain means over batches, and the data continues where the last test stopped. By
 /// epoch: each test begins at the first record and takes each record once. The rest that fills no batch runs in a net
 /// of its own, with the same weights and so small a batch, and scores are those of the set: quotients of sums over it
 /// where layers tell them (ScoreSums), else means in which every batch counts by its samples.
+///
+/// Dealt out: several ranks have a tester of the same net, whose data was built for that rank's share of the batches.
+/// The first one's run() leads, the others are told what to do by begin(), run_own() and end().
 class Tester {
  public:
-  Tester(Net& net, int index, int batches, ApVersion version = ApVersion::kIntegral);
+  Tester(Net& net, int index, int batches, ApVersion version = ApVersion::kIntegral, TestShare share = {});
   /// `tail`: the net for the last records % batch, null where nothing is left. Throws FieldError about test_epoch where
   /// an output has not one score for the set but values for each sample.
-  Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version = ApVersion::kIntegral);
+  Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version = ApVersion::kIntegral,
+         TestShare share = {});
 
-  /// Calls go_on before each batch, with the number of batches done; where that returns false, so does this, at once.
-  bool run(const std::function<bool(int done)>& go_on);
+  /// Calls go_on before each batch, or round, with the number of batches done; where that returns false, so does this,
+  /// at once. `rounds` leads the other ranks, where there are some; such a test that is not whole goes back to where it
+  /// began.
+  bool run(const std::function<bool(int done)>& go_on, TestRounds* rounds = nullptr);
+
+  void begin();
+  /// Runs this rank's batch of a round and gives what it scored, for TestRounds; nothing where it has none.
+  std::span<const double> run_own(int round);
+  void end(bool whole);
 
   const std::vector<Score>& scores() const { return scores_; }                          ///< of the last whole run
   double loss() const { return loss_; }                                                 ///< the same of the loss
@@ -37,14 +68,23 @@ class Tester {
 
  private:
   void rewind();
-  void run_batch(Net& net, OutputReader& outputs);
+  bool run_alone(const std::function<bool(int done)>& go_on);
+  bool run_rounds(const std::function<bool(int done)>& go_on, TestRounds& rounds);
+  double run_batch(int batch);
+  void add_batch(int batch, double loss);
+  void move_data(bool whole);
+  bool is_tail(int batch) const { return batch == batches_; }
+  OutputReader& outputs_of(int batch) { return is_tail(batch) ? *tail_outputs_ : outputs_; }
   void take_scores();
 
   Net& net_;
   Net* tail_ = nullptr;
   int index_, batches_;  ///< of net_
   int64_t records_ = 0;  ///< of a test by epoch
+  TestShare share_;
   uint64_t passes_ = 0;
+  std::vector<std::pair<std::string, uint64_t>> began_;  ///< where data stood
+  std::vector<double> words_;
   OutputReader outputs_;
   std::unique_ptr<OutputReader> tail_outputs_;
   ScoreSums sums_;

@@ -26,7 +26,7 @@ TrainState::TrainState(const caffe::SolverParameter& config, Net& net, const Ran
       schedule(config),
       window(config.average_loss()),
       update(config, net, own_slices(config, net, share)) {
-  if (config.ema_decay() > 0 && share.is_first()) average.emplace(config, net);
+  if (config.ema_decay() > 0) average.emplace(config, net);
   if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries(), share);
   if (share.shards > 1 && !device) shards.emplace(config, net, share, update);
   progress.max_iter = config.max_iter();

@@ -101,7 +101,7 @@ void TrainingLoop::snapshot() {
 }
 
 bool TrainingLoop::test() {
-  RankTest ranks(state_, evaluation_);
+  RankTest ranks(state_, evaluation_, *requests_);
   if (!state_.share.is_first()) {
     stop_ = ranks.follow([this] { checkpoints_.try_write(); });
     return !stop_;
@@ -115,7 +115,7 @@ bool TrainingLoop::test() {
     obey(requests_->exchange(kRequestNothing), snapshot);
     return !stop_;
   };
-  const bool whole = evaluation_.run({continues, snapshot});
+  const bool whole = evaluation_.run({continues, snapshot, &ranks});
   ranks.end(stop_);
   return whole;
 }

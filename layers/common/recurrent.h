@@ -21,6 +21,7 @@
 
 #include "core/device_memory.h"
 #include "kernels/inner_product.h"
+#include "layers/batch_memory.h"
 #include "layers/layer.h"
 
 namespace cortado {
@@ -53,13 +54,14 @@ struct RecurrentWeights {
   size_t x = 0, bias = 1, fixed = 2, h = 2;  ///< fixed: of the static input, which moves h behind it
 };
 
-class RecurrentLayer : public Layer {
+class RecurrentLayer : public Layer, public BatchMemory {
  public:
   LayerShapes infer(const std::vector<Shape>& x) override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   bool differentiable(int i) const override { return i != 1; }
+  bool remembers_batches() const override { return !options_.expose_hidden(); }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
 
  protected:

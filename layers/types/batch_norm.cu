@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/for_each.h"
+#include "layers/batch_memory.h"
 #include "layers/common/batch_normalising.h"
 #include "layers/common/filler.h"
 #include "layers/common/running_average.h"
@@ -43,7 +44,7 @@ struct SetOne {
   CORTADO_HD void operator()(int64_t) const { *value = 1; }
 };
 
-class BatchNormLayer : public BatchNormalising {
+class BatchNormLayer : public BatchNormalising, public BatchMemory {
  public:
   explicit BatchNormLayer(const LayerOptions& options)
       : BatchNormalising(form_of_layer(options)), options_(options.config.batch_norm_param()) {
@@ -76,6 +77,8 @@ class BatchNormLayer : public BatchNormalising {
     }
     return shapes;
   }
+
+  bool remembers_batches() const override { return !form_.given_statistics; }
 
   /// By running averages, without a ReLU, it is a factor and a term for each channel.
   std::optional<kernels::PostOp> as_post_op() const override {

@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/for_each.h"
+#include "layers/batch_memory.h"
 #include "layers/common/batch_normalising.h"
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
@@ -46,7 +47,7 @@ struct MoveAverage {
   CORTADO_HD void operator()(int64_t c) const { average.add(c, mean[c], variance[c]); }
 };
 
-class BnLayer : public BatchNormalising {
+class BnLayer : public BatchNormalising, public BatchMemory {
  public:
   explicit BnLayer(const LayerOptions& options)
       : BatchNormalising(norm_of(options)), options_(options.config.bn_param()), kind_(form_of(options_)) {
@@ -77,6 +78,8 @@ class BnLayer : public BatchNormalising {
     shapes.w.push_back({.shape = channels, .filler = one, .learned = false});
     return shapes;
   }
+
+  bool remembers_batches() const override { return kind_ == BnForm::kRunning && !form_.given_statistics; }
 
   /// A factor and a term for each channel, where nothing of them is the batch's.
   std::optional<kernels::PostOp> as_post_op() const override {

@@ -17,6 +17,7 @@
 #include "core/fast_math.h"
 #include "core/for_each.h"
 #include "kernels/scratch.h"
+#include "layers/batch_memory.h"
 #include "layers/common/conv_lstm_form.h"
 #include "layers/registry.h"
 
@@ -100,12 +101,13 @@ struct PeepholeGradient {
   }
 };
 
-class ConvLstmLayer : public Layer {
+class ConvLstmLayer : public Layer, public BatchMemory {
  public:
   explicit ConvLstmLayer(const LayerOptions& options) : form_(options.config) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override { return form_.infer(x); }
   bool differentiable(int i) const override { return i != 1; }
+  bool remembers_batches() const override { return !form_.exposes(); }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/host_view.h"
 #include "core/log.h"
+#include "layers/batch_memory.h"
 #include "layers/registry.h"
 #include "proto/hdf5_file.h"
 
@@ -24,7 +25,7 @@ Shape four_axes(const Shape& shape) {
   return Shape(std::move(dims));
 }
 
-class Hdf5OutputLayer : public Layer {
+class Hdf5OutputLayer : public Layer, public BatchMemory {
  public:
   explicit Hdf5OutputLayer(const LayerOptions& options) : path_(options.config.hdf5_output_param().file_name()) {
     if (path_.empty()) throw FieldError("hdf5_output_param.file_name", "no file_name: the HDF5 file to write");

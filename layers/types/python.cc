@@ -11,6 +11,7 @@
 #include "core/device_memory.h"
 #include "core/host_view.h"
 #include "core/log.h"
+#include "layers/batch_memory.h"
 #include "layers/common/given_values.h"
 #include "layers/common/python_object.h"
 #include "layers/dynamic_rows.h"
@@ -48,7 +49,8 @@ bool differ_in_rows_alone(const Shape& a, const Shape& b) {
   return a.axes() > 0 && a.axes() == b.axes() && std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1);
 }
 
-class PythonLayer : public Layer, public DynamicRows {
+/// What the class in Python keeps from pass to pass is not known.
+class PythonLayer : public Layer, public DynamicRows, public BatchMemory {
  public:
   explicit PythonLayer(const LayerOptions& options)
       : config_(options.config), phase_(options.phase), runs_data_(options.open_data) {

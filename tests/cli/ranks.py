@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Trainings by several processes: the same weights by every number of ranks and every engine that is here; killed at
-random moments, at any rank, and gone on with by other numbers of ranks; how they end.
+"""Trainings by several processes: the same weights and test scores by every number of ranks and every engine that is
+here; killed at random moments, at any rank, and gone on with by other numbers of ranks; how they end.
 
     ranks.py CORTADO [--kills 3] [--seed N] [--lenet]
 """
@@ -60,16 +60,21 @@ def engines(place):
         elif engine in MPI and not shutil.which(MPI[engine][0]): print('not here:', MPI[engine][0])
         else: yield engine
 
+def tests_in(log): return [line.partition('] ')[2] for line in log.splitlines() if 'Test net output' in line]
+
 def check_bits(place):
-    train(place, 1)
-    wanted = weights(place)
+    log = train(place, 1)
+    wanted, tests = weights(place), tests_in(log)
+    assert len(tests) == 6, log
     for engine, numbers in [('shm', (2, 3, 4))] + [(engine, (3, 4)) for engine in engines(place)]:
         for ranks in numbers:
             place.clear()
             log = train(place, ranks, engine=engine)
             assert 'is 4 shards by %d ranks' % ranks in log, log
             assert weights(place) == wanted, '%d ranks by %s: other weights' % (ranks, engine)
-            print('%d ranks by %s: the same weights' % (ranks, engine))
+            assert tests_in(log) == tests, '%d ranks by %s: other scores\n%s' % (ranks, engine, log[-3000:])
+            assert 'are dealt out to %d ranks' % ranks in log, log
+            print('%d ranks by %s: the same weights and scores' % (ranks, engine))
     return wanted
 
 def rank_processes(parent):

@@ -67,5 +67,21 @@ TEST(AveragePrecision, KnowsItsVersionsByName) {
   EXPECT_THROW(ap_version_of("12point"), FieldError);
 }
 
+/// Of one rank, told to another.
+TEST(DetectionTally, IsItselfAgainAsNumbers) {
+  const DetectionTally tally = tally_of(kRows);
+  DetectionTally other = tally_of({kRows.begin() + 5, kRows.begin() + 35}), empty(4);
+  std::vector<double> words = {7};
+  tally.pack(words);
+  DetectionTally(4).pack(words);
+  EXPECT_EQ(empty.unpack(other.unpack(words.data() + 1)), words.data() + words.size());
+  for (const ApVersion version : {ApVersion::kIntegral, ApVersion::kMaxIntegral, ApVersion::k11Point}) {
+    EXPECT_GT(tally.mean(version), 0);
+    EXPECT_EQ(other.mean(version), tally.mean(version));
+    EXPECT_EQ(empty.mean(version), 0);
+    for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(other.average_precision(c, version), tally.average_precision(c, version));
+  }
+}
+
 }  // namespace
 }  // namespace cortado

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "tests/harness/thread_ranks.h"
+#include "tests/solvers/by_ranks.h"
 #include "tests/solvers/dataset.h"
 #include "tests/solvers/training.h"
 
@@ -13,55 +13,9 @@ namespace {
 constexpr const char* kWeights = "tiny_iter_12.caffemodel";
 constexpr const char* kState = "tiny_iter_12.solverstate";
 
-std::string data_net(const std::string& dataset, int batch, const std::string& norm) {
-  const std::string source = "source: \"" + dataset + "\" backend: LMDB ";
-  return R"(layer { name: "train" type: "Data" top: "data" top: "label" include { phase: TRAIN }
-                    transform_param { mirror: true crop_size: 6 scale: 0.01 }
-                    data_param { shuffle: true batch_size: )" +
-         std::to_string(batch) + " " + source + R"(} }
-            layer { name: "test" type: "Data" top: "data" top: "label" include { phase: TEST }
-                    transform_param { crop_size: 6 scale: 0.01 } data_param { batch_size: 4 )" +
-         source + R"(} }
-            layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
-                    convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } })" +
-         norm + R"(
-            layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
-            layer { name: "score" type: "InnerProduct" bottom: "conv" top: "score"
-                    inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
-            layer { name: "accuracy" type: "Accuracy" bottom: "score" bottom: "label" top: "accuracy"
-                    include { phase: TEST } }
-            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss" })";
-}
-
 constexpr const char* kNorm = R"(
             layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }
             layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" })";
-
-/// train() by several ranks, which are threads.
-std::vector<std::exception_ptr> train_by(int ranks, const std::function<SolverFile()>& file,
-                                         const std::string& snapshot = {}, int64_t stop_at = -1) {
-  return ThreadRanks(ranks).run([&](ranks::Engine& engine) {
-    Context context(1);
-    SolverOptions options;
-    options.snapshot = snapshot;
-    options.engine = &engine;
-    Solver solver = make_solver(file(), options, context);
-    Requests requests{kRequestNothing};
-    // The last rank alone is asked to stop, in the middle of an iteration as it were: all end after the next one.
-    AfterIteration stopper([&](const Progress& progress) {
-      if (progress.iter == stop_at - 1 && engine.rank() + 1 == engine.ranks()) requests.fetch_or(kRequestStop);
-    });
-    solver.add_observer(&stopper);
-    solver.run(requests);
-  });
-}
-
-void expect_no_errors(const std::vector<std::exception_ptr>& errors) {
-  for (const std::exception_ptr& error : errors) {
-    if (!error) continue;
-    EXPECT_NO_THROW(std::rethrow_exception(error));
-  }
-}
 
 std::map<std::string, std::vector<float>> weights_in(const std::string& path) {
   caffe::NetParameter net;

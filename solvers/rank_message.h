@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/error.h"
+#include "ranks/engine.h"
+
+namespace cortado {
+
+constexpr int kFirstRank = 0;
+
+/// Collective: the first rank's protobuf message goes to all.
+template <typename Message>
+void broadcast_message(ranks::Engine& engine, Message& message) {
+  const auto bytes_of = [](auto* data) { return reinterpret_cast<std::byte*>(data); };
+  std::string text;
+  if (engine.rank() == kFirstRank) text = message.SerializeAsString();
+  uint64_t size = text.size();
+  engine.broadcast(bytes_of(&size), sizeof size, kFirstRank);
+  text.resize(size);
+  engine.broadcast(bytes_of(text.data()), size, kFirstRank);
+  if (engine.rank() != kFirstRank && !message.ParseFromString(text))
+    throw_internal("a message between ranks is broken");
+}
+
+}  // namespace cortado
