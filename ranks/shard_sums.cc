@@ -32,8 +32,14 @@ void ShardSums::add(Context& context, int64_t index, float* values, int64_t begi
 }
 
 void ShardSums::finish(Context& context, float* to) {
-  fold(blocks_, [&](size_t into, size_t from) { add_floats(context, block(into), block(from), floats_); });
-  if (block(0) != to) copy_floats(context, to, block(0), floats_);
+  const float* const sum = sum_of_all(context, *this);
+  if (sum != to) copy_floats(context, to, sum, floats_);
+}
+
+const float* sum_of_all(Context& context, const ShardSums& sums) {
+  fold(sums.blocks(),
+       [&](size_t into, size_t from) { add_floats(context, sums.block(into), sums.block(from), sums.floats()); });
+  return sums.block(0);
 }
 
 }  // namespace cortado::ranks

@@ -39,6 +39,9 @@ class ShardSums {
   float* alone_ = nullptr;
 };
 
+/// The sum over all shards of sums that one rank has of all of them.
+const float* sum_of_all(Context& context, const ShardSums& sums);
+
 /// to += from and to = from, both of `n` floats, in order with the context's other work.
 void add_floats(Context& context, float* to, const float* from, int64_t n);
 void copy_floats(Context& context, float* to, const float* from, int64_t n);

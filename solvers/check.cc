@@ -137,6 +137,29 @@ void check_average(const Config& config) {
     throw FieldError("ema_warmup", "ema_warmup without ema_decay", "add ema_decay: 0.9999");
 }
 
+/// Whether there are several shards, and where they run, is known once a training begins.
+void check_local_steps(const Config& config) {
+  if (config.local_steps() <= 1) {
+    for (const auto& [field, given] :
+         {std::pair("outer_lr", config.has_outer_lr()), std::pair("outer_momentum", config.has_outer_momentum())})
+      if (given)
+        throw FieldError(field, std::string(field) + " without local_steps", "add local_steps: 32, or leave it out");
+    return;
+  }
+  if (config.outer_lr() <= 0)
+    throw FieldError("outer_lr", "outer_lr must be positive", "with 1, and outer_momentum: 0, weights are averaged");
+  check_fraction("outer_momentum", config.outer_momentum());
+  if (config.shards() == 1)
+    throw FieldError("local_steps", "local_steps of one shard, whose changes meet no others'", "more shards");
+  if (config.snapshot_diff())
+    throw FieldError("snapshot_diff", "with local_steps every shard has gradients of its own: there are none to write");
+  if (config.larc() && config.larc_turbo())
+    throw FieldError("larc_turbo", "with local_steps every shard would remember rates of its own", "larc works");
+  if (config.lr_policy() == "plateau" && config.plateau_metric().empty())
+    throw FieldError("lr_policy", "with local_steps the loss is known after the updates that it would give the rate",
+                     "plateau_metric looks at a test score");
+}
+
 /// Scores themselves are known once the test nets are.
 void check_metrics(const Config& config) {
   const bool tests = count_test_nets(config) > 0;
@@ -235,6 +258,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.range("base_lr", config.base_lr(), 0);
   checker.range("iter_size", config.iter_size(), 1);
   checker.range("shards", config.shards(), 0, "", 1 << 16);
+  checker.range("local_steps", config.local_steps(), 1, "1 exchanges gradients in every iteration", 1 << 20);
   checker.range("average_loss", config.average_loss(), 1);
   checker.range("display", config.display(), 0, "0 shows nothing");
   checker.range("snapshot", config.snapshot(), 0, "0 writes only the last snapshot");
@@ -258,6 +282,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.run(check_layer_rates);
   checker.run(check_average);
   checker.run(check_metrics);
+  checker.run(check_local_steps);
   checker.run([](const Config& c) { ap_version_of(c.ap_version()); });
   checker.run(check_rule);
   checker.run(check_regularization);

@@ -75,6 +75,7 @@ caffe::SolverState Checkpointer::state_message() {
   save_conditions(state_.net, training);
   evaluation_.save(training);
   state_.save(message);
+  if (state_.local) state_.local->save_histories(training);
   return message;
 }
 
@@ -92,6 +93,7 @@ bool Checkpointer::agrees_to_write() {
 }
 
 void Checkpointer::gather_history() {
+  if (state_.local) return state_.local->gather_histories();
   if (!state_.update.is_sliced()) return;
   state_.update.gather(*state_.share.engine, slices_of_ranks(state_.net, state_.share.ranks()), 0);
 }
@@ -106,6 +108,7 @@ void Checkpointer::write_gathered() {
   const ShownAverage hidden(average, false);
   write_snapshot(paths, state_.net, config().snapshot_diff(), state_.update, state_message());
   state_.update.drop_whole();
+  if (state_.local) state_.local->drop_histories();
   newest_ = iter();
   observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
 }
@@ -148,7 +151,9 @@ void Checkpointer::set_others_aside() {
 
 void Checkpointer::check_space() {
   const int64_t average = state_.average ? state_.average->bytes() : 0;
-  const int64_t size = state_.net.plan().weight_bytes() + state_.update.history_bytes() + 2 * average,
+  const int64_t velocity = state_.local ? state_.net.plan().learned_bytes() : 0,
+                histories = state_.update.history_bytes() * (state_.local ? state_.share.shards : 1);
+  const int64_t size = state_.net.plan().weight_bytes() + histories + velocity + 2 * average,
                 room = free_bytes(config().snapshot_prefix());
   const SnapshotPaths paths = snapshot_paths(config(), 0);
   if (paths.hdf5) check_hdf5_snapshot(paths.weights, state_.net);

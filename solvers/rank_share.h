@@ -26,9 +26,19 @@ struct RankShare {
   bool is_first() const { return rank() == 0; }
 };
 
+/// Passes of one shard that make one iteration.
+inline int64_t passes_of_shard(const caffe::SolverParameter& config) {
+  return int64_t(config.iter_size()) * config.local_steps();
+}
+
 /// Passes that make one iteration: batches of all shards.
 inline int64_t passes_per_iteration(const caffe::SolverParameter& config) {
-  return int64_t(config.iter_size()) * std::max(1, config.shards());
+  return passes_of_shard(config) * std::max(1, config.shards());
+}
+
+/// Passes whose gradients are added up for one update: of all shards, or with local_steps of one.
+inline int64_t passes_per_update(const caffe::SolverParameter& config) {
+  return config.local_steps() > 1 ? config.iter_size() : passes_per_iteration(config);
 }
 
 /// `engine`, which may be null, has no more ranks than config.shards.
@@ -70,7 +80,7 @@ std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks)
 
 /// The batches that a rank reads.
 inline data::BatchShare batches_of(const caffe::SolverParameter& config, const RankShare& share) {
-  const int64_t passes = config.iter_size();
+  const int64_t passes = passes_of_shard(config);
   return {share.range.first * passes, share.range.count * passes, share.shards * passes};
 }
 

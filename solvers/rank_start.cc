@@ -36,6 +36,7 @@ uint64_t digest_of(Context& context, std::span<const std::byte> memory) {
 }
 
 void share_history(ranks::Engine& engine, TrainState& state) {
+  if (state.local) return state.local->scatter_histories();
   WeightUpdate& update = state.update;
   if (update.is_sliced()) {
     if (engine.rank() == kFirstRank && update.history_memory().empty()) update.make_whole();
@@ -55,7 +56,19 @@ void check_shards(int ranks, int64_t shards) {
                 "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
 }
 
-void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine) {
+void check_shards_of_local_steps(const caffe::SolverParameter& solver, int64_t shards, const Context& context) {
+  if (solver.local_steps() <= 1) return;
+  const std::string text = "local_steps: " + std::to_string(solver.local_steps());
+  if (shards <= 1)
+    throw FieldError("local_steps", text + " of one shard, whose changes meet no others'",
+                     "shards: 4, or --ranks=4; or no local_steps");
+  if (!context.shares_host_memory())
+    throw FieldError("local_steps", text + ": iterations of local steps run on the CPU alone",
+                     "shards without local_steps exchange gradients");
+}
+
+void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
+                   const Context& context) {
   caffe::SolverParameter& solver = file.solver;
   const int ranks = engine ? engine->ranks() : 1;
   const int before = snapshot ? std::max(1, snapshot->shards()) : 0;
@@ -64,6 +77,7 @@ void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const
     log_warning() << "shards: " << shards << ", but the snapshot's training had " << before
                   << ": its iterations had other batches";
   check_shards(ranks, shards);
+  at_its_field(file, [&] { check_shards_of_local_steps(solver, shards, context); });
   if (shards > 1) solver.set_shards(shards);
 }
 
@@ -105,6 +119,7 @@ void share_state(ranks::Engine& engine, TrainState& state) {
   if (engine.rank() == kFirstRank) return;
   state.net.weights_changed();
   state.load_head(head);
+  if (state.average) state.average->load(head.training(), "the first rank's state");
   state.progress.start_iter = state.progress.iter;
 }
 
@@ -117,7 +132,6 @@ void compare_weights(ranks::Engine& engine, Net& net, int64_t iter) {
   std::string others;
   for (size_t rank = 1; rank < digests.size(); ++rank)
     if (digests[rank] != digests[0]) others += (others.empty() ? "" : ", ") + std::to_string(rank);
-  if (state.average) state.average->load(head.training(), "the first rank's state");
   if (!others.empty())
     throw Error(ExitCode::kInternal, "at iteration " + std::to_string(iter) +
                                          " the weights are not the same on all ranks: rank 0's differ from those of " +

@@ -10,10 +10,14 @@ namespace cortado {
 
 /// How many shards an iteration has: `file`'s, those of the snapshot (or null), as many as there are ranks. Sets
 /// file.solver.shards where it is more than one. Throws Error(kUsage) for more ranks than shards.
-void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine);
+void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
+                   const Context& context);
 
 /// Throws Error(kUsage) for more ranks than shards.
 void check_shards(int ranks, int64_t shards);
+
+/// Throws FieldError where so many shards cannot make local steps, or not on this device.
+void check_shards_of_local_steps(const caffe::SolverParameter& solver, int64_t shards, const Context& context);
 
 /// Multiplies base_lr as SolverOptions::scale_lr says; the shards are settled.
 void scale_rate(caffe::SolverParameter& solver, const std::string& how);

@@ -57,7 +57,7 @@ RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& co
   if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
   if (!start.snapshot) start.weights = starting_weights(file, options);
   settle_shards(file, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
-                options.engine);
+                options.engine, context);
   scale_rate(file.solver, options.scale_lr);
   start.share = share_of(config, options.engine);
   return start;

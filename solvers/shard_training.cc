@@ -25,7 +25,7 @@ ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
     if (is_last(shard_)) break;
     net_.backward(passes_ > 1, this);
   }
-  return gather(losses, requests);
+  return gather_outcome(share_, losses, requests);
 }
 
 /// All of a shard's passes but the last one's backward; their mean loss.
@@ -82,33 +82,6 @@ void ShardTraining::finish_kept() {
     kept_.changes().finish(net_.context(), kept_.sum());
   }
   kept_.end_iteration();
-}
-
-/// Every rank has the losses of all shards, and adds them in their order.
-ShardOutcome ShardTraining::gather(const std::vector<double>& losses, int requests) {
-  const int ranks = share_.engine ? share_.engine->ranks() : 1;
-  std::vector<double> words;  // of each rank: its requests, then the losses of its shards
-  std::vector<size_t> at = {0};
-  for (int rank = 0; rank < ranks; ++rank) {
-    const ranks::ShardRange range = ranks::range_of(rank, ranks, share_.shards);
-    if (range == share_.range) {
-      words.push_back(requests);
-      words.insert(words.end(), losses.begin(), losses.end());
-    } else {
-      words.resize(words.size() + 1 + size_t(range.count));
-    }
-    at.push_back(words.size() * sizeof(double));
-  }
-  if (share_.engine) share_.engine->all_gather(reinterpret_cast<std::byte*>(words.data()), at);
-  ShardOutcome outcome;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const double* of_rank = words.data() + at[size_t(rank)] / sizeof(double);
-    const double* end = words.data() + at[size_t(rank) + 1] / sizeof(double);
-    outcome.requests |= int(*of_rank);
-    for (const double* loss = of_rank + 1; loss < end; ++loss) outcome.loss += *loss;
-  }
-  outcome.loss /= double(share_.shards);
-  return outcome;
 }
 
 }  // namespace cortado

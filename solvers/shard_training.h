@@ -12,15 +12,10 @@
 #include "ranks/shard_sums.h"
 #include "solvers/kept_over_shards.h"
 #include "solvers/rank_share.h"
+#include "solvers/shard_outcome.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {
-
-/// What all ranks agree on after an iteration's passes.
-struct ShardOutcome {
-  double loss = 0;   ///< mean over all passes
-  int requests = 0;  ///< Request flags of all ranks together
-};
 
 class ShardTraining : private GradientReader, private ranks::SliceWork {
  public:
@@ -43,7 +38,6 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   void on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) override;
   void add_part(const ranks::FloatRange& part);
   void finish_kept();
-  ShardOutcome gather(const std::vector<double>& losses, int requests);
 
   const int64_t passes_;  ///< of a shard: iter_size
   Net& net_;

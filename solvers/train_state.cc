@@ -28,7 +28,10 @@ TrainState::TrainState(const caffe::SolverParameter& config, Net& net, const Ran
       update(config, net, own_slices(config, net, share)) {
   if (config.ema_decay() > 0) average.emplace(config, net);
   if (!net.context().shares_host_memory()) device.emplace(config, update.rule(), net, update.entries(), share);
-  if (share.shards > 1 && !device) shards.emplace(config, net, share, update);
+  if (config.local_steps() > 1)
+    local.emplace(config, net, share, update);
+  else if (share.shards > 1 && !device)
+    shards.emplace(config, net, share, update);
   progress.max_iter = config.max_iter();
   progress.images_per_iter = net.batch_size() * passes_per_iteration(config);
   progress.records = records_if_known(net.plan().graph);
@@ -71,11 +74,13 @@ void TrainState::save_training(caffe::TrainingState& training) {
   }
   update.save_memory(training);
   if (average) average->save(training);
+  if (local) local->save(training);
 }
 
 void TrainState::load(const Snapshot& snapshot) {
   net.load_weights(snapshot.weights, snapshot.weights_path);
   update.load(snapshot.state.history(), snapshot.state_path);
+  if (local) local->load_histories(snapshot.state, snapshot.state_path);
   load_head(snapshot.state);
 }
 
@@ -92,6 +97,7 @@ void TrainState::load_training(const caffe::TrainingState& training) {
   progress.smoothed_loss = window.smoothed();
   load_positions(training, kNetName, net);
   update.load_memory(training);
+  if (local) local->load(training);
   if (!device || !training.has_loss_scale()) return;
   StepState step;
   step.loss_scale = training.loss_scale();

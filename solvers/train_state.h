@@ -8,6 +8,7 @@
 
 #include "net/net.h"
 #include "solvers/device_training.h"
+#include "solvers/local_steps.h"
 #include "solvers/loss_window.h"
 #include "solvers/observer.h"
 #include "solvers/schedule.h"
@@ -50,6 +51,7 @@ struct TrainState {
   std::optional<WeightAverage> average;  ///< with ema_decay
   std::optional<DeviceTraining> device;  ///< where the net does not run on the CPU
   std::optional<ShardTraining> shards;   ///< on the CPU, where iterations have more than one
+  std::optional<LocalSteps> local;       ///< with local_steps, in place of `shards`
 
  private:
   void save_training(caffe::TrainingState& training);

@@ -170,6 +170,7 @@ void TrainingLoop::iterate() {
 /// Where all gradients are needed together they have memory of their own; else the update is a part of backward, and
 /// what is logged of this iteration comes after it.
 void TrainingLoop::iterate_on_cpu() {
+  if (state_.local) return iterate_local_steps();
   if (state_.shards) return iterate_shards();
   const bool display = displays(iter()), within_backward = updates_within_backward(config(), net_.context());
   net_.set_debug_info(display && config().debug_info());
@@ -277,6 +278,22 @@ void TrainingLoop::iterate_shards() {
   state_.shards->backward_and_apply(iter(), state_.next_rates(iter()), display);
   if (display) log_display();
   net_.set_debug_info(false);
+  if (state_.average) state_.average->add();
+  complete();
+}
+
+/// As with gradients of shards; but each shard's weights have learned by the time that the losses are looked at.
+void TrainingLoop::iterate_local_steps() {
+  const bool display = displays(iter());
+  net_.set_debug_info(display && config().debug_info());
+  const int asked = state_.share.engine ? requests_->exchange(kRequestNothing) : kRequestNothing;
+  const ShardOutcome outcome = state_.local->run(iter(), state_.pass(0), state_.next_rates(iter()), asked, display);
+  net_.set_debug_info(false);
+  agreed_ = outcome.requests;
+  require_finite(outcome.loss);
+  state_.take_loss(outcome.loss);
+  state_.local->finish();
+  if (display) log_display();
   if (state_.average) state_.average->add();
   complete();
 }

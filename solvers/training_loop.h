@@ -53,6 +53,7 @@ class TrainingLoop {
   void iterate();
   void iterate_on_cpu();
   void iterate_shards();
+  void iterate_local_steps();
   void iterate_on_device();
   void tell_device(int64_t iter, bool verbose);
   void iterate_after_loss(bool verbose);

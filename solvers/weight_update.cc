@@ -45,7 +45,8 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Context
 
 bool updates_by_slices(const caffe::SolverParameter& config, const Context& context) {
   return context.shares_host_memory() && !find_update_rule(config.type())->layer_wise && !config.larc() &&
-         !config.local_lr_auto() && config.clip_gradients() < 0 && !config.snapshot_diff();
+         !config.local_lr_auto() && config.clip_gradients() < 0 && !config.snapshot_diff() &&
+         config.local_steps() <= 1;
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,
@@ -99,7 +100,7 @@ void WeightUpdate::make_sliced_entries(const std::vector<ranks::FloatRange>& sli
 void WeightUpdate::apply_to_slice(const ranks::FloatRange& slice, Context& context, int64_t iter,
                                   const StepRates& rates) {
   const float* const base = net_.gradient_memory().data();
-  const IterationStep step = step_of(iter, rates, 1 / float(passes_per_iteration(config_)));
+  const IterationStep step = step_of(iter, rates, 1 / float(passes_per_update(config_)));
   const auto first = std::lower_bound(entries_.begin(), entries_.end(), base + slice.begin,
                                       [](const WeightStep& entry, const float* at) { return entry.dw < at; });
   for (auto entry = first; entry != entries_.end() && entry->dw < base + slice.end; ++entry) {
@@ -193,7 +194,7 @@ IterationStep WeightUpdate::step_of(int64_t iter, const StepRates& rates, float 
 
 void WeightUpdate::apply(int64_t iter, const StepRates& rates, bool verbose) {
   const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
-  const IterationStep step = step_of(iter, rates, clip / float(passes_per_iteration(config_)));
+  const IterationStep step = step_of(iter, rates, clip / float(passes_per_update(config_)));
   for (size_t p = 0; p < entries_.size(); ++p) apply_to(p, step);
 }
 

@@ -30,6 +30,7 @@ struct Training {
   std::unique_ptr<Net> net;
   int ranks;
   int64_t shards, passes_of_shard;
+  bool local_steps = false;  ///< nothing is exchanged before all of them are done
 
   /// Of the rank that has most.
   int64_t passes() const { return (shards + ranks - 1) / ranks * passes_of_shard; }
@@ -54,7 +55,8 @@ Training open_training(const Arguments& arguments, SolverFile file, int ranks, C
   file.solver.set_shards(int(shards));
   SolverNetFile net = SolverNetReader(file, options, context).train();
   net.file = with_batch(std::move(net.file), arguments.integer("batch"));
-  return {make_net(net.file, net.options, context), ranks, shards, file.solver.iter_size()};
+  return {make_net(net.file, net.options, context), ranks, shards, passes_of_shard(file.solver),
+          file.solver.local_steps() > 1};
 }
 
 /// Of a net, trained by as many shards as ranks.
@@ -102,8 +104,8 @@ ranks::Foretold foretell(const ranks::Network& network, Training& training, cons
   const std::vector<ranks::FloatRange> parts = gradient_parts(*training.net);
   std::vector<ranks::ReadyPart> ready;
   for (size_t i = 0; i < parts.size(); ++i)
-    ready.push_back(
-        {parts[parts.size() - 1 - i].count() * int64_t(sizeof(float)), compute - times.backward + times.complete[i]});
+    ready.push_back({parts[parts.size() - 1 - i].count() * int64_t(sizeof(float)),
+                     training.local_steps ? compute : compute - times.backward + times.complete[i]});
   int64_t kept = 0;
   for (const KeptWeight& weight : training.net->kept_weights()) kept += weight.count * int64_t(sizeof(float));
   if (kept > 0) ready.push_back({kept, compute});

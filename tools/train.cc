@@ -48,7 +48,9 @@ void say_shares(const RankRole& role, const Solver& solver, const Context& conte
   const std::string by = role.engine ? " by " + std::to_string(role.engine->ranks()) + " ranks (" +
                                            role.engine->name() + ", started by " + role.launcher + ")"
                                      : "";
-  log_info() << "Each iteration is " << shards << " shards" << by << ", " << solver.progress().images_per_iter
+  const int steps = solver.config().local_steps();
+  const std::string of = steps > 1 ? " of " + std::to_string(steps) + " local steps" : "";
+  log_info() << "Each iteration is " << shards << " shards" << of << by << ", " << solver.progress().images_per_iter
              << " images; " << context.threads << (context.threads == 1 ? " thread" : " threads") << " for each";
 }
 

@@ -1,0 +1,209 @@
+#include "solvers/local_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/threads.h"
+#include "solvers/rank_message.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr int64_t kWorthAThread = 1 << 15, kPart = (int64_t(25) << 20) / 4;  // floats
+
+std::vector<std::span<float>> places_of(Net& net) {
+  std::vector<std::span<float>> places;
+  for (const Param& param : net.params()) places.emplace_back(param.w, size_t(param.count));
+  for (const KeptWeight& kept : net.kept_weights()) places.emplace_back(kept.values, size_t(kept.count));
+  return places;
+}
+
+/// Where each begins behind the one before, and the end.
+std::vector<int64_t> offsets_of(const std::vector<std::span<float>>& places) {
+  std::vector<int64_t> offsets = {0};
+  for (const std::span<float>& place : places) offsets.push_back(offsets.back() + int64_t(place.size()));
+  return offsets;
+}
+
+}  // namespace
+
+LocalSteps::LocalSteps(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& first)
+    : config_(config),
+      net_(net),
+      share_(share),
+      updates_({&first}),
+      places_(places_of(net)),
+      offsets_(offsets_of(places_)),
+      begin_(size_t(offsets_.back())),
+      change_(begin_.size()),
+      velocity_(size_t(offsets_[net.params().size()])),
+      sums_(net.context(), offsets_.back(), share.range),
+      list_(net) {
+  for (int64_t index = 1; index < share.range.count; ++index)
+    updates_.push_back(more_.emplace_back(std::make_unique<WeightUpdate>(config, net)).get());
+  if (share.engine) exchange_.emplace(*share.engine, share.shards);
+}
+
+void LocalSteps::copy_out(std::vector<float>& to) const {
+  for (size_t i = 0; i < places_.size(); ++i) std::copy(places_[i].begin(), places_[i].end(), to.data() + offsets_[i]);
+}
+
+void LocalSteps::copy_in(const std::vector<float>& from) {
+  for (size_t i = 0; i < places_.size(); ++i)
+    std::copy_n(from.data() + offsets_[i], places_[i].size(), places_[i].data());
+}
+
+ShardOutcome LocalSteps::run(int64_t iter, uint64_t first_pass, const StepRates& rates, int requests, bool verbose) {
+  copy_out(begin_);
+  std::vector<double> losses;
+  for (int64_t index = 0; index < share_.range.count; ++index) {
+    if (index > 0) copy_in(begin_);
+    losses.push_back(run_shard(index, first_pass, iter, rates, verbose && index == 0));
+    copy_out(change_);
+    for (size_t i = 0; i < change_.size(); ++i) change_[i] -= begin_[i];
+    sums_.add(net_.context(), index, change_.data());
+  }
+  return gather_outcome(share_, losses, requests);
+}
+
+/// The mean loss of its passes. From weights that are no numbers there is nothing to go on from.
+double LocalSteps::run_shard(int64_t index, uint64_t first_pass, int64_t iter, const StepRates& rates, bool verbose) {
+  const int64_t steps = config_.local_steps();
+  const uint64_t first = first_pass + uint64_t((share_.range.first + index) * passes_of_shard(config_));
+  double loss = 0;
+  for (int64_t h = 0; h < steps && std::isfinite(loss); ++h)
+    loss += run_step(*updates_[size_t(index)], first + uint64_t(h * config_.iter_size()), iter * steps + h, rates,
+                     verbose && h == 0);
+  return loss / double(passes_of_shard(config_));
+}
+
+/// The sum of the losses of iter_size passes, by whose mean gradient the weights are updated, unless it is no number.
+double LocalSteps::run_step(WeightUpdate& update, uint64_t first_pass, int64_t number, const StepRates& rates,
+                            bool verbose) {
+  double loss = 0;
+  for (int k = 0; k < config_.iter_size(); ++k) {
+    net_.context().pass = first_pass + uint64_t(k);
+    net_.forward();
+    loss += net_.loss();
+    if (!std::isfinite(loss)) return loss;
+    net_.backward(k > 0);
+  }
+  update.apply(number, rates, verbose);
+  return loss;
+}
+
+/// Afterwards change_ is the sum over all shards.
+void LocalSteps::sum_up() {
+  if (!exchange_) {
+    std::copy_n(ranks::sum_of_all(net_.context(), sums_), sums_.floats(), change_.data());
+    return;
+  }
+  for (int64_t begin = 0; begin < sums_.floats(); begin += kPart)
+    exchange_->start(sums_, change_.data(), {begin, std::min(begin + kPart, sums_.floats())});
+  exchange_->wait();
+}
+
+void LocalSteps::finish() {
+  sum_up();
+  const float rate = config_.outer_lr(), momentum = config_.outer_momentum(), shards = float(share_.shards);
+  const int64_t learned = int64_t(velocity_.size());
+  parallel_ranges(net_.context(), int64_t(change_.size()), kWorthAThread, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float mean = change_[size_t(i)] / shards;
+      if (i >= learned) {
+        change_[size_t(i)] = begin_[size_t(i)] + mean;
+        continue;
+      }
+      float& velocity = velocity_[size_t(i)];
+      velocity = momentum * velocity - mean;
+      change_[size_t(i)] = begin_[size_t(i)] - rate * (momentum * velocity - mean);
+    }
+  });
+  copy_in(change_);
+}
+
+/// Of each rank's shards, one behind the other, in bytes.
+std::vector<size_t> LocalSteps::history_places() const {
+  std::vector<size_t> at = {0};
+  for (int rank = 0; rank < share_.ranks(); ++rank)
+    at.push_back(at.back() + size_t(ranks::range_of(rank, share_.ranks(), share_.shards).count) * history_bytes());
+  return at;
+}
+
+void LocalSteps::gather_histories() {
+  if (!share_.engine) return;
+  std::vector<std::byte> own;
+  for (WeightUpdate* update : updates_) {
+    const std::span<std::byte> history = update->history_memory();
+    own.insert(own.end(), history.begin(), history.end());
+  }
+  std::vector<size_t> send_at(size_t(share_.ranks()) + 1, own.size()), receive_at(send_at.size(), 0);
+  send_at[kFirstRank] = 0;
+  if (share_.is_first()) {
+    receive_at = history_places();
+    all_histories_.resize(receive_at.back());
+  }
+  share_.engine->all_to_all(own.data(), send_at, all_histories_.data(), receive_at);
+}
+
+void LocalSteps::scatter_histories() {
+  if (!share_.engine) return;
+  std::vector<std::byte> own(updates_.size() * history_bytes());
+  std::vector<size_t> receive_at(size_t(share_.ranks()) + 1, own.size()), send_at(receive_at.size(), 0);
+  receive_at[kFirstRank] = 0;
+  if (share_.is_first()) {
+    send_at = history_places();
+    all_histories_.resize(send_at.back());
+  }
+  share_.engine->all_to_all(all_histories_.data(), send_at, own.data(), receive_at);
+  drop_histories();
+  for (size_t i = 0; i < updates_.size(); ++i)
+    std::memcpy(updates_[i]->history_memory().data(), own.data() + i * history_bytes(), history_bytes());
+}
+
+/// By the first rank. A process alone has all shards' where they are.
+std::span<std::byte> LocalSteps::history_of(int64_t shard) {
+  if (!share_.engine) return updates_[size_t(shard)]->history_memory();
+  return {all_histories_.data() + size_t(shard) * history_bytes(), history_bytes()};
+}
+
+float* LocalSteps::velocity_of(size_t blob) {
+  const int param = list_.param(blob);
+  return param < 0 ? nullptr : velocity_.data() + offsets_[size_t(param)];
+}
+
+void LocalSteps::save(caffe::TrainingState& training) {
+  for (size_t k = 0; k < list_.size(); ++k) list_.save(k, velocity_of(k), *training.add_outer_velocity());
+}
+
+void LocalSteps::load(const caffe::TrainingState& training) {
+  if (size_t(training.outer_velocity_size()) != list_.size()) return;
+  for (size_t k = 0; k < list_.size(); ++k)
+    list_.load(k, training.outer_velocity(int(k)), velocity_of(k), "outer velocity " + std::to_string(k));
+}
+
+void LocalSteps::save_histories(caffe::TrainingState& training) {
+  WeightUpdate one(config_, net_);
+  for (int64_t shard = 1; shard < share_.shards; ++shard) {
+    std::memcpy(one.history_memory().data(), history_of(shard).data(), history_bytes());
+    for (size_t blob = 0; blob < one.history_blobs(); ++blob) one.save(blob, *training.add_shard_history());
+  }
+}
+
+void LocalSteps::load_histories(const caffe::SolverState& state, const std::string& path) {
+  WeightUpdate one(config_, net_);
+  const auto& others = state.training().shard_history();
+  const int64_t blobs = int64_t(one.history_blobs()), known = blobs > 0 ? 1 + others.size() / blobs : 1;
+  if (share_.engine) all_histories_.resize(size_t(share_.shards) * history_bytes());
+  for (int64_t shard = 0; shard < share_.shards; ++shard) {
+    const int64_t from = shard % known;
+    google::protobuf::RepeatedPtrField<caffe::BlobProto> history = state.history();
+    for (int64_t k = 0; from > 0 && k < blobs; ++k) *history.Mutable(int(k)) = others.Get(int((from - 1) * blobs + k));
+    one.load(history, path);
+    std::memcpy(history_of(shard).data(), one.history_memory().data(), history_bytes());
+  }
+}
+
+}  // namespace cortado

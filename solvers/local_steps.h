@@ -1,0 +1,80 @@
+#pragma once
+
+// Iterations of local steps (SolverParameter.local_steps), for ranks between which there is a slow network: DiLoCo
+// (Douillard et al. 2023, arXiv:2311.08105). From weights w that all V shards have in common, shard s makes H updates
+// of the solver's own rule by itself, whose history it keeps from iteration to iteration, and ends at w_s. Then
+//   g = -1/V sum of (w_s - w),  v = outer_momentum v + g,  w = w - outer_lr (g + outer_momentum v).
+// The sum is taken by the shards' tree, so that it has the same bits in one process as in many. What layers keep by
+// themselves, as BatchNorm its statistics, goes on with the mean of its changes.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/net.h"
+#include "ranks/shard_exchange.h"
+#include "ranks/shard_sums.h"
+#include "solvers/shard_outcome.h"
+#include "solvers/weight_list.h"
+#include "solvers/weight_update.h"
+
+namespace cortado {
+
+class LocalSteps {
+ public:
+  /// The net computes in the host's memory and was built for config.shards; `first` is of it, and this rank's first
+  /// shard's. All references outlive this.
+  LocalSteps(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& first);
+
+  /// All passes and updates of this rank's shards; the first pass of all shards has the number `first_pass`. The net
+  /// has the last shard's weights then. `requests`: this rank's. `verbose` as in WeightUpdate::apply().
+  ShardOutcome run(int64_t iter, uint64_t first_pass, const StepRates& rates, int requests, bool verbose);
+  /// The step of the weights that all have in common.
+  void finish();
+
+  /// Collective: the first rank has the histories of all shards afterwards, until drop_histories(); and the way back
+  /// for histories that it has loaded or, where it has not, begun with.
+  void gather_histories();
+  void scatter_histories();
+  void drop_histories() { all_histories_ = {}; }
+
+  /// The velocity v.
+  void save(caffe::TrainingState& training);
+  /// Of a training without local steps there is none: it begins at zero.
+  void load(const caffe::TrainingState& training);
+  /// By the first rank, of gathered histories: those of all shards but the first, which a state has where Caffe's do.
+  void save_histories(caffe::TrainingState& training);
+  /// By the first rank, to be scattered. Where the state knows fewer shards the others begin as those. Throws
+  /// Error(kSnapshot) naming `path` where sizes do not fit.
+  void load_histories(const caffe::SolverState& state, const std::string& path);
+
+ private:
+  double run_shard(int64_t index, uint64_t first_pass, int64_t iter, const StepRates& rates, bool verbose);
+  double run_step(WeightUpdate& update, uint64_t first_pass, int64_t number, const StepRates& rates, bool verbose);
+  void copy_out(std::vector<float>& to) const;
+  void copy_in(const std::vector<float>& from);
+  void sum_up();
+  float* velocity_of(size_t blob);
+  std::span<std::byte> history_of(int64_t shard);
+  size_t history_bytes() const { return updates_[0]->history_memory().size(); }
+  std::vector<size_t> history_places() const;
+
+  const caffe::SolverParameter& config_;
+  Net& net_;
+  const RankShare share_;
+  std::vector<std::unique_ptr<WeightUpdate>> more_;  ///< of this rank's other shards
+  std::vector<WeightUpdate*> updates_;               ///< of its shards
+  std::vector<std::span<float>> places_;             ///< what learns, then what layers keep
+  std::vector<int64_t> offsets_;                     ///< per place, in the arrays below
+  std::vector<float> begin_;                         ///< the common weights
+  std::vector<float> change_;                        ///< a shard's; the sum over all
+  std::vector<float> velocity_;                      ///< of what learns
+  ranks::ShardSums sums_;
+  std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
+  WeightList list_;
+  std::vector<std::byte> all_histories_;  ///< of all shards, on the first of several ranks
+};
+
+}  // namespace cortado
