@@ -13,8 +13,9 @@ enum Kind : int64_t { kGoOn, kSnapshot, kRound, kNetIsOver, kIsOver };
 /// What the first rank says: that the test goes on, what to do, or what came of it.
 struct RankTest::Word {
   int64_t kind = kGoOn;
-  int64_t net = 0, round = 0, whole = 0;  ///< of kRound, kNetIsOver
-  int64_t stop = 0, stops_early = 0;      ///< of kIsOver, as all that follows
+  int64_t net = 0, whole = 0;  ///< of kRound, kNetIsOver
+  TestRound round = {};
+  int64_t stop = 0, stops_early = 0;  ///< of kIsOver, as all that follows
   int64_t current_step = 0, last_event = 0;
   double least = 0;  ///< of lr_policy plateau
 };
@@ -23,7 +24,9 @@ void RankTest::tell(Word& word) {
   if (state_.share.engine) state_.share.engine->broadcast(reinterpret_cast<std::byte*>(&word), sizeof word, kFirstRank);
 }
 
+/// Of a round that is dealt out they hear anyway.
 void RankTest::go_on() {
+  if (evaluation_.is_dealt_out()) return;
   Word word;
   tell(word);
 }
@@ -54,7 +57,7 @@ void RankTest::begin_snapshot() {
   tell(word);
 }
 
-void RankTest::begin(int net, int round) {
+void RankTest::begin(int net, const TestRound& round) {
   Word word{.kind = kRound, .net = net, .round = round};
   tell(word);
 }
@@ -64,7 +67,7 @@ void RankTest::end(int net, bool whole) {
   tell(word);
 }
 
-/// Of each rank the bytes of its batch, one after the other; all of them, as places. Requests go to the first rank.
+/// Of each rank the bytes of its batches, one after the other; all of them, as places. Requests go to the first rank.
 std::vector<size_t> RankTest::gather_sizes(size_t own) {
   struct Head {
     int64_t bytes, requests;
@@ -83,21 +86,21 @@ std::vector<size_t> RankTest::gather_sizes(size_t own) {
   return places;
 }
 
-void RankTest::gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) {
+std::vector<std::vector<double>> RankTest::gather(std::span<const double> own) {
   ranks::Engine& engine = *state_.share.engine;
   const std::vector<size_t> places = gather_sizes(own.size_bytes());
   std::vector<size_t> send_at(places.size(), own.size_bytes()), receive_at(places.size(), 0);
   send_at[kFirstRank] = 0;
-  std::vector<double> all;
-  if (engine.rank() == kFirstRank) {
-    receive_at = places;
-    all.resize(places.back() / sizeof(double));
-  }
+  const bool first = engine.rank() == kFirstRank;
+  if (first) receive_at = places;
+  std::vector<double> all(receive_at.back() / sizeof(double));
   engine.all_to_all(reinterpret_cast<const std::byte*>(own.data()), send_at, reinterpret_cast<std::byte*>(all.data()),
                     receive_at);
-  for (size_t rank = 0; rank + 1 < receive_at.size(); ++rank)
-    if (const size_t bytes = receive_at[rank + 1] - receive_at[rank]; bytes > 0)
-      take({all.data() + receive_at[rank] / sizeof(double), bytes / sizeof(double)});
+  std::vector<std::vector<double>> of_ranks;
+  for (size_t rank = 0; first && rank + 1 < places.size(); ++rank)
+    of_ranks.emplace_back(all.begin() + std::ptrdiff_t(places[rank] / sizeof(double)),
+                          all.begin() + std::ptrdiff_t(places[rank + 1] / sizeof(double)));
+  return of_ranks;
 }
 
 void RankTest::obey(const Word& word, const std::function<void()>& snapshot) {
@@ -105,8 +108,8 @@ void RankTest::obey(const Word& word, const std::function<void()>& snapshot) {
   if (word.kind != kRound && word.kind != kNetIsOver) return;
   Tester& tester = evaluation_.testers()[size_t(word.net)];
   if (word.kind == kNetIsOver) return tester.end(word.whole != 0);
-  if (word.round == 0) tester.begin();
-  gather(tester.run_own(int(word.round)), {});
+  if (word.round.first == 0) tester.begin();
+  gather(tester.run_own(word.round));
 }
 
 bool RankTest::follow(const std::function<void()>& snapshot) {

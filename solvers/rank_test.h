@@ -19,13 +19,13 @@ class RankTest : public TestRounds {
   RankTest(TrainState& state, Evaluation& evaluation, Requests& requests)
       : state_(state), evaluation_(evaluation), requests_(requests) {}
 
-  // Of the first rank: before each batch or round, and after the last one.
+  // Of the first rank: before each batch, where it tests alone, and after the last one.
   void go_on();
   void end(bool stop);
   /// A snapshot is written within the test, in which all have a part.
   void begin_snapshot();
-  void begin(int net, int round) override;
-  void gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) override;
+  void begin(int net, const TestRound& round) override;
+  std::vector<std::vector<double>> gather(std::span<const double> own) override;
   void end(int net, bool whole) override;
 
   /// Of the others: returns at the end whether to stop.

@@ -81,13 +81,14 @@ void OutputReader::pack(std::vector<double>& words) const {
   for (const DetectionScore& of : detections_) of.tally.pack(words);
 }
 
-void OutputReader::unpack(const double* words) {
+const double* OutputReader::unpack(const double* words) {
   for (Score& score : scores_) score.value = *words++;
   for (ScoreParts& parts : parts_) {
     parts = {words[0], words[1], words[2] != 0};
     words += 3;
   }
   for (DetectionScore& of : detections_) words = of.tally.unpack(words);
+  return words;
 }
 
 ScoreSums::ScoreSums(const OutputReader& outputs)

@@ -35,9 +35,10 @@ class OutputReader {
   const std::vector<DetectionScore>& detections() const { return detections_; }  ///< of the last read()
   ApVersion ap_version() const { return version_; }
 
-  /// What read() gave, as numbers behind `words`; and what a reader of another net like this one gave, in place of it.
+  /// What read() gave, as numbers behind `words`; and what a reader of another net like this one gave, in place of it:
+  /// returns what follows.
   void pack(std::vector<double>& words) const;
-  void unpack(const double* words);
+  const double* unpack(const double* words);
 
  private:
   struct Output {

@@ -1,5 +1,8 @@
 #include "solvers/tester.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "core/error.h"
 #include "core/log.h"
 
@@ -89,17 +92,44 @@ bool Tester::run_alone(const std::function<bool(int done)>& go_on) {
 
 bool Tester::run_rounds(const std::function<bool(int done)>& go_on, TestRounds& rounds) {
   int done = 0;
-  for (int round = 0; done < batches() && go_on(done); ++round) {
+  while (done < batches() && go_on(done)) {
+    const TestRound round = {done, pace_};
+    const auto began = std::chrono::steady_clock::now();
     rounds.begin(index_, round);
-    rounds.gather(run_own(round), [&](std::span<const double> words) {
-      outputs_of(done).unpack(words.data() + 1);
-      add_batch(done++, words[0]);
-    });
+    const std::vector<std::vector<double>> words = rounds.gather(run_own(round));
+    choose_pace(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), words_.size());
+    done += add_round(round, words);
   }
   const bool whole = done == batches();
   if (done > 0) rounds.end(index_, whole);
   end(whole);
   return whole;
+}
+
+/// Adds what the ranks' batches scored in the order of batches; how many there were.
+int Tester::add_round(const TestRound& round, const std::vector<std::vector<double>>& words) {
+  std::vector<const double*> next;
+  for (const std::vector<double>& of_rank : words) next.push_back(of_rank.data());
+  const int64_t end = std::min<int64_t>(round.first + round.each * share_.ranks, batches());
+  for (int64_t batch = round.first; batch < end; ++batch) {
+    const double*& at = next[size_t(batch % share_.ranks)];
+    OutputReader& outputs = outputs_of(int(batch));
+    const double loss = *at++;
+    at = outputs.unpack(at);
+    add_batch(int(batch), loss);
+  }
+  return int(end - round.first);
+}
+
+/// Ranks meet seldom where batches are quick, and often enough to be asked to stop; nothing else depends on it.
+void Tester::choose_pace(double seconds, size_t words) {
+  constexpr double kShort = 0.1, kLong = 0.4;
+  constexpr size_t kMostWords = size_t(1) << 17;
+  const int64_t most = std::max<int64_t>(1, batches() / (8 * share_.ranks));
+  if (seconds > kLong || words > kMostWords)
+    pace_ = std::max<int64_t>(1, pace_ / 2);
+  else if (seconds < kShort && 2 * words < kMostWords)
+    pace_ = std::min(2 * pace_, most);
 }
 
 void Tester::begin() {
@@ -108,12 +138,14 @@ void Tester::begin() {
   if (records_ > 0) rewind();
 }
 
-std::span<const double> Tester::run_own(int round) {
-  const int batch = round * share_.ranks + share_.rank;
+std::span<const double> Tester::run_own(const TestRound& round) {
   words_.clear();
-  if (batch >= batches()) return {};
-  words_.push_back(run_batch(batch));
-  outputs_of(batch).pack(words_);
+  for (int64_t k = 0; k < round.each; ++k) {
+    const int64_t batch = round.first + k * share_.ranks + share_.rank;
+    if (batch >= batches()) break;
+    words_.push_back(run_batch(int(batch)));
+    outputs_of(int(batch)).pack(words_);
+  }
   return words_;
 }
 

@@ -16,15 +16,20 @@ struct TestShare {
   int rank = 0, ranks = 1;
 };
 
-/// How the first rank leads others through a test that is dealt out, round after round; in one each rank has a batch,
-/// in the last one perhaps not all of them.
+/// Batches of a test that its ranks run between two meetings: `each` of every rank, from number `first` on, as far as
+/// there are so many.
+struct TestRound {
+  int64_t first = 0, each = 1;
+};
+
+/// How the first rank leads others through a test that is dealt out, round after round.
 class TestRounds {
  public:
   virtual ~TestRounds() = default;
-  /// Now all run their batch of this round.
-  virtual void begin(int net, int round) = 0;
-  /// The words of all batches of the round, rank after rank, of which the first are `own`; take(words) for each.
-  virtual void gather(std::span<const double> own, const std::function<void(std::span<const double>)>& take) = 0;
+  /// Now all run their batches of this round.
+  virtual void begin(int net, const TestRound& round) = 0;
+  /// What each rank's batches scored, those of the first one being `own`; for who is not the first nothing.
+  virtual std::vector<std::vector<double>> gather(std::span<const double> own) = 0;
   virtual void end(int net, bool whole) = 0;
 };
 
@@ -51,8 +56,8 @@ class Tester {
   bool run(const std::function<bool(int done)>& go_on, TestRounds* rounds = nullptr);
 
   void begin();
-  /// Runs this rank's batch of a round and gives what it scored, for TestRounds; nothing where it has none.
-  std::span<const double> run_own(int round);
+  /// Runs this rank's batches of a round and gives what they scored, for TestRounds.
+  std::span<const double> run_own(const TestRound& round);
   void end(bool whole);
 
   const std::vector<Score>& scores() const { return scores_; }                          ///< of the last whole run
@@ -72,6 +77,8 @@ class Tester {
   bool run_rounds(const std::function<bool(int done)>& go_on, TestRounds& rounds);
   double run_batch(int batch);
   void add_batch(int batch, double loss);
+  int add_round(const TestRound& round, const std::vector<std::vector<double>>& words);
+  void choose_pace(double seconds, size_t words);
   void move_data(bool whole);
   bool is_tail(int batch) const { return batch == batches_; }
   OutputReader& outputs_of(int batch) { return is_tail(batch) ? *tail_outputs_ : outputs_; }
@@ -85,6 +92,7 @@ class Tester {
   uint64_t passes_ = 0;
   std::vector<std::pair<std::string, uint64_t>> began_;  ///< where data stood
   std::vector<double> words_;
+  int64_t pace_ = 1;  ///< batches of each rank in a round
   OutputReader outputs_;
   std::unique_ptr<OutputReader> tail_outputs_;
   ScoreSums sums_;

@@ -207,6 +207,29 @@ def check_batches(place, wanted):
     assert weights(place) == scaled
     print('batches are divided, rates scaled')
 
+def check_local_steps(place):
+    """Exchanges after so many updates of each shard: the same by every number of ranks, and after a change of it."""
+    solver = open(place.path('solver.prototxt')).read()
+    fewer = solver
+    for line, other in ('max_iter: 60', 'max_iter: 12'), ('snapshot: 20', 'snapshot: 4'), ('val: 30', 'val: 4'):
+        assert line in solver, solver
+        fewer = fewer.replace(line, other)
+    place.write('solver.prototxt', fewer + 'local_steps: 5\n')
+    place.clear()
+    log = train(place, 1)
+    assert 'is 4 shards of 5 local steps' in log, log
+    wanted, tests = weights(place, 12), tests_in(log)
+    for ranks in 2, 3, 4:
+        place.clear()
+        log = train(place, ranks)
+        assert weights(place, 12) == wanted and tests_in(log) == tests, '%d ranks: other weights\n%s' % (ranks, log)
+    place.clear()
+    train(place, 3, '--set', 'solver.max_iter=8')
+    train(place, 2, '--snapshot=auto')
+    assert weights(place, 12) == wanted
+    place.write('solver.prototxt', solver)
+    print('local steps: the same weights and scores')
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('cortado')
@@ -224,6 +247,7 @@ def main():
     check_standstill(place)
     check_mistakes(place)
     check_batches(place, wanted)
+    check_local_steps(place)
     check_kills(place, wanted, options.kills, random.Random(options.seed))
 
 

@@ -94,6 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         TestCase{"Even", "test_iter: 4 test_interval: 3"},
         TestCase{"Uneven", "test_iter: 7 test_interval: 3 snapshot: 5"},
+        TestCase{"Long", "test_iter: 101 test_interval: 3"},
         TestCase{"FewerThanRanks", "test_iter: 2 test_interval: 1"},
         TestCase{"TwoNets", "test_iter: 5 test_iter: 3 test_interval: 3"},
         TestCase{"OneOfTwoIsEmpty", "test_iter: 0 test_iter: 3 test_interval: 3"},
