@@ -50,11 +50,20 @@ make_bed() {
   for ((i = 0; i < $1; ++i)); do add_machine "$i"; done
 }
 
+# Until none is left: what is dying may still write.
+end_all() {
+  local left
+  while left=$(ip netns pids "$1") && [ -n "$left" ]; do
+    kill -KILL $left 2>/dev/null || true
+    sleep 0.1
+  done
+}
+
 # A namespace that is deleted lets go of its end of a line only later.
 drop_bed() {
   local host
   for host in $(ip netns list | grep -o "^$bed-[0-9]*"); do
-    ip netns pids "$host" | xargs -r kill -KILL
+    end_all "$host"
     ip link delete "$bed.${host##*-}"
     ip netns delete "$host"
     rm -rf "/etc/netns/$host"

@@ -83,7 +83,7 @@ start_node() {
 # Killed with the line down, so that no other machine hears a word of it, as when the power goes.
 lose_node() {
   ip link set "$bed.$1" down
-  ip netns pids "$(name "$1")" | xargs -r kill -KILL
+  end_all "$(name "$1")"
 }
 
 # Waiting
@@ -206,7 +206,7 @@ write_slurm
 write_training
 train_alone
 start_munge
-trap 'kill $munge; drop_bed; rm -rf "$work"' EXIT
+trap 'kill $munge; wait $munge || true; drop_bed; rm -rf "$work"' EXIT
 for engine in $(engines); do
   [ "$engine" = mpich ] || try_engine "$engine"
 done
