@@ -45,8 +45,7 @@ bool updates_within_backward(const caffe::SolverParameter& config, const Context
 
 bool updates_by_slices(const caffe::SolverParameter& config, const Context& context) {
   return context.shares_host_memory() && !find_update_rule(config.type())->layer_wise && !config.larc() &&
-         !config.local_lr_auto() && config.clip_gradients() < 0 && !config.snapshot_diff() &&
-         config.local_steps() <= 1;
+         !config.local_lr_auto() && config.clip_gradients() < 0 && !config.snapshot_diff() && config.local_steps() <= 1;
 }
 
 WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,

@@ -22,9 +22,8 @@ namespace cortado {
 bool updates_within_backward(const caffe::SolverParameter& config, const Context& context);
 
 /// Whether ranks update slices of the weights, each with the history of its own alone. The update of an element depends
-/// on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients afterwards, and no shard
-/// makes updates by itself. A device
-/// wants to know first whether all gradients are finite.
+/// on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients afterwards, and no
+/// shard makes updates by itself. A device wants to know first whether all gradients are finite.
 bool updates_by_slices(const caffe::SolverParameter& config, const Context& context);
 
 class WeightUpdate {

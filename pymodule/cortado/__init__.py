@@ -7,8 +7,8 @@
     solver.step(100)
     print(solver.iteration, solver.loss)
 
-What is wrong with files or arguments is a cortado.Error: its text tells file, line, column and a hint, its `code` is the
-program's exit code.
+What is wrong with files or arguments is a cortado.Error: its text tells file, line, column and a hint, its `code` is
+the program's exit code.
 """
 from ._cortado import Error, Predictor, Solver, __version__
 
