@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "core/context.h"
 #include "core/error.h"
 #include "ranks/engine.h"
 
@@ -23,5 +25,9 @@ void broadcast_message(ranks::Engine& engine, Message& message) {
   if (engine.rank() != kFirstRank && !message.ParseFromString(text))
     throw_internal("a message between ranks is broken");
 }
+
+/// Collective: the first rank's floats, in the memory of the context's device, go to all; as many as fill a memory.
+void broadcast_floats(ranks::Engine& engine, Context& context, float* floats, int64_t count);
+void broadcast_floats(ranks::Engine& engine, Context& context, std::span<std::byte> memory);
 
 }  // namespace cortado

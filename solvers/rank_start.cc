@@ -17,19 +17,6 @@ namespace {
 
 std::byte* bytes_of(void* data) { return static_cast<std::byte*>(data); }
 
-/// Of floats in the memory of the context's device.
-void broadcast_floats(ranks::Engine& engine, Context& context, std::span<std::byte> memory) {
-  auto* const floats = reinterpret_cast<float*>(memory.data());
-  const int64_t count = int64_t(memory.size() / sizeof(float));
-  if (engine.rank() == kFirstRank) {
-    const HostView view(context, floats, count);
-    return engine.broadcast(bytes_of(const_cast<float*>(view.data())), memory.size(), kFirstRank);
-  }
-  HostStage stage;
-  engine.broadcast(bytes_of(stage.begin(context, floats, count)), memory.size(), kFirstRank);
-  stage.commit(context);
-}
-
 uint64_t digest_of(Context& context, std::span<const std::byte> memory) {
   const HostView view(context, reinterpret_cast<const float*>(memory.data()), int64_t(memory.size() / sizeof(float)));
   return crc_of({reinterpret_cast<const char*>(view.data()), memory.size()});

@@ -47,8 +47,7 @@ void RankTest::end(bool stop) {
 void RankTest::share_kept() {
   if (!state_.share.engine || evaluation_.is_dealt_out()) return;
   for (const KeptWeight& kept : state_.net.kept_weights())
-    state_.share.engine->broadcast(reinterpret_cast<std::byte*>(kept.values), size_t(kept.count) * sizeof(float),
-                                   kFirstRank);
+    broadcast_floats(*state_.share.engine, state_.net.context(), kept.values, kept.count);
   state_.net.weights_changed();
 }
 

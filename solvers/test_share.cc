@@ -16,7 +16,7 @@ void share_tests(ranks::Engine& engine, SolverNets& nets, Evaluation& evaluation
   for (const auto& test : nets.tests) {
     const std::span<std::byte> own = test->weight_memory();
     if (own.empty()) continue;
-    engine.broadcast(own.data(), own.size(), kFirstRank);
+    broadcast_floats(engine, test->context(), own);
     test->weights_changed();
   }
   caffe::TrainingState tests;

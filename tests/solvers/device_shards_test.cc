@@ -165,6 +165,17 @@ TEST(DeviceShards, RecordedPassesLearnWhatEagerOnesLearn) {
   expect_same_files(recorded, eager);
 }
 
+/// A BatchNorm whose averages move in tests: the first rank alone runs them, and the others hear what came of it.
+TEST(DeviceShards, AgreeAfterTestsOfOneRank) {
+  Folder data, alone, folder;
+  std::string net = data_net(make_dataset(data));
+  net.insert(net.find("type: \"BatchNorm\""), "batch_norm_param { use_global_stats: false } ");
+  const std::string options = "momentum: 0.9 shards: 4 test_iter: 2 test_interval: 5 ";
+  train_by(0, [&] { return tiny_solver(alone, options, net); });
+  train_by(3, [&] { return tiny_solver(folder, options, net); });
+  expect_same_files(folder, alone);
+}
+
 TEST(DeviceShards, DivergeOnAllRanksAtOnce) {
   Folder folder;
   const auto errors =
