@@ -4,7 +4,7 @@
 // 1994). Ranks sum up an array of S bytes by an all_to_all and an all_gather, and each of these brings (N-1)/N S
 // through every rank's line, each way:
 //
-//   T(S) = 2 (latency + (N-1)/N S / bandwidth)
+//   T(S) = 2 (latency + (N-1)/N S / bandwidth)    of the bandwidth that data have, headers left out
 //
 // The parts of an array go one after the other, as backward completes them:
 //
@@ -21,7 +21,11 @@ namespace cortado::ranks {
 struct Network {
   double latency = 0;    ///< seconds, of one message
   double bandwidth = 1;  ///< bytes a second of each rank's line, each way; above 0
+  double payload = 1;    ///< the share of them that is data, not headers
 };
+
+/// Of a line that speaks TCP in Ethernet's usual frames: 1,448 of 1,514 bytes (RFC 9293 with timestamps, IEEE 802.3).
+inline constexpr double kTcpPayload = 1448.0 / 1514;
 
 /// How many times its size passes a rank's line, in the direction of more, when `ranks` ranks, no more than shards, sum
 /// up an array: 2 (N-1)/N where each rank's shards are one node of the tree (ranks/shard_tree.h), more where they are
@@ -30,7 +34,7 @@ double line_passes(int ranks, int64_t shards);
 
 /// T(bytes), in seconds.
 inline double exchange_seconds(const Network& network, double line_passes, double bytes) {
-  return 2 * network.latency + line_passes * bytes / network.bandwidth;
+  return 2 * network.latency + line_passes * bytes / (network.bandwidth * network.payload);
 }
 
 struct ExchangeSample {

@@ -172,7 +172,8 @@ int plan_as(const RankRole& role, const Arguments& arguments) {
   if (role.engine) times = slowest(*role.engine, std::move(times));
   Answer answer;
   answer.network = role.engine ? ranks::measure_network(*role.engine)
-                               : ranks::Network{seconds_of(arguments, "latency"), bandwidth_of(arguments, "bandwidth")};
+                               : ranks::Network{seconds_of(arguments, "latency"), bandwidth_of(arguments, "bandwidth"),
+                                                ranks::kTcpPayload};
   answer.foretold = foretell(answer.network, training, times);
   if (!role.is_first()) return 0;
   if (arguments.on("json"))
@@ -196,7 +197,7 @@ std::vector<Flag> plan_ranks_flags() {
         {.name = "bandwidth",
          .kind = FlagKind::kText,
          .value = "RATE",
-         .help = "of each machine's line, a second and each way: 1Gbit, 400Mbit"},
+         .help = "of each machine's line, a second and each way: 1Gbit, 400Mbit; TCP's headers take 4 % of it"},
         {.name = "latency",
          .kind = FlagKind::kText,
          .value = "TIME",

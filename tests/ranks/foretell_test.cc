@@ -23,6 +23,7 @@ TEST(Foretell, CountsWhatPassesARanksLine) {
 TEST(Foretell, AnExchangeIsLatencyAndBandwidth) {
   EXPECT_DOUBLE_EQ(exchange_seconds({0, 125 * kMega}, 1, 25 * kMega), 0.2);
   EXPECT_DOUBLE_EQ(exchange_seconds({0.05, 125 * kMega}, 1.5, 25 * kMega), 0.1 + 0.3);
+  EXPECT_DOUBLE_EQ(exchange_seconds({0, 125 * kMega, 0.5}, 1, 25 * kMega), 0.4);
 }
 
 /// By hand, latency 1 s, 1 MB/s, two ranks, so T(S) = 2 + S. Losses: 1 s. Parts of 1, 4 and 1 MB are ready after 3, 4
