@@ -29,6 +29,9 @@ class Hdf5OutputLayer : public Layer, public BatchMemory {
  public:
   explicit Hdf5OutputLayer(const LayerOptions& options) : path_(options.config.hdf5_output_param().file_name()) {
     if (path_.empty()) throw FieldError("hdf5_output_param.file_name", "no file_name: the HDF5 file to write");
+    if (options.share.run != options.share.period)
+      throw FieldError("type", "every rank would write the same file",
+                       "include { phase: TEST }, or one process, which trains with shards: N, too");
   }
 
   ~Hdf5OutputLayer() override {

@@ -170,6 +170,24 @@ TEST(Shards, DivergeOnAllRanksAtOnce) {
               ExitCode::kDiverged);
 }
 
+TEST(Shards, AreRefusedWhereAllWouldWriteOneFile) {
+  Folder folder;
+  const std::string net = std::string(kNet) +
+                          "layer { name: \"out\" type: \"HDF5Output\" bottom: \"learned\" bottom: "
+                          "\"target\" hdf5_output_param { file_name: \"" +
+                          folder / "out.h5" + "\" } }";
+  std::string message;
+  ThreadRanks(2).run([&](ranks::Engine& engine) {
+    if (engine.rank() > 0) return;
+    Context context(1);
+    SolverOptions options;
+    options.engine = &engine;
+    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "", net), options, context); }, &message),
+              ExitCode::kNet);
+  });
+  EXPECT_NE(message.find("the same file"), std::string::npos) << message;
+}
+
 /// The class need not be there: its batches would be the same on every rank.
 TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
   Folder folder;
