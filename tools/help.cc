@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "tools/completion.h"
+#include "tools/man_page.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -37,12 +39,16 @@ std::string describe_examples(const std::vector<Example>& examples) {
   return out;
 }
 
+std::string page_of(const Arguments& arguments) {
+  const bool man = arguments.on("man");
+  if (arguments.has("completion")) return completion_script(arguments.text("completion"));
+  if (arguments.operands().empty()) return man ? program_man_page() : program_help();
+  const Command& command = command_named(arguments.operands()[0]);
+  return man ? command_man_page(command) : command_help(command);
+}
+
 int run_help(const Arguments& arguments) {
-  if (arguments.operands().empty()) {
-    std::cout << program_help();
-    return 0;
-  }
-  std::cout << command_help(command_named(arguments.operands()[0]));
+  std::cout << page_of(arguments);
   return 0;
 }
 
@@ -84,9 +90,16 @@ std::string command_help(const Command& command) {
 Command help_command() {
   return {.name = "help",
           .summary = "describes the commands, or one of them",
-          .flags = {},
+          .flags = {{.name = "man", .help = "as a manual page, for man"},
+                    {.name = "completion",
+                     .kind = FlagKind::kText,
+                     .value = "SHELL",
+                     .help = "what a shell reads to complete commands, flags and their values",
+                     .choices = {"bash", "zsh"}}},
           .operands = {"COMMAND", "the command to describe", 0, 1},
-          .examples = {{"cortado help train", "the flags of train, with examples"}},
+          .examples = {{"cortado help train", "the flags of train, with examples"},
+                       {"source <(cortado help --completion=bash)", "completes cortado's words in this shell"},
+                       {"cortado help --man train | man -l -", "the same as a manual page"}},
           .run = run_help};
 }
 

@@ -1,0 +1,91 @@
+#include "tools/completion.h"
+
+#include "tools/command.h"
+
+namespace cortado::tools {
+
+namespace {
+
+std::string joined_words(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+std::string command_words() {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) names.push_back(command.name);
+  return joined_words(names);
+}
+
+std::string flag_words(const Command& command) {
+  std::vector<std::string> words;
+  for (const Flag& flag : flags_of(command))
+    if (!flag.hidden) words.push_back("--" + flag.name + (flag.takes_value() ? "=" : ""));
+  return joined_words(words);
+}
+
+std::string reply(const std::string& words) { return "COMPREPLY=($(compgen -W '" + words + "' -- \"$word\"))"; }
+
+std::string value_cases() {
+  std::string out;
+  for (const Command& command : all_commands())
+    for (const Flag& flag : flags_of(command))
+      if (!flag.hidden && !flag.choices.empty())
+        out += "      '" + command.name + " --" + flag.name + "') " + reply(joined_words(flag.choices)) + " ;;\n";
+  return out;
+}
+
+std::string flag_cases() {
+  std::string out;
+  for (const Command& command : all_commands())
+    out += "        " + command.name + ") " + reply(flag_words(command)) + " ;;\n";
+  return out;
+}
+
+/// bash takes --flag=value for three words.
+std::string script() {
+  return R"(_cortado() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} flag=
+  COMPREPLY=()
+  if [ "$COMP_CWORD" = 1 ]; then
+    )" + reply(command_words()) +
+         R"(
+    return
+  fi
+  if [ "$word" = = ]; then
+    flag=$before word=
+  elif [ "$before" = = ]; then
+    flag=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if [ -n "$flag" ]; then
+    case "$command $flag" in
+)" + value_cases() +
+         R"(      *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    esac
+    return
+  fi
+  case $word in
+    -*)
+      case $command in
+)" + flag_cases() +
+         R"(      esac
+      if [[ ${COMPREPLY-} == *= ]]; then compopt -o nospace 2>/dev/null; fi
+      ;;
+    *) if [ "$command" = help ]; then )" +
+         reply(command_words()) + R"(; else COMPREPLY=($(compgen -f -- "$word")); fi ;;
+  esac
+}
+complete -o filenames -F _cortado cortado
+)";
+}
+
+}  // namespace
+
+std::string completion_script(const std::string& shell) {
+  const std::string how = shell == "zsh" ? "autoload -Uz bashcompinit && bashcompinit\n" : "";
+  return "# Completes the words of cortado. " + shell + ": source <(cortado help --completion=" + shell + ")\n" + how +
+         script();
+}
+
+}  // namespace cortado::tools
