@@ -34,7 +34,8 @@ std::string synopsis(const Command& command) {
   for (const Flag& flag : command.flags)
     if (flag.required) out += " " + bold("--" + flag.name + "=") + italic(flag.value);
   if (!command.operands.name.empty())
-    out += command.operands.least > 0 ? " " + italic(command.operands.name) : " [" + italic(command.operands.name) + "]";
+    out +=
+        command.operands.least > 0 ? " " + italic(command.operands.name) : " [" + italic(command.operands.name) + "]";
   return out + " [" + italic("flags") + "]\n";
 }
 
@@ -74,9 +75,8 @@ snapshot.
 }  // namespace
 
 std::string program_man_page() {
-  std::string out = head("cortado", "trains and runs nets written in Caffe's prototxt language") +
-                    ".SH SYNOPSIS\n" + bold("cortado") + " " + italic("COMMAND") + " [" + italic("flags") +
-                    "]\n.SH COMMANDS\n";
+  std::string out = head("cortado", "trains and runs nets written in Caffe's prototxt language") + ".SH SYNOPSIS\n" +
+                    bold("cortado") + " " + italic("COMMAND") + " [" + italic("flags") + "]\n.SH COMMANDS\n";
   for (const Command& command : all_commands())
     out += ".TP\n" + bold("cortado-" + command.name) + "(1)\n" + plain(command.summary) + ".\n";
   return out + flag_section("FLAGS OF EVERY COMMAND", common_flags()) + kExitCodes;
