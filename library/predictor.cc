@@ -37,7 +37,7 @@ PredictorOptions options_of(const cortado_predictor_options* given) {
   options.threads = chosen.threads;
   options.batch = chosen.batch;
   options.outputs = listed(chosen.outputs);
-  options.device = device_named(chosen.device);
+  options.device = device_of(chosen.device);
   if (chosen.precision) options.precision = precision_named(chosen.precision);
   return options;
 }

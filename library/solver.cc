@@ -24,7 +24,7 @@ namespace {
 Context context_for(const caffe::SolverParameter& solver, const cortado_solver_options& options) {
   Context context(options.threads > 0 ? options.threads : default_threads());
   use_threads(context.threads);
-  use_device(context, device_named(options.device));
+  use_device(context, device_of(options.device));
   context.precision = precision_named(options.precision ? options.precision : solver.precision());
   return context;
 }

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <new>
 
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/log.h"
 
@@ -44,15 +45,7 @@ const char* required(const char* text, const char* what) {
   return text;
 }
 
-Device device_named(const char* name) {
-  const std::string text = name ? name : "cpu";
-  if (text == "cpu") return {};
-  if (text == "simulated") return {DeviceKind::kSimulated, 0};
-  const std::string number = text.starts_with("cuda:") ? text.substr(5) : "";
-  if (number.empty() || number.size() > 4 || number.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(ExitCode::kUsage, "there is no device '" + text + "'", "cpu, cuda:0 or simulated");
-  return {DeviceKind::kCuda, std::stoi(number)};
-}
+Device device_of(const char* name) { return device_named(name ? name : "cpu"); }
 
 std::vector<std::string> listed(const char* text) {
   std::vector<std::string> parts;

@@ -19,8 +19,8 @@ cortado_status guarded(const std::function<void()>& work);
 /// What a caller gave instead of NULL. Throws Error(kUsage) that names `what` otherwise.
 const char* required(const char* text, const char* what);
 
-/// A context on the device "cpu", "simulated" or "cuda:N" (NULL: "cpu"). Throws Error(kUsage) and Error(kDevice).
-Device device_named(const char* name);
+/// As device_named(); NULL is the CPU.
+Device device_of(const char* name);
 
 /// The parts of a list with commas between them; none of NULL.
 std::vector<std::string> listed(const char* text);

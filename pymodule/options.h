@@ -5,12 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device.h"
-
 namespace cortado::pymodule {
-
-/// "cpu", "cuda:0" or "simulated". Throws Error(kUsage).
-Device device_named(const std::string& name);
 
 /// None, a name, or a list of names; of files also paths.
 std::vector<std::string> names_in(const pybind11::object& given);

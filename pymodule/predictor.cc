@@ -1,5 +1,6 @@
 #include "net/predictor.h"
 
+#include "core/device_name.h"
 #include "core/precision.h"
 #include "pymodule/arrays.h"
 #include "pymodule/classes.h"

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/device_memory.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/threads.h"
 #include "pymodule/arrays.h"

@@ -48,8 +48,7 @@ int64_t longest(const std::vector<ranks::FloatRange>& parts) {
 }  // namespace
 
 DeviceShards::DeviceShards(Net& net, const RankShare& share, DeviceUpdate& update)
-    : net_(net),
-      context_(net.context()),
+    : context_(net.context()),
       share_(share),
       update_(update),
       gradients_(net.gradient_memory()),
@@ -99,13 +98,11 @@ void DeviceShards::add_gradients(const ranks::FloatRange& part) {
 void DeviceShards::end_shard(int64_t index) {
   kept_.end_shard(index);
   if (!reader(index)) gradient_sums_.add(context_, index, gradients_.data());
-  const int64_t own = int64_t(word_at_[size_t(share_.rank())] / sizeof(float));
-  for_each(context_, 1, TakeLoss{words() + own + 1 + index, update_.state()});
+  for_each(context_, 1, TakeLoss{own_words() + 1 + index, update_.state()});
 }
 
 void DeviceShards::end_iteration(int requests, int slot) {
-  const size_t own = word_at_[size_t(share_.rank())] / sizeof(float);
-  for_each(context_, 1, PutRequests{words() + own, float(requests)});
+  for_each(context_, 1, PutRequests{own_words(), float(requests)});
   if (exchange_) {
     exchange_->start(kept_.changes(), kept_.sum(), kept_.all());
     exchange_->gather(words_.data(), word_at_);

@@ -46,9 +46,9 @@ class DeviceShards : private GradientReader {
   void on_complete(size_t param) override;
   void add_gradients(const ranks::FloatRange& part);
   float* words() const { return reinterpret_cast<float*>(words_.data()); }
+  float* own_words() const { return words() + word_at_[size_t(share_.rank())] / sizeof(float); }
   void make_words();
 
-  Net& net_;
   Context& context_;
   const RankShare share_;
   DeviceUpdate& update_;

@@ -38,24 +38,21 @@ std::vector<float*> places_of(Net& net) {
   return places;
 }
 
-int64_t count_of(Net& net) {
-  int64_t count = 0;
-  for (const KeptWeight& weight : net.kept_weights()) count += weight.count;
-  return count;
-}
-
 }  // namespace
 
 KeptOverShards::KeptOverShards(Net& net, const RankShare& share)
-    : context_(net.context()),
+    : KeptOverShards(net.context(), places_of(net), share) {}
+
+KeptOverShards::KeptOverShards(Context& context, const std::vector<float*>& places, const RankShare& share)
+    : context_(context),
       shards_(float(share.shards)),
-      count_(count_of(net)),
+      count_(int64_t(places.size())),
       places_(context_, size_t(count_) * sizeof(float*)),
       before_(context_, size_t(count_) * sizeof(float)),
       change_(context_, before_.bytes()),
       sum_(context_, before_.bytes()),
       sums_(context_, count_, share.range) {
-  copy_to_device(context_, places_.data(), places_of(net).data(), places_.bytes());
+  copy_to_device(context_, places_.data(), places.data(), places_.bytes());
 }
 
 void KeptOverShards::begin_shard(int64_t index) {

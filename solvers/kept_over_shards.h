@@ -4,6 +4,8 @@
 // iteration began, and all end as the mean over all shards. The mean is that of the changes, so that what no shard
 // changes stays as it is, to the bit.
 
+#include <vector>
+
 #include "core/device_memory.h"
 #include "net/net.h"
 #include "ranks/shard_sums.h"
@@ -30,12 +32,13 @@ class KeptOverShards {
   void end_iteration();
 
  private:
+  KeptOverShards(Context& context, const std::vector<float*>& places, const RankShare& share);
   static float* floats(const DeviceMemory& memory) { return reinterpret_cast<float*>(memory.data()); }
   float* const* places() const { return reinterpret_cast<float* const*>(places_.data()); }
 
   Context& context_;
   const float shards_;
-  int64_t count_ = 0;
+  const int64_t count_;
   DeviceMemory places_;  ///< the address of each float
   DeviceMemory before_, change_, sum_;
   ranks::ShardSums sums_;

@@ -11,7 +11,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kWorthAThread = 1 << 15, kPart = (int64_t(25) << 20) / 4;  // floats
+constexpr int64_t kWorthAThread = 1 << 15;  // floats
 
 std::vector<std::span<float>> places_of(Net& net) {
   std::vector<std::span<float>> places;
@@ -100,8 +100,8 @@ void LocalSteps::sum_up() {
     std::copy_n(ranks::sum_of_all(net_.context(), sums_), sums_.floats(), change_.data());
     return;
   }
-  for (int64_t begin = 0; begin < sums_.floats(); begin += kPart)
-    exchange_->start(sums_, change_.data(), {begin, std::min(begin + kPart, sums_.floats())});
+  for (int64_t begin = 0; begin < sums_.floats(); begin += kExchangedPart)
+    exchange_->start(sums_, change_.data(), {begin, std::min(begin + kExchangedPart, sums_.floats())});
   exchange_->wait();
 }
 

@@ -5,7 +5,7 @@ namespace cortado {
 namespace {
 
 // In floats. The last part is small: it is sent while nearly all of backward is still to come.
-constexpr int64_t kLastPart = (int64_t(1) << 20) / 4, kPart = (int64_t(25) << 20) / 4;
+constexpr int64_t kLastPart = (int64_t(1) << 20) / 4;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ std::vector<ranks::FloatRange> gradient_parts(Net& net) {
   int64_t end = int64_t(gradients.size());
   for (size_t p = params.size(); p > 0; --p) {
     const int64_t begin = p == 1 ? 0 : params[p - 1].dw - gradients.data();
-    if (p > 1 && end - begin < (parts.empty() ? kLastPart : kPart)) continue;
+    if (p > 1 && end - begin < (parts.empty() ? kLastPart : kExchangedPart)) continue;
     parts.push_back({begin, end});
     end = begin;
   }

@@ -48,6 +48,9 @@ inline RankShare share_of(const caffe::SolverParameter& config, ranks::Engine* e
   return {engine, shards, ranks::range_of(engine->rank(), engine->ranks(), shards)};
 }
 
+/// Floats that are exchanged at once, 25 MB: more than enough for a line to be at its best.
+inline constexpr int64_t kExchangedPart = (int64_t(25) << 20) / 4;
+
 /// The parts of a net's gradients that are summed up one after the other, from the first to the last in memory, each of
 /// whole params. Backward makes them from the last to the first, more or less.
 std::vector<ranks::FloatRange> gradient_parts(Net& net);

@@ -1,8 +1,5 @@
 #include "solvers/shard_training.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace cortado {
 
 ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share,

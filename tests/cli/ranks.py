@@ -5,21 +5,15 @@ here; killed at random moments, at any rank, and gone on with by other numbers o
     ranks.py CORTADO [--kills 3] [--seed N] [--lenet]
 """
 import argparse, os, random, shutil, signal, subprocess, time
-from workplace import Workplace
+from workplace import DATA, Workplace
 
 FLAGS = ['--threads=1', '--data-threads=1', '--deterministic', '--stall-limit=60']
 MPI = {'openmpi': ['mpirun.openmpi', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-n'],
        'mpich': ['mpirun.mpich', '-n']}
 for name in 'OMPI_ALLOW_RUN_AS_ROOT', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': os.environ[name] = '1'
 
-LENET = """name: "LeNet"
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
-  transform_param { scale: 0.00390625 crop_size: 20 mirror: true }
-  data_param { source: "train_lmdb" batch_size: 16 backend: LMDB shuffle: true } }
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
-  transform_param { scale: 0.00390625 crop_size: 20 }
-  data_param { source: "train_lmdb" batch_size: 16 backend: LMDB } }
-layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1" param { lr_mult: 1 } param { lr_mult: 2 }
+LENET = 'name: "LeNet"\n' + DATA + """layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+  param { lr_mult: 1 } param { lr_mult: 2 }
   convolution_param { num_output: 20 kernel_size: 5 weight_filler { type: "xavier" } } }
 layer { name: "pool1" type: "Pooling" bottom: "conv1" top: "pool1"
   pooling_param { pool: MAX kernel_size: 2 stride: 2 } }

@@ -4,14 +4,16 @@ import os, shutil, sys, tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fixtures
 
-NET = '''name: "watched"
-layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+DATA = '''layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
   transform_param { scale: 0.00390625 crop_size: 20 mirror: true }
   data_param { source: "train_lmdb" batch_size: 16 backend: LMDB shuffle: true } }
 layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
   transform_param { scale: 0.00390625 crop_size: 20 }
   data_param { source: "train_lmdb" batch_size: 16 backend: LMDB } }
-layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" param { lr_mult: 1 } param { lr_mult: 2 }
+'''
+
+NET = 'name: "watched"\n' + DATA + '''layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  param { lr_mult: 1 } param { lr_mult: 2 }
   convolution_param { num_output: 12 kernel_size: 5 weight_filler { type: "xavier" } } }
 layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
 layer { name: "relu" type: "ReLU" bottom: "pool" top: "pool" }

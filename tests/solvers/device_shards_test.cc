@@ -4,9 +4,8 @@
 #include <cstdlib>
 
 #include "proto/weights_file.h"
-#include "tests/harness/thread_ranks.h"
+#include "tests/solvers/by_ranks.h"
 #include "tests/solvers/dataset.h"
-#include "tests/solvers/training.h"
 
 namespace cortado {
 namespace {
@@ -45,39 +44,19 @@ void train_as(ranks::Engine* engine, SolverFile file, const Run& run) {
 }
 
 /// 0: without an engine.
-void train_by(int ranks, const std::function<SolverFile()>& file, const Run& run = {}) {
+void train_on_device(int ranks, const std::function<SolverFile()>& file, const Run& run = {}) {
   if (ranks == 0) return train_as(nullptr, file(), run);
-  for (const std::exception_ptr& error :
-       ThreadRanks(ranks).run([&](ranks::Engine& engine) { train_as(&engine, file(), run); })) {
-    if (!error) continue;
-    EXPECT_NO_THROW(std::rethrow_exception(error));
-  }
+  expect_no_errors(ThreadRanks(ranks).run([&](ranks::Engine& engine) { train_as(&engine, file(), run); }));
 }
 
+constexpr const char* kBatchNorm = R"(
+            layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" })";
 constexpr const char* kDrop = R"(
             layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" })";
 
-/// A convolution, a BatchNorm, which keeps statistics, and `more` over images of a dataset that is shuffled, mirrored
-/// and cropped.
-std::string data_net(const std::string& dataset, const std::string& more = kDrop) {
-  return R"(layer { name: "train" type: "Data" top: "data" top: "label" include { phase: TRAIN }
-                    transform_param { mirror: true crop_size: 6 scale: 0.01 }
-                    data_param { shuffle: true batch_size: 4 backend: LMDB source: ")" +
-         dataset + R"(" } }
-            layer { name: "test" type: "Data" top: "data" top: "label" include { phase: TEST }
-                    transform_param { crop_size: 6 scale: 0.01 }
-                    data_param { batch_size: 4 backend: LMDB source: ")" +
-         dataset + R"(" } }
-            layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
-                    convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
-            layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" })" +
-         more + R"(
-            layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
-            layer { name: "score" type: "InnerProduct" bottom: "conv" top: "score"
-                    inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
-            layer { name: "accuracy" type: "Accuracy" bottom: "score" bottom: "label" top: "accuracy"
-                    include { phase: TEST } }
-            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss" })";
+/// With a BatchNorm, which keeps statistics, and `more`.
+std::string norm_net(const std::string& dataset, const std::string& more = kDrop) {
+  return data_net(dataset, 4, kBatchNorm + more);
 }
 
 void expect_same_files(const Folder& got, const Folder& expected) {
@@ -93,7 +72,7 @@ struct Case {
 
 class DeviceShardsByRanks : public ::testing::TestWithParam<Case> {
  protected:
-  std::string net() { return GetParam().data ? data_net(make_dataset(data_)) : kNet; }
+  std::string net() { return GetParam().data ? norm_net(make_dataset(data_)) : kNet; }
 
  private:
   Folder data_;
@@ -102,11 +81,11 @@ class DeviceShardsByRanks : public ::testing::TestWithParam<Case> {
 TEST_P(DeviceShardsByRanks, GiveTheBitsOfOneProcess) {
   const std::string net = this->net(), options = std::string(GetParam().options) + " shards: 4 ";
   Folder alone;
-  train_by(0, [&] { return tiny_solver(alone, options, net); }, {.precision = GetParam().precision});
+  train_on_device(0, [&] { return tiny_solver(alone, options, net); }, {.precision = GetParam().precision});
   for (int ranks = 1; ranks <= 4; ++ranks) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks");
     Folder folder;
-    train_by(ranks, [&] { return tiny_solver(folder, options, net); }, {.precision = GetParam().precision});
+    train_on_device(ranks, [&] { return tiny_solver(folder, options, net); }, {.precision = GetParam().precision});
     expect_same_files(folder, alone);
   }
 }
@@ -114,9 +93,11 @@ TEST_P(DeviceShardsByRanks, GiveTheBitsOfOneProcess) {
 TEST_P(DeviceShardsByRanks, GoOnByOtherNumbersOfRanks) {
   const std::string net = this->net(), options = std::string(GetParam().options) + " ";
   Folder alone, folder;
-  train_by(0, [&] { return tiny_solver(alone, options + "shards: 4 ", net); }, {.precision = GetParam().precision});
+  train_on_device(0, [&] { return tiny_solver(alone, options + "shards: 4 ", net); },
+                  {.precision = GetParam().precision});
   const auto go_on = [&](int ranks, const char* snapshot, int64_t stop_at) {
-    train_by(ranks, [&] { return tiny_solver(folder, options, net); }, {GetParam().precision, snapshot, stop_at});
+    train_on_device(ranks, [&] { return tiny_solver(folder, options, net); },
+                    {GetParam().precision, snapshot, stop_at});
   };
   go_on(4, "", 2);
   go_on(3, "auto", 5);
@@ -143,10 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
 /// With Dropout where both devices store values alike.
 TEST(DeviceShards, LearnWhatTheCpusLearn) {
   Folder data, cpu, device;
-  for (const std::string& net : {data_net(make_dataset(data), ""), std::string(kNet)}) {
+  for (const std::string& net : {norm_net(make_dataset(data), ""), std::string(kNet)}) {
     const std::string options = "momentum: 0.9 shards: 3 iter_size: 2 ";
     train(tiny_solver(cpu, options, net));
-    train_by(2, [&] { return tiny_solver(device, options, net); });
+    train_on_device(2, [&] { return tiny_solver(device, options, net); });
     const std::vector<LayerWeights> expected = read_weights(cpu / kWeights), got = read_weights(device / kWeights);
     ASSERT_EQ(got.size(), expected.size());
     for (size_t layer = 0; layer < got.size(); ++layer)
@@ -159,20 +140,20 @@ TEST(DeviceShards, LearnWhatTheCpusLearn) {
 /// Passes are recorded as graphs but the last one of ranks, which sends gradients meanwhile.
 TEST(DeviceShards, RecordedPassesLearnWhatEagerOnesLearn) {
   Folder data, recorded, eager;
-  const std::string net = data_net(make_dataset(data)), options = "momentum: 0.9 shards: 4 iter_size: 2 ";
-  train_by(2, [&] { return tiny_solver(recorded, options, net); });
-  train_by(2, [&] { return tiny_solver(eager, options, net); }, {.captures = false});
+  const std::string net = norm_net(make_dataset(data)), options = "momentum: 0.9 shards: 4 iter_size: 2 ";
+  train_on_device(2, [&] { return tiny_solver(recorded, options, net); });
+  train_on_device(2, [&] { return tiny_solver(eager, options, net); }, {.captures = false});
   expect_same_files(recorded, eager);
 }
 
 /// A BatchNorm whose averages move in tests: the first rank alone runs them, and the others hear what came of it.
 TEST(DeviceShards, AgreeAfterTestsOfOneRank) {
   Folder data, alone, folder;
-  std::string net = data_net(make_dataset(data));
+  std::string net = norm_net(make_dataset(data));
   net.insert(net.find("type: \"BatchNorm\""), "batch_norm_param { use_global_stats: false } ");
   const std::string options = "momentum: 0.9 shards: 4 test_iter: 2 test_interval: 5 ";
-  train_by(0, [&] { return tiny_solver(alone, options, net); });
-  train_by(3, [&] { return tiny_solver(folder, options, net); });
+  train_on_device(0, [&] { return tiny_solver(alone, options, net); });
+  train_on_device(3, [&] { return tiny_solver(folder, options, net); });
   expect_same_files(folder, alone);
 }
 

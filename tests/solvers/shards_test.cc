@@ -144,21 +144,25 @@ TEST(Shards, ShareTheHistoryAmongRanks) {
     EXPECT_FALSE(updates_by_slices(tiny_solver(folder, options).solver, context)) << options;
 }
 
-TEST(Shards, AreNoFewerThanRanks) {
-  Folder folder;
-  const auto errors = train_by(1, [&] { return tiny_solver(folder, "shards: 1 "); });
-  expect_no_errors(errors);
-  Context context(1);
+/// What the first of two ranks says of a solver that it refuses, with this exit code.
+std::string refusal_of_two(const SolverFile& file, ExitCode code) {
+  std::string message;
   ThreadRanks(2).run([&](ranks::Engine& engine) {
     if (engine.rank() > 0) return;
     Context context(1);
     SolverOptions options;
     options.engine = &engine;
-    std::string message;
-    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "shards: 1 "), options, context); }, &message),
-              ExitCode::kUsage);
-    EXPECT_NE(message.find("2 ranks for 1 shard"), std::string::npos) << message;
+    EXPECT_EQ(exit_code_of([&] { make_solver(file, options, context); }, &message), code);
   });
+  return message;
+}
+
+TEST(Shards, AreNoFewerThanRanks) {
+  Folder folder;
+  const auto errors = train_by(1, [&] { return tiny_solver(folder, "shards: 1 "); });
+  expect_no_errors(errors);
+  const std::string message = refusal_of_two(tiny_solver(folder, "shards: 1 "), ExitCode::kUsage);
+  EXPECT_NE(message.find("2 ranks for 1 shard"), std::string::npos) << message;
 }
 
 TEST(Shards, DivergeOnAllRanksAtOnce) {
@@ -176,15 +180,7 @@ TEST(Shards, AreRefusedWhereAllWouldWriteOneFile) {
                           "layer { name: \"out\" type: \"HDF5Output\" bottom: \"learned\" bottom: "
                           "\"target\" hdf5_output_param { file_name: \"" +
                           folder / "out.h5" + "\" } }";
-  std::string message;
-  ThreadRanks(2).run([&](ranks::Engine& engine) {
-    if (engine.rank() > 0) return;
-    Context context(1);
-    SolverOptions options;
-    options.engine = &engine;
-    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "", net), options, context); }, &message),
-              ExitCode::kNet);
-  });
+  const std::string message = refusal_of_two(tiny_solver(folder, "", net), ExitCode::kNet);
   EXPECT_NE(message.find("the same file"), std::string::npos) << message;
 }
 
@@ -195,15 +191,7 @@ TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
   const size_t begin = net.find("type: \"DummyData\""), end = net.find("layer { name: \"frozen\"");
   net.replace(begin, end - begin,
               "type: \"Python\" top: \"data\" top: \"target\" python_param { module: \"m\" layer: \"L\" } }\n");
-  std::string message;
-  ThreadRanks(2).run([&](ranks::Engine& engine) {
-    if (engine.rank() > 0) return;
-    Context context(1);
-    SolverOptions options;
-    options.engine = &engine;
-    EXPECT_EQ(exit_code_of([&] { make_solver(tiny_solver(folder, "", net), options, context); }, &message),
-              ExitCode::kNet);
-  });
+  const std::string message = refusal_of_two(tiny_solver(folder, "", net), ExitCode::kNet);
   EXPECT_NE(message.find("cannot be shared"), std::string::npos) << message;
 }
 

@@ -3,10 +3,10 @@
 // A trained net as a function of named arrays. See cortado.h for what threads may do.
 
 #include <cortado/error.h>
+#include <cortado/handle.h>
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,17 +83,10 @@ class Predictor {
     }
 
    private:
-    struct Close {
-      void operator()(cortado_request* request) const { cortado_request_close(request); }
-    };
-    std::unique_ptr<cortado_request, Close> handle_;
+    Handle<cortado_request, cortado_request_close> handle_;
   };
 
  private:
-  struct Close {
-    void operator()(cortado_predictor* predictor) const { cortado_predictor_close(predictor); }
-  };
-
   Predictor() = default;
 
   template <typename Open>
@@ -123,7 +116,7 @@ class Predictor {
     return all;
   }
 
-  std::unique_ptr<cortado_predictor, Close> handle_;
+  Handle<cortado_predictor, cortado_predictor_close> handle_;
 };
 
 }  // namespace cortado

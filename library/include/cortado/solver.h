@@ -6,7 +6,6 @@
 #include <cortado/predictor.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace cortado {
@@ -49,10 +48,7 @@ class Solver {
   }
 
  private:
-  struct Close {
-    void operator()(cortado_solver* training) const { cortado_solver_close(training); }
-  };
-  std::unique_ptr<cortado_solver, Close> handle_;
+  Handle<cortado_solver, cortado_solver_close> handle_;
 };
 
 }  // namespace cortado
