@@ -1,5 +1,7 @@
 #include "core/program_path.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,9 +16,19 @@ std::string program_path() {
   return std::string(path, size_t(std::max<ssize_t>(n, 0)));
 }
 
-std::string library_path(const std::string& name) {
-  for (const char* folder : {"", "../lib"}) {
-    const std::string path = join_path(join_path(folder_of(program_path()), folder), name);
+std::string code_path() {
+  Dl_info info;
+  link_map* map = nullptr;
+  const bool known =
+      ::dladdr1(reinterpret_cast<const void*>(&code_path), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
+  return known && map && map->l_name[0] != 0 ? map->l_name : program_path();  // the program's own has no name
+}
+
+std::string companion_path(const std::string& name) {
+  const std::string here = folder_of(code_path());
+  for (const char* folder :
+       {"", "../lib", "../lib/cortado", "../cortado", "../../cortado", "../../../cortado", "../bin", "../../bin"}) {
+    const std::string path = join_path(join_path(here, folder), name);
     if (file_exists(path)) return path;
   }
   return "";

@@ -4,12 +4,14 @@
 
 namespace cortado {
 
-/// The file of this program, whatever link it was called by; "" where the system does not tell. What belongs to it lies
-/// beside it.
+/// The file of this program, whatever link it was called by; "" where the system does not tell.
 std::string program_path();
 
-/// The path of a library that is loaded when it is wanted: beside the program, or in the folder lib beside the
-/// program's own; "" where it is in neither.
-std::string library_path(const std::string& name);
+/// The file that this code is in: the program, or a library that somebody else's program has loaded.
+std::string code_path();
+
+/// The path of a program or library that belongs to this code and is started or loaded when it is wanted: beside it, or
+/// where an installation puts it (lib, lib/cortado, bin around the folder of the code); "" where it is nowhere there.
+std::string companion_path(const std::string& name);
 
 }  // namespace cortado

@@ -104,10 +104,7 @@ pid_t start(const std::string& path, const std::vector<std::string>& arguments, 
 
 }  // namespace
 
-std::string path_of_helper(const std::string& program) {
-  const std::string self = program_path(), path = join_path(folder_of(self), program);
-  return !self.empty() && file_exists(path) ? path : "";
-}
+std::string path_of_helper(const std::string& program) { return companion_path(program); }
 
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {
   const std::string path = path_of_helper(program);

@@ -31,11 +31,11 @@ std::string file_of(const std::string& engine) { return "libcortado_" + engine +
 
 }  // namespace
 
-bool has_plugin(const std::string& engine) { return !library_path(file_of(engine)).empty(); }
+bool has_plugin(const std::string& engine) { return !companion_path(file_of(engine)).empty(); }
 
 void* plugin_function(const std::string& engine, const char* function) {
   const Packages& packages = packages_of(engine);
-  const std::string path = library_path(file_of(engine));
+  const std::string path = companion_path(file_of(engine));
   if (path.empty())
     throw Error(ExitCode::kUsage,
                 "this build does not speak " + engine + ": " + file_of(engine) + " is not beside the program",

@@ -22,16 +22,10 @@ Module load_module() {
   // OpenCV reads its limit on the size of images when it is loaded; it is 2^30 pixels otherwise.
   ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), 0);
   Module module;
-  void* library = nullptr;
-  for (const char* folder : {"", "../lib"}) {
-    const std::string path = join_path(join_path(folder_of(program_path()), folder), "libcortado_opencv.so");
-    if (!file_exists(path)) continue;
-    library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) module.why_not = ::dlerror();
-    break;
-  }
+  const std::string path = companion_path("libcortado_opencv.so");
+  void* const library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    if (module.why_not.empty()) module.why_not = "libcortado_opencv.so is not beside the program";
+    module.why_not = path.empty() ? "libcortado_opencv.so is not beside the program" : ::dlerror();
     return module;
   }
   module.decode = reinterpret_cast<decltype(module.decode)>(::dlsym(library, "cortado_opencv_decode"));

@@ -22,7 +22,7 @@ struct Loaded {
 
 /// Its symbols are for all: NumPy's libraries, which are loaded later, take Python's from there.
 Loaded load() {
-  const std::string path = library_path(kLibrary);
+  const std::string path = companion_path(kLibrary);
   if (path.empty())
     return {nullptr, std::string("this build does not run Python: ") + kLibrary + " is not beside the program",
             "apt install python3-dev python3-numpy, then build again"};

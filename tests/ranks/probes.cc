@@ -33,7 +33,7 @@ void prepare_environment(const std::vector<std::string>& variables) {
 
 std::string why_not(const std::string& engine) {
   if (engine == "shm") return "";
-  if (library_path("libcortado_" + engine + ".so").empty()) return "this build does not speak " + engine;
+  if (companion_path("libcortado_" + engine + ".so").empty()) return "this build does not speak " + engine;
   const std::string launcher = launcher_of(engine);
   return launcher.empty() || file_exists(launcher) ? "" : "there is no " + launcher;
 }
