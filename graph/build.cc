@@ -259,6 +259,8 @@ class Builder {
         throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", did_you_mean(name, known));
       graph_.value(found->second).kept = true;
     }
+    if (graph_.options.observed)
+      for (const auto& [name, id] : graph_.names) graph_.value(id).kept = true;
   }
 
   Graph graph_;

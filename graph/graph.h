@@ -102,9 +102,12 @@ struct BuildOptions {
   bool verify = false;   ///< the graph is checked after every pass, and the plan (graph/verify/verify.h)
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
   uint64_t seed = 1;
-  data::BatchShare share = {};          ///< which batches of the data the net takes
-  std::vector<std::string> freeze;      ///< patterns of the names of layers that learn nothing (graph/freeze.h)
-  std::vector<std::string> keep;        ///< blobs to be readable afterwards besides the net's outputs
+  data::BatchShare share = {};      ///< which batches of the data the net takes
+  std::vector<std::string> freeze;  ///< patterns of the names of layers that learn nothing (graph/freeze.h)
+  std::vector<std::string> keep;    ///< blobs to be readable afterwards besides the net's outputs
+  /// Whoever runs the net may look at everything that the file names, and set it, gradients as well: they have memory
+  /// of their own for good, and under force_backward gradients may begin at any blob, not at losses alone.
+  bool observed = false;
   bool only_kept = false;               ///< frozen nets: nothing else than `keep` is wanted, not even the net's outputs
   std::vector<std::string> switch_off;  ///< names of optional passes not to run
   Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred

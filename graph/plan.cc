@@ -43,6 +43,7 @@ class Planner {
     if (graph_().options.recompute) take_recomputes();
     for (int n = 0; n < nodes_; ++n) place_forward(n);
     seed_losses();
+    if (observed()) open_gradients();
     for (int n = nodes_ - 1; n >= 0; --n)
       if (node(n).runs_backward) place_backward(n);
     for (size_t id = 0; id < last_writer_.size(); ++id)
@@ -71,9 +72,19 @@ class Planner {
 
   // Buffers
 
+  bool observed() { return graph_().options.observed; }
+
   int new_buffer(int64_t bytes, int first, int last) {
     buffers_.push_back({bytes, first, std::max(first, last), false});
     return int(buffers_.size()) - 1;
+  }
+
+  /// Of what an observer may look at: then it is nobody else's, at any time.
+  int new_lasting(int64_t bytes, int first, int last) {
+    if (!observed()) return new_buffer(bytes, first, last);
+    const int buffer = new_buffer(bytes, 0, kForever);
+    buffers_[size_t(buffer)].pinned = true;
+    return buffer;
   }
 
   void join(int buffer, int last, bool pinned = false) {
@@ -84,7 +95,7 @@ class Planner {
   /// The last step that reads a value, given what every layer's backward reads; the last of forward if it is rebuilt.
   int last_read(ValueId id) {
     const Value& v = value(id);
-    if (v.kept) return kForever;
+    if (v.kept || observed()) return kForever;
     int last = v.producer;
     for (const Reader& reader : v.readers) last = std::max(last, reader.node);
     if (rebuilt_[size_t(id)]) return last;
@@ -113,7 +124,7 @@ class Planner {
       of_value_[size_t(node.y[i])] = step.y.back();
     }
     for (const int64_t bytes : needs.saved)
-      step.saved.push_back(bytes > 0 ? new_buffer(bytes, n, node.runs_backward ? time_.backward(n) : n) : kNone);
+      step.saved.push_back(bytes > 0 ? new_lasting(bytes, n, node.runs_backward ? time_.backward(n) : n) : kNone);
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
     // A view has nothing to do, unless its shape is found out in every pass.
@@ -129,13 +140,12 @@ class Planner {
       const bool takes = i == 0 && needs.aliasing.y_may_overwrite_x && free_after(of_x, n, bytes) &&
                          (needs.aliasing.overwritten_x == 0 || is_only_x_in(node(n), of_x));
       if (needs.aliasing.y_is_in_x(i) || takes) {
-        join(of_x, last, value(id).kept);
+        join(of_x, last, value(id).kept || observed());
         return of_x;
       }
     }
-    const int buffer =
-        new_buffer(bytes, needs.aliasing.y_persists ? 0 : n, needs.aliasing.y_persists ? kForever : last);
-    buffers_[size_t(buffer)].pinned = value(id).kept || needs.aliasing.y_persists;
+    const int buffer = needs.aliasing.y_persists ? new_buffer(bytes, 0, kForever) : new_lasting(bytes, n, last);
+    if (value(id).kept || needs.aliasing.y_persists) buffers_[size_t(buffer)].pinned = true;
     return buffer;
   }
 
@@ -189,8 +199,20 @@ class Planner {
     for (size_t id = 0; id < graph_().values.size(); ++id) {
       const Value& v = graph_().values[id];
       if (!v.wants_gradient || v.loss_weight == 0) continue;
-      of_gradient_[id] = new_buffer(v.spec().bytes(), time_.seeds(), time_.backward(v.producer));
+      of_gradient_[id] = new_lasting(v.spec().bytes(), time_.seeds(), time_.backward(v.producer));
       plan_.seeds.push_back({ValueId(id), of_gradient_[id], v.spec().elements(), v.loss_weight});
+    }
+  }
+
+  /// Those that no layer and no loss sends: an observer may.
+  void open_gradients() {
+    for (size_t id = 0; id < graph_().values.size(); ++id) {
+      const Value& v = graph_().values[id];
+      const bool sent = std::any_of(v.readers.begin(), v.readers.end(), [&](const Reader& reader) {
+        return node(reader.node).wants_dx[size_t(reader.input)];
+      });
+      if (v.wants_gradient && v.loss_weight == 0 && !sent)
+        of_gradient_[id] = new_lasting(v.spec().bytes(), time_.seeds(), time_.seeds());
     }
   }
 
@@ -257,7 +279,7 @@ class Planner {
       shared = one;
     else if (i == overwriting(node, needs) && dy != kNone && free_after(dy, time, bytes))
       shared = dy;
-    if (shared == kNone) return new_buffer(bytes, time, read);
+    if (shared == kNone) return new_lasting(bytes, time, read);
     join(shared, read);
     return shared;
   }
@@ -289,6 +311,8 @@ class Planner {
     for (Step& step : plan_.forward) fill(step, steps_[size_t(step.node)]);
     for (size_t i = 0; i < plan_.backward.size(); ++i) fill(plan_.backward[i], backward_buffers_[i]);
     for (size_t id = 0; id < graph_().values.size(); ++id) plan_.values.push_back(slot(ValueId(id), of_value_[id]));
+    for (size_t id = 0; id < graph_().values.size(); ++id)
+      plan_.gradients.push_back(slot(ValueId(id), of_gradient_[id]));
     for (LossGradient& seed : plan_.seeds) seed.offset = offset(int(seed.offset));
     for (const int buffer : of_dw_) plan_.dw_offsets.push_back(offset(buffer));
   }

@@ -46,6 +46,7 @@ struct Plan {
   std::vector<kernels::WeightFormat> w_formats;  ///< per weight
   std::vector<Step> forward, backward;           ///< in order; recomputes stand before their readers
   std::vector<Slot> values;                      ///< per value, where it is after forward
+  std::vector<Slot> gradients;                   ///< per value, where its gradient is in backward, if it has one
   std::vector<int64_t> dw_offsets;               ///< per weight: its gradient's place; -1: outside the arena
   std::vector<LossGradient> seeds;
   int64_t arena_bytes = 0;

@@ -1,13 +1,11 @@
 // Blobs and weights in the user's terms: names, shapes in N x C x H x W, row-major values, Caffe's messages.
 
 #include <algorithm>
-#include <cstring>
 
-#include "core/half.h"
 #include "core/log.h"
-#include "core/threads.h"
 #include "layers/data_cursor.h"
 #include "net/bound_step.h"
+#include "net/tensor_values.h"
 #include "proto/absent_blob.h"
 #include "proto/batch_norm_form.h"
 #include "proto/bn_form.h"
@@ -15,34 +13,6 @@
 namespace cortado {
 
 namespace {
-
-/// Brings a plain tensor to the device: on the CPU by all threads, so that each has a part of what it may read next in
-/// its cache.
-void put_values(Context& context, std::byte* to, const float* plain, int64_t bytes) {
-  if (!context.shares_host_memory()) return copy_to_device(context, to, plain, size_t(bytes));
-  const auto* from = reinterpret_cast<const std::byte*>(plain);
-  parallel_ranges(context, bytes, 1 << 16,
-                  [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, size_t(end - begin)); });
-}
-
-/// Calls visit(plain index, stored index) for every element.
-template <typename Visit>
-void walk(const TensorSpec& spec, const Visit& visit) {
-  const Shape& shape = spec.shape;
-  if (spec.layout == Layout::kPlain) {
-    for (int64_t i = 0; i < shape.count(); ++i) visit(i, i);
-    return;
-  }
-  const int64_t channels = shape[1], blocks = (channels + 15) / 16, pixels = shape.count(2);
-  const bool blocked = spec.layout == Layout::kBlocked16;
-  for (int64_t n = 0; n < shape[0]; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t s = 0; s < pixels; ++s)
-        visit((n * channels + c) * pixels + s,
-              blocked ? ((n * blocks + c / 16) * pixels + s) * 16 + c % 16 : (n * pixels + s) * channels + c);
-}
-
-bool is_plain_floats(const TensorSpec& spec) { return spec.layout == Layout::kPlain && spec.dtype == DType::kF32; }
 
 std::vector<std::string> blob_names(const graph::Graph& graph) {
   std::vector<std::string> names;
@@ -83,25 +53,14 @@ std::vector<float> Net::read_blob(const std::string& blob) const {
   return plain;
 }
 
-void Net::read_blob_to(graph::ValueId value, float* plain) const {
-  const graph::Slot& slot = plan_.values[size_t(value)];
-  const size_t bytes = size_t(slot.spec.bytes());
-  if (is_plain_floats(slot.spec)) return copy_to_host(context_, plain, arena_.data() + slot.offset, bytes);
-  std::vector<std::byte> stored(bytes);
-  copy_to_host(context_, stored.data(), arena_.data() + slot.offset, bytes);
-  if (is_8_bit(slot.spec.dtype)) {
-    const bool is_signed = slot.spec.dtype == DType::kS8;
-    walk(slot.spec, [&](int64_t i, int64_t at) {
-      const std::byte value = stored[size_t(at)];
-      plain[i] = (is_signed ? float(int8_t(value)) : float(uint8_t(value))) / slot.spec.scale;
-    });
-    return;
-  }
-  with_float_type(slot.spec.dtype, [&](auto zero) {
-    const auto* values = reinterpret_cast<const decltype(zero)*>(stored.data());
-    walk(slot.spec, [&](int64_t i, int64_t at) { plain[i] = values[at]; });
-  });
+void Net::read_blob_to(graph::ValueId value, float* plain) const { read_values(context_, value_tensor(value), plain); }
+
+Tensor Net::tensor_at(const graph::Slot& slot) const {
+  return {slot.spec, context_.device, slot.offset < 0 ? nullptr : arena_.data() + slot.offset};
 }
+
+Tensor Net::value_tensor(graph::ValueId value) const { return tensor_at(plan_.values[size_t(value)]); }
+Tensor Net::gradient_tensor(graph::ValueId value) const { return tensor_at(plan_.gradients[size_t(value)]); }
 
 void Net::write_blob(const std::string& blob, const float* plain) {
   // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs
@@ -109,8 +68,7 @@ void Net::write_blob(const std::string& blob, const float* plain) {
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
     if (value.name != blob || value.producer < 0 || !plan_.graph.node(value.producer).x.empty()) continue;
-    put_values(context_, arena_.data() + plan_.values[id].offset, plain, value.spec().bytes());
-    return;
+    return write_values(context_, plain, value_tensor(graph::ValueId(id)));
   }
   throw Error(ExitCode::kUsage, "the net has no input '" + blob + "'", did_you_mean(blob, input_names()));
 }
@@ -220,11 +178,28 @@ void Net::layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_di
     const Shape& shape = plan_.graph.weight(id).spec.shape;
     set_shape(blob, shape);
     blob.mutable_data()->Resize(int(shape.count()), 0);
-    plan_.w_formats[size_t(id)].to_plain(context_, weight(id), blob.mutable_data()->mutable_data());
-    if (!with_diffs || !weight_gradient(id)) continue;
+    read_weight(id, blob.mutable_data()->mutable_data());
+    if (!with_diffs || !has_weight_gradient(id)) continue;
     blob.mutable_diff()->Resize(int(shape.count()), 0);
-    plan_.w_formats[size_t(id)].to_plain(context_, weight_gradient(id), blob.mutable_diff()->mutable_data());
+    read_weight_gradient(id, blob.mutable_diff()->mutable_data());
   }
+}
+
+void Net::read_weight(graph::WeightId id, float* plain) const {
+  plan_.w_formats[size_t(id)].to_plain(context_, weight(id), plain);
+}
+
+void Net::write_weight(graph::WeightId id, const float* plain) {
+  plan_.w_formats[size_t(id)].from_plain(context_, plain, weight(id));
+  weights_changed();
+}
+
+void Net::read_weight_gradient(graph::WeightId id, float* plain) const {
+  plan_.w_formats[size_t(id)].to_plain(context_, weight_gradient(id), plain);
+}
+
+void Net::write_weight_gradient(graph::WeightId id, const float* plain) {
+  plan_.w_formats[size_t(id)].from_plain(context_, plain, weight_gradient(id));
 }
 
 std::vector<std::pair<std::string, uint64_t>> Net::positions() const {

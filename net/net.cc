@@ -82,6 +82,9 @@ void Net::take_memory() {
     throw Error(error.code(), mistake);
   }
   losses_ = Losses(plan_, arena_.data(), context_);
+  if (!plan_.graph.options.observed) return;
+  clear_on_device(context_, arena_.data(), arena_.bytes());
+  losses_.seed(context_, nullptr);
 }
 
 void Net::place_weights(Net* weights_of) {
@@ -168,20 +171,17 @@ void Net::bind_rows(const graph::Node& node, Operands& io) {
 
 void Net::bind() {
   for (const graph::Value& value : plan_.graph.values) current_shapes_.push_back(value.shape);
-  const auto tensor = [&](const graph::Slot& slot) {
-    return Tensor{slot.spec, context_.device, slot.offset < 0 ? nullptr : arena_.data() + slot.offset};
-  };
   const auto bind_step = [&](const graph::Step& step) {
     const graph::Node& node = plan_.graph.node(step.node);
     BoundStep bound;
     bound.node = step.node;
     bound.call = step.call;
     bound.layer = node.layer.get();
-    for (const graph::Slot& slot : step.x) bound.io.x.push_back(tensor(slot));
-    for (const graph::Slot& slot : step.y) bound.io.y.push_back(tensor(slot));
-    for (const graph::Slot& slot : step.dx) bound.io.dx.push_back(tensor(slot));
-    for (const graph::Slot& slot : step.dy) bound.io.dy.push_back(tensor(slot));
-    bound.io.more_dy = tensor(step.more_dy);
+    for (const graph::Slot& slot : step.x) bound.io.x.push_back(tensor_at(slot));
+    for (const graph::Slot& slot : step.y) bound.io.y.push_back(tensor_at(slot));
+    for (const graph::Slot& slot : step.dx) bound.io.dx.push_back(tensor_at(slot));
+    for (const graph::Slot& slot : step.dy) bound.io.dy.push_back(tensor_at(slot));
+    bound.io.more_dy = tensor_at(step.more_dy);
     for (const int64_t offset : step.saved) bound.io.saved.push_back(offset < 0 ? nullptr : arena_.data() + offset);
     if (step.scratch >= 0) bound.io.scratch = arena_.data() + step.scratch;
     bound.io.add_dw = step.add_dw;
@@ -264,7 +264,8 @@ void Net::run_forward_step(size_t i) {
 }
 
 void Net::run_backward_step(size_t i) {
-  if (i == 0) losses_.seed(context_, loss_scale_);
+  // Under an observer they stay, and may be the observer's.
+  if (i == 0 && (!plan_.graph.options.observed || loss_scale_)) losses_.seed(context_, loss_scale_);
   BoundStep& step = backward_[i];
   if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
   if (step.call == graph::Call::kRecompute) return step.layer->recompute(context_, step.io);
@@ -283,12 +284,15 @@ void Net::find_stage() {
   pass_ = DeviceMemory(context_, sizeof(uint64_t));
 }
 
-void Net::stage() {
+void Net::begin_pass() {
   derive_weights();
-  if (pass_.data()) {
-    context_.device_pass = reinterpret_cast<uint64_t*>(pass_.data());
-    put_on_device(context_, context_.device_pass, context_.pass);
-  }
+  if (!pass_.data()) return;
+  context_.device_pass = reinterpret_cast<uint64_t*>(pass_.data());
+  put_on_device(context_, context_.device_pass, context_.pass);
+}
+
+void Net::stage() {
+  begin_pass();
   for (size_t i = 0; i < staged_; ++i) run_forward_step(i);
 }
 
@@ -302,14 +306,18 @@ void Net::forward() {
 }
 
 void Net::backward(bool accumulate, GradientReader* reader) {
-  if (accumulate && !plan_.graph.options.accumulates) throw_internal("a net that was not planned to add gradients");
-  for (BoundStep& step : backward_) step.io.accumulate = accumulate;
+  add_gradients(accumulate);
   for (size_t i = 0; i < backward_.size(); ++i) {
     run_backward_step(i);
     for (const size_t param : backward_[i].complete) complete(param, reader);
   }
   for (const size_t param : without_gradient_) complete(param, reader);
   if (debug_info_) log_norms();
+}
+
+void Net::add_gradients(bool on) {
+  if (on && !plan_.graph.options.accumulates) throw_internal("a net that was not planned to add gradients");
+  for (BoundStep& step : backward_) step.io.accumulate = on;
 }
 
 void Net::complete(size_t param, GradientReader* reader) {

@@ -121,7 +121,10 @@ class Net {
   /// The same without allocating, plain layouts only copy; with zeros for rows that were planned and are not there.
   void read_blob_to(graph::ValueId value, float* plain) const;
   void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes
-  std::vector<std::string> input_names() const;                  ///< blobs made by Input layers
+  /// Where a value is after forward(), and its gradient in backward(); no memory where there is none.
+  Tensor value_tensor(graph::ValueId value) const;
+  Tensor gradient_tensor(graph::ValueId value) const;
+  std::vector<std::string> input_names() const;  ///< blobs made by Input layers
 
   /// Copies weights by layer name; BatchNorms in the form that this net has (fit_batch_norms()). Layers of the file
   /// that the net lacks are logged ("Ignoring source layer X"). Throws Error(kSnapshot) with all mismatches of number
@@ -131,6 +134,13 @@ class Net {
   caffe::NetParameter to_proto(bool with_diffs = false);
   /// The same of one of them, plan().graph.layers[source], for writers that go layer by layer.
   void layer_to_proto(size_t source, caffe::LayerParameter& out, bool with_diffs = false);
+
+  /// A weight, and its gradient where it has one, in Caffe's order. Whoever writes a weight is to be alone.
+  void read_weight(graph::WeightId id, float* plain) const;
+  void write_weight(graph::WeightId id, const float* plain);
+  bool has_weight_gradient(graph::WeightId id) const { return weight_gradient(id) != nullptr; }
+  void read_weight_gradient(graph::WeightId id, float* plain) const;
+  void write_weight_gradient(graph::WeightId id, const float* plain);
 
   /// Where data layers stand: (layer name, records consumed).
   std::vector<std::pair<std::string, uint64_t>> positions() const;
@@ -147,16 +157,20 @@ class Net {
   /// Bytes that forward()/backward() need: arena, weights, their gradients.
   int64_t memory_bytes() const;
 
-  /// Runs one step alone, for `cortado time`; in order, all of them do what forward() or backward() does.
+  /// Runs one step alone; in order, and after begin_pass(), all of them do what forward() or backward() does.
+  void begin_pass();
   size_t forward_steps() const;
   size_t backward_steps() const;
   void run_forward_step(size_t i);
   void run_backward_step(size_t i);
+  /// Whether those that follow add to the weights' gradients that are there, as backward(accumulate) does.
+  void add_gradients(bool on);
 
  private:
   struct BoundStep;
   struct WeightMemory;
   const Shape& current_shape(graph::ValueId id) const;
+  Tensor tensor_at(const graph::Slot& slot) const;
   void take_memory();
   void place_weights(Net* weights_of);
   void fill_weights(const std::vector<bool>& own);

@@ -39,12 +39,15 @@ struct BestTestScore {
 /// How a run ended without an Error: at max_iter, on request, by early_stop.
 enum class Outcome { kFinished, kStopped, kStoppedEarly };
 
-/// Nothing here may throw. References are valid during the call only.
+/// Nothing here may throw but where it is said. References are valid during the call only.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void on_start(const Progress&) {}
   virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
+  /// Of nets that are observed, on the CPU and without shards: an iteration's gradients are whole, and the update comes
+  /// next. Those of weights may be changed. What this one throws ends the step.
+  virtual void on_gradients(const Progress&) {}
   /// After each update; must be cheap and allocate nothing. A device's net may be at the next iteration already
   /// (TrainingLoop::step(1) ends with the net as `progress` tells).
   virtual void on_iteration(const Progress&) {}

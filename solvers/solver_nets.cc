@@ -145,6 +145,7 @@ graph::BuildOptions SolverNetReader::build_options() const {
   build.switch_off = options_.switch_off;
   build.data_threads = options_.data_threads;
   build.seed = context_.seed;
+  build.observed = options_.observed;
   return build;
 }
 
@@ -158,7 +159,7 @@ SolverNetFile SolverNetReader::train() {
   build.state.MergeFrom(options_.state);
   build.accumulates = file_.solver.iter_size() > 1;
   build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
-  build.transient_gradients = updates_within_backward(file_.solver, context_);
+  build.transient_gradients = !options_.observed && updates_within_backward(file_.solver, context_);
   build.recompute = options_.recompute;
   build.share = batches_of(file_.solver, share_of(file_.solver, options_.engine));
   build.freeze = options_.freeze;

@@ -28,6 +28,7 @@ struct SolverOptions {
   bool divide_batch = false;            ///< batch_size is that of an iteration, which its shards share
   ranks::Engine* engine = nullptr;      ///< of several ranks, of which this process is one; outlives the solver
   std::string device_engine;            ///< between the ranks' devices: "nccl", "host", or "" for what is there
+  bool observed = false;                ///< BuildOptions::observed of all nets; updates wait for whole backward passes
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 

@@ -172,9 +172,11 @@ void TrainingLoop::iterate() {
 void TrainingLoop::iterate_on_cpu() {
   if (state_.local) return iterate_local_steps();
   if (state_.shards) return iterate_shards();
-  const bool display = displays(iter()), within_backward = updates_within_backward(config(), net_.context());
+  const graph::BuildOptions& built = net_.plan().graph.options;
+  const bool display = displays(iter()), within_backward = built.transient_gradients;
   net_.set_debug_info(display && config().debug_info());
   state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
+  if (built.observed) observers_.tell([&](TrainObserver& observer) { observer.on_gradients(state_.progress); });
   const StepRates rates = state_.next_rates(iter());
   if (within_backward) state_.update.backward_and_apply(iter(), rates);
   if (display) log_display();

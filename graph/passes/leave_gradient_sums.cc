@@ -23,7 +23,7 @@ bool sums_two(const Graph& graph, const Node& node) {
 }  // namespace
 
 void leave_gradient_sums(Graph& graph) {
-  if (!may_merge(graph) || !graph.options.batch_norm.gradients) return;
+  if (!may_merge(graph) || graph.options.observed || !graph.options.batch_norm.gradients) return;
   for (Node& split : graph.nodes) {
     if (!sums_two(graph, split)) continue;
     const Value& forked = graph.value(split.x[0]);

@@ -1,5 +1,5 @@
 // What the backward run has to do: a gradient flows into a value only where a weight that learns lies before it (or the
-// net says force_backward) and a loss lies behind it.
+// net says force_backward) and a loss lies behind it (or somebody observes the net, who may begin anywhere then).
 
 #include "graph/passes/passes.h"
 
@@ -28,7 +28,7 @@ std::vector<bool> values_that_learn(const Graph& graph) {
 
 /// Per value: a loss depends on it by a way that gradients can take.
 std::vector<bool> values_under_loss(const Graph& graph) {
-  std::vector<bool> under(graph.values.size(), false);
+  std::vector<bool> under(graph.values.size(), graph.options.observed && graph.file->net.force_backward());
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     bool any = false;

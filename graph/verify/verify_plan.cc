@@ -74,6 +74,7 @@ class PlanCheck {
       for (const Step& step : plan_.forward) run_forward(step);
       check_kept("after forward");
       for (const LossGradient& seed : plan_.seeds) write(seed.offset, bytes_of(seed.value), gradient(seed.value));
+      if (graph_.options.observed) write_open_gradients();
       for (const Step& step : plan_.backward) step.call == Call::kRecompute ? run_forward(step) : run_backward(step);
       if (!plan_.backward.empty()) check_kept("after backward");
     }
@@ -142,6 +143,12 @@ class PlanCheck {
         for (const auto* slots : {&step.x, &step.y, &step.dx, &step.dy}) check(step, *slots);
         check(step, {step.more_dy});
       }
+  }
+
+  /// What an observer may have written. Each has memory of its own, so that of those which layers send nothing is lost.
+  void write_open_gradients() {
+    for (size_t v = 0; v < graph_.values.size(); ++v)
+      if (plan_.gradients[v].offset >= 0) write(plan_.gradients[v].offset, bytes_of(ValueId(v)), gradient(ValueId(v)));
   }
 
   void write_persistent() {
