@@ -6,7 +6,12 @@
 
 namespace cortado::pymodule {
 
+void add_dataset(pybind11::module_& module);
+void add_net(pybind11::module_& module);
 void add_predictor(pybind11::module_& module);
 void add_solver(pybind11::module_& module);
+
+/// Functions that belong to none of them.
+void add_functions(pybind11::module_& module);
 
 }  // namespace cortado::pymodule

@@ -216,8 +216,17 @@ std::string load_helper() {
   return {};
 }
 
+/// Where the program is Python's own and not ours, `caffe` is the package beside the module that it has loaded, and
+/// signals, folders and the end of the program are not our business.
+std::string join_interpreter() {
+  const Gil gil;
+  helper = PyImport_ImportModule("caffe.python_layer");
+  return helper ? "" : take_exception();
+}
+
 /// What went wrong, or "".
 std::string start() {
+  if (Py_IsInitialized()) return join_interpreter();
   std::string fault = start_interpreter();
   if (!fault.empty()) return fault;
   fault = load_helper();

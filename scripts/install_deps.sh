@@ -11,7 +11,8 @@ packages=(
   libhdf5-dev libleveldb-dev
   libdnnl-dev libopenblas-dev libgomp1
   libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
-  libgtest-dev libbenchmark-dev pybind11-dev python3 python3-dev python3-numpy python3-opencv python3-h5py
+  libgtest-dev libbenchmark-dev pybind11-dev
+  python3 python3-dev python3-numpy python3-protobuf python3-opencv python3-h5py
   dataset-fashion-mnist
   "$@"
 )

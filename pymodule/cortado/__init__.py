@@ -1,4 +1,4 @@
-"""Cortado from Python: trained nets as functions of arrays, and trainings.
+"""Cortado from Python: trained nets as functions of arrays, nets to look into, and trainings.
 
     net = cortado.Predictor('deploy.prototxt', 'net.caffemodel')
     scores = net.predict(data=images)['prob']
@@ -10,6 +10,9 @@
 What is wrong with files or arguments is a cortado.Error: its text tells file, line, column and a hint, its `code` is
 the program's exit code.
 """
-from ._cortado import Error, Predictor, Solver, __version__
+from ._cortado import (Dataset, Error, Net, Predictor, Solver, __version__, layer_options, layer_types, load_image,
+                       read_solver, set_log_level)
+from .program import check, summary
 
-__all__ = ['Error', 'Predictor', 'Solver', '__version__']
+__all__ = ['Dataset', 'Error', 'Net', 'Predictor', 'Solver', '__version__', 'check', 'layer_options', 'layer_types',
+           'load_image', 'read_solver', 'set_log_level', 'summary']

@@ -1,0 +1,63 @@
+"""What pycaffe keeps for a whole process: the device, the seed, the log."""
+import cortado
+from cortado import layer_types as layer_type_list
+
+_device = 'cpu'
+_gpu = 0
+_seed = None
+
+
+def set_mode_cpu():
+    """Nets and solvers made from now on compute on the CPU."""
+    global _device
+    _device = 'cpu'
+
+
+def set_mode_gpu():
+    """Nets and solvers made from now on compute on the GPU of set_device()."""
+    global _device
+    _device = 'cuda:%d' % _gpu
+
+
+def set_device(number):
+    global _gpu
+    _gpu = number
+    if _device != 'cpu':
+        set_mode_gpu()
+
+
+def set_random_seed(seed):
+    """Of the fillers of nets made from now on; a solver has its own random_seed."""
+    global _seed
+    _seed = seed
+
+
+def device():
+    return _device
+
+
+def seed():
+    return 1 if _seed is None else _seed
+
+
+def init_log(level=0, *_):
+    """glog's levels: from this one on, lines go to standard error."""
+    cortado.set_log_level(level)
+
+
+def log(text):
+    import sys
+    print(text, file=sys.stderr)
+
+
+def has_nccl():
+    """One process has one device here: `cortado train --gpu=0,1` and docs/scaling.md are for several."""
+    return False
+
+
+def solver_count():
+    return 1
+
+
+def solver_rank():
+    return 0

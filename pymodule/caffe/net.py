@@ -1,0 +1,245 @@
+"""caffe.Net."""
+import collections
+import os
+
+import numpy
+
+import cortado
+
+from . import modes
+from .blob import Blob
+
+TRAIN, TEST = 0, 1
+
+
+class LayerView:
+    """A layer of a net: its type, its weights."""
+
+    def __init__(self, name, kind, blobs):
+        self.name, self.type, self.blobs = name, kind, blobs
+
+    def __repr__(self):
+        return "<layer '%s' (%s)>" % (self.name, self.type)
+
+
+def _phase_and_weights(arguments, phase, weights):
+    """Net(file, phase) and Net(file, weights, phase)."""
+    for argument in arguments:
+        if isinstance(argument, (str, bytes, os.PathLike)):
+            weights = argument
+        else:
+            phase = argument
+    if phase not in (TRAIN, TEST):
+        raise TypeError('Net(network_file, [weights,] phase): phase is caffe.TRAIN or caffe.TEST')
+    return phase, os.fsdecode(weights) if weights is not None else None
+
+
+class Net:
+    """A net of a prototxt: Net(file, caffe.TEST), Net(file, weights, caffe.TEST), or with keywords `weights`, `level`
+    and `stages`."""
+
+    def __init__(self, network_file, *arguments, phase=None, weights=None, level=0, stages=None):
+        phase, weights = _phase_and_weights(arguments, phase, weights)
+        self._take(cortado.Net(os.fsdecode(network_file), weights, phase='TRAIN' if phase == TRAIN else 'TEST',
+                               level=level, stages=list(stages or []), device=modes.device(), seed=modes.seed()))
+
+    @classmethod
+    def over(cls, handle):
+        """A net that somebody else made, a solver's."""
+        net = cls.__new__(cls)
+        net._take(handle)
+        return net
+
+    def _take(self, handle):
+        self._net, self._wanted_shapes, self._fed = handle, {}, None
+        self.inputs, self.outputs = list(handle.inputs), list(handle.outputs)
+        self.blobs = collections.OrderedDict((name, self._blob(name)) for name in handle.blobs)
+        self.params = collections.OrderedDict(
+            (layer, [self._param(layer, i) for i in range(len(shapes))])
+            for layer, shapes in handle.param_shapes.items())
+        self.layers, self.layer_dict = [], collections.OrderedDict()
+        self.bottom_names, self.top_names = collections.OrderedDict(), collections.OrderedDict()
+        for name, kind, bottoms, tops in handle.layers:
+            self.layers.append(LayerView(name, kind, self.params.get(name, [])))
+            self.layer_dict[name] = self.layers[-1]
+            self.bottom_names[name], self.top_names[name] = bottoms, tops
+        self._layer_names = list(self.layer_dict)
+
+    def _blob(self, name):
+        net = self._net
+
+        def reshape(extents):
+            if name not in self.inputs:
+                raise ValueError("'%s' is no input: its shape follows from other blobs'" % name)
+            self._wanted_shapes[name] = extents
+
+        return Blob((lambda: net.blob(name), lambda array: net.set_blob(name, array)),
+                    (lambda: net.gradient(name), lambda array: net.set_gradient(name, array)),
+                    lambda: self._wanted_shapes.get(name) or net.shape(name), reshape)
+
+    def _param(self, layer, index):
+        net, shape = self._net, self._net.param_shapes[layer][index]
+        return Blob((lambda: net.param(layer, index), lambda array: net.set_param(layer, index, array)),
+                    (lambda: net.param_gradient(layer, index),
+                     lambda array: net.set_param_gradient(layer, index, array)), lambda: shape)
+
+    # What was lent
+
+    def _all_blobs(self):
+        yield from self.blobs.values()
+        for weights in self.params.values():
+            yield from weights
+
+    def _collect(self):
+        """The net gets shapes, values and gradients that were set."""
+        if self._wanted_shapes:
+            shapes, self._wanted_shapes = self._wanted_shapes, {}
+            for name, blob in self.blobs.items():  # what it had until now is of no use
+                if name not in shapes:
+                    for lent in blob._lent:
+                        lent.replace(None)
+            for weights in self.params.values():
+                for blob in weights:
+                    blob.give_back()
+            self._net.reshape(**shapes)
+        for blob in self._all_blobs():
+            blob.give_back()
+
+    def _refresh(self):
+        for blob in self._all_blobs():
+            blob.refresh()
+
+    # Passes
+
+    def forward(self, blobs=None, start=None, end=None, **inputs):
+        """A pass, or its layers from `start` to `end`: the outputs and `blobs` by name. Inputs may be given by name."""
+        if inputs and set(inputs) != set(self.inputs):
+            raise Exception('inputs are %s, not %s' % (sorted(self.inputs), sorted(inputs)))
+        for name, values in inputs.items():
+            if len(values) != self.blobs[name].num:
+                raise Exception("'%s' takes a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
+            self.blobs[name].data[...] = values
+        self._feed(start)
+        self._collect()
+        self._net.forward(start, end)
+        self._refresh()
+        wanted = set([end] if end in self.blobs else self.top_names[end] if end else self.outputs) | set(blobs or [])
+        return {name: self.blobs[name].data for name in wanted}
+
+    def backward(self, diffs=None, start=None, end=None, **gradients):
+        """Backward of a pass, or of its layers from `start` down to `end`: the gradients of the inputs and of `diffs`.
+        Gradients of the outputs may be given by name."""
+        first = set(self.top_names[start]) if start else set(self.outputs)
+        if gradients and set(gradients) != first:
+            raise Exception('gradients are those of %s, not of %s' % (sorted(first), sorted(gradients)))
+        for name, values in gradients.items():
+            if len(values) != self.blobs[name].num:
+                raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
+            self.blobs[name].diff[...] = values
+        self._collect()
+        self._net.backward(start, end)
+        self._refresh()
+        wanted = set(self.bottom_names[end] if end else self.inputs) | set(diffs or [])
+        return {name: self.blobs[name].diff for name in wanted}
+
+    def _batches(self, arrays):
+        """Dicts of whole batches, the last filled up with zeros, and how many rows count."""
+        size = next(iter(self.blobs[name].num for name in arrays), 1)
+        count = len(next(iter(arrays.values())))
+        for begin in range(0, count, size):
+            rows = min(size, count - begin)
+            batch = {}
+            for name, values in arrays.items():
+                values = numpy.asarray(values[begin:begin + rows])
+                batch[name] = numpy.concatenate([values, numpy.zeros((size - rows,) + values.shape[1:], values.dtype)])
+            yield batch, rows
+
+    def _in_batches(self, arrays, run):
+        gathered = collections.defaultdict(list)
+        for batch, rows in self._batches(arrays):
+            for name, values in run(batch).items():
+                gathered[name].extend(values[:rows].copy() if values.ndim else [values.copy()])
+        return {name: numpy.asarray(values) for name, values in gathered.items()}
+
+    def forward_all(self, blobs=None, **inputs):
+        """forward() over as many rows as there are, batch by batch."""
+        return self._in_batches(inputs, lambda batch: self.forward(blobs=blobs, **batch))
+
+    def forward_backward_all(self, blobs=None, diffs=None, **given):
+        """Both, batch by batch; `given`: inputs, and gradients of outputs."""
+        gradients = {}
+
+        def run(batch):
+            out = self.forward(blobs=blobs, **{name: batch[name] for name in batch if name in self.inputs})
+            out = {name: values.copy() for name, values in out.items()}
+            back = self.backward(diffs=diffs, **{name: batch[name] for name in batch if name in self.outputs})
+            gradients.update({name: None for name in back})
+            out.update({('gradient of', name): values for name, values in back.items()})
+            return out
+
+        both = self._in_batches(given, run)
+        return ({name: values for name, values in both.items() if not isinstance(name, tuple)},
+                {name[1]: values for name, values in both.items() if isinstance(name, tuple)})
+
+    def reshape(self):
+        """Shapes that were set reach all blobs; forward() does so as well."""
+        self._collect()
+
+    def clear_param_diffs(self):
+        self._collect()
+        self._net.clear_param_gradients()
+        self._refresh()
+
+    # MemoryData
+
+    def set_input_arrays(self, data, labels):
+        """What a MemoryData layer gives: rows of `data` and `labels`, batch by batch, and from the first again."""
+        kinds = ('Input', 'MemoryData')
+        tops = [self.top_names[name] for name, layer in self.layer_dict.items() if layer.type in kinds]
+        tops = [each for each in tops if len(each) > 1] or tops
+        if not tops:
+            raise RuntimeError('set_input_arrays() is for nets with a MemoryData layer')
+        data = numpy.asarray(data, numpy.float32)
+        labels = numpy.asarray(labels, numpy.float32)
+        size = self.blobs[tops[0][0]].num
+        if len(data) != len(labels) or len(data) == 0 or len(data) % size != 0:
+            raise ValueError('data and labels have as many rows as each other, a multiple of the batch of %d' % size)
+        self._fed = [tops[0], (data, labels.reshape(len(labels))), 0, size]
+
+    def _feed(self, start):
+        if self._fed is None or start not in (None, self._layer_names[0]):
+            return
+        names, arrays, at, size = self._fed
+        for name, values in zip(names, arrays):
+            self.blobs[name].data[...] = values[at:at + size].reshape(self.blobs[name].shape)
+        self._fed[2] = (at + size) % len(arrays[0])
+
+    # Weights and files
+
+    def copy_from(self, weights):
+        """Copies weights by layer name from a .caffemodel (or .h5, .safetensors, .npz)."""
+        self._collect()
+        self._net.load(os.fsdecode(weights))
+        self._refresh()
+
+    load_hdf5 = copy_from
+
+    def share_with(self, other):
+        """From now on this net has the other's weights."""
+        self._collect()
+        other._collect()
+        self._net.share(other._net)
+        self._refresh()
+
+    def save(self, path):
+        """A .caffemodel."""
+        self._collect()
+        self._net.save(os.fsdecode(path))
+
+    save_hdf5 = save
+
+    def set_mode_cpu(self):
+        raise NotImplementedError('a net stays where it was made: call caffe.set_mode_cpu() first')
+
+    def set_mode_gpu(self):
+        raise NotImplementedError('a net stays where it was made: call caffe.set_mode_gpu() first')

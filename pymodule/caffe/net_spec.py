@@ -1,0 +1,185 @@
+"""Nets written in Python: layers are calls, blobs are values, to_proto() makes the message.
+
+    n = caffe.NetSpec()
+    n.data, n.label = caffe.layers.Data(batch_size=64, source='train_lmdb', backend=caffe.params.Data.LMDB, ntop=2)
+    n.ip = caffe.layers.InnerProduct(n.data, num_output=10, weight_filler=dict(type='xavier'))
+    n.loss = caffe.layers.SoftmaxWithLoss(n.ip, n.label)
+    print(n.to_proto())
+"""
+import collections
+
+import cortado
+
+from .proto import caffe_pb2
+
+_OPTIONS = cortado.layer_options()
+
+
+def _assign(message, name, value):
+    """Sets a field: lists are repeated fields, dicts messages, text names values of enums."""
+    field = message.DESCRIPTOR.fields_by_name.get(name)
+    if field is None:
+        raise AttributeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
+    repeated = field.label == field.LABEL_REPEATED
+    values = list(value) if repeated and isinstance(value, (list, tuple)) else [value]
+    target = getattr(message, name)
+    for each in values:
+        if field.message_type is not None:
+            part = target.add() if repeated else target
+            if isinstance(each, dict):
+                part.SetInParent() if not repeated else None
+                for key, inner in each.items():
+                    _assign(part, key, inner)
+            else:
+                part.CopyFrom(each)
+            continue
+        if field.enum_type is not None and isinstance(each, str):
+            each = field.enum_type.values_by_name[each].number
+        if repeated:
+            target.append(each)
+        else:
+            setattr(message, name, each)
+
+
+class Top:
+    """One blob that a layer makes."""
+
+    def __init__(self, function, index):
+        self.fn, self.n = function, index
+
+    def to_proto(self):
+        """The net that makes this blob."""
+        return to_proto(self)
+
+
+class Function:
+    """A layer: its type, the blobs it reads, its options."""
+
+    def __init__(self, type_name, inputs, params):
+        self.type_name, self.params = type_name, dict(params)
+        for index, each in enumerate(inputs):
+            if not isinstance(each, Top):
+                raise TypeError("%s's input %d is no blob of a layer, but %r" % (type_name, index, each))
+        self.inputs = tuple(inputs)
+        self.ntop = self.params.pop('ntop', 1)
+        self.in_place = self.params.pop('in_place', False)
+        self.tops = tuple(Top(self, index) for index in range(self.ntop))
+
+    def message(self, name, bottoms, tops):
+        layer = caffe_pb2.LayerParameter(name=name, type=self.type_name, bottom=bottoms, top=tops)
+        options = _OPTIONS.get(self.type_name)
+        for key, value in self.params.items():
+            own = getattr(layer, options) if options else None
+            if own is not None and key in own.DESCRIPTOR.fields_by_name and not key.endswith('param'):
+                _assign(own, key, value)
+            else:
+                _assign(layer, key, value)
+        return layer
+
+
+class _Writer:
+    """Puts layers into a message, each after those it reads from."""
+
+    def __init__(self, names):
+        self.net = caffe_pb2.NetParameter()
+        self._names = dict(names)  # of tops, and of layers without any
+        self._counts = collections.Counter()
+        self._written = {}  # by function: the names of its tops
+
+    def top_name(self, top):
+        return self._written[top.fn][top.n]
+
+    def _layer_name(self, function):
+        first = function.tops[0] if function.tops else function
+        if first in self._names:
+            return self._names[first]
+        self._counts[function.type_name] += 1
+        return function.type_name + str(self._counts[function.type_name])
+
+    def write(self, function):
+        if function in self._written:
+            return
+        for each in function.inputs:
+            self.write(each.fn)
+        bottoms = [self.top_name(each) for each in function.inputs]
+        name = self._layer_name(function)
+        if function.in_place:
+            if len(function.tops) != 1 or len(bottoms) != 1:
+                raise ValueError("layer '%s' cannot work in place: it has not one bottom and one top" % name)
+            tops = bottoms
+        else:
+            tops = [self._names.get(top) or (name if index == 0 else '%s_%d' % (name, index))
+                    for index, top in enumerate(function.tops)]
+        self._written[function] = tops
+        self.net.layer.add().CopyFrom(function.message(name, bottoms, tops))
+
+
+def to_proto(*tops):
+    """The message of the net that makes these blobs; layers get names of their types."""
+    writer = _Writer({})
+    for top in tops:
+        writer.write(top.fn)
+    return writer.net
+
+
+class NetSpec:
+    """Blobs by name, as attributes or items, in the order in which they were set."""
+
+    def __init__(self):
+        super().__setattr__('tops', collections.OrderedDict())
+
+    def __setattr__(self, name, value):
+        self.tops[name] = value
+
+    def __getattr__(self, name):
+        try:
+            return self.tops[name]
+        except KeyError:
+            raise AttributeError("the net has no blob '%s'" % name)
+
+    __setitem__ = __setattr__
+
+    def __getitem__(self, name):
+        return self.tops[name]
+
+    def __delattr__(self, name):
+        del self.tops[name]
+
+    __delitem__ = __delattr__
+
+    def to_proto(self):
+        names = {top: name for name, top in self.tops.items()}
+        writer = _Writer(names)
+        for top in self.tops.values():
+            writer.write(top.fn if isinstance(top, Top) else top)
+        return writer.net
+
+
+class _Layers:
+    """layers.TYPE(blobs..., options...): one blob, `ntop` of them, or the layer itself where it makes none."""
+
+    def __getattr__(self, type_name):
+        if type_name.startswith('__'):
+            raise AttributeError(type_name)
+
+        def make(*inputs, **options):
+            function = Function(type_name, inputs, options)
+            if function.ntop == 0:
+                return function
+            return function.tops[0] if function.ntop == 1 else function.tops
+
+        return make
+
+
+class _Params:
+    """params.Pooling.MAX: the values of the enums in PoolingParameter."""
+
+    def __getattr__(self, name):
+        message = getattr(caffe_pb2, name + 'Parameter', None)
+        if message is None:
+            raise AttributeError("there is no %sParameter" % name)
+        return message
+
+
+layers = _Layers()
+params = _Params()

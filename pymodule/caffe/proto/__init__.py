@@ -1,0 +1,1 @@
+"""caffe.proto.caffe_pb2: the messages, made by protoc from Cortado's schema."""

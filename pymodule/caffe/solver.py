@@ -1,0 +1,106 @@
+"""caffe.SGDSolver and the others."""
+import os
+
+from google.protobuf import text_format
+
+import cortado
+
+from . import modes
+from .net import Net
+from .proto import caffe_pb2
+
+
+class Solver:
+    """A training whose nets may be looked into at any time. `param` is the solver's message, of today's form."""
+
+    _type = None  # any
+
+    def __init__(self, solver_file):
+        self._file = os.fsdecode(solver_file)
+        self.param = text_format.Parse(cortado.read_solver(self._file), caffe_pb2.SolverParameter())
+        self._require_type()
+        self._callbacks = []
+        self._open('')
+
+    def _require_type(self):
+        if self._type is not None and self.param.type.lower() != self._type.lower():
+            raise RuntimeError("%s: its type is '%s', not '%s'" % (self._file, self.param.type, self._type))
+
+    def _open(self, snapshot):
+        self._solver = cortado.Solver(self._file, snapshot=snapshot, device=modes.device(), observe=True)
+        self._solver.on_gradients(self._on_gradients if self._callbacks else None)
+        self.net = Net.over(self._solver.net)
+        self.test_nets = [Net.over(net) for net in self._solver.test_nets]
+
+    @property
+    def iter(self):
+        return self._solver.iteration
+
+    @property
+    def lr(self):
+        return self._solver.rate
+
+    def _nets(self):
+        return [self.net] + self.test_nets
+
+    def _run(self, run):
+        for net in self._nets():
+            net._collect()
+        try:
+            return run()
+        finally:
+            for net in self._nets():
+                net._refresh()
+
+    def step(self, iterations):
+        """So many iterations, with the tests and snapshots that fall among them."""
+        if not self._callbacks:
+            return self._run(lambda: self._solver.step(iterations))
+        for _ in range(iterations):
+            for on_start, _ in self._callbacks:
+                on_start()
+            if not self._run(lambda: self._solver.step(1)):
+                return False
+        return True
+
+    def solve(self, resume_file=None):
+        """Up to max_iter, from a .solverstate where one is given."""
+        if resume_file is not None:
+            self.restore(resume_file)
+        self._run(self._solver.run)
+
+    def restore(self, state_file):
+        """Goes on from a .solverstate. Nets that were taken from the solver before are no longer its nets."""
+        self._solver.close()
+        self._open(os.fsdecode(state_file))
+
+    def snapshot(self):
+        self._run(self._solver.snapshot)
+
+    def add_callback(self, on_start, on_gradients_ready):
+        """Functions without arguments: before each iteration, and once its gradients are whole, before the update."""
+        self._callbacks.append((on_start, on_gradients_ready))
+        self._solver.on_gradients(self._on_gradients)
+
+    def _on_gradients(self):
+        self.net._refresh()
+        for _, on_gradients_ready in self._callbacks:
+            on_gradients_ready()
+        self.net._collect()
+
+
+def _of_type(kind):
+    return type(kind + 'Solver', (Solver,), {'_type': kind, '__doc__': 'A training of type %s.' % kind})
+
+
+SGDSolver = _of_type('SGD')
+NesterovSolver = _of_type('Nesterov')
+AdaGradSolver = _of_type('AdaGrad')
+RMSPropSolver = _of_type('RMSProp')
+AdaDeltaSolver = _of_type('AdaDelta')
+AdamSolver = _of_type('Adam')
+
+
+def get_solver(solver_file):
+    """The training that a solver's file describes, of whatever type."""
+    return Solver(solver_file)

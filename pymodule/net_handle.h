@@ -1,0 +1,76 @@
+#pragma once
+
+// The nets that Python looks at: its own, and those of a solver.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/observed_net.h"
+#include "proto/read_text.h"
+#include "pymodule/training.h"
+
+namespace cortado::pymodule {
+
+/// One thread uses it at a time.
+class NetHandle {
+ public:
+  virtual ~NetHandle() = default;
+  /// The net as it is now, ready to be worked with in this thread.
+  virtual Net& net() = 0;
+  /// The same to be looked at. Throws Error(kUsage) where it was not made for that.
+  virtual ObservedNet& open() = 0;
+  /// Other shapes for some of the inputs; weights and places in datasets stay.
+  virtual void reshape(const std::map<std::string, Shape>& inputs) = 0;
+  /// Before a pass over all layers.
+  virtual void begin_pass() {}
+};
+
+struct NetOptions {
+  caffe::NetState state = {};  ///< with a phase
+  int threads = 0;             ///< 0: all cores
+  uint64_t seed = 1;           ///< of the fillers
+  Device device = {};
+};
+
+/// A net of a file, with weights that others may share.
+class OwnNet : public NetHandle {
+ public:
+  OwnNet(NetFile file, const NetOptions& options);
+
+  Net& net() override { return open().net(); }
+  ObservedNet& open() override;
+  void reshape(const std::map<std::string, Shape>& inputs) override;
+  void begin_pass() override { ++context_.pass; }
+  /// From now on the weights of `other`, live, for layers of the same name.
+  void share(const std::shared_ptr<OwnNet>& other);
+
+ private:
+  std::shared_ptr<Net> make(Net* weights_of);
+  void take(std::shared_ptr<Net> made);
+
+  std::shared_ptr<const NetFile> file_;
+  caffe::NetState state_;
+  Context context_;
+  std::map<std::string, Shape> shapes_;  ///< of the inputs
+  std::shared_ptr<OwnNet> shared_;       ///< whose context the weights' owner needs, where it is another's
+  std::shared_ptr<Net> owner_, net_;     ///< which has the weights, and which has the shapes of now
+  std::unique_ptr<ObservedNet> observed_;
+};
+
+/// One of a solver's: number 0 learns, the others test.
+class SolverNet : public NetHandle {
+ public:
+  SolverNet(std::shared_ptr<Training> training, size_t index) : training_(std::move(training)), index_(index) {}
+
+  Net& net() override { return training_->net(index_); }
+  ObservedNet& open() override { return training_->observed(index_); }
+  void reshape(const std::map<std::string, Shape>& inputs) override;
+
+ private:
+  std::shared_ptr<Training> training_;
+  size_t index_;
+};
+
+}  // namespace cortado::pymodule

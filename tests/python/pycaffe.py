@@ -1,0 +1,373 @@
+#!/usr/bin/python3
+"""Scripts in pycaffe's manner run on the module `caffe`, and what they see is what the program computes.
+
+    pycaffe.py CORTADO FOLDER_OF_THE_MODULE SOURCE
+"""
+import os, subprocess, sys
+
+exe, folder, source = (os.path.abspath(path) for path in sys.argv[1:4])
+sys.path[:0] = [source + '/tests/cli', folder]
+import numpy as np
+import caffe
+from caffe import layers as L, params as P
+from caffe.proto import caffe_pb2
+from google.protobuf import text_format
+from workplace import Workplace
+
+place = Workplace(exe, iters=20, snapshot=10, test_interval=100)
+os.chdir(place.name)
+sys.path.insert(0, place.name)
+draws = np.random.default_rng(1)
+
+def run(*command):
+    done = subprocess.run([exe, *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+def raises(kind, words, call):
+    try: call()
+    except kind as error: assert words in str(error), str(error)
+    else: raise AssertionError('nothing was raised: ' + words)
+
+def check_classification():
+    """The notebook on classification: a Transformer, a batch of another size, features, weights."""
+    caffe.set_mode_cpu()
+    net = caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
+    assert net.inputs == ['data'] and net.outputs == ['prob']
+    mean = np.array([30.0])
+    transformer = caffe.io.Transformer({'data': net.blobs['data'].data.shape})
+    transformer.set_transpose('data', (2, 0, 1))
+    transformer.set_mean('data', mean)
+    transformer.set_raw_scale('data', 255)
+    transformer.set_input_scale('data', 1 / 256.)
+    net.blobs['data'].reshape(5, 1, 20, 20)
+    image = draws.random((20, 20, 1)).astype(np.float32)
+    ready = transformer.preprocess('data', image)
+    assert np.allclose(ready, (image.transpose(2, 0, 1) * 255 - 30) / 256, atol=1e-5)
+    colour = caffe.io.Transformer({'data': (1, 3, 4, 5)})
+    colour.set_transpose('data', (2, 0, 1))
+    colour.set_channel_swap('data', (2, 1, 0))
+    colour.set_mean('data', np.array([1, 2, 3]))
+    pixels = draws.random((4, 5, 3)).astype(np.float32)
+    assert np.allclose(colour.preprocess('data', pixels)[0], pixels[:, :, 2] - 1, atol=1e-6)
+    assert np.allclose(colour.deprocess('data', colour.preprocess('data', pixels)), pixels, atol=1e-6)
+    net.blobs['data'].data[...] = ready
+    output = net.forward()
+    np.save('image.npy', ready[None])
+    run('infer', '--model=deploy.prototxt', '--weights=snap_iter_20.caffemodel', '--input', 'data=image.npy',
+        '--output', 'prob=scores.npy')
+    wanted = np.load('scores.npy')[0]
+    assert output['prob'].shape == (5, 4) and np.allclose(output['prob'], wanted, atol=1e-5)
+    assert output['prob'][0].argmax() == wanted.argmax()
+    assert [(name, blob.data.shape) for name, blob in net.blobs.items()][1] == ('conv', (5, 12, 16, 16))
+    assert net.params['conv'][0].data.shape == (12, 1, 5, 5) and net.blobs['fc'].count == 200
+    assert [layer.type for layer in net.layers][:2] == ['Input', 'Convolution'] and net.layer_dict['ip'].type
+    assert net.top_names['conv'] == ['conv'] and net.bottom_names['conv'] == ['data']
+    many = draws.random((12, 1, 20, 20)).astype(np.float32)
+    everything = net.forward_all(data=many, blobs=['fc'])
+    assert everything['prob'].shape == (12, 4) and everything['fc'].shape == (12, 40)
+    one = net.forward(data=many[5:10])
+    assert np.allclose(one['prob'], everything['prob'][5:10], atol=1e-6)
+    raises(Exception, 'inputs are', lambda: net.forward(image=many))
+    raises(Exception, 'a batch of 5', lambda: net.forward(data=many))
+
+def check_views():
+    """Arrays are the net's while somebody holds them, and stay readable when its shapes have changed."""
+    net = caffe.Net('deploy.prototxt', caffe.TEST, weights='snap_iter_20.caffemodel')
+    data, scores = net.blobs['data'].data, net.blobs['prob'].data
+    row = net.blobs['fc'].data[0]
+    data[...] = draws.random(data.shape)
+    net.forward()
+    before, row_before = scores.copy(), row.copy()
+    assert before.sum() > 0.99 and row_before.any()
+    data[...] = draws.random(data.shape)
+    net.forward()
+    assert (scores != before).any() and (row != row_before).any() and net.blobs['prob'].data is scores
+    net.blobs['data'].reshape(3, 1, 20, 20)
+    assert net.blobs['data'].data.shape == (3, 1, 20, 20) and data.shape == (1, 1, 20, 20)
+    net.reshape()
+    assert net.blobs['fc'].data.shape == (3, 40) and abs(scores.sum() - 1) < 1e-5
+    raises(ValueError, 'no input', lambda: net.blobs['fc'].reshape(4, 40))
+    raises(ValueError, 'broadcast', lambda: net.blobs['data'].data.__setitem__(Ellipsis, np.ones(7)))
+    # The middle of a net may be set, and the rest run on it.
+    net.forward()
+    half = net.blobs['fc'].data.copy()
+    net.blobs['fc'].data[...] = 0
+    net.forward(start='ip')
+    assert np.allclose(net.blobs['prob'].data, np.exp(net.params['ip'][1].data) /
+                       np.exp(net.params['ip'][1].data).sum(), atol=1e-6)
+    net.forward(start='conv', end='fc')
+    assert np.allclose(net.blobs['fc'].data, half, atol=1e-6)
+
+def check_gradients():
+    """The gradient of a score with respect to the image, against differences."""
+    place.write('saliency.prototxt', 'force_backward: true\n' + open('deploy.prototxt').read())
+    net = caffe.Net('saliency.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
+    image = draws.random((1, 1, 20, 20)).astype(np.float32)
+    net.forward(data=image)
+    wanted = np.zeros((1, 4), np.float32)
+    wanted[0, 2] = 1
+    gradient = net.backward(prob=wanted)['data'].copy()
+    for at in ((0, 0, 3, 4), (0, 0, 10, 11), (0, 0, 19, 0)):
+        sides = []
+        for side in (0.02, -0.02):
+            moved = image.copy()
+            moved[at] += side
+            sides.append(float(net.forward(data=moved)['prob'][0, 2]))
+        assert abs((sides[0] - sides[1]) / 0.04 - gradient[at]) < 2e-4 + 0.05 * abs(gradient[at]), at
+    # From the middle, as images that please a layer are made.
+    net.forward(data=image)
+    net.blobs['conv'].diff[...] = net.blobs['conv'].data
+    net.backward(start='conv')
+    assert net.blobs['data'].diff.any() and not np.allclose(net.blobs['data'].diff, gradient)
+    # Gradients of weights add up, until they are cleared.
+    net.clear_param_diffs()
+    net.forward(data=image)
+    net.backward(prob=wanted)
+    once = net.params['ip'][0].diff.copy()
+    net.backward(prob=wanted)
+    assert once.any() and np.allclose(net.params['ip'][0].diff, 2 * once, rtol=1e-5)
+    net.clear_param_diffs()
+    assert not net.params['ip'][0].diff.any()
+    both = net.forward_backward_all(data=np.repeat(image, 3, 0), prob=np.repeat(wanted, 3, 0))
+    assert both[0]['prob'].shape == (3, 4) and np.allclose(both[1]['data'][2], gradient[0], atol=1e-6)
+
+def check_solver():
+    """The notebook on training LeNet: steps, a look at blobs and gradients, tests by hand, the program's bits."""
+    wanted = open('snap_iter_20.caffemodel', 'rb').read()
+    place.clear()
+    solver = caffe.SGDSolver('solver.prototxt')
+    assert [(name, blob.data.shape) for name, blob in solver.net.blobs.items()][2] == ('conv', (16, 12, 16, 16))
+    assert solver.iter == 0 and solver.param.base_lr == np.float32(0.01) and solver.param.type == 'SGD'
+    losses, test_scores = [], []
+    for iteration in range(20):
+        solver.step(1)
+        losses.append(float(solver.net.blobs['loss'].data))
+        if iteration % 10 == 0:
+            solver.test_nets[0].forward(start='conv')
+            test_scores.append(solver.test_nets[0].blobs['ip'].data[:8].copy())
+    assert solver.iter == 20 and abs(solver.lr - 0.01) < 1e-8
+    assert solver.net.params['conv'][0].diff.any() and solver.net.blobs['fc'].diff.shape == (16, 40)
+    assert test_scores[0].shape == (8, 4)
+    assert open('snap_iter_20.caffemodel', 'rb').read() == wanted, 'looking changed the weights'
+    solver.restore('snap_iter_10.solverstate')
+    assert solver.iter == 10 and not os.path.exists('snap_iter_20.caffemodel')
+    solver.solve()
+    assert open('snap_iter_20.caffemodel', 'rb').read() == wanted
+    solver.net.params['ip'][1].data[...] = 7
+    solver.snapshot()
+    assert np.allclose(caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST).params['ip'][1].data, 7)
+    raises(RuntimeError, "not 'Adam'", lambda: caffe.AdamSolver('solver.prototxt'))
+    solver._solver.close()
+
+def check_callbacks():
+    place.clear()
+    solver = caffe.get_solver('solver.prototxt')
+    told = []
+    def ready():
+        told.append(('gradients', solver.net.params['ip'][1].diff.copy()))
+        for weights in solver.net.params.values():
+            for blob in weights: blob.diff[...] = 0
+    solver.add_callback(lambda: told.append('start'), ready)
+    place_before = solver.net.params['ip'][1].data.copy()
+    solver.step(2)
+    assert [each if each == 'start' else each[0] for each in told] == ['start', 'gradients'] * 2
+    assert told[1][1].any()
+    # What was left is the decay of weights, of two rates.
+    assert np.allclose(solver.net.params['ip'][1].data, place_before, atol=1e-3)
+    solver._solver.close()
+
+def check_surgery():
+    """The notebook on net surgery: a fully connected layer becomes a convolution, which classifies every place."""
+    def scores(height, width, make_fc, name):
+        n = caffe.NetSpec()
+        n.data = L.Input(shape=dict(dim=[1, 1, height, width]))
+        n.conv = L.Convolution(n.data, kernel_size=3, num_output=4, weight_filler=dict(type='xavier'))
+        n.pool = L.Pooling(n.conv, kernel_size=2, stride=2, pool=P.Pooling.MAX)
+        n[name] = make_fc(n.pool)
+        n.prob = L.Softmax(n[name])
+        return str(n.to_proto())
+    place.write('small.prototxt', scores(12, 12, lambda pool: L.InnerProduct(
+        pool, num_output=5, weight_filler=dict(type='xavier')), 'fc'))
+    place.write('everywhere.prototxt', scores(18, 20, lambda pool: L.Convolution(
+        pool, num_output=5, kernel_size=5), 'fc-conv'))
+    small = caffe.Net('small.prototxt', caffe.TEST)
+    small.save('small.caffemodel')
+    everywhere = caffe.Net('everywhere.prototxt', 'small.caffemodel', caffe.TEST)
+    everywhere.params['fc-conv'][0].data.flat = small.params['fc'][0].data.flat
+    everywhere.params['fc-conv'][1].data[...] = small.params['fc'][1].data
+    everywhere.save('everywhere.caffemodel')
+    image = draws.random((1, 1, 18, 20)).astype(np.float32)
+    whole = everywhere.forward_all(data=image)['prob']
+    assert whole.shape == (1, 5, 4, 5)
+    for y, x in ((0, 0), (2, 3), (3, 4)):
+        part = small.forward(data=image[:, :, 2 * y:2 * y + 12, 2 * x:2 * x + 12])['prob'][0]
+        assert np.allclose(whole[0, :, y, x], part, atol=1e-5), (y, x)
+    again = caffe.Net('everywhere.prototxt', 'everywhere.caffemodel', caffe.TEST)
+    assert np.array_equal(again.forward(data=image)['prob'], whole)
+    shared = caffe.Net('everywhere.prototxt', caffe.TEST)
+    shared.share_with(again)
+    again.params['fc-conv'][1].data[...] += 1
+    again.forward(data=image)
+    assert np.array_equal(shared.params['fc-conv'][1].data, again.params['fc-conv'][1].data)
+    again.save_hdf5('everywhere.h5')
+    shared = caffe.Net('everywhere.prototxt', caffe.TEST)
+    shared.load_hdf5('everywhere.h5')
+    assert np.array_equal(shared.params['conv'][0].data, again.params['conv'][0].data)
+
+def check_net_spec():
+    """A net written in Python trains."""
+    def lenet(batch_size, phase):
+        n = caffe.NetSpec()
+        n.data, n.label = L.Data(batch_size=batch_size, backend=P.Data.LMDB, source='train_lmdb',
+                                 transform_param=dict(scale=1. / 255), ntop=2)
+        n.conv1 = L.Convolution(n.data, kernel_size=5, num_output=6, weight_filler=dict(type='xavier'),
+                                param=[dict(lr_mult=1), dict(lr_mult=2)])
+        n.pool1 = L.Pooling(n.conv1, kernel_size=2, stride=2, pool=P.Pooling.MAX)
+        n.relu1 = L.ReLU(n.pool1, in_place=True)
+        n.score = L.InnerProduct(n.relu1, num_output=4, weight_filler=dict(type='xavier'))
+        n.loss = L.SoftmaxWithLoss(n.score, n.label)
+        if phase == caffe.TEST: n.accuracy = L.Accuracy(n.score, n.label)
+        return n.to_proto()
+    message = lenet(8, caffe.TEST)
+    assert [layer.name for layer in message.layer] == ['data', 'conv1', 'pool1', 'relu1', 'score', 'loss', 'accuracy']
+    assert list(message.layer[3].top) == ['pool1'] and message.layer[1].param[1].lr_mult == 2
+    assert message.layer[0].data_param.backend == caffe_pb2.DataParameter.LMDB
+    place.write('spec_train.prototxt', str(lenet(16, caffe.TRAIN)))
+    place.write('spec_test.prototxt', str(message))
+    place.write('spec_solver.prototxt', 'train_net: "spec_train.prototxt" test_net: "spec_test.prototxt" test_iter: 2 '
+                'test_interval: 100 base_lr: 0.05 lr_policy: "fixed" momentum: 0.9 max_iter: 60 snapshot: 0 '
+                'snapshot_prefix: "spec" random_seed: 1 solver_mode: CPU type: "Adam" delta: 1e-8 momentum2: 0.999')
+    solver = caffe.AdamSolver('spec_solver.prototxt')
+    solver.step(1)
+    first = float(solver.net.blobs['loss'].data)
+    solver.step(39)
+    assert float(solver.net.blobs['loss'].data) < first
+    solver._solver.close()
+    automatic = caffe.to_proto(L.ReLU(L.Convolution(n_input(), num_output=2, kernel_size=3)))
+    assert [layer.name for layer in automatic.layer] == ['Input1', 'Convolution1', 'ReLU1']
+    raises(AttributeError, "no field 'nonsense'", lambda: L.ReLU(n_input(), nonsense=1).to_proto())
+    raises(TypeError, 'no blob', lambda: L.ReLU('data'))
+    n = caffe.NetSpec()
+    n.data = n_input()
+    n.silence = L.Silence(n.data, ntop=0)
+    assert [layer.type for layer in n.to_proto().layer] == ['Input', 'Silence']
+
+def n_input(): return L.Input(shape=dict(dim=[1, 3, 32, 32]))
+
+def check_coordinates():
+    """A fully convolutional net: where its scores lie in the image, which is found out by looking, too."""
+    n = caffe.NetSpec()
+    n.data = n_input()
+    n.conv1 = L.Convolution(n.data, kernel_size=3, pad=10, num_output=1, weight_filler=dict(type='constant', value=1))
+    n.pool = L.Pooling(n.conv1, kernel_size=2, stride=2)
+    n.score = L.Convolution(n.pool, kernel_size=5, num_output=1)
+    n.up = L.Deconvolution(n.score, convolution_param=dict(num_output=1, kernel_size=4, stride=2))
+    axis, scales, offsets = caffe.coord_map.coord_map_from_to(n.up, n.data)
+    # x / 2 - 3 / 4, then + 2, then * 2 + 1 / 2, then + 1 - 10
+    assert (axis, scales, offsets) == (1, [1, 1], [-6, -6])
+    n.crop = caffe.coord_map.crop(n.up, n.data)
+    assert list(n.to_proto().layer[-1].crop_param.offset) == [6, 6]
+    raises(caffe.coord_map.UndefinedMapException, 'no blob in common',
+           lambda: caffe.coord_map.coord_map_from_to(n.up, n_input()))
+    raises(caffe.coord_map.AxisMismatchException, 'scale', lambda: caffe.coord_map.crop(n.pool, n.data))
+
+def check_memory_data():
+    place.write('memory.prototxt', 'layer { name: "data" type: "MemoryData" top: "data" top: "label" memory_data_param '
+                '{ batch_size: 4 channels: 1 height: 2 width: 3 } }\n'
+                'layer { name: "sum" type: "Reduction" bottom: "data" top: "sum" reduction_param { axis: 1 } }')
+    net = caffe.Net('memory.prototxt', caffe.TEST)
+    data = draws.random((8, 1, 2, 3)).astype(np.float32)
+    net.set_input_arrays(data, np.arange(8))
+    for first in (0, 4, 0):
+        assert np.allclose(net.forward()['sum'], data[first:first + 4].sum((1, 2, 3)), atol=1e-6)
+        assert (net.blobs['label'].data.ravel() == np.arange(first, first + 4)).all()
+    raises(ValueError, 'a multiple', lambda: net.set_input_arrays(data[:7], np.arange(7)))
+
+def check_python_layers():
+    """A layer written in Python, in a net that Python looks into: one interpreter, one module caffe."""
+    place.write('two.py', 'import caffe\n\nclass Twice(caffe.Layer):\n    def setup(self, bottom, top): pass\n'
+                '    def reshape(self, bottom, top): top[0].reshape(*bottom[0].data.shape)\n'
+                '    def forward(self, bottom, top): top[0].data[...] = 2 * bottom[0].data\n'
+                '    def backward(self, top, propagate_down, bottom): bottom[0].diff[...] = 2 * top[0].diff\n')
+    place.write('python.prototxt', 'force_backward: true\n'
+                'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }\n'
+                'layer { name: "twice" type: "Python" bottom: "data" top: "twice" python_param { module: "two" layer: '
+                '"Twice" } }')
+    net = caffe.Net('python.prototxt', caffe.TEST)
+    values = draws.random((2, 3)).astype(np.float32)
+    assert np.array_equal(net.forward(data=values)['twice'], 2 * values)
+    assert (net.backward(twice=np.ones((2, 3)))['data'] == 2).all()
+    place.write('wrong.prototxt', open('python.prototxt').read().replace('Twice', 'Thrice'))
+    raises(RuntimeError, "no class 'Thrice'; it has Twice", lambda: caffe.Net('wrong.prototxt', caffe.TEST))
+    assert sys.modules['caffe'] is caffe
+
+def check_images():
+    pixels = draws.integers(0, 256, (9, 7, 3), dtype=np.uint8)
+    with open('image.ppm', 'wb') as file: file.write(b'P6 7 9 255\n' + pixels.tobytes())
+    image = caffe.io.load_image('image.ppm')
+    assert image.dtype == np.float32 and np.allclose(image, pixels / 255.0)
+    assert caffe.io.load_image('image.ppm', color=False).shape == (9, 7, 1)
+    assert np.allclose(caffe.io.resize_image(image, (9, 7)), image)
+    assert caffe.io.resize_image(image, (18, 5)).shape == (18, 5, 3)
+    ramp = np.tile(np.arange(8, dtype=np.float32)[:, None, None], (1, 8, 1))
+    half = caffe.io.resize_image(ramp, (4, 8))
+    assert np.allclose(half[:, 0, 0], [0.5, 2.5, 4.5, 6.5])  # centres of pixels
+    crops = caffe.io.oversample([image], (4, 4))
+    assert crops.shape == (10, 4, 4, 3) and np.array_equal(crops[5], crops[0][:, ::-1])
+    datum = caffe.io.array_to_datum(pixels.transpose(2, 0, 1), 5)
+    assert datum.label == 5 and np.array_equal(caffe.io.datum_to_array(datum), pixels.transpose(2, 0, 1))
+    values = draws.random((2, 3, 4)).astype(np.float32)
+    assert np.array_equal(caffe.io.datum_to_array(caffe.io.array_to_datum(values)), values)
+    assert np.array_equal(caffe.io.blobproto_to_array(caffe.io.array_to_blobproto(values)), values)
+    text = caffe.io.arraylist_to_blobprotovector_str([values])
+    assert np.array_equal(caffe.io.blobprotovector_str_to_arraylist(text)[0], values)
+
+def check_classifier():
+    classifier = caffe.Classifier('deploy.prototxt', 'snap_iter_20.caffemodel', image_dims=(24, 24), raw_scale=255,
+                                  mean=np.array([10.0]))
+    images = [draws.random((30, 26, 1)).astype(np.float32) for _ in range(3)]
+    centre = classifier.predict(images, oversample=False)
+    ten = classifier.predict(images)
+    assert centre.shape == ten.shape == (3, 4) and np.allclose(ten.sum(1), 1, atol=1e-5)
+    middle = caffe.io.resize_image(images[0], (24, 24))[2:22, 2:22].transpose(2, 0, 1) * 255 - 10
+    net = caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
+    assert np.allclose(net.forward(data=middle[None])['prob'][0], centre[0], atol=1e-5)
+    grey = draws.integers(0, 256, 1600, dtype=np.uint8)
+    with open('grey.pgm', 'wb') as file: file.write(b'P5 40 40 255\n' + grey.tobytes())
+    detector = caffe.Detector('deploy_colour.prototxt', 'colour.caffemodel', context_pad=2)
+    found = detector.detect_windows([('grey.pgm', [(5, 5, 25, 25), (0, 0, 40, 40)])])
+    assert len(found) == 2 and found[0]['prediction'].shape == (4,) and found[1]['window'] == (0, 0, 40, 40)
+
+def make_colour():
+    run('deploy', 'net.prototxt', '-o', 'deploy.prototxt')
+    message = text_format.Parse(open('deploy.prototxt').read(), caffe_pb2.NetParameter())
+    message.layer[0].input_param.shape[0].dim[1] = 3
+    place.write('deploy_colour.prototxt', str(message))
+    caffe.Net('deploy_colour.prototxt', caffe.TEST).save('colour.caffemodel')
+
+def check_rest():
+    caffe.draw.draw_net_to_file(caffe.to_proto(L.ReLU(n_input())), 'net.png')
+    assert open('net.png', 'rb').read(4) == b'\x89PNG'
+    assert 'SoftmaxWithLoss' in caffe.layer_type_list() and caffe.TEST == 1 and caffe.TRAIN == 0
+    caffe.set_random_seed(11)
+    first = caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data.copy()
+    caffe.set_random_seed(12)
+    assert (caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data != first).any()
+    caffe.set_random_seed(11)
+    assert (caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data == first).all()
+    raises(TypeError, 'phase', lambda: caffe.Net('small.prototxt'))
+    raises(RuntimeError, 'small.prototxt', lambda: caffe.Net('small.prototxt', 'snap_iter_20.caffemodel', caffe.TEST))
+    caffe.set_device(0)
+    caffe.set_mode_gpu()
+    caffe.set_mode_cpu()
+
+run('train', '--solver=solver.prototxt')
+make_colour()
+for check in (check_classification, check_views, check_gradients, check_solver, check_callbacks, check_surgery,
+              check_net_spec, check_coordinates, check_memory_data, check_python_layers, check_images):
+    check()
+run('train', '--solver=solver.prototxt')
+check_classifier()
+check_rest()
+print('well')
