@@ -26,8 +26,8 @@ std::string code_path() {
 
 std::string companion_path(const std::string& name) {
   const std::string here = folder_of(code_path());
-  for (const char* folder :
-       {"", "../lib", "../lib/cortado", "../cortado", "../../cortado", "../../../cortado", "../bin", "../../bin"}) {
+  for (const char* folder : {"", "..", "../lib", "../lib/cortado", "../cortado", "../../cortado", "../../../cortado",
+                             "../bin", "../../bin"}) {
     const std::string path = join_path(join_path(here, folder), name);
     if (file_exists(path)) return path;
   }

@@ -11,7 +11,8 @@ std::string program_path();
 std::string code_path();
 
 /// The path of a program or library that belongs to this code and is started or loaded when it is wanted: beside it, or
-/// where an installation puts it (lib, lib/cortado, bin around the folder of the code); "" where it is nowhere there.
+/// where an installation puts it (above it, or in lib, lib/cortado or bin around its folder); "" where it is nowhere
+/// there.
 std::string companion_path(const std::string& name);
 
 }  // namespace cortado

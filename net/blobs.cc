@@ -47,6 +47,8 @@ const Shape& Net::current_shape(graph::ValueId id) const {
 
 std::vector<float> Net::read_blob(const std::string& blob) const {
   const graph::ValueId id = find_blob(plan_.graph, blob);
+  if (!plan_.graph.value(id).kept)
+    throw Error(ExitCode::kUsage, "blob '" + blob + "' is not kept: after a pass its memory has served others");
   std::vector<float> plain(size_t(plan_.graph.value(id).shape.count()));
   read_blob_to(id, plain.data());
   plain.resize(size_t(blob_shape(blob).count()));  // fewer rows than planned may be there

@@ -115,9 +115,10 @@ class Net {
   std::vector<WeightCopy> weight_copies() const;
   const std::vector<NetOutput>& outputs() const { return outputs_; }
 
-  bool has_blob(const std::string& blob) const;                 ///< known and readable after forward()
-  Shape blob_shape(const std::string& blob) const;              ///< throws Error(kUsage) with the nearest name
-  std::vector<float> read_blob(const std::string& blob) const;  ///< row-major copy in the user's shape
+  bool has_blob(const std::string& blob) const;     ///< known and readable after forward()
+  Shape blob_shape(const std::string& blob) const;  ///< throws Error(kUsage) with the nearest name
+  /// Row-major copy in the user's shape. Throws Error(kUsage) where the net has no such blob, or does not keep it.
+  std::vector<float> read_blob(const std::string& blob) const;
   /// The same without allocating, plain layouts only copy; with zeros for rows that were planned and are not there.
   void read_blob_to(graph::ValueId value, float* plain) const;
   void write_blob(const std::string& blob, const float* plain);  ///< sets a blob that an Input layer makes

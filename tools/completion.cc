@@ -83,8 +83,10 @@ complete -o filenames -F _cortado cortado
 }  // namespace
 
 std::string completion_script(const std::string& shell) {
-  const std::string how = shell == "zsh" ? "autoload -Uz bashcompinit && bashcompinit\n" : "";
-  return "# Completes the words of cortado. " + shell + ": source <(cortado help --completion=" + shell + ")\n" + how +
+  const bool is_zsh = shell == "zsh";
+  const std::string first = is_zsh ? "#compdef cortado\n" : "",  // of a file that zsh loads by itself
+      how = is_zsh ? "autoload -Uz bashcompinit && bashcompinit\n" : "";
+  return first + "# Completes the words of cortado. " + shell + ": source <(cortado help --completion=" + shell + ")\n" + how +
          script();
 }
 

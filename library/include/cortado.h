@@ -125,7 +125,8 @@ CORTADO_API void cortado_solver_stop(cortado_solver* training);
 CORTADO_API cortado_status cortado_solver_snapshot(cortado_solver* training);
 CORTADO_API int64_t cortado_solver_iteration(const cortado_solver* training);
 CORTADO_API double cortado_solver_loss(const cortado_solver* training); /* of the latest iteration */
-/* A blob of the training net as the latest iteration left it; it lies in the training until the next call of this. */
+/* A blob that the training net keeps, as its losses, after the latest iteration; it lies in the training until the next
+ * call of this. */
 CORTADO_API cortado_status cortado_solver_blob(cortado_solver* training, const char* name, cortado_array* array);
 
 #ifdef __cplusplus

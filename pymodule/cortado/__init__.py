@@ -10,6 +10,10 @@
 What is wrong with files or arguments is a cortado.Error: its text tells file, line, column and a hint, its `code` is
 the program's exit code.
 """
+from . import _levels
+
+_levels.load()
+
 from ._cortado import (Dataset, Error, Net, Predictor, Solver, __version__, layer_options, layer_types, load_image,
                        read_solver, set_log_level)
 from .program import check, summary

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 from ._cortado import Error
 
@@ -10,7 +11,7 @@ from ._cortado import Error
 def path():
     """Beside the module, where a build or an installation puts it, or in PATH."""
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in ('', '../../bin', '../../../../bin'):
+    for folder in ('', '../../bin', '../../../cortado'):
         found = os.path.join(here, folder, 'cortado')
         if os.path.isfile(found) and os.access(found, os.X_OK):
             return os.path.normpath(found)
@@ -18,6 +19,11 @@ def path():
     if found is None:
         raise Error('the program cortado is neither beside the module nor in PATH')
     return found
+
+
+def main():
+    """The command `cortado` of a wheel: this process becomes the program."""
+    os.execv(path(), ['cortado', *sys.argv[1:]])
 
 
 def check(*files, data=True):

@@ -61,7 +61,9 @@ TEST(LocalSteps, AreTheirFormula) {
                        kLinear);
   };
   Context context(1);
-  Solver batches = make_solver(solver(of_reference), {}, context);
+  SolverOptions looked_into;
+  looked_into.observed = true;
+  Solver batches = make_solver(solver(of_reference), looked_into, context);
   Weights common = weights_of(batches.net()), outer{};
   std::array<Weights, kShards> velocity{};
   uint64_t pass = 0;

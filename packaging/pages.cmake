@@ -1,0 +1,21 @@
+# cmake -DCORTADO=PROGRAM -DPAGES=FOLDER -P pages.cmake: what the program tells of itself, as files for man and shells.
+function(tell to)
+  execute_process(COMMAND ${CORTADO} help ${ARGN} OUTPUT_FILE ${to} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(compressed_page name)
+  tell(${PAGES}/man1/${name}.1 --man ${ARGN})
+  execute_process(COMMAND gzip -9nf ${PAGES}/man1/${name}.1 COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${PAGES})
+file(MAKE_DIRECTORY ${PAGES}/man1)
+compressed_page(cortado)
+execute_process(COMMAND ${CORTADO} help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\n  [a-z]+  +" lines "${help}")
+foreach(line ${lines})
+  string(STRIP ${line} command)
+  compressed_page(cortado-${command} ${command})
+endforeach()
+tell(${PAGES}/cortado.bash --completion=bash)
+tell(${PAGES}/_cortado --completion=zsh)

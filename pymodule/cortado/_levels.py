@@ -1,0 +1,39 @@
+"""Which of the builds of the module this CPU runs: packages have one for each of some levels of x86-64, in folders."""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+# What a level has beyond the one before it, as /proc/cpuinfo names it.
+_FLAGS = {'v3': {'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'movbe'},
+          'v4': {'avx512f', 'avx512bw', 'avx512cd', 'avx512dq', 'avx512vl'}}
+
+
+def _flags_of_this_cpu():
+    try:
+        with open('/proc/cpuinfo') as file:
+            return set(next(line for line in file if line.startswith('flags')).split())
+    except (OSError, StopIteration):
+        return set()
+
+
+def _folders():
+    """The best first, up to CORTADO_CPU_LEVEL."""
+    flags, folders, most = _flags_of_this_cpu(), [''], os.environ.get('CORTADO_CPU_LEVEL') or 'v4'
+    for level, wanted in _FLAGS.items():
+        if not wanted <= flags or level > most and most.startswith('v'):
+            break
+        folders.insert(0, level)
+    return folders
+
+
+def load():
+    """Makes `cortado._cortado` the best build that is there."""
+    for folder in _folders():
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), folder, '_cortado' + suffix)
+            if os.path.exists(path):
+                spec = importlib.util.spec_from_file_location('cortado._cortado', path)
+                sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(module)
+                return

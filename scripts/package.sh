@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the packages for Debian 12 and a tar.xz of the same files, for every x86-64 CPU, into build-package/packages.
+#   scripts/package.sh                 programs and libraries for CPU levels v2, v3, v4 and amx
+#   scripts/package.sh --levels='v3'   for these alone
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+levels='v2;v3;v4;amx'
+case "${1-}" in
+  '') ;;
+  --levels=*) levels=${1#--levels=} ;;
+  *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
+esac
+
+scripts/install_deps.sh dpkg-dev
+export LDFLAGS=-Wl,-s  # of all levels: none has symbols
+cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DCORTADO_CPU_LEVELS="$levels" \
+  -DCORTADO_TESTS=OFF -DCORTADO_LIBRARY=ON -DCORTADO_PYTHON_MODULE=ON
+cmake --build build-package --parallel "$(nproc)"
+(cd build-package && cpack)
+ls -l build-package/packages
