@@ -16,7 +16,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2, 'data': 2, 'layers': 3,
-         'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7, 'library': 7, 'pymodule': 7}
+         'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7, 'library': 7, 'pymodule': 7,
+         'onnx': 7}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
     'layers': {'common': 1, 'types': 2},
@@ -39,6 +40,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'pugixml': ['data'],
     r'hdf5': ['hdf5'],
     r'leveldb/': ['leveldb'],
+    r'onnx/onnx\.pb': ['onnx'],
     r'(Python\.h|numpy/)': ['python'],
     r'pybind11/': ['pymodule'],
     r'mpi\.h': ['ranks/mpi'],

@@ -8,7 +8,7 @@ packages=(
   build-essential cmake ninja-build ccache pkgconf
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev libpugixml-dev
   liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
-  libhdf5-dev libleveldb-dev
+  libhdf5-dev libleveldb-dev libonnx-dev python3-onnx
   libdnnl-dev libopenblas-dev libgomp1
   libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
   libgtest-dev libbenchmark-dev pybind11-dev

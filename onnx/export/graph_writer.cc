@@ -1,0 +1,67 @@
+#include "onnx/export/graph_writer.h"
+
+namespace cortado::exporting {
+
+namespace {
+
+void set_value(const Attribute& attribute, onnx::AttributeProto& out) {
+  out.set_name(attribute.name);
+  if (const auto* number = std::get_if<int64_t>(&attribute.value)) {
+    out.set_type(onnx::AttributeProto::INT);
+    out.set_i(*number);
+  } else if (const auto* real = std::get_if<float>(&attribute.value)) {
+    out.set_type(onnx::AttributeProto::FLOAT);
+    out.set_f(*real);
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    out.set_type(onnx::AttributeProto::STRING);
+    out.set_s(*text);
+  } else {
+    out.set_type(onnx::AttributeProto::INTS);
+    for (const int64_t one : std::get<std::vector<int64_t>>(attribute.value)) out.add_ints(one);
+  }
+}
+
+template <typename T>
+void set_tensor(const std::string& name, onnx::TensorProto::DataType type, const Shape& shape,
+                std::span<const T> values, onnx::TensorProto& out) {
+  out.set_name(name);
+  out.set_data_type(type);
+  for (const int64_t dim : shape.dims()) out.add_dims(dim);
+  out.set_raw_data(values.data(), values.size_bytes());
+}
+
+}  // namespace
+
+std::string GraphWriter::unused(std::set<std::string>& names, const std::string& wanted) {
+  std::string name = wanted;
+  for (int n = 2; !names.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+  return name;
+}
+
+void GraphWriter::add_node(const std::string& wanted, const Operation& operation,
+                           const std::vector<std::string>& outputs) {
+  onnx::NodeProto& node = *graph_.add_node();
+  node.set_name(unused(nodes_, wanted));
+  node.set_op_type(operation.op);
+  for (const std::string& input : operation.inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  for (const Attribute& attribute : operation.attributes) set_value(attribute, *node.add_attribute());
+}
+
+std::string GraphWriter::floats(const std::string& wanted, const Shape& shape, std::span<const float> values) {
+  const std::string name = value_name(wanted);
+  named_floats(name, shape, values);
+  return name;
+}
+
+void GraphWriter::named_floats(const std::string& name, const Shape& shape, std::span<const float> values) {
+  set_tensor(name, onnx::TensorProto::FLOAT, shape, values, *graph_.add_initializer());
+}
+
+std::string GraphWriter::integers(const std::string& wanted, const Shape& shape, std::span<const int64_t> values) {
+  const std::string name = value_name(wanted);
+  set_tensor(name, onnx::TensorProto::INT64, shape, values, *graph_.add_initializer());
+  return name;
+}
+
+}  // namespace cortado::exporting

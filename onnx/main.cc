@@ -1,0 +1,92 @@
+// cortado-onnx: nets to ONNX models and back. Whatever a damaged file makes of it stays in here.
+#include <signal.h>
+
+#include <iostream>
+#include <limits>
+#include <new>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/log.h"
+#include "core/process_limits.h"
+#include "onnx/export/export.h"
+#include "onnx/words.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kUsage =
+    "cortado-onnx writes and reads ONNX models for cortado, which starts it: `cortado convert onnx --help` says more.\n"
+    "\n"
+    "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
+    "               [--fold] [--opencv] [--like=NET [--rgb]]\n";
+
+int show_usage(std::ostream& out, int code) {
+  out << kUsage;
+  return code;
+}
+
+int export_net(const Words& words) {
+  exporting::ExportRequest request;
+  request.net = words.operands().at(1);
+  request.weights = words.texts("weights");
+  request.outputs = words.texts("outputs");
+  if (words.has("level")) request.state.set_level(std::stoi(words.text("level")));
+  for (const std::string& stage : words.texts("stage")) request.state.add_stage(stage);
+  request.fold = words.has("fold");
+  request.for_opencv = words.has("opencv");
+  request.like = words.text("like");
+  request.rgb = words.has("rgb");
+  const onnx::ModelProto model = exporting::make_model(request);
+  const std::string path = words.text("output");
+  if (model.ByteSizeLong() > size_t(std::numeric_limits<int32_t>::max()))
+    throw file_error(ExitCode::kIo, path,
+                     std::to_string(model.ByteSizeLong()) + " bytes; a model in one file holds 2 GiB at most");
+  write_file_atomically(path, model.SerializeAsString());
+  log_info() << path << ": " << model.graph().node_size() << " nodes, " << model.graph().initializer_size()
+             << " constants";
+  return 0;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
+  const Words words(arguments,
+                    {"weights", "output", "outputs", "level", "stage", "fold", "opencv", "like", "rgb", "quiet"});
+  const std::string command = words.operands().empty() ? "" : words.operands()[0];
+  if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
+  if (words.has("quiet")) set_log_level(Severity::kWarning);
+  ::signal(SIGXFSZ, SIG_IGN);  // then a file that grows too large is an error like any other
+  limit_core_files();
+  if (command == "export" && words.has("output")) return export_net(words);
+  return show_usage(std::cerr, int(ExitCode::kUsage));
+}
+
+int report(ExitCode code, const std::string& text) {
+  std::cerr << text << '\n';
+  return int(code);
+}
+
+int run_safely(const std::vector<std::string>& arguments) {
+  try {
+    return run(arguments);
+  } catch (const Error& error) {
+    return report(error.code(), error.what());
+  } catch (const FieldError& error) {
+    return report(ExitCode::kNet, "error: " + error.message());
+  } catch (const std::bad_alloc&) {
+    return report(ExitCode::kDevice, "error: not enough memory");
+  } catch (const std::exception& error) {
+    return report(ExitCode::kInternal, std::string("error: internal error: ") + error.what());
+  }
+}
+
+}  // namespace
+
+}  // namespace cortado
+
+int main(int argc, char** argv) {
+  cortado::start_logging("cortado-onnx");
+  return cortado::run_safely({argv + 1, argv + argc});
+}
