@@ -102,8 +102,10 @@ class Deployment {
     return -1;
   }
 
+  /// Layers without bottoms whose values do not come from outside stay as they are.
   bool is_data(size_t i) const {
-    return layer(i).bottom_size() == 0 && layer(i).type() != "Input" && layer(i).type() != "Parameter";
+    const std::string& type = layer(i).type();
+    return layer(i).bottom_size() == 0 && type != "Input" && type != "Parameter" && type != "ContinuationIndicator";
   }
 
   /// What the loss compares: its first bottom that is computed; of losses on pairs both.

@@ -5,6 +5,7 @@
 #include "core/threads.h"
 #include "graph/passes/passes.h"
 #include "net/inputs.h"
+#include "proto/onnx_file.h"
 
 namespace cortado {
 
@@ -73,7 +74,7 @@ Predictor::Predictor(const std::string& model, const std::vector<std::string>& w
 
 Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
                      PredictorOptions options)
-    : Predictor(TrainedModel{std::move(model), read_all(weights)}, std::move(options)) {}
+    : Predictor(TrainedModel{model, read_all(weights_or_own(weights, model->positions.file()))}, std::move(options)) {}
 
 Predictor::Predictor(TrainedModel model, PredictorOptions options)
     : file_(std::move(model.net)), options_(std::move(options)) {

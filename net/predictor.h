@@ -45,9 +45,9 @@ struct PredictorOptions {
 
 class Predictor {
  public:
-  /// `model`: a deploy prototxt, whose data come by Input or MemoryData layers. `weights`: files of weights, copied in
-  /// order by layer name. Throws Error for what is wrong with a file, Error(kUsage) where the net has weights and none
-  /// are given.
+  /// `model`: a deploy prototxt, whose data come by Input or MemoryData layers, or an ONNX model. `weights`: files of
+  /// weights, copied in order by layer name; none: the model's own, where the net was read from one. Throws Error for
+  /// what is wrong with a file, Error(kUsage) where the net has weights and none are given.
   Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options = {});
   Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
             PredictorOptions options = {});

@@ -34,14 +34,14 @@ FileKind kind_by_signature(std::string_view content) {
 
 // The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100,
 // bytes), a solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5)
-// and no other.
+// and no other. A model of ONNX has its format's version (1, a number) and a graph (7, bytes), and no data.
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
   if (looks_like_npz(content)) return FileKind::kNpz;
   if (const FileKind kind = kind_by_signature(content); kind != FileKind::kUnknown) return kind;
   if (looks_like_safetensors(content)) return FileKind::kSafetensors;
   if (is_text(content)) return FileKind::kText;
-  bool number = false, path = false, data = false, shape = false;
+  bool number = false, path = false, data = false, floats = false, shape = false, graph = false;
   try {
     const WireFile file{"", content};
     WireReader reader(file, content);
@@ -49,11 +49,14 @@ FileKind kind_of_content(std::string_view content) {
       if (field.is(100, WireField::kBytes) || field.is(1, WireField::kBytes)) return FileKind::kWeights;
       number |= field.is(1, WireField::kVarint);
       path |= field.is(2, WireField::kBytes) || field.is(3, WireField::kBytes) || field.is(1000, WireField::kBytes);
+      graph |= field.is(7, WireField::kBytes);
+      floats |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32);
       data |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32) || field.is(8, WireField::kBytes);
       shape |= field.is(7, WireField::kBytes) || field.is(12, WireField::kBytes);
     }
   } catch (const Error&) {  // what was seen up to there decides
   }
+  if (number && graph && !floats) return FileKind::kOnnx;
   if (number && path) return FileKind::kSolverState;
   if (path) return FileKind::kWeights;  // layers of 2014
   if (data || shape) return FileKind::kBlob;
@@ -89,6 +92,8 @@ std::string describe(FileKind kind) {
       return "a NumPy array";
     case FileKind::kNpz:
       return "NumPy arrays (.npz)";
+    case FileKind::kOnnx:
+      return "an ONNX model";
     case FileKind::kPicture:
       return "a picture";
     case FileKind::kArchive:
@@ -107,6 +112,8 @@ std::string advice_for(FileKind kind) {
     case FileKind::kSafetensors:
     case FileKind::kNpz:
       return "weights are given to --weights";
+    case FileKind::kOnnx:
+      return "`cortado convert onnx` makes a net and weights of it";
     case FileKind::kSolverState:
       return "a solver state is given to --snapshot";
     case FileKind::kBlob:

@@ -16,6 +16,7 @@ enum class FileKind {
   kSafetensors,
   kNpy,
   kNpz,
+  kOnnx,
   kPicture,
   kArchive,
   kUnknown

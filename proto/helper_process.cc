@@ -40,19 +40,6 @@ size_t character(std::string_view text) {
   return bytes;
 }
 
-/// What it says becomes a message: one line without control characters. Names out of damaged files are not always
-/// text.
-std::string tidy(std::string text) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t bytes = character(std::string_view(text).substr(i));
-    if (bytes == 0) text[i] = '?';
-    if (bytes == 1 && (uint8_t(text[i]) < 32 || text[i] == 127)) text[i] = ' ';
-    i += std::max<size_t>(1, bytes);
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
-}
-
 /// Three pairs of ends. Input is a socket, because a write to a pipe without a reader would end this process.
 struct Ends {
   int in[2] = {-1, -1}, out[2] = {-1, -1}, complaint[2] = {-1, -1};
@@ -104,7 +91,34 @@ pid_t start(const std::string& path, const std::vector<std::string>& arguments, 
 
 }  // namespace
 
+std::string tidy(std::string text) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = character(std::string_view(text).substr(i));
+    if (bytes == 0) text[i] = '?';
+    if (bytes == 1 && (uint8_t(text[i]) < 32 || text[i] == 127)) text[i] = ' ';
+    i += std::max<size_t>(1, bytes);
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
 std::string path_of_helper(const std::string& program) { return companion_path(program); }
+
+int run_helper(const std::string& program, const std::vector<std::string>& arguments) {
+  const std::string path = path_of_helper(program);
+  if (path.empty()) throw std::runtime_error(program + " is not beside the program");
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t process = -1;
+  if (const int failure = ::posix_spawn(&process, path.c_str(), nullptr, nullptr, argv.data(), environ))
+    throw std::runtime_error(path + " cannot be started: " + std::strerror(failure));
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  throw std::runtime_error(program + " ended in a crash (" + ::strsignal(WTERMSIG(status)) + ")");
+}
 
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {
   const std::string path = path_of_helper(program);

@@ -41,6 +41,14 @@ class HelperProcess {
   std::string said_;
 };
 
+/// Runs `program` of that folder as a part of this one, with its input, output and terminal; its exit code. Throws
+/// std::runtime_error where it cannot be started, or ended in a crash.
+int run_helper(const std::string& program, const std::vector<std::string>& arguments);
+
+/// What a program says, or a file, as a message: one line without control characters. Names out of damaged files are
+/// not always text.
+std::string tidy(std::string text);
+
 /// Where a program that belongs to this one lies, or "" where there is none.
 std::string path_of_helper(const std::string& program);
 

@@ -7,6 +7,7 @@
 #include "core/file_error.h"
 #include "proto/binary_net.h"
 #include "proto/file_kind.h"
+#include "proto/onnx_file.h"
 #include "proto/text_reader.h"
 #include "proto/upgrade.h"
 
@@ -107,6 +108,7 @@ SolverFile read_solver(const std::string& path) { return read_solver_from_text(r
 
 NetFile read_net_draft(const std::string& path) {
   if (kind_of_file(path) == FileKind::kWeights) return read_binary_net(path);
+  if (is_onnx_file(path)) return net_draft(read_onnx_net(path), path);
   return net_draft(read_prototxt(path), path);
 }
 

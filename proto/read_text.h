@@ -27,8 +27,9 @@ struct SolverFile {
 /// too large.
 std::string read_prototxt(const std::string& path);
 
-/// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h).
-/// Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file cannot be read.
+/// Reads a prototxt; a net may also be binary, a .caffemodel for instance, whose blobs are left out (binary_net.h), or
+/// an ONNX model (onnx_file.h). Throws Error(kNet) with every mistake that was found, or Error(kIo) where the file
+/// cannot be read.
 NetFile read_net(const std::string& path);
 SolverFile read_solver(const std::string& path);
 

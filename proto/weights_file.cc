@@ -11,6 +11,7 @@
 #include "proto/blob_reader.h"
 #include "proto/caffemodel_reader.h"
 #include "proto/file_kind.h"
+#include "proto/onnx_file.h"
 #include "proto/safetensors.h"
 #include "proto/weights_hdf5.h"
 #include "proto/weights_npz.h"
@@ -83,6 +84,12 @@ std::vector<LayerWeights> read_weights(const std::string& path, std::string* dig
     found.container = WeightsOrigin::kHdf5;
     tell(found, path, origin);
     return read_weights_hdf5(path, digest);
+  }
+  if (is_onnx_file(path)) {
+    WeightsOrigin found;
+    found.container = WeightsOrigin::kOnnx;
+    tell(found, path, origin);
+    return read_onnx_weights(path, digest);
   }
   const MappedFile file(path);
   const std::string_view content(reinterpret_cast<const char*>(file.data()), size_t(file.size()));

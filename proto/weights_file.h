@@ -24,11 +24,11 @@ struct LayerWeights {
 };
 
 /// The layers of a file of weights that have any, in its order: a .caffemodel of BVLC, Intel or NVIDIA (whose 16-bit
-/// blobs are widened), of 2013, 2014 or today, of any size; safetensors; HDF5; or NumPy's .npz. BatchNorm's blobs come
-/// in one order and meaning, whatever program wrote them (batch_norm_form.h). Memory stays within a small multiple of
-/// the file's size, whatever the file says. `digest`, where wanted, is of the file's bytes; `origin` is what the file
-/// turned out to be, which is logged otherwise. Throws Error(kSnapshot) where the file is truncated, corrupt or of
-/// another kind, and Error(kIo) where it cannot be read.
+/// blobs are widened), of 2013, 2014 or today, of any size; safetensors; HDF5; NumPy's .npz; or an ONNX model.
+/// BatchNorm's blobs come in one order and meaning, whatever program wrote them (batch_norm_form.h). Memory stays
+/// within a small multiple of the file's size, whatever the file says. `digest`, where wanted, is of the file's bytes;
+/// `origin` is what the file turned out to be, which is logged otherwise. Throws Error(kSnapshot) where the file is
+/// truncated, corrupt or of another kind, and Error(kIo) where it cannot be read.
 std::vector<LayerWeights> read_weights(const std::string& path, std::string* digest = nullptr,
                                        WeightsOrigin* origin = nullptr);
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path,

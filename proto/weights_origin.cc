@@ -18,6 +18,7 @@ std::string WeightsOrigin::str() const {
   std::string text = container == kSafetensors ? "safetensors"
                      : container == kHdf5      ? "HDF5"
                      : container == kNpz       ? "NumPy arrays"
+                     : container == kOnnx      ? "an ONNX model"
                                                : name_of(dialect) + " dialect";
   if (year > 0) text += ", layers of " + std::to_string(year);
   if (four_extents) text += ", blobs of four extents";

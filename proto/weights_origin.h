@@ -9,7 +9,7 @@ enum class Dialect { kBvlc, kNvidia, kIntel };
 
 /// What a file of weights turned out to be.
 struct WeightsOrigin {
-  enum Container { kCaffemodel, kHdf5, kSafetensors, kNpz };
+  enum Container { kCaffemodel, kHdf5, kSafetensors, kNpz, kOnnx };
 
   Container container = kCaffemodel;
   Dialect dialect = Dialect::kBvlc;

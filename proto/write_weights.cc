@@ -35,8 +35,7 @@ class CaffemodelWriter {
       : target_(target), path_(path), width_(target.halves ? 2 : 4) {}
 
   std::string write(const std::string& net, const std::vector<LayerWeights>& layers) {
-    const std::string head = bytes_field(kNetName, net);
-    uint64_t total = head.size();
+    uint64_t total = bytes_field(kNetName, net).size();
     for (const LayerWeights& layer : layers) total += field_head(kNetLayer, size_of(layer)).size() + size_of(layer);
     if (total > uint64_t(std::numeric_limits<int32_t>::max()))
       throw Error(
@@ -45,11 +44,16 @@ class CaffemodelWriter {
           "--to=safetensors has no such limit");
     AtomicFile file(path_, int64_t(total));
     Digest digest;
-    const auto append = [&](std::string_view piece) {
+    send(net, layers, [&](std::string_view piece) {
       file.append(piece);
       digest.add(piece);
-    };
-    append(head);
+    });
+    file.commit();
+    return digest.str();
+  }
+
+  void send(const std::string& net, const std::vector<LayerWeights>& layers, const SendPiece& append) {
+    append(bytes_field(kNetName, net));
     for (const LayerWeights& layer : layers) {
       append(field_head(kNetLayer, size_of(layer)) + head_of(layer));
       for (const BlobFile& blob : layer.blobs) {
@@ -57,8 +61,6 @@ class CaffemodelWriter {
         append_values(blob.data, target_.halves, append);
       }
     }
-    file.commit();
-    return digest.str();
   }
 
  private:
@@ -87,8 +89,8 @@ class CaffemodelWriter {
     return size;
   }
 
-  const WeightsTarget& target_;
-  const std::string& path_;
+  const WeightsTarget target_;
+  const std::string path_;
   const uint64_t width_;
 };
 
@@ -113,6 +115,10 @@ std::vector<LayerWeights> in_form_of(const WeightsTarget& target, std::vector<La
 }
 
 }  // namespace
+
+void send_weights(const std::string& net, const std::vector<LayerWeights>& layers, const SendPiece& send) {
+  CaffemodelWriter({}, "").send(net, layers, send);
+}
 
 std::string write_weights_as(const WeightsTarget& target, const std::string& path, const std::string& net,
                              std::vector<LayerWeights> layers) {

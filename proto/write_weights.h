@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/weights_file.h"
@@ -20,5 +22,9 @@ struct WeightsTarget {
 /// are none, and Error(kSnapshot) past the 2 GiB that other programs read of a .caffemodel.
 std::string write_weights_as(const WeightsTarget& target, const std::string& path, const std::string& net,
                              std::vector<LayerWeights> layers);
+
+/// The bytes of a .caffemodel of BVLC's dialect, of any size, piece by piece. BatchNorms stay as they are.
+using SendPiece = std::function<void(std::string_view)>;
+void send_weights(const std::string& net, const std::vector<LayerWeights>& layers, const SendPiece& send);
 
 }  // namespace cortado
