@@ -11,6 +11,8 @@
 #include "core/log.h"
 #include "core/process_limits.h"
 #include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "onnx/import/write_net.h"
 #include "onnx/words.h"
 
 namespace cortado {
@@ -21,7 +23,10 @@ constexpr const char* kUsage =
     "cortado-onnx writes and reads ONNX models for cortado, which starts it: `cortado convert onnx --help` says more.\n"
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
-    "               [--fold] [--opencv] [--like=NET [--rgb]]\n";
+    "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
+    "  cortado-onnx import MODEL --output=NET --weights=FILE\n"
+    "  cortado-onnx send MODEL [--weights]   the net's text on standard output and then its weights, as a "
+    ".caffemodel\n";
 
 int show_usage(std::ostream& out, int code) {
   out << kUsage;
@@ -50,6 +55,28 @@ int export_net(const Words& words) {
   return 0;
 }
 
+int import_net(const Words& words) {
+  const std::string& model = words.operands().at(1);
+  importing::ImportedNet net = importing::import_model(model);
+  const int layers = net.net.layer_size();
+  const size_t with_weights = net.weights.size();
+  importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
+  log_info() << words.text("output") << ": " << layers << " layers, " << with_weights << " of them with weights"
+             << (with_weights > 0 ? " in " + words.text("weights") : "");
+  return 0;
+}
+
+int send_net(const Words& words) {
+  const std::string& model = words.operands().at(1);
+  try {
+    importing::send(importing::import_model(model), model, words.has("weights"));
+  } catch (const Error& error) {
+    const Mistake& mistake = error.mistakes().front();
+    importing::send_mistake(error.code(), mistake.message, mistake.hint);
+  }
+  return 0;
+}
+
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
   const Words words(arguments,
@@ -60,6 +87,8 @@ int run(const std::vector<std::string>& arguments) {
   ::signal(SIGXFSZ, SIG_IGN);  // then a file that grows too large is an error like any other
   limit_core_files();
   if (command == "export" && words.has("output")) return export_net(words);
+  if (command == "import" && words.has("output")) return import_net(words);
+  if (command == "send") return send_net(words);
   return show_usage(std::cerr, int(ExitCode::kUsage));
 }
 

@@ -31,13 +31,7 @@ void write(LayerWriter& layer, const std::string& op, const caffe::ConvolutionPa
   for (size_t i = 0; i < layer.x.size(); ++i) {
     Operation conv = {op, {layer.x[i].name}, attributes};
     conv.inputs.insert(conv.inputs.end(), weights.begin(), weights.end());
-    if (!options.relu()) {
-      layer.finish(conv, i);
-    } else if (options.negative_slope() == 0) {
-      layer.finish({"Relu", {layer.add(conv)}}, i);
-    } else {
-      layer.finish({"LeakyRelu", {layer.add(conv)}, {{"alpha", options.negative_slope()}}}, i);
-    }
+    layer.finish(options.relu() ? Operation{"Relu", {layer.add(conv)}} : conv, i);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <optional>
 
-#include "onnx/export/graph_index.h"
 #include "onnx/export/simplify.h"
+#include "onnx/graph_index.h"
 
 namespace cortado::exporting {
 
@@ -38,33 +38,35 @@ class Merger {
       : graph_(graph), index_(graph), shapes_(shapes), fold_(fold) {}
 
   void run() {
-    for (onnx::NodeProto& node : *graph_.mutable_node())
-      while (absorbs_follower(node)) {
+    for (onnx::NodeProto& node : *graph_.mutable_node()) {
+      const auto shape = node.output_size() > 0 ? shapes_.find(node.output(0)) : shapes_.end();
+      while (shape != shapes_.end() && absorbs_follower(node, shape->second)) {
       }
+    }
     index_.sweep();
   }
 
  private:
-  bool absorbs_follower(onnx::NodeProto& node) {
+  /// `y` is what the node makes, whoever it takes over.
+  bool absorbs_follower(onnx::NodeProto& node, const Shape& y) {
     const bool norm = node.op_type() == "BatchNormalization";
     const bool filters = node.op_type() == "Conv" || node.op_type() == "ConvTranspose" || node.op_type() == "Gemm";
     if (!norm && !(fold_ && filters)) return false;
     onnx::NodeProto* follower = index_.only_reader(node.output(0));
     if (!follower || follower->input(0) != node.output(0)) return false;
-    const std::optional<ChannelMap> map = map_of(*follower);
+    const std::optional<ChannelMap> map = map_of(*follower, y);
     if (!map || !(norm ? change_norm(node, *map) : change_filters(node, *map))) return false;
     index_.absorb(node, *follower);
     return true;
   }
 
   /// What the node does to each channel; nothing where it does something else.
-  std::optional<ChannelMap> map_of(const onnx::NodeProto& node) const {
+  std::optional<ChannelMap> map_of(const onnx::NodeProto& node, const Shape& x) const {
     if (node.op_type() == "BatchNormalization") return fold_ ? map_of_norm(node) : std::nullopt;
     const bool product = node.op_type() == "Mul";
     if (!product && node.op_type() != "Add") return std::nullopt;
     const onnx::TensorProto* constant = index_.tensor(node.input(1));
-    const auto shape = shapes_.find(node.output(0));
-    if (!constant || shape == shapes_.end() || !is_per_channel(*constant, shape->second)) return std::nullopt;
+    if (!constant || !is_per_channel(*constant, x)) return std::nullopt;
     const Floats values = values_of(*constant);
     Doubles numbers(values.begin(), values.end());
     return product ? ChannelMap{std::move(numbers), {0}} : ChannelMap{{1}, std::move(numbers)};

@@ -1,5 +1,5 @@
-#include "onnx/export/graph_index.h"
 #include "onnx/export/simplify.h"
+#include "onnx/graph_index.h"
 
 namespace cortado::exporting {
 

@@ -47,9 +47,7 @@ void write_inner_product(LayerWriter& layer) {
   const int axis = layer.x[0].shape.canonical_axis(param.axis());
   if (axis < 1) layer.refuse("a whole batch as one row cannot be written", {}, "inner_product_param.axis");
   const Operation product = product_of(layer, axis);
-  if (!param.relu()) return layer.finish(product);
-  if (param.negative_slope() == 0) return layer.finish({"Relu", {layer.add(product)}});
-  layer.finish({"LeakyRelu", {layer.add(product)}, {{"alpha", param.negative_slope()}}});
+  layer.finish(param.relu() ? Operation{"Relu", {layer.add(product)}} : product);
 }
 
 std::string with_last_axes_exchanged(LayerWriter& layer, const Operand& x) {

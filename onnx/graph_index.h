@@ -7,7 +7,7 @@
 
 #include "onnx/schema.h"
 
-namespace cortado::exporting {
+namespace cortado {
 
 /// Who makes and who reads each value of a graph that is being changed: nodes are taken out, but stay where they are
 /// until sweep().
@@ -44,4 +44,4 @@ class GraphIndex {
   std::set<const onnx::NodeProto*> gone_;
 };
 
-}  // namespace cortado::exporting
+}  // namespace cortado

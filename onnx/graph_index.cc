@@ -1,8 +1,8 @@
-#include "onnx/export/graph_index.h"
+#include "onnx/graph_index.h"
 
 #include <algorithm>
 
-namespace cortado::exporting {
+namespace cortado {
 
 GraphIndex::GraphIndex(onnx::GraphProto& graph) : graph_(graph) {
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) tensors_[tensor.name()] = &tensor;
@@ -78,4 +78,4 @@ void GraphIndex::sweep() {
   tensors.erase(std::remove_if(tensors.begin(), tensors.end(), unread), tensors.end());
 }
 
-}  // namespace cortado::exporting
+}  // namespace cortado

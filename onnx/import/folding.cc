@@ -1,0 +1,174 @@
+// Arithmetic on what is known: sizes that exporters work out of the shapes of their values.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/error.h"
+#include "onnx/import/table.h"
+
+namespace cortado::importing {
+
+namespace {
+
+/// The shape that both are repeated to. Throws Error.
+Shape common_shape(const NodeReader& node, const Shape& a, const Shape& b) {
+  std::vector<int64_t> dims(size_t(std::max(a.axes(), b.axes())), 1);
+  for (const Shape* shape : {&a, &b})
+    for (int i = 0; i < shape->axes(); ++i) {
+      int64_t& dim = dims[dims.size() - size_t(shape->axes()) + size_t(i)];
+      if (dim != 1 && (*shape)[i] != 1 && dim != (*shape)[i]) node.fail("shapes " + a.str() + " and " + b.str());
+      if (dim == 1) dim = (*shape)[i];
+    }
+  const Shape common{dims};
+  if (common.count() > kMostFolded) node.fail("constants of shape " + common.str() + " are too large");
+  return common;
+}
+
+/// Where element `i` of `shape` is in a tensor that is repeated to it.
+size_t place_in(const Shape& small, const Shape& shape, int64_t i) {
+  int64_t at = 0, step = 1;
+  for (int axis = shape.axes() - 1; axis >= 0; --axis) {
+    const int64_t place = i % shape[axis];
+    i /= shape[axis];
+    const int own = axis - (shape.axes() - small.axes());
+    if (own < 0 || small[own] == 1) continue;
+    at += place * step;
+    step *= small[own];
+  }
+  return size_t(at);
+}
+
+using OfIntegers = int64_t (*)(int64_t, int64_t);
+using OfFloats = double (*)(double, double);
+
+/// Wraps round instead of overflowing.
+int64_t wrapped(uint64_t value) { return int64_t(value); }
+
+struct Operator {
+  OfIntegers integers;  ///< null: not for these
+  OfFloats floats;
+  bool compares = false;  ///< the result is a truth value
+};
+
+int64_t quotient(int64_t a, int64_t b) { return b == 0 || b == -1 ? (b == 0 ? 0 : wrapped(-uint64_t(a))) : a / b; }
+int64_t remainder_of(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+const std::map<std::string, Operator>& binary_operators() {
+  static const std::map<std::string, Operator> operators = {
+      {"Add",
+       {[](int64_t a, int64_t b) { return wrapped(uint64_t(a) + uint64_t(b)); },
+        [](double a, double b) { return a + b; }}},
+      {"Sub",
+       {[](int64_t a, int64_t b) { return wrapped(uint64_t(a) - uint64_t(b)); },
+        [](double a, double b) { return a - b; }}},
+      {"Mul",
+       {[](int64_t a, int64_t b) { return wrapped(uint64_t(a) * uint64_t(b)); },
+        [](double a, double b) { return a * b; }}},
+      {"Div", {quotient, [](double a, double b) { return a / b; }}},
+      {"Mod", {remainder_of, [](double a, double b) { return std::fmod(a, b); }}},
+      {"Pow", {nullptr, [](double a, double b) { return std::pow(a, b); }}},
+      {"Min", {[](int64_t a, int64_t b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); }}},
+      {"Max", {[](int64_t a, int64_t b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); }}},
+      {"Equal",
+       {[](int64_t a, int64_t b) { return int64_t(a == b); }, [](double a, double b) { return double(a == b); }, true}},
+      {"Greater",
+       {[](int64_t a, int64_t b) { return int64_t(a > b); }, [](double a, double b) { return double(a > b); }, true}},
+      {"Less",
+       {[](int64_t a, int64_t b) { return int64_t(a < b); }, [](double a, double b) { return double(a < b); }, true}}};
+  return operators;
+}
+
+void fold_binary(NodeReader& node) {
+  const Operator& op = binary_operators().at(node.op());
+  const ConstantPtr a = node.constant(0, "an operand"), b = node.constant(1, "an operand");
+  Constant out{.shape = common_shape(node, a->shape, b->shape)};
+  const bool integers = a->integers && b->integers && op.integers;
+  out.integers = integers || op.compares;
+  for (int64_t i = 0; i < out.shape.count(); ++i) {
+    const size_t at_a = place_in(a->shape, out.shape, i), at_b = place_in(b->shape, out.shape, i);
+    if (integers) {
+      out.ints.push_back(op.integers(a->ints[at_a], b->ints[at_b]));
+      continue;
+    }
+    const double value = op.floats(a->at(at_a), b->at(at_b));
+    out.integers ? out.ints.push_back(value != 0) : out.floats.push_back(float(value));
+  }
+  node.set(0, std::move(out));
+}
+
+const std::map<std::string, double (*)(double)>& unary_operators() {
+  static const std::map<std::string, double (*)(double)> operators = {{"Neg", [](double v) { return -v; }},
+                                                                      {"Abs", [](double v) { return std::abs(v); }},
+                                                                      {"Floor", [](double v) { return std::floor(v); }},
+                                                                      {"Ceil", [](double v) { return std::ceil(v); }},
+                                                                      {"Sqrt", [](double v) { return std::sqrt(v); }},
+                                                                      {"Exp", [](double v) { return std::exp(v); }},
+                                                                      {"Log", [](double v) { return std::log(v); }},
+                                                                      {"Reciprocal", [](double v) { return 1 / v; }},
+                                                                      {"Not", [](double v) { return double(v == 0); }}};
+  return operators;
+}
+
+void fold_unary(NodeReader& node) {
+  const auto change = unary_operators().at(node.op());
+  Constant out = *node.constant(0, "the operand");
+  for (float& value : out.floats) value = float(change(double(value)));
+  for (int64_t& value : out.ints) value = int64_t(change(double(value)));
+  node.set(0, std::move(out));
+}
+
+void fold_cast(NodeReader& node) {
+  const ConstantPtr x = node.constant(0, "the operand");
+  const int64_t to = node.integer("to", 0);
+  const bool floats = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::FLOAT16 ||
+                      to == onnx::TensorProto::DOUBLE || to == onnx::TensorProto::BFLOAT16;
+  Constant out{.shape = x->shape, .integers = !floats};
+  if (floats)
+    out.floats = x->as_floats();
+  else
+    out.ints = x->as_integers();
+  if (to == onnx::TensorProto::BOOL)
+    for (int64_t& value : out.ints) value = value != 0;
+  node.set(0, std::move(out));
+}
+
+void fold_where(NodeReader& node) {
+  const ConstantPtr which = node.constant(0, "the condition"), a = node.constant(1, "an operand"),
+                    b = node.constant(2, "an operand");
+  Constant out{.shape = common_shape(node, which->shape, common_shape(node, a->shape, b->shape)),
+               .integers = a->integers && b->integers};
+  for (int64_t i = 0; i < out.shape.count(); ++i) {
+    const bool first = which->at(place_in(which->shape, out.shape, i)) != 0;
+    const Constant& from = first ? *a : *b;
+    const size_t at = place_in(from.shape, out.shape, i);
+    out.integers ? out.ints.push_back(from.ints[at]) : out.floats.push_back(float(from.at(at)));
+  }
+  node.set(0, std::move(out));
+}
+
+void fold_expand(NodeReader& node) {
+  const ConstantPtr x = node.constant(0, "the operand");
+  const std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
+  for (const int64_t dim : dims)
+    if (dim < 0) node.fail("an extent of " + std::to_string(dim));
+  Constant out{.shape = common_shape(node, x->shape, Shape(dims)), .integers = x->integers};
+  for (int64_t i = 0; i < out.shape.count(); ++i) {
+    const size_t at = place_in(x->shape, out.shape, i);
+    out.integers ? out.ints.push_back(x->ints[at]) : out.floats.push_back(x->floats[at]);
+  }
+  node.set(0, std::move(out));
+}
+
+}  // namespace
+
+void add_folding(Table& table) {
+  for (const auto& [name, op] : binary_operators()) table[name] = fold_binary;
+  for (const auto& [name, op] : unary_operators()) table[name] = fold_unary;
+  table.insert({{"Cast", fold_cast}, {"Where", fold_where}, {"Expand", fold_expand}});
+}
+
+}  // namespace cortado::importing

@@ -1,0 +1,45 @@
+#include "onnx/import/net_builder.h"
+
+#include "core/error.h"
+#include "layers/registry.h"
+
+namespace cortado::importing {
+
+std::string NetBuilder::unused(std::set<std::string>& names, const std::string& wanted) {
+  std::string name = wanted.empty() ? "unnamed" : wanted;
+  for (int n = 2; !names.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+  return name;
+}
+
+std::vector<Blob> NetBuilder::add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms,
+                                  std::vector<BlobFile> weights) {
+  std::vector<Shape> x;
+  for (const Blob& bottom : bottoms) {
+    layer.add_bottom(bottom.name);
+    x.push_back(bottom.shape);
+  }
+  const LayerType* type = find_layer_type(layer.type());
+  if (!type) throw_internal("there is no layer type " + layer.type());
+  const LayerShapes shapes = type->make({.config = layer, .phase = caffe::TEST})->infer(x);
+  if (weights.size() != shapes.w.size())
+    throw FieldError("", layer.type() + " has " + std::to_string(shapes.w.size()) + " weights, not " +
+                             std::to_string(weights.size()));
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (weights[i].shape.count() != shapes.w[i].shape.count() ||
+        weights[i].shape.count() != int64_t(weights[i].data.size()))
+      throw FieldError("", "weight " + std::to_string(i) + " has shape " + weights[i].shape.str() + ", but " +
+                               shapes.w[i].shape.str() + " is wanted");
+    else
+      weights[i].shape = shapes.w[i].shape;
+  std::vector<Blob> tops;
+  for (int i = 0; i < layer.top_size(); ++i) tops.push_back({layer.top(i), shapes.y.at(size_t(i))});
+  for (const Blob& top : tops) {
+    top.shape.count();  // throws past what any memory has
+    shapes_[top.name] = top.shape;
+  }
+  if (!weights.empty()) net.weights.push_back({layer.name(), layer.type(), std::move(weights)});
+  *net.net.add_layer() = std::move(layer);
+  return tops;
+}
+
+}  // namespace cortado::importing

@@ -1,0 +1,243 @@
+#include "onnx/import/node_reader.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "layers/registry.h"
+#include "onnx/import/even_padding.h"
+
+namespace cortado::importing {
+
+std::string describe(const onnx::NodeProto& node) {
+  const std::string name = !node.name().empty() ? node.name() : node.output_size() > 0 ? node.output(0) : "";
+  return "node '" + name + "' (" + (node.domain().empty() ? "" : node.domain() + ".") + node.op_type() + ")";
+}
+
+BlobFile weight_of(const Shape& shape, std::vector<float> values) { return {shape, std::move(values)}; }
+
+void NodeReader::fail(const std::string& message, const std::string& hint) const {
+  file_.fail(describe(node_) + ": " + message, hint);
+}
+
+const onnx::AttributeProto* NodeReader::attribute(const std::string& name) const {
+  for (const onnx::AttributeProto& attribute : node_.attribute())
+    if (attribute.name() == name) return &attribute;
+  return nullptr;
+}
+
+int64_t NodeReader::integer(const std::string& name, int64_t absent) const {
+  const auto* found = attribute(name);
+  return found ? found->i() : absent;
+}
+
+float NodeReader::real(const std::string& name, float absent) const {
+  const auto* found = attribute(name);
+  return found ? found->f() : absent;
+}
+
+std::string NodeReader::text(const std::string& name, const std::string& absent) const {
+  const auto* found = attribute(name);
+  return found ? found->s() : absent;
+}
+
+std::vector<int64_t> NodeReader::integers(const std::string& name, std::vector<int64_t> absent) const {
+  const auto* found = attribute(name);
+  return found ? std::vector<int64_t>(found->ints().begin(), found->ints().end()) : absent;
+}
+
+ConstantPtr NodeReader::tensor(const std::string& name) const {
+  const auto* found = attribute(name);
+  return found ? std::make_shared<const Constant>(file_.read(found->t())) : nullptr;
+}
+
+const Value& NodeReader::value(size_t i) const {
+  const auto found = values_.find(node_.input(int(i)));
+  if (found == values_.end()) fail("nothing makes its input '" + node_.input(int(i)) + "' before it");
+  return found->second;
+}
+
+ConstantPtr NodeReader::constant(size_t i, const std::string& what) const {
+  if (!has_input(i)) fail(what + ", input " + std::to_string(i) + ", is missing");
+  const Value& found = value(i);
+  if (found.constant) return found.constant;
+  if (!found.tensor)
+    fail(what + " (input '" + node_.input(int(i)) + "') is worked out while the net runs",
+         "it can be read where it is a constant");
+  return std::make_shared<const Constant>(file_.read(*found.tensor));
+}
+
+Blob NodeReader::x(size_t i, std::optional<Padding>& padding) {
+  if (!has_input(i)) fail("input " + std::to_string(i) + " is missing");
+  const Value& found = value(i);
+  if (found.is_constant()) {
+    const ConstantPtr known = constant(i, "input " + std::to_string(i));
+    caffe::LayerParameter parameter = layer("Parameter");
+    for (const int64_t dim : known->shape.dims()) parameter.mutable_parameter_param()->mutable_shape()->add_dim(dim);
+    const Blob blob = add(parameter, {}, {weight_of(known->shape, known->as_floats())});
+    values_[node_.input(int(i))] = Value{known, nullptr, blob};
+    return blob;
+  }
+  padding = found.padding;
+  return found.blob;
+}
+
+Blob NodeReader::x(size_t i) {
+  std::optional<Padding> padding;
+  const Blob blob = x(i, padding);
+  return padding ? padded(blob, *padding) : blob;
+}
+
+std::optional<std::vector<int64_t>> NodeReader::list(const std::string& name, size_t input) const {
+  if (has(name)) return integers(name);
+  if (!has_input(input)) return std::nullopt;
+  return constant(input, "its " + name)->as_integers();
+}
+
+std::optional<float> NodeReader::bound(const std::string& name, size_t input) const {
+  if (has(name)) return real(name, 0);
+  if (!has_input(input)) return std::nullopt;
+  const ConstantPtr known = constant(input, "its " + name);
+  if (known->count() != 1) fail("its " + name + " is not one number");
+  return float(known->at(0));
+}
+
+int NodeReader::axis_of(const Shape& x, int64_t axis) const {
+  const int found = x.canonical_axis(axis);
+  if (found < 0) fail("axis " + std::to_string(axis) + " is not one of its input's, whose shape is " + x.str());
+  return found;
+}
+
+std::string NodeReader::name() const {
+  return !node_.name().empty() ? node_.name() : node_.output_size() > 0 ? node_.output(0) : node_.op_type();
+}
+
+caffe::LayerParameter NodeReader::layer(const std::string& type) {
+  caffe::LayerParameter layer;
+  layer.set_type(type);
+  return layer;
+}
+
+Blob NodeReader::add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights) {
+  const std::string wanted = name() + "/" + layer.type();
+  layer.set_name(net_.layer_name(layer.has_name() ? layer.name() : wanted));
+  layer.add_top(net_.blob_name(wanted));
+  return net_.add(std::move(layer), bottoms, std::move(weights)).at(0);
+}
+
+std::vector<Blob> NodeReader::add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops) {
+  const std::string wanted = name() + "/" + layer.type();
+  layer.set_name(net_.layer_name(wanted));
+  for (size_t i = 0; i < tops; ++i) layer.add_top(net_.blob_name(wanted));
+  return net_.add(std::move(layer), bottoms, {});
+}
+
+void NodeReader::finish(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights) {
+  layer.set_name(net_.layer_name(layer.has_name() ? layer.name() : name()));
+  const LayerType* type = find_layer_type(layer.type());
+  const size_t tops = type && type->max_tops == 1 ? 1 : outputs();
+  for (size_t i = 0; i < tops; ++i) layer.add_top(net_.blob_name(node_.output(int(i))));
+  const std::vector<Blob> made = net_.add(std::move(layer), bottoms, std::move(weights));
+  for (size_t i = 0; i < made.size(); ++i) set(i, made[i]);
+}
+
+void NodeReader::set(size_t i, Value value) {
+  if (has_output(i)) values_[node_.output(int(i))] = std::move(value);
+}
+
+void NodeReader::set(size_t i, Constant constant) {
+  set(i, Value{.constant = std::make_shared<const Constant>(std::move(constant))});
+}
+
+/// Flatten where it is that. Extents that x has at the same place, as far as they follow each other from the first on,
+/// are kept whatever they are; a first one that differs is worked out, unless another is: batches change.
+caffe::LayerParameter NodeReader::reshape_layer(const Blob& x, const std::vector<int64_t>& target) const {
+  const bool open = std::find(target.begin(), target.end(), -1) != target.end();
+  const bool rows = target.size() == 2 && x.shape.axes() > 2 && (target[0] == 0 || target[0] == x.shape[0]) &&
+                    (target[1] == -1 || target[1] == x.shape.count(1));
+  if (rows) return layer("Flatten");
+  caffe::LayerParameter reshape = layer("Reshape");
+  bool kept = true;
+  for (size_t i = 0; i < target.size(); ++i) {
+    kept = kept && int(i) < x.shape.axes() && (target[i] == 0 || target[i] == x.shape[int(i)]);
+    const bool worked_out = i == 0 && !kept && !open && target[i] > 0;
+    reshape.mutable_reshape_param()->mutable_shape()->add_dim(kept ? 0 : worked_out ? -1 : target[i]);
+  }
+  return reshape;
+}
+
+Blob NodeReader::reshaped(const Blob& x, const std::vector<int64_t>& target) {
+  return x.shape.dims() == target ? x : add(reshape_layer(x, target), {x});
+}
+
+void NodeReader::finish_reshaped(const Blob& x, const std::vector<int64_t>& target) {
+  if (x.shape.dims() == target) return set(0, x);
+  finish(reshape_layer(x, target), {x});
+}
+
+namespace {
+
+caffe::LayerParameter permute_layer(const std::vector<int64_t>& order) {
+  caffe::LayerParameter permute = NodeReader::layer("Permute");
+  for (const int64_t axis : order) permute.mutable_permute_param()->add_order(uint32_t(axis));
+  return permute;
+}
+
+}  // namespace
+
+Blob NodeReader::permuted(const Blob& x, const std::vector<int64_t>& order) {
+  return std::is_sorted(order.begin(), order.end()) ? x : add(permute_layer(order), {x});
+}
+
+void NodeReader::finish_permuted(const Blob& x, const std::vector<int64_t>& order) {
+  if (std::is_sorted(order.begin(), order.end())) return set(0, x);
+  finish(permute_layer(order), {x});
+}
+
+Blob NodeReader::sliced(const Blob& x, int axis, int64_t from, int64_t to) {
+  const int64_t extent = x.shape[axis];
+  if (from == 0 && to == extent) return x;
+  caffe::LayerParameter slice = layer("Slice");
+  slice.mutable_slice_param()->set_axis(axis);
+  for (const int64_t point : {from, to})
+    if (point > 0 && point < extent) slice.mutable_slice_param()->add_slice_point(uint32_t(point));
+  const size_t parts = size_t(slice.slice_param().slice_point_size()) + 1;
+  std::vector<Blob> tops = add_many(slice, {x}, parts);
+  const size_t wanted = from > 0 ? 1 : 0;
+  const Blob kept = tops[wanted];
+  tops.erase(tops.begin() + int64_t(wanted));
+  caffe::LayerParameter silence = layer("Silence");
+  add_many(silence, tops, 0);
+  return kept;
+}
+
+/// A Padding layer where both axes of images want the same, else a convolution of each channel with a filter of one 1
+/// and zeros, which pads unevenly.
+Blob NodeReader::padded(const Blob& x, const Padding& padding) {
+  const auto all_are = [](const std::vector<int64_t>& list) {
+    return std::all_of(list.begin(), list.end(), [&](int64_t one) { return one == list[0]; });
+  };
+  if (x.shape.axes() == 4 && all_are(padding.before) && all_are(padding.behind)) {
+    caffe::LayerParameter pad = layer("Padding");
+    pad.mutable_padding_param()->set_pad_beg(int32_t(padding.before[0]));
+    pad.mutable_padding_param()->set_pad_end(int32_t(padding.behind[0]));
+    return add(pad, {x});
+  }
+  const int64_t channels = x.shape[1];
+  std::vector<int64_t> dims(size_t(x.shape.axes()), 1);
+  dims[0] = channels;
+  const EvenPadding even = make_even(padding, weight_of(Shape(dims), std::vector<float>(size_t(channels), 1)),
+                                     std::vector<int64_t>(dims.size() - 2, 1));
+  caffe::LayerParameter conv = layer("Convolution");
+  auto& param = *conv.mutable_convolution_param();
+  param.set_num_output(uint32_t(channels));
+  param.set_group(uint32_t(channels));
+  param.set_bias_term(false);
+  for (size_t i = 0; i < even.pad.size(); ++i) {
+    param.add_kernel_size(uint32_t(even.filters.shape[int(i) + 2]));
+    param.add_pad(uint32_t(even.pad[i]));
+  }
+  return add(conv, {x}, {even.filters});
+}
+
+}  // namespace cortado::importing

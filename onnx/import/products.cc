@@ -1,0 +1,124 @@
+// Products of matrices, and softmax.
+#include <numeric>
+
+#include "onnx/import/table.h"
+
+namespace cortado::importing {
+
+namespace {
+
+/// Rows for columns.
+BlobFile transposed(const Shape& shape, const std::vector<float>& from) {
+  const int64_t rows = shape[0], columns = shape[1];
+  BlobFile out{{columns, rows}, std::vector<float>(from.size())};
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) out.data[size_t(c * rows + r)] = from[size_t(r * columns + c)];
+  return out;
+}
+
+/// Outputs x inputs, as InnerProduct has it.
+BlobFile matrix_of(NodeReader& node, const Constant& constant, bool outputs_first) {
+  if (constant.shape.axes() != 2) node.fail("a matrix of shape " + constant.shape.str());
+  if (!outputs_first) return transposed(constant.shape, constant.as_floats());
+  return weight_of(constant.shape, constant.as_floats());
+}
+
+std::vector<float> times(std::vector<float> values, float factor) {
+  for (float& value : values) value *= factor;
+  return values;
+}
+
+/// The terms of each output, from one for all or one for each.
+std::vector<float> terms_of(NodeReader& node, int64_t outputs) {
+  const ConstantPtr terms = node.constant(2, "the bias");
+  std::vector<float> values = times(terms->as_floats(), node.real("beta", 1));
+  if (values.size() == 1) values.resize(size_t(outputs), values[0]);
+  if (int64_t(values.size()) != outputs) node.fail("a bias of shape " + terms->shape.str());
+  return values;
+}
+
+void read_gemm(NodeReader& node) {
+  if (node.integer("transA", 0) != 0) node.fail("its first operand is transposed, which is not read");
+  const Blob x = node.x(0);
+  if (x.shape.axes() != 2) node.fail("its first operand has shape " + x.shape.str());
+  BlobFile matrix = matrix_of(node, *node.constant(1, "the matrix"), node.integer("transB", 0) != 0);
+  matrix.data = times(std::move(matrix.data), node.real("alpha", 1));
+  const int64_t outputs = matrix.shape[0];
+  caffe::LayerParameter layer = NodeReader::layer("InnerProduct");
+  layer.mutable_inner_product_param()->set_num_output(uint32_t(outputs));
+  std::vector<BlobFile> weights = {std::move(matrix)};
+  if (node.has_input(2))
+    weights.push_back(weight_of(Shape{outputs}, terms_of(node, outputs)));
+  else
+    layer.mutable_inner_product_param()->set_bias_term(false);
+  node.finish(layer, {x}, std::move(weights));
+}
+
+void read_matmul(NodeReader& node) {
+  const Blob a = node.x(0);
+  if (!node.is_constant(1) || node.constant(1, "the matrix")->shape.axes() != 2)
+    return node.finish(NodeReader::layer("MatMul"), {a, node.x(1)});
+  BlobFile matrix = matrix_of(node, *node.constant(1, "the matrix"), false);
+  caffe::LayerParameter layer = NodeReader::layer("InnerProduct");
+  auto& param = *layer.mutable_inner_product_param();
+  param.set_num_output(uint32_t(matrix.shape[0]));
+  param.set_bias_term(false);
+  if (a.shape.axes() < 2) node.fail("its first operand has shape " + a.shape.str());
+  if (a.shape.axes() != 2) param.set_axis(a.shape.axes() - 1);
+  node.finish(layer, {a}, {std::move(matrix)});
+}
+
+/// Before opset 13 all axes from `axis` on were one.
+void read_softmax(NodeReader& node) {
+  const Blob x = node.x(0);
+  const bool joins = node.opset() < 13;
+  const int axis = node.axis_of(x.shape, node.integer("axis", joins ? 1 : -1));
+  const bool log = node.op() == "LogSoftmax", flat = joins && axis + 1 < x.shape.axes();
+  std::vector<int64_t> rows(size_t(axis), 0);
+  rows.push_back(-1);
+  const Blob row = flat ? node.reshaped(x, rows) : x;
+  caffe::LayerParameter layer = NodeReader::layer("Softmax");
+  if (axis != 1) layer.mutable_softmax_param()->set_axis(axis);
+  if (!log && !flat) return node.finish(layer, {row});
+  Blob result = node.add(layer, {row});
+  if (log && !flat) return node.finish(NodeReader::layer("Log"), {result});
+  if (log) result = node.add(NodeReader::layer("Log"), {result});
+  node.finish_reshaped(result, x.shape.dims());
+}
+
+/// A row of a table for each index.
+void read_gather(NodeReader& node) {
+  if (node.is_constant(0) && node.constant(0, "the table")->shape.axes() == 2 && node.integer("axis", 0) == 0) {
+    const ConstantPtr table = node.constant(0, "the table");
+    caffe::LayerParameter layer = NodeReader::layer("Embed");
+    auto& param = *layer.mutable_embed_param();
+    param.set_input_dim(uint32_t(table->shape[0]));
+    param.set_num_output(uint32_t(table->shape[1]));
+    param.set_bias_term(false);
+    return node.finish(layer, {node.x(1)}, {weight_of(table->shape, table->as_floats())});
+  }
+  const Blob x = node.x(0);
+  const int axis = node.axis_of(x.shape, node.integer("axis", 0));
+  const ConstantPtr places = node.constant(1, "the places");
+  if (places->count() != 1) node.fail("it takes several places of a blob", "one place can be taken");
+  int64_t place = places->as_integers()[0];
+  if (place < 0) place += x.shape[axis];
+  if (place < 0 || place >= x.shape[axis]) node.fail("place " + std::to_string(place) + " of " + x.shape.str());
+  const Blob taken = node.sliced(x, axis, place, place + 1);
+  if (places->shape.axes() > 0) return node.set(0, taken);
+  std::vector<int64_t> target = taken.shape.dims();
+  target.erase(target.begin() + axis);
+  node.finish_reshaped(taken, target);
+}
+
+}  // namespace
+
+void add_products(Table& table) {
+  table.insert({{"Gemm", read_gemm},
+                {"MatMul", read_matmul},
+                {"Softmax", read_softmax},
+                {"LogSoftmax", read_softmax},
+                {"Gather", read_gather}});
+}
+
+}  // namespace cortado::importing

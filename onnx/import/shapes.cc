@@ -1,0 +1,204 @@
+// Operators that leave values as they are and change how they are seen, and those that move or join them.
+#include <algorithm>
+
+#include "onnx/import/table.h"
+
+namespace cortado::importing {
+
+namespace {
+
+void read_identity(NodeReader& node) { node.set(0, node.value(0)); }
+
+/// Blobs are floats whatever the model calls them.
+void read_cast(NodeReader& node) {
+  const int64_t to = node.integer("to", 0);
+  if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::FLOAT16 && to != onnx::TensorProto::DOUBLE &&
+      to != onnx::TensorProto::BFLOAT16)
+    node.fail("values that the net works out stay floats", "a Cast to a type of floats can be read");
+  node.set(0, node.value(0));
+}
+
+void read_shape(NodeReader& node) {
+  const std::vector<int64_t> dims = node.x(0).shape.dims();
+  const auto place = [&](const std::string& name, int64_t absent) {
+    const int64_t at = node.integer(name, absent);
+    return std::clamp<int64_t>(at < 0 ? at + int64_t(dims.size()) : at, 0, int64_t(dims.size()));
+  };
+  const int64_t start = place("start", 0), end = std::max(start, place("end", int64_t(dims.size())));
+  node.set(0, integers_of({dims.begin() + start, dims.begin() + end}));
+}
+
+void read_size(NodeReader& node) {
+  Constant count = integers_of({node.x(0).shape.count()});
+  count.shape = {};
+  node.set(0, std::move(count));
+}
+
+void read_reshape(NodeReader& node) {
+  const std::vector<int64_t> target = node.constant(1, "the shape")->as_integers();
+  if (node.integer("allowzero", 0) != 0 && std::count(target.begin(), target.end(), 0) > 0)
+    node.fail("an extent of 0 is not read");
+  node.finish_reshaped(node.x(0), target);
+}
+
+void read_flatten(NodeReader& node) {
+  const Blob x = node.x(0);
+  int64_t axis = node.integer("axis", 1);
+  if (axis < 0) axis += x.shape.axes();
+  if (axis < 0 || axis > x.shape.axes()) node.fail("axis " + std::to_string(axis) + " of " + x.shape.str());
+  if (axis == 1) return node.finish_reshaped(x, {0, -1});
+  node.finish_reshaped(x, {-1, x.shape.count(int(axis))});
+}
+
+/// In Reshape's terms: extents that move to another place are numbers, but the batch's, which is worked out.
+void read_squeeze(NodeReader& node) {
+  const Blob x = node.x(0);
+  std::vector<int64_t> axes;
+  if (const auto given = node.list("axes", 1)) {
+    for (const int64_t axis : *given) axes.push_back(node.axis_of(x.shape, axis));
+  } else {
+    for (int axis = 0; axis < x.shape.axes(); ++axis)
+      if (x.shape[axis] == 1) axes.push_back(axis);
+  }
+  std::vector<int64_t> target;
+  for (int axis = 0; axis < x.shape.axes(); ++axis) {
+    const bool goes = std::count(axes.begin(), axes.end(), axis) > 0;
+    if (goes && x.shape[axis] != 1) node.fail("axis " + std::to_string(axis) + " of " + x.shape.str() + " is not 1");
+    if (!goes) target.push_back(x.shape[axis]);
+  }
+  node.finish_reshaped(x, target);
+}
+
+void read_unsqueeze(NodeReader& node) {
+  const Blob x = node.x(0);
+  const auto axes = node.list("axes", 1);
+  if (!axes) node.fail("its axes are missing");
+  const int64_t count = x.shape.axes() + int64_t(axes->size());
+  if (count > Shape::kMaxAxes) node.fail("more than 32 axes");
+  std::vector<int64_t> target(size_t(count), 0);
+  for (int64_t axis : *axes) {
+    if (axis < 0) axis += count;
+    if (axis < 0 || axis >= count || target[size_t(axis)] != 0) node.fail("axis " + std::to_string(axis));
+    target[size_t(axis)] = 1;
+  }
+  int next = 0;
+  for (int64_t& extent : target)
+    if (extent == 0) extent = x.shape[next++];
+  node.finish_reshaped(x, target);
+}
+
+void read_transpose(NodeReader& node) {
+  const Blob x = node.x(0);
+  std::vector<int64_t> order;
+  for (int64_t axis = x.shape.axes() - 1; axis >= 0; --axis) order.push_back(axis);
+  order = node.integers("perm", order);
+  if (order.size() != size_t(x.shape.axes())) node.fail("perm has another number of axes than " + x.shape.str());
+  for (int64_t& axis : order) axis = node.axis_of(x.shape, axis);
+  for (int64_t axis = 0; axis < x.shape.axes(); ++axis)
+    if (std::count(order.begin(), order.end(), axis) != 1) node.fail("perm does not name each axis once");
+  node.finish_permuted(x, order);
+}
+
+void read_concat(NodeReader& node) {
+  std::vector<Blob> bottoms;
+  for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
+  if (bottoms.empty()) node.fail("it joins nothing");
+  const int axis = node.axis_of(bottoms[0].shape, node.integer("axis", 1));
+  if (bottoms.size() == 1) return node.set(0, bottoms[0]);
+  caffe::LayerParameter layer = NodeReader::layer("Concat");
+  if (axis != 1) layer.mutable_concat_param()->set_axis(axis);
+  node.finish(layer, bottoms);
+}
+
+/// Zeros around images stay with the value: what reads it may pad by itself.
+void read_pad(NodeReader& node) {
+  const Blob x = node.x(0);
+  const auto pads = node.list("pads", 1);
+  const std::string mode = node.text("mode", "constant");
+  if (mode != "constant") node.fail("padding of mode '" + mode + "' is not read", "zeros are");
+  if (node.bound("value", 2).value_or(0) != 0) node.fail("padding with other values than 0 is not read");
+  if (node.has_input(3)) node.fail("its axes, input 3, are not read");
+  const size_t axes = size_t(x.shape.axes());
+  if (!pads || pads->size() != 2 * axes) node.fail("its pads have another number of axes than " + x.shape.str());
+  Padding padding;
+  for (size_t axis = 0; axis < axes; ++axis) {
+    const int64_t before = (*pads)[axis], behind = (*pads)[axes + axis];
+    if (before < 0 || behind < 0) node.fail("edges are cut off, which is not read", "a Slice is");
+    if (before > INT32_MAX || behind > INT32_MAX) node.fail("it pads by more than 2^31");
+    if (axis < 2 && (before > 0 || behind > 0)) node.fail("only spatial axes can be padded");
+    if (axis < 2) continue;
+    padding.before.push_back(before);
+    padding.behind.push_back(behind);
+  }
+  if (axes < 3) return node.set(0, x);
+  node.set(0, Value{.blob = x, .padding = std::move(padding)});
+}
+
+void read_tile(NodeReader& node) {
+  Blob x = node.x(0);
+  const std::vector<int64_t> repeats = node.constant(1, "the repeats")->as_integers();
+  if (repeats.size() != size_t(x.shape.axes())) node.fail("its repeats have another number of axes");
+  for (size_t axis = 0; axis < repeats.size(); ++axis) {
+    if (repeats[axis] == 1) continue;
+    if (repeats[axis] < 1 || repeats[axis] > INT32_MAX)
+      node.fail("it repeats " + std::to_string(repeats[axis]) + " times");
+    caffe::LayerParameter layer = NodeReader::layer("Tile");
+    layer.mutable_tile_param()->set_axis(int32_t(axis));
+    layer.mutable_tile_param()->set_tiles(int32_t(repeats[axis]));
+    x = node.add(layer, {x});
+  }
+  node.set(0, x);
+}
+
+/// Channels and places exchanged in blocks: x seen with more axes, these in another order, seen with four again.
+void finish_blocks(NodeReader& node, const Blob& x, const std::vector<int64_t>& parts,
+                   const std::vector<int64_t>& order, const std::vector<int64_t>& target) {
+  node.finish_reshaped(node.permuted(node.reshaped(x, parts), order), target);
+}
+
+int64_t block_of(NodeReader& node, const Blob& x) {
+  const int64_t block = node.integer("blocksize", 0);
+  if (x.shape.axes() != 4 || block < 1 || block > 65536)
+    node.fail("blocks of " + std::to_string(block) + " in " + x.shape.str());
+  return block;
+}
+
+void read_depth_to_space(NodeReader& node) {
+  const Blob x = node.x(0);
+  const int64_t b = block_of(node, x), c = x.shape[1] / (b * b), h = x.shape[2], w = x.shape[3];
+  if (x.shape[1] % (b * b) != 0) node.fail(std::to_string(x.shape[1]) + " channels in blocks of " + std::to_string(b));
+  if (node.text("mode", "DCR") == "CRD") {
+    caffe::LayerParameter layer = NodeReader::layer("PixelShuffle");
+    layer.mutable_pixel_shuffle_param()->set_upscale_factor(uint32_t(b));
+    return node.finish(layer, {x});
+  }
+  finish_blocks(node, x, {0, b, b, c, h, w}, {0, 3, 4, 1, 5, 2}, {0, c, h * b, w * b});
+}
+
+void read_space_to_depth(NodeReader& node) {
+  const Blob x = node.x(0);
+  const int64_t b = block_of(node, x), c = x.shape[1], h = x.shape[2] / b, w = x.shape[3] / b;
+  if (x.shape[2] % b != 0 || x.shape[3] % b != 0) node.fail("blocks of " + std::to_string(b) + " in " + x.shape.str());
+  finish_blocks(node, x, {0, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {0, c * b * b, h, w});
+}
+
+}  // namespace
+
+void add_shapes(Table& table) {
+  table.insert({{"Identity", read_identity},
+                {"Cast", read_cast},
+                {"Shape", read_shape},
+                {"Size", read_size},
+                {"Reshape", read_reshape},
+                {"Flatten", read_flatten},
+                {"Squeeze", read_squeeze},
+                {"Unsqueeze", read_unsqueeze},
+                {"Transpose", read_transpose},
+                {"Concat", read_concat},
+                {"Pad", read_pad},
+                {"Tile", read_tile},
+                {"DepthToSpace", read_depth_to_space},
+                {"SpaceToDepth", read_space_to_depth}});
+}
+
+}  // namespace cortado::importing

@@ -1,0 +1,66 @@
+#include "onnx/import/windows.h"
+
+#include <algorithm>
+
+namespace cortado::importing {
+
+namespace {
+
+std::vector<int64_t> numbers(const NodeReader& node, const std::string& name, size_t axes, int64_t absent,
+                             int64_t least) {
+  const std::vector<int64_t> list = node.integers(name, std::vector<int64_t>(axes, absent));
+  if (list.size() != axes)
+    node.fail("its " + name + " has " + std::to_string(list.size()) + " numbers, and " + std::to_string(axes) +
+              " are wanted");
+  for (const int64_t one : list)
+    if (one < least || one > INT32_MAX) node.fail("its " + name + " has " + std::to_string(one));
+  return list;
+}
+
+/// As many windows as the input has strides, with what they lack shared out; an odd rest goes behind, or before.
+void pad_to_same(Window& window, const Shape& x, bool before) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t in = x[int(i) + 2], extent = window.dilations[i] * (window.kernel[i] - 1) + 1;
+    const int64_t out = (in + window.strides[i] - 1) / window.strides[i];
+    const int64_t missing = std::max<int64_t>(0, (out - 1) * window.strides[i] + extent - in);
+    window.padding.before.push_back(before ? missing - missing / 2 : missing / 2);
+    window.padding.behind.push_back(missing - window.padding.before[i]);
+  }
+}
+
+}  // namespace
+
+Window read_window(const NodeReader& node, const Shape& x, const std::vector<int64_t>& kernel) {
+  const size_t axes = kernel.size();
+  if (x.axes() != int(axes) + 2)
+    node.fail("its windows have " + std::to_string(axes) + " axes, but its input has shape " + x.str());
+  for (const int64_t one : kernel)
+    if (one < 1 || one > INT32_MAX) node.fail("a window's side is " + std::to_string(one));
+  Window window{kernel, numbers(node, "strides", axes, 1, 1), numbers(node, "dilations", axes, 1, 1), {}};
+  const std::string same = node.text("auto_pad", "NOTSET");
+  if (same == "SAME_UPPER" || same == "SAME_LOWER") {
+    pad_to_same(window, x, same == "SAME_LOWER");
+    return window;
+  }
+  if (same != "NOTSET" && same != "VALID") node.fail("its auto_pad is '" + same + "'");
+  std::vector<int64_t> pads = numbers(node, "pads", 2 * axes, 0, 0);
+  if (same == "VALID") pads.assign(2 * axes, 0);
+  window.padding.before.assign(pads.begin(), pads.begin() + int64_t(axes));
+  window.padding.behind.assign(pads.begin() + int64_t(axes), pads.end());
+  return window;
+}
+
+void set_option(google::protobuf::RepeatedField<uint32_t>& option, const std::vector<int64_t>& values, int64_t absent) {
+  const bool one = std::equal(values.begin() + 1, values.end(), values.begin());
+  if (one && values[0] == absent) return;
+  for (size_t i = 0; i < (one ? 1 : values.size()); ++i) option.Add(uint32_t(values[i]));
+}
+
+void add_padding(Padding& padding, const Padding& more) {
+  for (size_t i = 0; i < padding.before.size(); ++i) {
+    padding.before[i] += more.before[i];
+    padding.behind[i] += more.behind[i];
+  }
+}
+
+}  // namespace cortado::importing
