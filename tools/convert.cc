@@ -11,6 +11,7 @@
 #include "core/file_error.h"
 #include "core/format.h"
 #include "tools/command.h"
+#include "tools/convert_onnx.h"
 #include "tools/convert_weights.h"
 #include "tools/output_name.h"
 #include "tools/progress.h"
@@ -114,12 +115,12 @@ const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"leveldb", "FOLDER", 1, run_leveldb}};
 
 const Format& format_named(const std::string& name) {
-  std::vector<std::string> names = {"weights"};
+  std::vector<std::string> names = {"weights", "onnx"};
   for (const Format& format : kFormats) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, annoset, folder, cifar, leveldb or weights",
+  throw usage_error("'" + name + "' is no format: idx, imageset, annoset, folder, cifar, leveldb, weights or onnx",
                     did_you_mean(name, names));
 }
 
@@ -199,6 +200,7 @@ void show_json(const ConvertReport& report, const std::string& output) {
 
 int run_convert(const Arguments& arguments) {
   std::vector<std::string> inputs = arguments.operands();
+  if (inputs[0] == "onnx") return convert_onnx(arguments, {inputs.begin() + 1, inputs.end()});
   if (inputs[0] == "weights") return convert_weights(arguments, {inputs.begin() + 1, inputs.end()});
   const Format& format = format_named(inputs[0]);
   inputs.erase(inputs.begin());
@@ -243,7 +245,7 @@ std::vector<Flag> dataset_flags() {
       {.name = "output",
        .kind = FlagKind::kText,
        .value = "OUT",
-       .help = "the folder to make, or the file of weights",
+       .help = "the folder to make, or the file",
        .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
       {.name = "skip-bad", .help = "leave bad samples out and continue"},
@@ -304,33 +306,38 @@ std::vector<Flag> dataset_flags() {
 Command convert_command() {
   return {
       .name = "convert",
-      .summary = "makes an LMDB of a dataset in another format, or other weights of weights",
-      .flags = joined({dataset_flags(), weights_flags()}),
+      .summary = "makes an LMDB of a dataset in another format, other weights of weights, ONNX of nets and back",
+      .flags = joined({dataset_flags(), weights_flags(), onnx_flags()}),
       .operands = {"FORMAT INPUT...",
                    "idx IMAGES LABELS, imageset ROOT/ LIST, annoset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb "
-                   "FOLDER, or "
-                   "weights IN OUT",
+                   "FOLDER, weights IN OUT, onnx NET WEIGHTS -o MODEL.onnx, or onnx MODEL.onnx -o NET --weights=OUT",
                    1, 100000},
-      .examples = {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb",
-                    "MNIST's format, plain or .gz"},
-                   {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
-                    "images listed as 'path label', as convert_imageset takes them"},
-                   {"cortado convert imageset images/ list.txt -o train_lmdb --short-side=256 --encoded",
-                    "small JPEGs, which training decodes and crops: for large sets"},
-                   {"cortado convert annoset VOCdevkit/ trainval.txt -o trainval_lmdb --encoded",
-                    "images and boxes listed as 'image annotation.xml', as create_annoset takes them"},
-                   {"cortado convert annoset images/ instances.json -o train_lmdb --encoded", "COCO's boxes"},
-                   {"cortado convert folder photos -o train_lmdb",
-                    "one folder per class; names go to train_lmdb.labels.txt"},
-                   {"cortado convert folder photos -o photos_lmdb --split=0.2 --resize-height=256 --resize-width=256",
-                    "a fifth of each class for testing: photos_lmdb/train_lmdb, test_lmdb and labels.txt"},
-                   {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
-                   {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
-                   {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
-                    "any Caffe's weights for BVLC's, with BatchNorm and Scale as the net has them"},
-                   {"cortado convert weights net.caffemodel net.safetensors", "tensors called conv1.0, conv1.1, ..."},
-                   {"cortado convert weights net.caffemodel net.npz", "NumPy arrays called conv1/0, conv1/1, ..."},
-                   {"cortado convert weights net.caffemodel --list", "its dialect, layers, types and shapes"}},
+      .examples =
+          {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb", "MNIST's format, plain or .gz"},
+           {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",
+            "images listed as 'path label', as convert_imageset takes them"},
+           {"cortado convert imageset images/ list.txt -o train_lmdb --short-side=256 --encoded",
+            "small JPEGs, which training decodes and crops: for large sets"},
+           {"cortado convert annoset VOCdevkit/ trainval.txt -o trainval_lmdb --encoded",
+            "images and boxes listed as 'image annotation.xml', as create_annoset takes them"},
+           {"cortado convert annoset images/ instances.json -o train_lmdb --encoded", "COCO's boxes"},
+           {"cortado convert folder photos -o train_lmdb", "one folder per class; names go to train_lmdb.labels.txt"},
+           {"cortado convert folder photos -o photos_lmdb --split=0.2 --resize-height=256 --resize-width=256",
+            "a fifth of each class for testing: photos_lmdb/train_lmdb, test_lmdb and labels.txt"},
+           {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
+           {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
+           {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",
+            "any Caffe's weights for BVLC's, with BatchNorm and Scale as the net has them"},
+           {"cortado convert weights net.caffemodel net.safetensors", "tensors called conv1.0, conv1.1, ..."},
+           {"cortado convert weights net.caffemodel net.npz", "NumPy arrays called conv1/0, conv1/1, ..."},
+           {"cortado convert weights net.caffemodel --list", "its dialect, layers, types and shapes"},
+           {"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx", "a model for other programs"},
+           {"cortado convert onnx train_val.prototxt net.caffemodel -o net.onnx --fold --like=train_val.prototxt",
+            "the deployed net, smaller, which takes pixels and prepares them itself"},
+           {"cortado convert onnx ssd.prototxt ssd.caffemodel -o ssd.onnx --outputs=mbox_loc,mbox_conf_flatten",
+            "up to what ONNX has no operators for"},
+           {"cortado convert onnx model.onnx -o net.prototxt --weights=net.caffemodel",
+            "a model of another program as a net"}},
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes the "
@@ -338,7 +345,9 @@ Command convert_command() {
           "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or "
           ".npz; which one is told by their content; what is written, by the output's name. A BatchNorm that scales "
           "becomes a BatchNorm and a Scale layer, or the other way round, as --net wants it; without --net, --to=bvlc "
-          "adds a layer NAME_scale behind it."};
+          "adds a layer NAME_scale behind it. docs/onnx.md says which layers and operators ONNX models and nets have "
+          "in "
+          "common."};
 }
 
 }  // namespace cortado::tools

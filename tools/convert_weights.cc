@@ -81,7 +81,7 @@ void fit_to_net(const std::string& path, Loaded& loaded) {
 
 ordered_json origin_json(const std::string& path, const Loaded& loaded) {
   const WeightsOrigin& origin = loaded.origin;
-  const char* containers[] = {"caffemodel", "hdf5", "safetensors", "npz"};
+  const char* containers[] = {"caffemodel", "hdf5", "safetensors", "npz", "onnx"};
   ordered_json json = {{"file", path}, {"container", containers[origin.container]}};
   if (origin.container == WeightsOrigin::kCaffemodel) json["dialect"] = name_of(origin.dialect);
   json.update({{"describes", origin.str()}, {"net", origin.net}});

@@ -3,16 +3,17 @@
 #include <cmath>
 #include <sstream>
 
-#include "proto/weights_file.h"
+#include "proto/onnx_file.h"
 #include "tools/run_options.h"
 
 namespace cortado::tools {
 
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
-                                     const std::vector<std::string>& weights, Context& context) {
+                                     const std::vector<std::string>& given, Context& context) {
   options.backward = false;
   options.frozen = true;
   std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
+  const std::vector<std::string> weights = weights_or_own(given, file->positions.file());
   for (const std::string& path : weights) read.push_back(read_weights(path));
   auto net = make_net(std::move(file), options, context);
   if (weights.empty() && !net->plan().graph.weights.empty())

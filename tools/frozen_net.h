@@ -10,7 +10,8 @@
 namespace cortado::tools {
 
 /// A net to run, not to train: phase TEST unless `options` says otherwise, no gradients, weights copied from the files
-/// in order. No files is allowed only where the net has no weights; throws Error(kUsage) otherwise.
+/// in order. No files is allowed only where the net has no weights, or was read from an ONNX model; throws
+/// Error(kUsage) otherwise.
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
                                      const std::vector<std::string>& weights, Context& context);
 

@@ -6,6 +6,7 @@
 #include "graph/passes/passes.h"
 #include "proto/file_kind.h"
 #include "proto/lexer.h"
+#include "proto/onnx_file.h"
 #include "tools/flags.h"
 
 namespace cortado::tools {
@@ -41,7 +42,7 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
 }  // namespace
 
 bool is_solver_file(const std::string& path) {
-  if (kind_of_file(path) == FileKind::kWeights) return false;  // a binary net
+  if (kind_of_file(path) == FileKind::kWeights || is_onnx_file(path)) return false;
   return more_names_of_solvers(read_file(path, int64_t(1) << 24)) > 0;
 }
 

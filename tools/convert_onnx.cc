@@ -1,0 +1,115 @@
+// ONNX models of nets, and nets of models. This program knows nothing of ONNX: it says what is wanted to the one that
+// does. The output's name tells which way it goes.
+#include "tools/convert_onnx.h"
+
+#include <stdexcept>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "proto/helper_process.h"
+#include "proto/onnx_file.h"
+#include "tools/output_name.h"
+#include "tools/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr const char* kProgram = "cortado-onnx";
+
+void refuse_existing(const Arguments& arguments, const std::string& path) {
+  if (file_exists(path) && !arguments.on("force")) throw usage_error(path + " exists", "--force replaces it");
+}
+
+/// The flags that were given, of these, as the other program takes them.
+void pass_on(const Arguments& arguments, const std::vector<std::string>& names, std::vector<std::string>& words) {
+  for (const std::string& name : names) {
+    if (arguments.kind(name) == FlagKind::kSwitch) {
+      if (arguments.on(name)) words.push_back("--" + name);
+    } else if (arguments.kind(name) == FlagKind::kInteger) {
+      if (arguments.has(name)) words.push_back("--" + name + "=" + std::to_string(arguments.integer(name)));
+    } else {
+      for (const std::string& value : arguments.texts(name)) words.push_back("--" + name + "=" + value);
+    }
+  }
+}
+
+std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
+                                         const std::string& output) {
+  check_output_name(output, "a net", prototxt_endings());
+  const std::string weights = arguments.text("weights");
+  if (files.size() != 1) throw usage_error("convert onnx MODEL takes one model");
+  if (weights.empty())
+    throw usage_error("--weights=FILE is missing", "the model's weights go there: --weights=net.caffemodel");
+  check_output_name(weights, "weights", {".caffemodel"});
+  refuse_existing(arguments, weights);
+  return {"import", files[0], "--output=" + output, "--weights=" + weights};
+}
+
+std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
+                                         const std::string& output) {
+  check_output_name(output, "a model", {".onnx"});
+  std::vector<std::string> words = {"export", files[0], "--output=" + output};
+  for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
+  if (arguments.on("rgb") && !arguments.has("like"))
+    throw usage_error("--rgb goes with --like=NET", "that net's data layer says how pixels are prepared");
+  pass_on(arguments, {"weights", "outputs", "level", "stage", "fold", "opencv", "like", "rgb"}, words);
+  return words;
+}
+
+/// Whether a net is to be made of a model: the output's name says so, or else the input's content.
+bool makes_net(const std::string& input, const std::string& output) {
+  for (const std::string& ending : prototxt_endings())
+    if (output.ends_with(ending)) return true;
+  return !output.ends_with(".onnx") && is_onnx_file(input);
+}
+
+}  // namespace
+
+int convert_onnx(const Arguments& arguments, const std::vector<std::string>& files) {
+  const std::string output = arguments.text("output");
+  if (files.empty())
+    throw usage_error("convert onnx takes NET WEIGHTS -o MODEL.onnx, or MODEL.onnx -o NET --weights=OUT");
+  if (output.empty())
+    throw usage_error("--output=FILE is missing", "a .onnx file, or a prototxt where the input is one");
+  if (!file_exists(files[0])) throw file_error(ExitCode::kIo, files[0], "cannot read: there is no such file");
+  if (path_of_helper(kProgram).empty())
+    throw Error(ExitCode::kUsage, "this program was built without ONNX: there is no cortado-onnx beside it",
+                "apt install libonnx-dev and build again with -DCORTADO_ONNX=ON");
+  std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)
+                                                               : words_to_export(arguments, files, output);
+  refuse_existing(arguments, output);
+  if (arguments.on("quiet")) words.push_back("--quiet");
+  try {
+    return run_helper(kProgram, words);
+  } catch (const std::runtime_error& error) {
+    throw file_error(ExitCode::kNet, files[0], error.what());
+  }
+}
+
+std::vector<Flag> onnx_flags() {
+  std::vector<Flag> flags = {
+      {.name = "weights",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help = "onnx: of the net; where a model is read, the .caffemodel to write"},
+      {.name = "outputs",
+       .kind = FlagKind::kText,
+       .value = "BLOB,...",
+       .help = "onnx: where the model ends; by default as `cortado deploy` has it"},
+      {.name = "fold", .help = "onnx: normalisations and scales go into the filters before them"},
+      {.name = "opencv", .help = "onnx: for OpenCV's dnn (4.6), which does not know all operators of opset 17"},
+      {.name = "like",
+       .kind = FlagKind::kText,
+       .value = "NET",
+       .help = "onnx: the model takes pixels from 0 to 255, and does to them what this net's data layer does: mean and "
+               "scale"},
+      {.name = "rgb", .help = "onnx: with --like, pixels come as red, green, blue, not as blue, green, red"}};
+  for (Flag flag : state_flags()) {
+    flag.help = "onnx: " + flag.help;
+    flags.push_back(std::move(flag));
+  }
+  return flags;
+}
+
+}  // namespace cortado::tools
