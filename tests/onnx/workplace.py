@@ -7,6 +7,7 @@ import tempfile
 
 try:
     import numpy
+    import onnx
 except ImportError as missing:
     print('skipped: %s' % missing)
     sys.exit(77)
@@ -35,12 +36,14 @@ class Workplace(tempfile.TemporaryDirectory):
         return json.loads(self.succeed('summary', net, '--phase=TEST', '--json').stdout)
 
     def draw_weights(self, net, path, seed=1):
-        """Weights of every layer, of a size that neither grows nor dies on the way, as an .npz."""
+        """Weights of every layer, of a size that neither grows nor dies on the way, as an .npz; [its path], or []
+        where no layer has any."""
         draw, arrays = numpy.random.RandomState(seed), {}
         for layer, shapes in self.summary(net)['params'].items():
             for i, values in enumerate(blobs(draw, shapes)):
                 arrays['%s/%d' % (layer, i)] = values.astype('f4')
         numpy.savez(path, **arrays)
+        return [path] if arrays else []
 
     def infer(self, model, weights, inputs, outputs):
         """What cortado makes of `inputs`; weights None: they are the model's own."""
@@ -62,6 +65,10 @@ def blobs(draw, shapes):
         yield 2 * draw.uniform(0.5, 1.5, shapes[1])
         yield numpy.array([2.0])
         shapes = shapes[3:]
+    if len(shapes) == 4 and all(len(shape) == 4 and shape == [1, shape[1], 1, 1] for shape in shapes):
+        for low, high in ((0.8, 1.2), (-0.1, 0.1), (-0.2, 0.2), (0.5, 1.5)):  # BN's: factors, terms, means, variances
+            yield draw.uniform(low, high, shapes[0])
+        return
     for i, shape in enumerate(shapes):
         if len(shape) >= 2:
             yield draw.normal(0, (2 / numpy.prod(shape[1:])) ** 0.5, shape)

@@ -1,0 +1,230 @@
+#!/usr/bin/python3
+"""Every type of layer that ONNX has operators for, alone in a net: onnx finds nothing to say against the model, the net
+that is read back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written
+are refused by name, with the line where they stand."""
+import argparse
+import os
+
+from workplace import Workplace, far, numpy, onnx
+
+IMAGES = 'shape { dim: 2 dim: 12 dim: 9 dim: 11 }'
+ROWS = 'shape { dim: 3 dim: 12 }'
+STEPS = 'shape { dim: 5 dim: 2 dim: 6 }'
+VOLUMES = 'shape { dim: 2 dim: 3 dim: 6 dim: 7 dim: 8 }'
+
+LAYERS = {  # what is behind `type: `, by the shapes of the bottoms
+    (IMAGES,): '''
+AbsVal
+ArgMax argmax_param { axis: 1 }
+BN bn_param { eps: 0.001 }
+BNLL
+BatchNorm
+BatchNorm batch_norm_param { use_weight_bias: true eps: 0.01 relu: true }
+Bias
+Bias bias_param { axis: 2 num_axes: 2 }
+Clip clip_param { min: -0.4 max: 0.7 }
+Convolution convolution_param { num_output: 4 kernel_size: 3 stride: 2 pad: 1 group: 2 }
+Convolution convolution_param { num_output: 5 kernel_h: 2 kernel_w: 3 pad_h: 1 dilation: 2 bias_term: false }
+Convolution convolution_param { num_output: 4 kernel_size: 1 relu: true }
+ConvolutionDepthwise convolution_param { kernel_size: 3 pad: 1 }
+DepthwiseConvolution convolution_param { kernel_size: 3 num_output: 24 }
+Deconvolution convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 group: 3 }
+Dropout
+Dropout dropout_param { scale_train: false dropout_ratio: 0.3 }
+ELU elu_param { alpha: 0.7 }
+ELU elu_param { alpha: 1.2 lambda: 1.1 }
+Exp exp_param { base: 2 scale: 0.5 shift: 0.3 }
+Flatten
+Flatten flatten_param { axis: 2 }
+Flatten flatten_param { axis: 1 end_axis: 2 }
+GELU
+GELU gelu_param { approximate: true }
+GroupNorm group_norm_param { group: 3 }
+HardSigmoid
+HardSwish
+InnerProduct inner_product_param { num_output: 7 }
+InnerProduct inner_product_param { num_output: 7 axis: 2 transpose: true }
+InnerProduct inner_product_param { num_output: 7 axis: 3 bias_term: false relu: true }
+InstanceNorm
+InstanceNorm instance_norm_param { affine: true }
+Interp interp_param { height: 20 width: 13 }
+Interp interp_param { zoom_factor: 2 pad_beg: -1 pad_end: -1 }
+LRN lrn_param { local_size: 3 alpha: 0.5 beta: 0.6 k: 2 }
+LRN lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }
+LayerNorm layer_norm_param { axis: 1 }
+LayerNorm layer_norm_param { affine: false }
+Log log_param { base: 10 scale: 0.1 shift: 3 }
+MVN
+MVN mvn_param { across_channels: true normalize_variance: false }
+Mish
+Normalize norm_param { across_spatial: false channel_shared: false }
+Normalize
+PReLU
+PReLU prelu_param { channel_shared: true }
+Padding padding_param { pad_beg: 1 pad_end: 2 }
+Permute permute_param { order: 0 order: 2 order: 3 order: 1 }
+PixelShuffle pixel_shuffle_param { upscale_factor: 2 }
+Pooling pooling_param { kernel_size: 2 stride: 2 }
+Pooling pooling_param { kernel_size: 3 stride: 2 pad: 1 }
+Pooling pooling_param { kernel_size: 3 stride: 2 round_mode: FLOOR }
+Pooling pooling_param { pool: AVE kernel_size: 2 stride: 2 }
+Pooling pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }
+Pooling pooling_param { pool: AVE kernel_size: 4 stride: 3 pad: 1 avg_include_pad: false }
+Pooling pooling_param { pool: AVE global_pooling: true }
+Pooling pooling_param { global_pooling: true }
+Power power_param { power: 2 scale: 0.5 shift: 0.2 }
+Power power_param { scale: 3 }
+Power
+ReLU
+ReLU relu_param { negative_slope: 0.2 }
+ReLU6
+Reduction reduction_param { axis: 1 }
+Reduction reduction_param { operation: MEAN axis: 2 coeff: 3 }
+Reduction reduction_param { operation: ASUM axis: 1 }
+Reduction reduction_param { operation: SUMSQ axis: 2 }
+Reorg reorg_param { stride: 2 reverse: true }
+Reshape reshape_param { shape { dim: 0 dim: 3 dim: 4 dim: -1 } }
+Reshape reshape_param { shape { dim: 4 dim: 3 } axis: 1 num_axes: 1 }
+Reverse reverse_param { axis: 1 }
+SPP spp_param { pyramid_height: 3 }
+SPP spp_param { pyramid_height: 2 pool: AVE }
+Scale
+Scale scale_param { axis: 2 num_axes: 1 bias_term: true }
+ScaleTanH scale_tanh_param { init_scale: 0.5 gamma: 0.1 step_size: 2 }
+ShuffleChannel shuffle_channel_param { group: 3 }
+Sigmoid
+Slice slice_param { slice_point: 5 } top: "z"
+Softmax
+Softmax softmax_param { axis: 3 }
+SpatialDropout
+Split top: "z"
+Swish swish_param { beta: 1.5 }
+Swish
+TanH
+Threshold threshold_param { threshold: 0.1 }
+Tile tile_param { tiles: 3 }
+Transpose transpose_param { dim: 2 dim: 0 dim: 3 dim: 1 }
+Upsample upsample_param { scale: 3 }
+VoxelSoftmax
+''',
+    (IMAGES, IMAGES): '''
+Concat
+Concat concat_param { axis: 2 }
+Eltwise
+Eltwise eltwise_param { coeff: 1 coeff: -1 }
+Eltwise eltwise_param { coeff: 0.5 coeff: 2 }
+Eltwise eltwise_param { operation: PROD }
+Eltwise eltwise_param { operation: MAX }
+Interleave
+MatMul matmul_param { transpose_b: true alpha: 0.5 }
+PriorBox prior_box_param { min_size: 4 aspect_ratio: 2 variance: 0.1 }
+''',
+    (IMAGES, 'shape { dim: 2 dim: 12 dim: 5 dim: 6 }'): 'Crop crop_param { axis: 2 offset: 1 offset: 3 }',
+    (IMAGES, 'shape { dim: 2 dim: 12 }'): '''
+Scale scale_param { axis: 0 }
+Bias bias_param { axis: 0 }''',
+    ('shape { dim: 2 dim: 12 }', IMAGES, IMAGES): 'Axpy',
+    (ROWS,): '''
+BatchNorm
+InnerProduct inner_product_param { num_output: 4 }
+Scale scale_param { bias_term: true }
+Softmax
+ArgMax
+''',
+    (STEPS,): '''
+Lstm lstm_param { num_output: 4 }
+InnerProduct inner_product_param { num_output: 4 axis: 2 }
+Reverse
+''',
+    (VOLUMES,): '''
+Convolution convolution_param { num_output: 4 kernel_size: 3 pad: 1 }
+Convolution3D convolution3d_param { num_output: 4 kernel_size: 3 kernel_depth: 2 pad: 1 }
+Deconvolution3D convolution3d_param { num_output: 4 kernel_size: 3 kernel_depth: 2 stride: 2 }
+Pooling pooling_param { kernel_size_3d: 2 kernel_size_3d: 3 kernel_size_3d: 3 stride_3d: 2 }
+Pooling3D pooling3d_param { kernel_size: 3 kernel_depth: 2 stride: 2 }
+PoolingND pooling_nd_param { kernel_size: 2 stride: 2 pool: AVE }
+BatchNorm
+''',
+}
+MEMORY = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
+  continuation_indicator_param { time_step: 5 batch_size: 2 } }
+layer { name: "tested" type: "LSTM" bottom: "x0" bottom: "cont" top: "y" recurrent_param { num_output: 3 } }'''
+REFUSED = {
+    'BatchNorm batch_norm_param { use_global_stats: false }': 'statistics of each batch',
+    'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
+    'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': 'places of maxima',
+    'Im2col convolution_param { kernel_size: 3 }': 'has no operators in ONNX',
+    'CTCGreedyDecoder': 'has no operators in ONNX',
+}
+
+
+def inputs_text(shapes):
+    return ''.join('layer { name: "x%d" type: "Input" top: "x%d" input_param { %s } }\n' % (i, i, shape)
+                   for i, shape in enumerate(shapes))
+
+
+def net_text(shapes, layer):
+    kind, _, options = layer.partition(' ')
+    bottoms = ' '.join('bottom: "x%d"' % i for i in range(len(shapes)))
+    return inputs_text(shapes) + 'layer { name: "tested" type: "%s" %s top: "y" %s }\n' % (kind, bottoms, options)
+
+
+def extents(shape):
+    return [int(word) for word in shape.replace('{', '').replace('}', '').split() if word.isdigit()]
+
+
+def check(place, layer, text, shapes, runtime):
+    """Whether ONNX Runtime was asked, too; it has no kernels for some operators."""
+    with open('net.prototxt', 'w') as file:
+        file.write(text)
+    weights = place.draw_weights('net.prototxt', 'net.npz')
+    outputs = place.summary('net.prototxt')['outputs']
+    place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
+    onnx.checker.check_model('net.onnx')
+    if os.path.exists('back.caffemodel'):
+        os.remove('back.caffemodel')
+    place.succeed('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel', '--force', '-q')
+    draw = numpy.random.RandomState(3)
+    x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
+    ours = place.infer('net.prototxt', weights and weights[0], x, outputs)
+    back = place.infer('back.prototxt', 'back.caffemodel' if os.path.exists('back.caffemodel') else None, x, outputs)
+    for a, b in zip(back, ours):
+        assert far(a, b) < 1e-5, (layer, 'read back', far(a, b))
+    if runtime:
+        import onnxruntime
+        session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])
+        wanted = {i.name for i in session.get_inputs()}
+        for a, b in zip(session.run(outputs, {k: v for k, v in x.items() if k in wanted}), ours):
+            assert far(numpy.asarray(a), b) < 1e-5, (layer, 'ONNX Runtime', far(a, b))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('cortado')
+    parser.add_argument('--runtime', action='store_true', help='ask ONNX Runtime, too')
+    options = parser.parse_args()
+    place = Workplace(options.cortado)
+    wrong = []
+    count = 0
+    cases = [(layer, net_text(shapes, layer), shapes) for shapes, layers in LAYERS.items()
+             for layer in layers.strip().split('\n')]
+    cases.append(('LSTM', inputs_text((STEPS,)) + MEMORY, (STEPS,)))
+    for layer, text, shapes in cases:
+        count += 1
+        try:
+            check(place, layer, text, shapes, options.runtime)
+        except Exception as error:  # all that is wrong is told at once
+            wrong.append('%s: %s' % (layer, error))
+    for layer, word in REFUSED.items():
+        with open('net.prototxt', 'w') as file:
+            file.write(net_text(('shape { dim: 2 dim: 12 dim: 9 dim: 11 }',), layer))
+        weights = place.draw_weights('net.prototxt', 'net.npz')
+        done = place.run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx')
+        said = all(part in done.stderr for part in (word, "'tested'", 'net.prototxt:2:'))
+        if done.returncode != 3 or not said:
+            wrong.append('%s: %d %s' % (layer, done.returncode, done.stderr))
+    print('%d layers, %d wrong' % (count, len(wrong)))
+    assert not wrong, '\n'.join(wrong)
+
+
+main()
