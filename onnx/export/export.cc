@@ -97,7 +97,7 @@ class ModelWriter {
 
   void write_layer(const graph::Node& node) {
     const Exporter write = exporter_of(node.type);
-    if (!write) return add_mistake(node, {"type", "has no operators in ONNX", way_around(node)});
+    if (!write) return add_mistake(node, {"type", "there are no operators for it", way_around(node)});
     const caffe::LayerParameter config = source_.layer(node);
     const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
     LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, request_.for_opencv);

@@ -4,11 +4,15 @@
 
 namespace cortado::importing {
 
+int64_t whole_part(double value) {
+  if (std::isnan(value)) return 0;
+  return std::abs(value) < 9e18 ? int64_t(value) : value > 0 ? INT64_MAX : INT64_MIN;
+}
+
 std::vector<int64_t> Constant::as_integers() const {
   if (integers) return ints;
   std::vector<int64_t> out;
-  for (const float value : floats)
-    out.push_back(std::abs(value) < 9e18f ? int64_t(value) : value > 0 ? INT64_MAX : INT64_MIN);
+  for (const float value : floats) out.push_back(whole_part(double(value)));
   return out;
 }
 

@@ -27,6 +27,9 @@ struct Constant {
 
 using ConstantPtr = std::shared_ptr<const Constant>;
 
+/// The whole part of a number, or the nearest integer that there is; 0 of no number.
+int64_t whole_part(double value);
+
 Constant integers_of(std::vector<int64_t> values);  ///< a list
 
 /// Elements that an operator on constants may make; more than any shape, index or table of sizes has.

@@ -117,7 +117,7 @@ void fold_unary(NodeReader& node) {
   const auto change = unary_operators().at(node.op());
   Constant out = *node.constant(0, "the operand");
   for (float& value : out.floats) value = float(change(double(value)));
-  for (int64_t& value : out.ints) value = int64_t(change(double(value)));
+  for (int64_t& value : out.ints) value = whole_part(change(double(value)));
   node.set(0, std::move(out));
 }
 

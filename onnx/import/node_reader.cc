@@ -70,7 +70,7 @@ ConstantPtr NodeReader::constant(size_t i, const std::string& what) const {
 Blob NodeReader::x(size_t i, std::optional<Padding>& padding) {
   if (!has_input(i)) fail("input " + std::to_string(i) + " is missing");
   const Value& found = value(i);
-  if (found.is_constant()) {
+  if (found.is_constant() && found.blob.name.empty()) {
     const ConstantPtr known = constant(i, "input " + std::to_string(i));
     caffe::LayerParameter parameter = layer("Parameter");
     for (const int64_t dim : known->shape.dims()) parameter.mutable_parameter_param()->mutable_shape()->add_dim(dim);

@@ -104,17 +104,16 @@ void fold_unsqueeze(NodeReader& node) {
   const std::vector<int64_t> axes = node.list("axes", 1).value_or(std::vector<int64_t>{});
   const int64_t count = out.shape.axes() + int64_t(axes.size());
   if (count > Shape::kMaxAxes) node.fail("more than 32 axes");
-  std::vector<int64_t> dims(size_t(count), 0);
+  std::vector<int64_t> dims(size_t(count), -1);
   for (const int64_t axis : axes) {
     const int64_t at = axis < 0 ? axis + count : axis;
-    if (at < 0 || at >= count) node.fail("axis " + std::to_string(axis));
+    if (at < 0 || at >= count || dims[size_t(at)] == 1) node.fail("axis " + std::to_string(axis));
     dims[size_t(at)] = 1;
   }
   int next = 0;
   for (int64_t& dim : dims)
-    if (dim == 0 && next < out.shape.axes()) dim = out.shape[next++];
+    if (dim == -1) dim = out.shape[next++];
   out.shape = Shape(dims);
-  if (next != out.shape.axes() - int(axes.size())) node.fail("an axis is named twice");
   node.set(0, std::move(out));
 }
 
@@ -126,11 +125,13 @@ void fold_transpose(NodeReader& node) {
   if (order.size() != size_t(x->shape.axes())) node.fail("perm has another number of axes than " + x->shape.str());
   const std::vector<int64_t> strides = strides_of(x->shape);
   std::vector<int64_t> dims, steps;
-  for (const int64_t axis : order) {
-    dims.push_back(x->shape[node.axis_of(x->shape, axis)]);
-    steps.push_back(strides[size_t(node.axis_of(x->shape, axis))]);
+  for (int64_t& axis : order) {
+    axis = node.axis_of(x->shape, axis);
+    dims.push_back(x->shape[int(axis)]);
+    steps.push_back(strides[size_t(axis)]);
   }
-  if (Shape(dims).count() != x->shape.count()) node.fail("perm names an axis twice");
+  for (int64_t axis = 0; axis < x->shape.axes(); ++axis)
+    if (std::count(order.begin(), order.end(), axis) != 1) node.fail("perm does not name each axis once");
   node.set(0, picked(*x, Shape(dims), places(Shape(dims), 0, steps)));
 }
 
@@ -183,10 +184,13 @@ void fold_slice(NodeReader& node) {
   Shape shape = x->shape;
   std::vector<int64_t> strides = strides_of(shape);
   int64_t start = 0;
+  std::vector<bool> cut(size_t(shape.axes()), false);
   for (size_t i = 0; i < starts->size(); ++i) {
     if ((axes && axes->size() <= i) || (steps && steps->size() <= i))
       node.fail("its axes and starts do not go together");
     const int axis = node.axis_of(x->shape, axes ? (*axes)[i] : int64_t(i));
+    if (cut[size_t(axis)]) node.fail("an axis is cut twice");
+    cut[size_t(axis)] = true;
     const int64_t extent = x->shape[axis], step = steps ? (*steps)[i] : 1;
     if (step == 0 || step < -kMostFolded || step > kMostFolded) node.fail("a step of " + std::to_string(step));
     const auto place = [&](int64_t at) {
@@ -207,10 +211,10 @@ void fold_range(NodeReader& node) {
   if (start->count() != 1 || limit->count() != 1 || delta->count() != 1) node.fail("its operands are no numbers");
   const double count = std::ceil((limit->at(0) - start->at(0)) / delta->at(0));
   if (!(count <= double(kMostFolded))) node.fail("a range of " + std::to_string(count) + " numbers");
-  Constant out{.shape = {std::max<int64_t>(0, int64_t(count))}, .integers = start->integers && delta->integers};
+  Constant out{.shape = {std::max<int64_t>(0, whole_part(count))}, .integers = start->integers && delta->integers};
   for (int64_t i = 0; i < out.shape[0]; ++i) {
     const double value = start->at(0) + double(i) * delta->at(0);
-    out.integers ? out.ints.push_back(int64_t(value)) : out.floats.push_back(float(value));
+    out.integers ? out.ints.push_back(whole_part(value)) : out.floats.push_back(float(value));
   }
   node.set(0, std::move(out));
 }
@@ -223,7 +227,7 @@ void fold_reduce_prod(NodeReader& node) {
   for (size_t i = 0; i < x->count(); ++i) product *= x->at(i);
   const Shape shape = node.integer("keepdims", 1) != 0 ? Shape{1} : Shape{};
   if (x->integers && std::abs(product) < 9e18)
-    return node.set(0, Constant{.shape = shape, .integers = true, .ints = {int64_t(product)}});
+    return node.set(0, Constant{.shape = shape, .integers = true, .ints = {whole_part(product)}});
   node.set(0, Constant{.shape = shape, .floats = {float(product)}});
 }
 

@@ -153,8 +153,8 @@ REFUSED = {
     'BatchNorm batch_norm_param { use_global_stats: false }': 'statistics of each batch',
     'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
     'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': 'places of maxima',
-    'Im2col convolution_param { kernel_size: 3 }': 'has no operators in ONNX',
-    'CTCGreedyDecoder': 'has no operators in ONNX',
+    'Im2col convolution_param { kernel_size: 3 }': 'there are no operators for it',
+    'CTCGreedyDecoder': 'there are no operators for it',
 }
 
 
