@@ -134,7 +134,7 @@ def main():
     write('deploy.prototxt', DEPLOY)
     write('other.prototxt', DEPLOY.replace('num_output: 5', 'num_output: 7'))
     write('train_val.prototxt', TRAIN + BODY + LOSS)
-    place.draw_weights('deploy.prototxt', 'net.npz')
+    place.draw_weights(place.summary('deploy.prototxt'), 'net.npz')
     for check in (check_form, check_commands, check_pixels, check_external, check_mistakes):
         check(place)
         print('%s: well' % check.__name__)

@@ -177,8 +177,8 @@ def check(place, layer, text, shapes, runtime):
     """Whether ONNX Runtime was asked, too; it has no kernels for some operators."""
     with open('net.prototxt', 'w') as file:
         file.write(text)
-    weights = place.draw_weights('net.prototxt', 'net.npz')
-    outputs = place.summary('net.prototxt')['outputs']
+    summary = place.summary('net.prototxt')
+    weights, outputs = place.draw_weights(summary, 'net.npz'), summary['outputs']
     place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
     onnx.checker.check_model('net.onnx')
     if os.path.exists('back.caffemodel'):
@@ -218,7 +218,7 @@ def main():
     for layer, word in REFUSED.items():
         with open('net.prototxt', 'w') as file:
             file.write(net_text(('shape { dim: 2 dim: 12 dim: 9 dim: 11 }',), layer))
-        weights = place.draw_weights('net.prototxt', 'net.npz')
+        weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
         done = place.run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx')
         said = all(part in done.stderr for part in (word, "'tested'", 'net.prototxt:2:'))
         if done.returncode != 3 or not said:

@@ -35,7 +35,7 @@ def check_net(place, name, run, forms):
     summary = place.summary(net)
     outputs = STOPS[name].split(',') if name in STOPS else summary['outputs']
     outputs = logits(summary['layers'], outputs)
-    place.draw_weights(net, 'net.npz')
+    place.draw_weights(summary, 'net.npz')
     for form in forms:
         place.succeed('convert', 'onnx', net, 'net.npz', '-o', 'net.onnx', '--force', '--outputs=' + ','.join(outputs),
                       *form)

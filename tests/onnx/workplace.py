@@ -35,11 +35,11 @@ class Workplace(tempfile.TemporaryDirectory):
     def summary(self, net):
         return json.loads(self.succeed('summary', net, '--phase=TEST', '--json').stdout)
 
-    def draw_weights(self, net, path, seed=1):
-        """Weights of every layer, of a size that neither grows nor dies on the way, as an .npz; [its path], or []
-        where no layer has any."""
+    def draw_weights(self, summary, path, seed=1):
+        """Weights of every layer of a summary(), of a size that neither grows nor dies on the way, as an .npz;
+        [its path], or [] where no layer has any."""
         draw, arrays = numpy.random.RandomState(seed), {}
-        for layer, shapes in self.summary(net)['params'].items():
+        for layer, shapes in summary['params'].items():
             for i, values in enumerate(blobs(draw, shapes)):
                 arrays['%s/%d' % (layer, i)] = values.astype('f4')
         numpy.savez(path, **arrays)
