@@ -12,7 +12,7 @@ namespace cortado {
 namespace {
 
 /// Nets waiting for requests, the weights' owner among them, and shapes that they are for: more are given up, the
-/// longest unused first.
+/// longest unused first, unless more were prepared.
 constexpr size_t kMaxIdle = 16, kMaxShapes = 8;
 
 /// The pass after which all shapes are known.
@@ -77,7 +77,7 @@ Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std
     : Predictor(TrainedModel{model, read_all(weights_or_own(weights, model->positions.file()))}, std::move(options)) {}
 
 Predictor::Predictor(TrainedModel model, PredictorOptions options)
-    : file_(std::move(model.net)), options_(std::move(options)) {
+    : file_(std::move(model.net)), options_(std::move(options)), most_idle_(kMaxIdle), most_shapes_(kMaxShapes) {
   if (options_.threads == 0) options_.threads = default_threads();
   if (!options_.state.has_phase()) options_.state.set_phase(caffe::TEST);
   inputs_ = declared_inputs(*file_, options_.state);
@@ -123,6 +123,17 @@ Arrays Predictor::predict(const Arrays& inputs) {
   Arrays out;
   for (const std::string& name : outputs_) out[name] = {net.blob_shape(name), net.read_blob(name)};
   return out;
+}
+
+void Predictor::prepare(const std::map<std::string, Shape>& shapes, int count) {
+  std::vector<std::shared_ptr<Worker>> made;
+  for (int i = 0; i < count; ++i) made.push_back(take(shapes));
+  {
+    const std::lock_guard lock(mutex_);
+    most_idle_ += size_t(count);
+    most_shapes_ += 1;
+  }
+  for (std::shared_ptr<Worker>& worker : made) give_back(std::move(worker));
 }
 
 Shape Predictor::output_shape(const std::string& output) const { return owner_->net->blob_shape(output); }
@@ -254,7 +265,7 @@ std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
 void Predictor::give_back(std::shared_ptr<Worker> worker) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(worker));
-  while (idle_.size() > kMaxIdle || idle_shapes() > kMaxShapes)
+  while (idle_.size() > most_idle_ || idle_shapes() > most_shapes_)
     idle_.erase(idle_[0] == owner_ ? idle_.begin() + 1 : idle_.begin());
 }
 

@@ -62,6 +62,10 @@ class Predictor {
   /// a shape that does not fit, with the layer that rejects it.
   Arrays predict(const Arrays& inputs);
 
+  /// Makes ready what `count` requests at once with inputs of these shapes need, and keeps as much from now on, so that
+  /// none of them waits for a plan. Throws as predict() does.
+  void prepare(const std::map<std::string, Shape>& shapes, int count);
+
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// What an output has for the batch that most requests have.
@@ -93,6 +97,7 @@ class Predictor {
   std::shared_ptr<Worker> owner_;  ///< its net has the weights
   std::mutex mutex_;
   std::vector<std::shared_ptr<Worker>> idle_;  ///< the one used last is the last
+  size_t most_idle_, most_shapes_;             ///< nets waiting for requests, and shapes that they are for
 };
 
 /// Whether a blob may have shape `have` where `wanted` is declared, as far as the blob alone tells: as many axes, and

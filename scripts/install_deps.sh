@@ -9,6 +9,7 @@ packages=(
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev libpugixml-dev
   liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
   libhdf5-dev libleveldb-dev libonnx-dev python3-onnx
+  libgrpc++-dev protobuf-compiler-grpc libboost-dev prometheus-cpp-dev libssl-dev
   libdnnl-dev libopenblas-dev libgomp1
   libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
   libgtest-dev libbenchmark-dev pybind11-dev

@@ -45,6 +45,7 @@ Command deploy_command();
 Command classify_command();
 Command detect_command();
 Command infer_command();
+Command serve_command();
 Command quantize_command();
 Command features_command();
 Command convert_command();

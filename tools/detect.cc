@@ -5,7 +5,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/box.h"
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/image/image.h"
@@ -16,6 +15,7 @@
 #include "tools/canvas.h"
 #include "tools/command.h"
 #include "tools/detection_names.h"
+#include "tools/detections.h"
 #include "tools/frozen_net.h"
 #include "tools/image_files.h"
 #include "tools/image_input.h"
@@ -26,14 +26,6 @@
 namespace cortado::tools {
 
 namespace {
-
-constexpr int64_t kRowWidth = 7;
-
-struct Found {
-  int label;
-  float score;
-  Box box;  ///< in parts of the image
-};
 
 class Detector {
  public:
@@ -46,7 +38,7 @@ class Detector {
                   "input '" + input_ + "' has shape " + shape_.str() + ": not images of one or three channels");
     shape_[0] = 1;
     const Shape rows = predictor_->output_shape(predictor_->outputs()[0]);
-    if (rows.axes() < 1 || rows[rows.axes() - 1] != kRowWidth)
+    if (rows.axes() < 1 || rows[rows.axes() - 1] != kDetectionRow)
       throw Error(ExitCode::kNet,
                   "output '" + predictor_->outputs()[0] + "' has shape " + rows.str() +
                       ": not rows of image, label, score and four corners",
@@ -66,15 +58,7 @@ class Detector {
     Array pixels{shape_, std::vector<float>(size_t(shape_.count()))};
     preparer_->prepare(path, int(shape_[1]), int(shape_[2]), int(shape_[3]), pixels.values.data());
     const Arrays results = predictor_->predict({{input_, std::move(pixels)}});
-    const std::vector<float>& rows = results.at(predictor_->outputs()[0]).values;
-    std::vector<Found> found;
-    for (size_t i = 0; i + kRowWidth <= rows.size(); i += kRowWidth) {
-      const float* row = rows.data() + i;
-      if (row[1] >= 0 && row[2] >= threshold_ && row[2] > 0)
-        found.push_back({int(row[1]), row[2], clipped({row[3], row[4], row[5], row[6]})});
-    }
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
-    return found;
+    return objects_in(results.at(predictor_->outputs()[0]).values, threshold_);
   }
 
  private:

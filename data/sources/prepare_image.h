@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/augment/transform.h"
@@ -25,6 +26,8 @@ class ImagePreparer {
   /// Writes channels x height x width floats. Throws Error(kIo) where the file cannot be read, SampleError where it is
   /// no image, or comes out with another shape.
   void prepare(const std::string& path, int channels, int height, int width, float* out);
+  /// The same of a file's content.
+  void prepare_content(std::string_view content, int channels, int height, int width, float* out);
 
  private:
   ImagePreparation how_;

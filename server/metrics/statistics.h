@@ -1,0 +1,48 @@
+#pragma once
+
+// The counts and times of one model that the protocol's statistics tell, kept with what Prometheus is told of it.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "server/batching/batcher.h"
+#include "server/metrics/metrics.h"
+
+namespace cortado::server {
+
+/// How often, and nanoseconds in all.
+struct Duration {
+  uint64_t count = 0, ns = 0;
+
+  void add(Clock::duration time);
+};
+
+struct BatchCounts {
+  Duration input, infer, output;
+};
+
+struct ModelCounts {
+  uint64_t last_inference = 0;                ///< milliseconds since 1970; 0: none
+  uint64_t inferences = 0;                    ///< rows computed
+  uint64_t executions = 0;                    ///< batches computed
+  Duration success, fail, queue;              ///< of requests
+  BatchCounts compute;                        ///< of requests
+  std::map<int64_t, BatchCounts> batch_rows;  ///< of batches, by their rows
+};
+
+class Statistics : public BatchWatcher {
+ public:
+  explicit Statistics(ModelMetrics metrics) : metrics_(metrics) {}
+
+  void on_batch(const BatchReport& report) override;
+  void on_outcome(const Request& request, const Outcome& outcome) override;
+  ModelCounts counts() const;
+
+ private:
+  ModelMetrics metrics_;
+  mutable std::mutex mutex_;
+  ModelCounts counts_;
+};
+
+}  // namespace cortado::server

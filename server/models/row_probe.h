@@ -1,0 +1,17 @@
+#pragma once
+
+#include "net/predictor.h"
+
+namespace cortado::server {
+
+/// Whether the net computes each row of its inputs by itself, so that rows of several clients may be computed together:
+/// outputs have a row for each, and the first row of two is the same, bit for bit, whatever the second one holds.
+bool computes_rows_alone(Predictor& predictor);
+
+/// The inputs' shapes with so many rows.
+std::map<std::string, Shape> shapes_with_rows(const Predictor& predictor, int64_t rows);
+
+/// Inputs of these shapes, drawn from a generator with this seed, from -1 to 1.
+Arrays drawn_inputs(const std::map<std::string, Shape>& shapes, uint64_t seed);
+
+}  // namespace cortado::server

@@ -1,0 +1,39 @@
+#include "server/request_error.h"
+
+#include <new>
+
+#include "core/error.h"
+#include "core/log.h"
+
+namespace cortado::server {
+
+namespace {
+
+std::string text_of(const Error& error) {
+  std::string text;
+  for (const Mistake& mistake : error.mistakes()) {
+    text += (text.empty() ? "" : "; ") + mistake.message;
+    for (const Note& note : mistake.notes) text += "; " + note.message;
+  }
+  return text;
+}
+
+}  // namespace
+
+RequestError current_request_error() {
+  try {
+    throw;
+  } catch (const RequestError& error) {
+    return error;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kData || error.code() == ExitCode::kUsage) return {Refusal::kInvalid, text_of(error)};
+    log_error() << error.what();
+  } catch (const std::bad_alloc&) {
+    return {Refusal::kUnavailable, "not enough memory"};
+  } catch (const std::exception& error) {
+    log_error() << error.what();
+  }
+  return {Refusal::kInternal, "internal error; the server's log tells more"};
+}
+
+}  // namespace cortado::server

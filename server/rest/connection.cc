@@ -1,0 +1,242 @@
+#include "server/rest/connection.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "core/log.h"
+#include "server/rest/head.h"
+
+namespace cortado::server {
+
+namespace {
+
+using boost::system::error_code;
+
+constexpr auto kWithError = [](error_code& error) { return asio::redirect_error(asio::use_awaitable, error); };
+
+/// Whether the peer has closed its side, although bytes of it may still wait to be read.
+bool has_hung_up(tcp::socket& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  return info.tcpi_state != TCP_ESTABLISHED;
+}
+
+/// Where an answer comes in: the coroutine waits for a timer that whoever answers ends.
+struct Inbox {
+  explicit Inbox(const asio::any_io_executor& executor)
+      : timer(executor, std::chrono::steady_clock::time_point::max()) {}
+
+  asio::steady_timer timer;
+  std::optional<Reply> reply;
+};
+
+template <typename Stream>
+class Connection : public OpenConnection, public std::enable_shared_from_this<Connection<Stream>> {
+ public:
+  template <typename... Args>
+  Connection(HttpHost& host, Args&&... args) : host_(host), stream_(std::forward<Args>(args)...) {}
+
+  tcp::socket& socket() override { return boost::beast::get_lowest_layer(stream_); }
+
+  asio::awaitable<void> serve() override {
+    const auto self = this->shared_from_this();
+    try {
+      if (co_await shake_hands())
+        while (co_await serve_one()) continue;
+    } catch (const std::exception& error) {
+      log_error() << "a connection ends: " << error.what();
+    }
+    error_code ignored;
+    socket().shutdown(tcp::socket::shutdown_both, ignored);
+    socket().close(ignored);
+  }
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+
+  asio::awaitable<bool> shake_hands() {
+    if constexpr (!std::is_same_v<Stream, tcp::socket>) {
+      allow(host_.limits.header_time);
+      error_code error;
+      co_await stream_.async_handshake(asio::ssl::stream_base::server, kWithError(error));
+      co_return !error;
+    }
+    co_return true;
+  }
+
+  /// False where the connection is to be closed.
+  asio::awaitable<bool> serve_one() {
+    Parser parser;
+    parser.header_limit(host_.limits.header_bytes);
+    parser.body_limit(host_.limits.body_bytes);
+    error_code error;
+    co_await read_head(parser, error);
+    if (error) co_return co_await explain(error);
+    const auto call = std::make_shared<Call>();
+    std::optional<RequestError> refusal;
+    std::shared_ptr<void> admission;
+    try {
+      call->head = head_of(parser.get());
+      check_fits(parser);
+      admission = host_.handler.admit(call->head);
+      call->memory = host_.budget.take(int64_t(parser.content_length().value_or(host_.limits.body_bytes)));
+    } catch (...) {
+      refusal = current_request_error();
+    }
+    if (refusal) co_return co_await refuse(*refusal, parser);
+    co_await read_body(parser, error);
+    if (error) co_return co_await explain(error);
+    admission.reset();
+    call->body = std::move(parser.get().body());
+    const Reply reply = co_await answered(call);
+    co_return co_await write(reply, parser.get().version(), parser.get().keep_alive() && !host_.draining,
+                             parser.get().method() == http::verb::head);
+  }
+
+  /// A connection is idle until the first byte of a request.
+  asio::awaitable<void> read_head(Parser& parser, error_code& error) {
+    if (buffer_.size() == 0) {
+      idle_ = true;
+      allow(host_.limits.idle_time);
+      if (host_.draining && is_idle()) {
+        error = http::error::end_of_stream;
+        co_return;
+      }
+      const size_t got = co_await stream_.async_read_some(buffer_.prepare(kFirstBytes), kWithError(error));
+      if (error) co_return;
+      buffer_.commit(got);
+    }
+    idle_ = false;
+    allow(host_.limits.header_time);
+    co_await http::async_read_header(stream_, buffer_, parser, kWithError(error));
+  }
+
+  void check_fits(Parser& parser) {
+    const auto length = parser.content_length();
+    if (length && *length > host_.limits.body_bytes)
+      throw RequestError(Refusal::kTooLarge, "the body has " + std::to_string(*length) + " bytes, and " +
+                                                 std::to_string(host_.limits.body_bytes) + " are allowed");
+    if (parser.get().count(http::field::content_encoding) > 0 &&
+        parser.get()[http::field::content_encoding] != "identity")
+      throw RequestError(Refusal::kMediaType, "compressed bodies are not read");
+  }
+
+  asio::awaitable<void> read_body(Parser& parser, error_code& error) {
+    if (parser.is_done()) co_return;
+    allow(host_.limits.body_time);
+    if (boost::beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+      constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+      co_await asio::async_write(stream_, asio::buffer(kGoOn.data(), kGoOn.size()), kWithError(error));
+      if (error) co_return;
+    }
+    co_await http::async_read(stream_, buffer_, parser, kWithError(error));
+  }
+
+  asio::awaitable<Reply> answered(const std::shared_ptr<Call>& call) {
+    allow_any_time();
+    const auto inbox = std::make_shared<Inbox>(stream_.get_executor());
+    const auto gone = std::make_shared<std::atomic<bool>>(false);
+    call->client_is_gone = gone;
+    call->answer = [inbox](Reply reply) {
+      asio::post(inbox->timer.get_executor(), [inbox, reply = std::move(reply)]() mutable {
+        inbox->reply = std::move(reply);
+        inbox->timer.cancel();
+      });
+    };
+    try {
+      host_.handler.handle(call);
+    } catch (...) {
+      inbox->reply = reply_of(current_request_error());
+    }
+    if (!inbox->reply) watch(gone, inbox);
+    error_code cancelled;
+    while (!inbox->reply) co_await inbox->timer.async_wait(kWithError(cancelled));
+    error_code ignored;
+    socket().cancel(ignored);  // of watching
+    co_return std::move(*inbox->reply);
+  }
+
+  /// Notes when the client hangs up. Bytes that wait are the next request, or TLS's farewell.
+  void watch(const std::shared_ptr<std::atomic<bool>>& gone, const std::shared_ptr<Inbox>& inbox) {
+    socket().async_wait(tcp::socket::wait_read, [this, self = this->shared_from_this(), gone, inbox](error_code error) {
+      if (error || inbox->reply) return;
+      if (has_hung_up(socket())) *gone = true;
+    });
+  }
+
+  asio::awaitable<bool> write(const Reply& reply, unsigned version, bool keep_alive, bool without_body) {
+    http::response<http::span_body<const char>> response(http::status(reply.status), version);
+    response.set(http::field::content_type, reply.type);
+    response.set(http::field::cache_control, "no-store");
+    for (const auto& [name, value] : reply.headers) response.set(name, value);
+    response.keep_alive(keep_alive);
+    response.body() = {reply.body.data(), reply.body.size()};
+    response.prepare_payload();
+    if (without_body) response.body() = {};
+    allow(host_.limits.body_time);
+    error_code error;
+    http::response_serializer<http::span_body<const char>> serializer(response);
+    co_await http::async_write(stream_, serializer, kWithError(error));
+    co_return !error && keep_alive;
+  }
+
+  /// Answers a request whose body is not read. Where it may be on its way already, a part of it is taken, so that the
+  /// client reads the answer before it learns that the connection is closed.
+  asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
+    const bool is_read = parser.is_done();
+    const bool written =
+        co_await write(reply_of(why), parser.get().version(), is_read && parser.get().keep_alive(), false);
+    if (is_read || socket().is_open() == false) co_return written;
+    error_code error;
+    socket().shutdown(tcp::socket::shutdown_send, error);
+    allow(kLinger);
+    std::string scrap(kFirstBytes, '\0');
+    for (size_t taken = 0; !error && taken < kMostScrap;)
+      taken += co_await stream_.async_read_some(asio::buffer(scrap), kWithError(error));
+    co_return false;
+  }
+
+  asio::awaitable<bool> explain(const error_code& error) {
+    if (error == http::error::body_limit) {
+      co_await write(reply_of({Refusal::kTooLarge, "the body is too large"}), 11, false, false);
+    } else if (error == http::error::header_limit) {
+      co_await write(reply_of({Refusal::kInvalid, "the head of the request is too large"}), 11, false, false);
+    } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+               error != http::error::end_of_stream && error != http::error::partial_message) {
+      co_await write(reply_of({Refusal::kInvalid, "this is no HTTP request: " + error.message()}), 11, false, false);
+    }
+    co_return false;
+  }
+
+  static constexpr size_t kFirstBytes = 16 << 10, kMostScrap = 1 << 20;
+  static constexpr std::chrono::seconds kLinger{2};
+
+  HttpHost& host_;
+  Stream stream_;
+  boost::beast::flat_buffer buffer_;
+};
+
+}  // namespace
+
+void OpenConnection::shut() {
+  error_code ignored;
+  socket().close(ignored);
+}
+
+bool OpenConnection::is_idle() {
+  error_code error;
+  return idle_ && socket().available(error) == 0;
+}
+
+std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, HttpHost& host, asio::ssl::context* tls) {
+  if (tls) return std::make_shared<Connection<boost::beast::ssl_stream<tcp::socket>>>(host, std::move(socket), *tls);
+  return std::make_shared<Connection<tcp::socket>>(host, std::move(socket));
+}
+
+}  // namespace cortado::server

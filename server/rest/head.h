@@ -1,0 +1,13 @@
+#pragma once
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
+
+#include "server/rest/message.h"
+
+namespace cortado::server {
+
+/// The head of a request. Throws RequestError(kInvalid) for a target that is no path.
+Head head_of(const boost::beast::http::request_header<>& request);
+
+}  // namespace cortado::server

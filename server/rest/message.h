@@ -1,0 +1,58 @@
+#pragma once
+
+// A request and its answer as the rest of the server sees HTTP.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/request_error.h"
+
+namespace cortado::server {
+
+/// What is known when the head was read.
+struct Head {
+  std::string method, path;                  ///< "GET", "/v2/models/lenet"
+  std::map<std::string, std::string> query;  ///< as it stands, not decoded
+  std::string authorization;
+  std::string json_size;  ///< Inference-Header-Content-Length
+  std::string timeout;    ///< X-Timeout-Ms
+};
+
+struct Reply {
+  int status = 200;
+  std::string body;
+  std::string type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// An error as the protocol tells it: {"error": "..."}, with Retry-After where it helps.
+Reply reply_of(const RequestError& error);
+
+/// A request to be answered once, by any thread.
+struct Call {
+  Head head;
+  std::string body;
+  std::shared_ptr<void> memory;                             ///< the server's, that the body takes
+  std::shared_ptr<const std::atomic<bool>> client_is_gone;  ///< set when it hangs up
+  std::function<void(Reply)> answer;
+};
+
+/// What requests are for.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+
+  /// Whether a body is worth reading; what is returned is kept while it is read. Throws RequestError.
+  virtual std::shared_ptr<void> admit(const Head& head) = 0;
+
+  /// Answers now or later. Throws RequestError, or what current_request_error() takes, instead of answering.
+  virtual void handle(const std::shared_ptr<Call>& call) = 0;
+};
+
+}  // namespace cortado::server

@@ -1,0 +1,77 @@
+#include "server/server.h"
+
+#include <csignal>
+#include <thread>
+
+#include "core/log.h"
+#include "core/signals_blocked.h"
+#include "server/models/repository.h"
+#include "server/rest/api.h"
+#include "server/rest/http_server.h"
+#include "server/token.h"
+
+namespace cortado::server {
+
+namespace {
+
+HttpLimits limits_of(const tools::Arguments& arguments) {
+  const auto seconds = [&](const char* flag) { return std::chrono::seconds(arguments.integer(flag)); };
+  HttpLimits limits;
+  limits.body_bytes = uint64_t(arguments.integer("max-body")) << 20;
+  limits.connections = size_t(arguments.integer("max-connections"));
+  limits.header_time = seconds("header-timeout");
+  limits.body_time = seconds("body-timeout");
+  limits.idle_time = seconds("idle-timeout");
+  limits.drain_time = seconds("drain-timeout");
+  return limits;
+}
+
+/// Signals that end the server, kept from every thread; whoever waits for them gets them.
+class EndSignals {
+ public:
+  EndSignals() {
+    ::sigemptyset(&set_);
+    for (const int signal : {SIGTERM, SIGINT}) ::sigaddset(&set_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  int wait() const {
+    int signal = 0;
+    ::sigwait(&set_, &signal);
+    return signal;
+  }
+  /// As if one had come, for who waits in vain.
+  static void raise(std::thread& waiting) { ::pthread_kill(waiting.native_handle(), SIGTERM); }
+
+ private:
+  sigset_t set_;
+};
+
+std::string address_text(const std::string& host, int port) {
+  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+}
+
+}  // namespace
+
+int run_server(const tools::Arguments& arguments) {
+  const EndSignals signals;
+  const Token token(arguments.text("token-file"));
+  const std::string host = arguments.text("host");
+  const TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
+  MemoryBudget budget(arguments.integer("max-memory") << 20);
+  Metrics metrics;
+  Repository repository(arguments, metrics);
+  Api api(repository, metrics, token);
+  HttpServer http(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
+  log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, http.port());
+  std::thread watch([&] {
+    log_info() << strsignal(signals.wait()) << ": finishing what was accepted";
+    api.set_draining();
+    http.drain();
+  });
+  http.run();
+  watch.join();
+  repository.close();
+  return 0;
+}
+
+}  // namespace cortado::server
