@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "core/signals_blocked.h"
+#include "server/grpc/grpc_server.h"
 #include "server/models/repository.h"
 #include "server/rest/api.h"
 #include "server/rest/http_server.h"
@@ -39,12 +40,18 @@ class EndSignals {
     ::sigwait(&set_, &signal);
     return signal;
   }
-  /// As if one had come, for who waits in vain.
-  static void raise(std::thread& waiting) { ::pthread_kill(waiting.native_handle(), SIGTERM); }
 
  private:
   sigset_t set_;
 };
+
+std::unique_ptr<GrpcServer> start_grpc(const tools::Arguments& arguments, Repository& repository, const Token& token) {
+  const int64_t port = arguments.integer("grpc-port");
+  if (port < 0) return nullptr;
+  const GrpcLimits limits{arguments.integer("max-body") << 20, arguments.integer("max-memory") << 20};
+  const GrpcTls tls{arguments.text("tls-cert"), arguments.text("tls-key")};
+  return std::make_unique<GrpcServer>(arguments.text("host"), uint16_t(port), tls, limits, repository, token);
+}
 
 std::string address_text(const std::string& host, int port) {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
@@ -62,11 +69,14 @@ int run_server(const tools::Arguments& arguments) {
   Repository repository(arguments, metrics);
   Api api(repository, metrics, token);
   HttpServer http(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
+  const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token);
   log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, http.port());
+  if (grpc) log_info() << "gRPC on " << address_text(host, grpc->port());
   std::thread watch([&] {
     log_info() << strsignal(signals.wait()) << ": finishing what was accepted";
     api.set_draining();
     http.drain();
+    if (grpc) grpc->drain(std::chrono::seconds(arguments.integer("drain-timeout")));
   });
   http.run();
   watch.join();

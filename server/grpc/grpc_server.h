@@ -1,0 +1,43 @@
+#pragma once
+
+// The Open Inference Protocol, version 2, over gRPC.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/models/repository.h"
+#include "server/token.h"
+
+namespace cortado::server {
+
+struct GrpcLimits {
+  int64_t message_bytes = int64_t(64) << 20;
+  int64_t memory_bytes = int64_t(1) << 30;  ///< of messages that are being read
+};
+
+/// Paths of PEM files; "": no TLS.
+struct GrpcTls {
+  std::string certificates, key;
+};
+
+class GrpcServer {
+ public:
+  /// Listens and answers; 0 as `port` takes a free one. `repository` and `token` outlive it. Throws Error where it
+  /// cannot listen.
+  GrpcServer(const std::string& address, uint16_t port, const GrpcTls& tls, const GrpcLimits& limits,
+             Repository& repository, const Token& token);
+  ~GrpcServer();
+
+  int port() const;
+
+  /// Takes no more requests; returns when those that were taken are answered, or after `most`, when they are cancelled.
+  void drain(std::chrono::seconds most);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cortado::server
