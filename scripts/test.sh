@@ -23,6 +23,7 @@ scripts/install_deps.sh
 jobs=$(nproc)
 cmake --preset "$preset" "${options[@]}"
 cmake --build --preset "$preset" --parallel "$jobs"
+scripts/test_venv.sh || echo "test.sh: PyPI is out of reach: tests that need it are skipped"
 if [ "$preset" = levels ]; then
   for level in v2 v3 v4 amx; do
     CORTADO_CPU_LEVEL=$level build-levels/bin/cortado devices >/dev/null 2>&1 || continue  # beyond this CPU

@@ -1,0 +1,31 @@
+#pragma once
+
+// Clients that mean harm, or break: each of these is a connection of its own.
+
+#include <deque>
+#include <string>
+
+#include "bench/serve/socket.h"
+
+namespace cortado::bench {
+
+class Hostile {
+ public:
+  Hostile(uint16_t port, std::string model, std::string input, std::string good_request)
+      : port_(port), model_(std::move(model)), input_(std::move(input)), good_request_(std::move(good_request)) {}
+
+  /// The next kind in turn: wrong and huge shapes, cut JSON, deep JSON, a body that never comes, heads that come
+  /// slowly, hang-ups before the answer, rubbish.
+  void attack();
+  size_t attacks() const { return attacks_; }
+
+ private:
+  std::string infer(const std::string& json) const;
+
+  uint16_t port_;
+  std::string model_, input_, good_request_;
+  size_t attacks_ = 0;
+  std::deque<Descriptor> held_;  ///< connections that wait for the server to lose patience
+};
+
+}  // namespace cortado::bench
