@@ -82,7 +82,6 @@ void Batcher::work() {
                      {.queue = Clock::now() - request->arrived}});
     if (!batch.empty()) compute(batch, arrays);
     lock.lock();
-    running_ -= batch.size();
   }
 }
 
@@ -127,7 +126,10 @@ void Batcher::compute(const std::vector<RequestPtr>& batch, Arrays& arrays) {
     answer(batch, outputs, {.gather = gathered - started, .compute = computed - gathered}, started);
   } catch (...) {
     const RequestError error = current_request_error();
-    if (batch.size() == 1) return tell(batch[0], {error, {.queue = started - batch[0]->arrived}});
+    if (batch.size() == 1) {
+      leave(1);
+      return tell(batch[0], {error, {.queue = started - batch[0]->arrived}});
+    }
     for (const RequestPtr& request : batch) compute({request}, arrays);
   }
 }
@@ -145,10 +147,17 @@ void Batcher::answer(const std::vector<RequestPtr>& batch, const Arrays& outputs
   report.times.scatter = Clock::now() - computed;
   if (watcher_) watcher_->on_batch(report);
   times.scatter = report.times.scatter;
+  leave(batch.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     times.queue = started - batch[i]->arrived;
     tell(batch[i], {std::move(parts[i]), times});
   }
+}
+
+/// Before answers are told: who gets one may ask again at once, and is not one more then.
+void Batcher::leave(size_t requests) {
+  const std::lock_guard lock(mutex_);
+  running_ -= requests;
 }
 
 void Batcher::tell(const RequestPtr& request, Outcome outcome) {

@@ -73,6 +73,7 @@ class Batcher {
   std::vector<RequestPtr> take(std::vector<RequestPtr>& refused);
   void compute(const std::vector<RequestPtr>& batch, Arrays& arrays);
   void answer(const std::vector<RequestPtr>& batch, const Arrays& outputs, Times times, Clock::time_point started);
+  void leave(size_t requests);
   void tell(const RequestPtr& request, Outcome outcome);
   bool is_full() const;
 

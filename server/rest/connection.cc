@@ -186,13 +186,27 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     co_return !error && keep_alive;
   }
 
-  /// Answers a request whose body is not read. Where it may be on its way already, a part of it is taken, so that the
-  /// client reads the answer before it learns that the connection is closed.
   asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
-    const bool is_read = parser.is_done();
-    const bool written =
-        co_await write(reply_of(why), parser.get().version(), is_read && parser.get().keep_alive(), false);
-    if (is_read || socket().is_open() == false) co_return written;
+    if (!parser.is_done()) co_return co_await say_farewell(why);
+    co_return co_await write(reply_of(why), parser.get().version(), parser.get().keep_alive(), false);
+  }
+
+  asio::awaitable<bool> explain(const error_code& error) {
+    if (error == http::error::body_limit)
+      co_return co_await say_farewell({Refusal::kTooLarge, "the body is too large"});
+    if (error == http::error::header_limit)
+      co_return co_await say_farewell({Refusal::kInvalid, "the head of the request is too large"});
+    const bool is_about_http = error.category() == http::make_error_code(http::error::bad_method).category();
+    if (is_about_http && error != http::error::end_of_stream && error != http::error::partial_message)
+      co_return co_await say_farewell({Refusal::kInvalid, "this is no HTTP request: " + error.message()});
+    co_return false;
+  }
+
+  /// Answers a request that is not read to its end. A part of the rest is taken, so that the client reads the answer
+  /// before it learns that the connection is closed.
+  asio::awaitable<bool> say_farewell(RequestError why) {
+    constexpr unsigned kVersion = 11;
+    co_await write(reply_of(why), kVersion, false, false);
     error_code error;
     socket().shutdown(tcp::socket::shutdown_send, error);
     allow(kLinger);
@@ -202,19 +216,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     co_return false;
   }
 
-  asio::awaitable<bool> explain(const error_code& error) {
-    if (error == http::error::body_limit) {
-      co_await write(reply_of({Refusal::kTooLarge, "the body is too large"}), 11, false, false);
-    } else if (error == http::error::header_limit) {
-      co_await write(reply_of({Refusal::kInvalid, "the head of the request is too large"}), 11, false, false);
-    } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
-               error != http::error::end_of_stream && error != http::error::partial_message) {
-      co_await write(reply_of({Refusal::kInvalid, "this is no HTTP request: " + error.message()}), 11, false, false);
-    }
-    co_return false;
-  }
-
-  static constexpr size_t kFirstBytes = 16 << 10, kMostScrap = 1 << 20;
+  static constexpr size_t kFirstBytes = 16 << 10, kMostScrap = 4 << 20;
   static constexpr std::chrono::seconds kLinger{2};
 
   HttpHost& host_;
