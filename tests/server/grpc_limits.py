@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a server refuses over gRPC: tokens, TLS, sizes, deadlines, full queues, rubbish; calls that are cancelled; its end
-while calls are under way. Skipped without Triton's client (scripts/test_venv.sh).
+"""What a server refuses over gRPC: tokens, TLS, sizes, deadlines, full queues, rubbish; calls that are cancelled; its
+end while calls are under way. Skipped without Triton's client (scripts/test_venv.sh).
 
     grpc_limits.py CORTADO VENV
 """
@@ -13,7 +13,7 @@ if sys.prefix != venv:
         sys.exit(77)
     os.execv(venv + '/bin/python', [venv + '/bin/python', *sys.argv])
 
-import signal, socket, subprocess, threading, time
+import signal, socket, threading, time
 
 import grpc
 from tritonclient.grpc import service_pb2 as messages, service_pb2_grpc as calls
@@ -65,7 +65,7 @@ def check_requests():
     server.stop()
 
 def check_cancelled_and_busy():
-    """More calls at once than the queue takes: each is answered or told to come again; cancelled ones leave no trace."""
+    """More calls at once than the queue takes: each is answered or told to come again; cancelled ones leave nothing."""
     server = Server(exe, '--queue=4', '--max-batch=1', models=place.path('models'))
     stub = stub_of(server)
     for _ in range(20):
@@ -79,11 +79,8 @@ def check_cancelled_and_busy():
 def check_secrets():
     token = 'abcdefghijklmnopqrstuvwxyz'
     with open(place.path('token'), 'w') as file: file.write(token)
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', place.path('key.pem'), '-out',
-                    place.path('cert.pem'), '-days', '2', '-subj', '/CN=localhost', '-addext',
-                    'subjectAltName=DNS:localhost'], check=True, capture_output=True)
-    server = Server(exe, '--token-file=' + place.path('token'), '--tls-cert=' + place.path('cert.pem'),
-                    '--tls-key=' + place.path('key.pem'), models=place.path('models'), scheme='https')
+    server = Server(exe, '--token-file=' + place.path('token'), *place.tls_flags(), models=place.path('models'),
+                    scheme='https')
     trusted = grpc.ssl_channel_credentials(open(place.path('cert.pem'), 'rb').read())
     stub = calls.GRPCInferenceServiceStub(grpc.secure_channel('localhost:%d' % server.grpc_port, trusted))
     check(stub.ServerReady(messages.ServerReadyRequest()).ready)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a server refuses, survives and gives back: sizes, times, connections, hang-ups, rubbish, tokens, TLS, full queues,
-deadlines, wrong flags.
+"""What a server refuses, survives and gives back: sizes, times, connections, hang-ups, rubbish, tokens, TLS, full
+queues, deadlines, wrong flags.
 
     limits.py CORTADO
 """
@@ -31,7 +31,8 @@ def check_sizes(server):
             (415, request(headers='Content-Encoding: gzip\r\n'))]:
         got = server.raw(content)
         check(status_of(got) == wanted, wanted, content[:60], got[:200])
-    chunked = b'POST /v2/models/small/infer HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
+    chunked = (b'POST /v2/models/small/infer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+               b'Transfer-Encoding: chunked\r\n\r\n')
     got = server.raw(chunked + b'%x\r\n%s\r\n0\r\n\r\n' % (len(BODY), BODY.encode()))
     check(status_of(got) == 200, got)
     got = server.raw(request(headers='Expect: 100-continue\r\nConnection: close\r\n'))
@@ -117,7 +118,8 @@ def check_token():
     with open(place.path('token'), 'w') as file: file.write(TOKEN + '\n')
     server = Server(exe, '--token-file=' + place.path('token'), models=place.path('models'))
     check(server.ask('GET', '/v2/health/ready')[0] == 200 and server.ask('GET', '/')[0] == 200)
-    for header in ({}, {'Authorization': 'Bearer ' + TOKEN[:-1] + 'x'}, {'Authorization': TOKEN}, {'Authorization': ''}):
+    for value in None, 'Bearer ' + TOKEN[:-1] + 'x', 'Bearer ' + TOKEN + 'x', TOKEN, '':
+        header = {} if value is None else {'Authorization': value}
         for method, path in (('POST', '/v2/models/small/infer'), ('GET', '/metrics'), ('GET', '/v2/models/small'),
                              ('POST', '/v2/repository/models/small/unload'), ('POST', '/v1/classify')):
             check(server.ask(method, path, '', header)[0] == 401, method, path, header)
@@ -125,11 +127,7 @@ def check_token():
     server.stop()
 
 def check_tls():
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', place.path('key.pem'), '-out',
-                    place.path('cert.pem'), '-days', '2', '-subj', '/CN=localhost', '-addext',
-                    'subjectAltName=DNS:localhost'], check=True, capture_output=True)
-    tls = ['--tls-cert=' + place.path('cert.pem'), '--tls-key=' + place.path('key.pem'), '--header-timeout=1']
-    server = Server(exe, *tls, models=place.path('models'), scheme='https')
+    server = Server(exe, *place.tls_flags(), '--header-timeout=1', models=place.path('models'), scheme='https')
     context = ssl.create_default_context(cafile=place.path('cert.pem'))
     with socket.create_connection(('127.0.0.1', server.port)) as plain, \
             context.wrap_socket(plain, server_hostname='localhost') as connection:
@@ -165,7 +163,7 @@ def check_deadlines(server):
     late = json.loads(BODY)
     late['parameters'] = {'timeout': 1}  # a microsecond
     status, answer, _ = server.ask('POST', '/v2/models/small/infer', json.dumps(late))
-    check(status == 504 and 'its' not in answer or 'time was over' in answer['error'], status, answer)
+    check(status == 504 and 'time was over' in answer['error'], status, answer)
     check(server.ask('POST', '/v2/models/small/infer', BODY, {'X-Timeout-Ms': '0'})[0] == 504)
     check(server.ask('POST', '/v2/models/small/infer', BODY, {'X-Timeout-Ms': '60000'})[0] == 200)
     check(server.ask('POST', '/v2/models/small/infer', BODY, {'X-Timeout-Ms': 'soon'})[0] == 400)

@@ -129,8 +129,9 @@ def check_repository():
     check(status == 400 and 'deploy.prototxt does not exist' in answer['error'], answer)
     os.rmdir(place.path('models', 'small', '12'))
     place.add_version(1, 'other')
-    check(server.ask('POST', '/v2/repository/models/other/load')[0] == 200 and server.infer(images(1), 'other')[0] == 200)
-    check(server.ask('POST', '/v2/repository/models/small/load')[0] == 200 and server.infer(images(1))[0] == 200)
+    for model in 'other', 'small':
+        check(server.ask('POST', '/v2/repository/models/%s/load' % model)[0] == 200)
+        check(server.infer(images(1), model)[0] == 200)
 
 def check_counts():
     counts = server.ask('GET', '/v2/models/small/stats')[1]['model_stats'][0]
@@ -153,7 +154,7 @@ def check_end():
     for thread in threads: thread.join()
     check(len(results) > 8 and set(results) == {200}, set(results), len(results))
 
-for step in (check_words, check_answers, check_binary, check_mistakes, check_images, check_replacement, check_repository,
-             check_counts, check_end):
+for step in (check_words, check_answers, check_binary, check_mistakes, check_images, check_replacement,
+             check_repository, check_counts, check_end):
     step()
     print(step.__name__, 'well')

@@ -55,6 +55,14 @@ class Place(tempfile.TemporaryDirectory):
         open(folder + '/labels.txt', 'w').write('ape\nnut\nMary\nJesus\n')
         self.arrays[number] = weights(folder + '/weights.safetensors', number)
 
+    def tls_flags(self):
+        """--tls-cert and --tls-key for localhost, made now."""
+        cert, key = self.path('cert.pem'), self.path('key.pem')
+        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert,
+                        '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'], check=True,
+                       capture_output=True)
+        return ['--tls-cert=' + cert, '--tls-key=' + key]
+
 class Server:
     """`cortado serve` on ports that are free."""
     def __init__(self, exe, *flags, models=None, scheme='http'):
