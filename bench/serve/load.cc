@@ -3,8 +3,8 @@
 //
 //   cortado_bench_serve PORT MODEL INPUT DIMS CLIENTS SECONDS [HOSTILE] [PID]
 //
-// DIMS: a row's extents, "1,28,28". HOSTILE: of so many requests one is Hostile's, 0: none. PID: the server's, whose
-// memory and descriptors are told. Prints one JSON object.
+// DIMS: a row's extents, "1,28,28". SECONDS: or how many requests, with an n behind it. HOSTILE: of so many requests
+// one is Hostile's, 0: none. PID: the server's, whose memory and descriptors are told. Prints one JSON object.
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -30,13 +31,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kInputs = 16;
+constexpr double kDay = 86400;
 constexpr float kTolerance = 1e-4f;  // plans of other batch sizes may differ in last bits
 
 struct Options {
   uint16_t port;
   std::string model, input, dims;
   size_t clients;
-  double seconds;
+  double seconds = 0;
+  size_t requests = 0;  ///< ends with the time or, unless 0, with so many
   size_t hostile = 0;
   int server = 0;
 };
@@ -93,6 +96,7 @@ class Load {
     for (uint32_t i = 0; i < kInputs; ++i)
       samples_.push_back(
           {infer_request(options_.model, options_.input, "1," + options_.dims, drawn_row(options_.dims, i)), {}});
+    if (options_.requests > 0) most_ = options_.requests;
     clients_.resize(options_.clients);
     hostile_.emplace(options_.port, options_.model, options_.input, samples_[0].request);
   }
@@ -100,6 +104,7 @@ class Load {
   void run() {
     ask_alone();
     const auto start = Clock::now();
+    if (options_.requests > 0) options_.seconds = kDay;
     const auto half = start + std::chrono::duration<double>(options_.seconds / 2);
     end_ = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
     for (size_t i = 0; i < clients_.size(); ++i) open(clients_[i], i);
@@ -107,7 +112,7 @@ class Load {
     int64_t at_half = 0;
     while (open_ > 0) {
       serve_events();
-      if (at_half == 0 && Clock::now() > half) at_half = look();
+      if (at_half == 0 && (Clock::now() > half || milliseconds_.size() * 2 > most_)) at_half = look();
     }
     took_ = std::chrono::duration<double>(Clock::now() - start).count();
     report(at_half, look());
@@ -172,7 +177,7 @@ class Load {
     ++errors_;
     client.socket = Descriptor();
     --open_;
-    if (Clock::now() < end_) open(client, client.sample);
+    if (Clock::now() < end_ && milliseconds_.size() < most_) open(client, client.sample);
   }
 
   void finish(Client& client) {
@@ -189,7 +194,7 @@ class Load {
         ++wrong_;
       if (options_.hostile > 0 && milliseconds_.size() % options_.hostile == 0) hostile_->attack();
     }
-    if (now >= end_) {
+    if (now >= end_ || milliseconds_.size() >= most_) {
       client.socket = Descriptor();
       --open_;
       return;
@@ -215,6 +220,7 @@ class Load {
   }
 
   Options options_;
+  size_t most_ = std::numeric_limits<size_t>::max();
   Descriptor events_;
   std::vector<Sample> samples_;
   std::vector<Client> clients_;
@@ -236,12 +242,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
+    const std::string length = argv[6];
     cortado::bench::Load({.port = uint16_t(std::atoi(argv[1])),
                           .model = argv[2],
                           .input = argv[3],
                           .dims = argv[4],
                           .clients = size_t(std::atoi(argv[5])),
                           .seconds = std::atof(argv[6]),
+                          .requests = length.ends_with('n') ? size_t(std::atoll(argv[6])) : 0,
                           .hostile = argc > 7 ? size_t(std::atoi(argv[7])) : 0,
                           .server = argc > 8 ? std::atoi(argv[8]) : 0})
         .run();

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
@@ -53,7 +54,9 @@ void AnswerReader::find_head() {
   const size_t end = bytes_.find("\r\n\r\n");
   if (end == std::string::npos) return;
   head_ = end + 4;
-  length_ = number_behind("Content-Length: ");
+  std::transform(bytes_.begin(), bytes_.begin() + int64_t(end), bytes_.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  length_ = number_behind("\r\ncontent-length: ");
 }
 
 size_t AnswerReader::number_behind(const char* field) const {
@@ -64,7 +67,7 @@ size_t AnswerReader::number_behind(const char* field) const {
 int AnswerReader::status() const { return bytes_.size() < 12 ? 0 : std::atoi(bytes_.c_str() + 9); }
 
 std::string AnswerReader::values() const {
-  return bytes_.substr(head_ + number_behind("Inference-Header-Content-Length: "));
+  return bytes_.substr(head_ + number_behind("\r\ninference-header-content-length: "));
 }
 
 void AnswerReader::clear() {

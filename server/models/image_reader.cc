@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/log.h"
+#include "data/image/png.h"
 #include "server/request_error.h"
 #include "tools/class_names.h"
 #include "tools/detection_names.h"
@@ -27,6 +29,17 @@ bool is_list_of_objects(const Shape& shape) {
   return shape.axes() > 1 && shape[shape.axes() - 1] == tools::kDetectionRow && shape[0] == 1;
 }
 
+/// The first PNG would wait for a module to be loaded.
+void load_png_decoder() {
+  data::Image pixel;
+  pixel.resize(3, 1, 1);
+  try {
+    data::ImageDecoder().decode(data::encode_png(pixel), data::ColorMode::kColor, pixel);
+  } catch (const data::SampleError& error) {
+    log_warning() << "PNG images will not be read: " << error.what();
+  }
+}
+
 /// 'prob' where there is one, else the only output; "" where neither tells.
 std::string output_for_images(const Predictor& predictor) {
   const std::vector<std::string>& names = predictor.outputs();
@@ -50,6 +63,7 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
   const Shape result = predictor.output_shape(output);
   const bool finds_objects = is_list_of_objects(result);
   if (!is_image(shape) || (!finds_objects && (result.axes() < 2 || result.count(1) != result[1]))) return nullptr;
+  load_png_decoder();
   std::optional<tools::LikeNet> like = tools::find_like_net(arguments, file);
   std::unique_ptr<ImageReader> reader(new ImageReader(tools::image_preparation(arguments, like, shape)));
   reader->input_ = input;
