@@ -69,6 +69,7 @@ int run_server(const tools::Arguments& arguments) {
   Repository repository(arguments, metrics);
   Api api(repository, metrics, token);
   HttpServer http(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
+  api.set_connections([&http] { return http.connections(); });
   const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token);
   log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, http.port());
   if (grpc) log_info() << "gRPC on " << address_text(host, grpc->port());

@@ -28,7 +28,6 @@ from worker import AS_USERS_DO, Worker
 
 ROOT = nets.ROOT
 BATCHES = (1, 4, 8, 16, 32, 64)
-CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Server:
@@ -137,7 +136,7 @@ def measure_peer(options, folder, name, weights):
 
 def measure_steady(options, folder, name, weights):
     server = ours(options, folder, name, weights)
-    result = [server.load(options, name, clients, options.seconds) for clients in CLIENTS]
+    result = [server.load(options, name, int(clients), options.seconds) for clients in options.clients.split(',')]
     return {'runs': result, 'exit': server.stop()}
 
 
@@ -160,6 +159,7 @@ def main():
     parser.add_argument('--rounds', type=int, default=5, help='mode net, peer: of blocks (default: %(default)s)')
     parser.add_argument('--block', type=float, default=3, help='seconds (default: %(default)s)')
     parser.add_argument('--seconds', type=float, default=60, help='mode steady (default: %(default)s)')
+    parser.add_argument('--clients', default='1,2,4,8,16,32,64', help='mode steady (default: %(default)s)')
     parser.add_argument('--requests', type=int, default=1000000, help='mode soak (default: %(default)s)')
     parser.add_argument('--max-batch', type=int, default=16, help='the server\'s (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)))

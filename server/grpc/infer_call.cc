@@ -86,23 +86,30 @@ class InferCall : public grpc::ServerUnaryReactor {
              ModelInferResponse& response, const std::function<void()>& check) {
     try {
       check();
-      const std::shared_ptr<Version> version = repository.find(message.model_name(), message.model_version());
-      auto request = std::make_shared<Request>();
-      read_inputs(message, *version, *request);
-      request->deadline = steady(context.deadline());
-      request->client_is_gone = cancelled_;
-      request->done = [this, version, &message, &response](Outcome outcome) {
-        if (const auto* error = std::get_if<RequestError>(&outcome.result)) return Finish(status_of(*error));
-        write_answer(message, *version, std::get<Arrays>(outcome.result), response);
-        Finish(grpc::Status::OK);
-      };
-      repository.submit(message.model_name(), message.model_version(), request);
+      repository.submit(message.model_name(), message.model_version(), [&](const std::shared_ptr<Version>& version) {
+        RequestPtr request = request_for(version, message, response);
+        request->deadline = steady(context.deadline());
+        return request;
+      });
     } catch (...) {
       Finish(status_of(current_request_error()));
     }
   }
 
  private:
+  RequestPtr request_for(const std::shared_ptr<Version>& version, const ModelInferRequest& message,
+                         ModelInferResponse& response) {
+    auto request = std::make_shared<Request>();
+    read_inputs(message, *version, *request);
+    request->client_is_gone = cancelled_;
+    request->done = [this, version, &message, &response](Outcome outcome) {
+      if (const auto* error = std::get_if<RequestError>(&outcome.result)) return Finish(status_of(*error));
+      write_answer(message, *version, std::get<Arrays>(outcome.result), response);
+      Finish(grpc::Status::OK);
+    };
+    return request;
+  }
+
   void OnCancel() override { *cancelled_ = true; }
   void OnDone() override { delete this; }
 

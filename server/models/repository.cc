@@ -65,9 +65,10 @@ std::shared_ptr<Version> Repository::only() const {
   throw RequestError(Refusal::kInvalid, std::to_string(versions.size()) + " models are served: say which");
 }
 
-void Repository::submit(const std::string& model, const std::string& number, const RequestPtr& request) {
+void Repository::submit(const std::string& model, const std::string& number, const Make& make) {
   for (;;) {
     const std::shared_ptr<Version> version = find(model, number);
+    const RequestPtr request = make(version);
     version->check(*request);
     if (version->batcher().submit(request)) return;
     const std::lock_guard lock(mutex_);

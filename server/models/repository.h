@@ -38,8 +38,10 @@ class Repository {
   /// The only model there is; throws RequestError(kInvalid) where there are several.
   std::shared_ptr<Version> only() const;
 
-  /// Checks the request and queues it. Throws RequestError.
-  void submit(const std::string& model, const std::string& number, const RequestPtr& request);
+  /// Queues the request that `make` makes for the version that is served; again, for the next one, where that was
+  /// replaced meanwhile. Throws RequestError, and what `make` throws.
+  using Make = std::function<RequestPtr(const std::shared_ptr<Version>&)>;
+  void submit(const std::string& model, const std::string& number, const Make& make);
 
   std::vector<ModelState> index();
   bool is_ready() const;  ///< nothing that was to be served is not

@@ -32,6 +32,22 @@ Reply json_reply(const nlohmann::ordered_json& body) {
 
 Reply state_reply(bool good) { return {.status = good ? 200 : 503, .body = ""}; }
 
+RequestPtr image_request(const std::shared_ptr<Call>& call, const std::shared_ptr<Version>& version,
+                         Clock::time_point arrived) {
+  ImageReader* const reader = version->image_reader();
+  if (!reader) throw RequestError(Refusal::kInvalid, "model '" + version->model() + "' does not take images");
+  auto request = std::make_shared<Request>();
+  request->inputs[reader->input()] = reader->prepare(call->body);
+  request->outputs = {reader->output()};
+  request->client_is_gone = call->client_is_gone;
+  request->memory = call->memory;
+  request->done = [call, version, arrived](Outcome outcome) {
+    if (const auto* error = std::get_if<RequestError>(&outcome.result)) return call->answer(reply_of(*error));
+    call->answer(json_reply(seen_json(*version, std::get<Arrays>(outcome.result), Clock::now() - arrived)));
+  };
+  return request;
+}
+
 /// Answers when the repository has done it.
 Repository::Done done_of(const std::shared_ptr<Call>& call) {
   return [call](std::optional<RequestError> failure) { call->answer(failure ? reply_of(*failure) : Reply{}); };
@@ -110,6 +126,7 @@ void Api::page(const std::shared_ptr<Call>& call, const Names&) {
 
 void Api::metrics(const std::shared_ptr<Call>& call, const Names&) {
   repository_.update_gauges();
+  if (connections_) metrics_.set_connections(connections_());
   call->answer({.body = metrics_.text(), .type = "text/plain; version=0.0.4; charset=utf-8"});
 }
 
@@ -159,37 +176,25 @@ void Api::unload(const std::shared_ptr<Call>& call, const Names& names) {
 }
 
 void Api::infer(const std::shared_ptr<Call>& call, const Names& names) {
-  const std::shared_ptr<Version> version = version_of(names);
-  AnswerForm form;
-  const RequestPtr request = read_infer(*call, *version, form);
-  request->done = [call, form = std::move(form), model = version->model(),
-                   number = version->number()](Outcome outcome) {
-    if (const auto* error = std::get_if<RequestError>(&outcome.result)) return call->answer(reply_of(*error));
-    call->answer(infer_reply(model, number, std::get<Arrays>(outcome.result), form));
-  };
-  call->body.clear();
-  repository_.submit(names[0], names.size() > 1 ? names[1] : "", request);
+  repository_.submit(names[0], names.size() > 1 ? names[1] : "", [&](const std::shared_ptr<Version>& version) {
+    AnswerForm form;
+    RequestPtr request = read_infer(*call, *version, form);
+    request->done = [call, form = std::move(form), version](Outcome outcome) {
+      if (const auto* error = std::get_if<RequestError>(&outcome.result)) return call->answer(reply_of(*error));
+      call->answer(infer_reply(version->model(), version->number(), std::get<Arrays>(outcome.result), form));
+    };
+    return request;
+  });
 }
 
 void Api::classify(const std::shared_ptr<Call>& call, const Names&) {
   const auto named = call->head.query.find("model");
-  const auto version = named == call->head.query.end() ? repository_.only() : repository_.find(named->second);
-  if (!version->image_reader())
-    throw RequestError(Refusal::kInvalid, "model '" + version->model() + "' does not take images");
+  const std::string model = named == call->head.query.end() ? repository_.only()->model() : named->second;
   const auto arrived = Clock::now();
-  decoder_.post([this, call, version, arrived] {
+  decoder_.post([this, call, model, arrived] {
     try {
-      ImageReader& reader = *version->image_reader();
-      auto request = std::make_shared<Request>();
-      request->inputs[reader.input()] = reader.prepare(call->body);
-      request->outputs = {reader.output()};
-      request->client_is_gone = call->client_is_gone;
-      request->memory = call->memory;
-      request->done = [call, version, arrived](Outcome outcome) {
-        if (const auto* error = std::get_if<RequestError>(&outcome.result)) return call->answer(reply_of(*error));
-        call->answer(json_reply(seen_json(*version, std::get<Arrays>(outcome.result), Clock::now() - arrived)));
-      };
-      repository_.submit(version->model(), version->number(), request);
+      repository_.submit(
+          model, "", [&](const std::shared_ptr<Version>& version) { return image_request(call, version, arrived); });
     } catch (...) {
       call->answer(reply_of(current_request_error()));
     }

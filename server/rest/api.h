@@ -3,6 +3,7 @@
 // What the paths mean: the Open Inference Protocol, version 2, with its extensions for the repository, the
 // configuration and statistics; images; metrics; the page.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class Api : public Handler {
   void handle(const std::shared_ptr<Call>& call) override;
 
   void set_draining() { draining_ = true; }
+  /// What tells how many connections there are, for metrics; to be set before requests come.
+  void set_connections(std::function<size_t()> count) { connections_ = std::move(count); }
 
  private:
   /// What stands in a path for "*": a model's name, then its version.
@@ -56,6 +59,7 @@ class Api : public Handler {
   Metrics& metrics_;
   const Token& token_;
   std::atomic<bool> draining_ = false;
+  std::function<size_t()> connections_;
   TaskThread decoder_{64};  ///< of images
 };
 

@@ -137,8 +137,14 @@ def check_counts():
     counts = server.ask('GET', '/v2/models/small/stats')[1]['model_stats'][0]
     check(counts['inference_count'] == 1 and counts['execution_count'] == 1, counts)
     text = server.ask('GET', '/metrics')[1].decode()
-    check('cortado_requests_total{model="small",outcome="answered"}' in text and
-          'cortado_batch_rows_bucket{model="small",le="8"}' in text, text)
+    value = {}
+    for line in text.splitlines():
+        if not line.startswith('#'): value.__setitem__(*line.rsplit(' ', 1))
+    check(float(value['cortado_requests_total{model="small",outcome="answered"}']) > 100, text)
+    check(value['cortado_requests_total{model="small",outcome="failed"}'] == '0', text)
+    batches = [float(value['cortado_batch_rows_bucket{model="small",le="%s"}' % most]) for most in (1, 8, '+Inf')]
+    check(0 < batches[0] < batches[1] == batches[2], batches)
+    check(value['cortado_http_connections'] == '1', text)
 
 def check_end():
     """SIGTERM while requests are under way: each is answered, or was not taken."""

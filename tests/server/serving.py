@@ -1,5 +1,5 @@
 """A folder with a trained net, and servers that are started in it, for the tests of this folder."""
-import http.client, json, os, re, signal, socket, subprocess, sys, tempfile, time
+import atexit, http.client, json, os, re, signal, socket, subprocess, sys, tempfile, time
 
 import numpy
 
@@ -68,7 +68,8 @@ class Server:
     def __init__(self, exe, *flags, models=None, scheme='http'):
         self.log = tempfile.NamedTemporaryFile('w+')
         command = [exe, 'serve', '--port=0', '--grpc-port=0', *(['--models=' + models] if models else []), *flags]
-        self.process = subprocess.Popen(command, stderr=self.log)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.log)
+        atexit.register(self.process.kill)  # where a test fails
         self.port = self._port(r'HTTP on %s://\S*:(\d+)$' % scheme)
         self.grpc_port = self._port(r'gRPC on \S*:(\d+)$')
 
