@@ -112,15 +112,15 @@ def exported(options, folder, name, weights):
     net = nets.write(folder + '/one.prototxt', nets.deployed(name, 1))
     data, _ = nets.write_batches(folder, name, 1)
     path = folder + '/net.onnx'
-    subprocess.run([options.python, options.scripts + '/torch_infer.py', net, weights, data, str(options.threads), path],
-                   check=True, capture_output=True)
+    command = [options.python, options.scripts + '/torch_infer.py', net, weights, data, str(options.threads), path]
+    subprocess.run(command, check=True, capture_output=True)
     return path
 
 
 def measure_peer(options, folder, name, weights):
     path, ports = exported(options, folder, name, weights), [free_port(), free_port()]
-    peers = {kind: Server([options.python, options.scripts + '/fastapi_server.py', path, str(options.threads), str(port),
-                           kind], port) for kind, port in zip(('threads', 'async'), ports)}
+    command = [options.python, options.scripts + '/fastapi_server.py', path, str(options.threads)]
+    peers = {kind: Server([*command, str(port), kind], port) for kind, port in zip(('threads', 'async'), ports)}
     server, result = ours(options, folder, name, weights), {}
     for clients in (1, 8, 64):
         rounds = [{'ours': server.load(options, name, clients, options.block),

@@ -91,7 +91,13 @@ class Server:
         status = open('/proc/%d/status' % self.process.pid).read()
         return int(re.search(r'VmRSS:\s+(\d+)', status)[1])
 
-    def descriptors(self): return len(os.listdir('/proc/%d/fd' % self.process.pid))
+    def descriptors(self):
+        """Those open, without the file by which each thread that computes sees whether it is held up."""
+        folder, count = '/proc/%d/fd' % self.process.pid, 0
+        for name in os.listdir(folder):
+            try: count += not os.readlink(folder + '/' + name).endswith('/schedstat')
+            except FileNotFoundError: pass
+        return count
 
     def ask(self, method, path, body=None, headers={}):
         """(status, parsed JSON or the bytes, headers) of one request on a connection of its own."""
