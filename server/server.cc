@@ -45,12 +45,13 @@ class EndSignals {
   sigset_t set_;
 };
 
-std::unique_ptr<GrpcServer> start_grpc(const tools::Arguments& arguments, Repository& repository, const Token& token) {
+std::unique_ptr<GrpcServer> start_grpc(const tools::Arguments& arguments, Repository& repository, const Token& token,
+                                       MemoryBudget& budget) {
   const int64_t port = arguments.integer("grpc-port");
   if (port < 0) return nullptr;
   const GrpcLimits limits{arguments.integer("max-body") << 20, arguments.integer("max-memory") << 20};
   const GrpcTls tls{arguments.text("tls-cert"), arguments.text("tls-key")};
-  return std::make_unique<GrpcServer>(arguments.text("host"), uint16_t(port), tls, limits, repository, token);
+  return std::make_unique<GrpcServer>(arguments.text("host"), uint16_t(port), tls, limits, repository, token, budget);
 }
 
 std::string address_text(const std::string& host, int port) {
@@ -70,7 +71,7 @@ int run_server(const tools::Arguments& arguments) {
   Api api(repository, metrics, token);
   HttpServer http(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
   api.set_connections([&http] { return http.connections(); });
-  const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token);
+  const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token, budget);
   log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, http.port());
   if (grpc) log_info() << "gRPC on " << address_text(host, grpc->port());
   std::thread watch([&] {

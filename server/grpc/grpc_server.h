@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "server/memory_budget.h"
 #include "server/models/repository.h"
 #include "server/token.h"
 
@@ -24,10 +25,10 @@ struct GrpcTls {
 
 class GrpcServer {
  public:
-  /// Listens and answers; 0 as `port` takes a free one. `repository` and `token` outlive it. Throws Error where it
-  /// cannot listen.
+  /// Listens and answers; 0 as `port` takes a free one. `repository`, `token` and `budget` outlive it. Throws Error
+  /// where it cannot listen.
   GrpcServer(const std::string& address, uint16_t port, const GrpcTls& tls, const GrpcLimits& limits,
-             Repository& repository, const Token& token);
+             Repository& repository, const Token& token, MemoryBudget& budget);
   ~GrpcServer();
 
   int port() const;

@@ -82,13 +82,15 @@ void write_answer(const ModelInferRequest& message, const Version& version, cons
 /// Lives until gRPC has sent the answer.
 class InferCall : public grpc::ServerUnaryReactor {
  public:
-  void start(Repository& repository, const grpc::CallbackServerContext& context, const ModelInferRequest& message,
-             ModelInferResponse& response, const std::function<void()>& check) {
+  void start(Repository& repository, MemoryBudget& budget, const grpc::CallbackServerContext& context,
+             const ModelInferRequest& message, ModelInferResponse& response, const std::function<void()>& check) {
     try {
       check();
+      const std::shared_ptr<void> memory = budget.take(int64_t(message.ByteSizeLong()));
       repository.submit(message.model_name(), message.model_version(), [&](const std::shared_ptr<Version>& version) {
         RequestPtr request = request_for(version, message, response);
         request->deadline = steady(context.deadline());
+        request->memory = memory;
         return request;
       });
     } catch (...) {
@@ -118,11 +120,11 @@ class InferCall : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* start_infer(Repository& repository, const grpc::CallbackServerContext& context,
-                                      const ModelInferRequest& request, ModelInferResponse& response,
-                                      const std::function<void()>& check) {
+grpc::ServerUnaryReactor* start_infer(Repository& repository, MemoryBudget& budget,
+                                      const grpc::CallbackServerContext& context, const ModelInferRequest& request,
+                                      ModelInferResponse& response, const std::function<void()>& check) {
   auto* const call = new InferCall;
-  call->start(repository, context, request, response, check);
+  call->start(repository, budget, context, request, response, check);
   return call;
 }
 

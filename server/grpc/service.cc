@@ -124,7 +124,7 @@ Service::Reactor* Service::RepositoryModelUnload(Context* context,
 
 Service::Reactor* Service::ModelInfer(Context* context, const inference::ModelInferRequest* request,
                                       inference::ModelInferResponse* response) {
-  return start_infer(repository_, *context, *request, *response, [this, context] { check_token(*context); });
+  return start_infer(repository_, budget_, *context, *request, *response, [this, context] { check_token(*context); });
 }
 
 }  // namespace cortado::server

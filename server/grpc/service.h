@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "server/grpc/inference.grpc.pb.h"
+#include "server/memory_budget.h"
 #include "server/models/repository.h"
 #include "server/token.h"
 
@@ -11,7 +12,8 @@ namespace cortado::server {
 /// One function a call, by their published names. They return at once; gRPC's threads run them.
 class Service : public inference::GRPCInferenceService::CallbackService {
  public:
-  Service(Repository& repository, const Token& token) : repository_(repository), token_(token) {}
+  Service(Repository& repository, const Token& token, MemoryBudget& budget)
+      : repository_(repository), token_(token), budget_(budget) {}
 
   void set_draining() { draining_ = true; }
 
@@ -53,6 +55,7 @@ class Service : public inference::GRPCInferenceService::CallbackService {
 
   Repository& repository_;
   const Token& token_;
+  MemoryBudget& budget_;
   std::atomic<bool> draining_ = false;
 };
 

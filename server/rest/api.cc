@@ -185,6 +185,7 @@ void Api::infer(const std::shared_ptr<Call>& call, const Names& names) {
     };
     return request;
   });
+  call->body = {};
 }
 
 void Api::classify(const std::shared_ptr<Call>& call, const Names&) {
@@ -195,6 +196,7 @@ void Api::classify(const std::shared_ptr<Call>& call, const Names&) {
     try {
       repository_.submit(
           model, "", [&](const std::shared_ptr<Version>& version) { return image_request(call, version, arrived); });
+      call->body = {};
     } catch (...) {
       call->answer(reply_of(current_request_error()));
     }
