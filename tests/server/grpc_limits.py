@@ -54,6 +54,7 @@ def check_requests():
             (Code.RESOURCE_EXHAUSTED, request(content=b'x' * (2 << 20)))]:
         check(code_of(stub.ModelInfer, message) == wanted, wanted, str(message)[:200])
     os.kill(server.process.pid, signal.SIGSTOP)  # a server that is late
+    os.waitpid(server.process.pid, os.WUNTRACED)
     late = [stub.ModelInfer.future(request(), timeout=0.2) for _ in range(5)]
     check({one.exception().code() for one in late} == {Code.DEADLINE_EXCEEDED})
     os.kill(server.process.pid, signal.SIGCONT)
