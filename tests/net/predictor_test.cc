@@ -106,6 +106,16 @@ TEST_F(PredictorTest, more_shapes_than_are_kept_still_work) {
   EXPECT_EQ(predictor.predict(request(1, 7)).at("prob").values, first);
 }
 
+TEST_F(PredictorTest, what_is_prepared_is_no_other_net) {
+  Predictor predictor(file_, weights_, {.threads = 1}), other(file_, weights_, {.threads = 1});
+  for (int64_t batch = 1; batch <= 12; ++batch)
+    predictor.prepare({{"data", {batch, 16, 6, 6}}, {"other", {batch, 3}}}, 2);
+  for (int64_t batch = 1; batch <= 12; ++batch)
+    EXPECT_EQ(predictor.predict(request(batch, 7)).at("prob").values,
+              other.predict(request(batch, 7)).at("prob").values);
+  EXPECT_THROW(predictor.prepare({{"data", {1, 15, 6, 6}}, {"other", {1, 3}}}, 1), Error);
+}
+
 TEST_F(PredictorTest, any_blob_may_be_an_output_and_needs_its_own_inputs_only) {
   Predictor all(file_, weights_), features(file_, weights_, {.outputs = {"fc", "c0"}});
   const Arrays got = features.predict({{"data", request(2, 3).at("data")}});

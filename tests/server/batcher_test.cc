@@ -85,7 +85,7 @@ struct BatcherTest : testing::Test {
   Net net;
 };
 
-TEST_F(BatcherTest, OneClientDoesNotWait) {
+TEST_F(BatcherTest, one_client_does_not_wait) {
   const auto all = batcher(joining(8, milliseconds(60'000)));
   for (int i = 0; i < 20; ++i) {
     Asked asked = ask({float(i), 2});
@@ -96,7 +96,7 @@ TEST_F(BatcherTest, OneClientDoesNotWait) {
   EXPECT_EQ(net.rows(), std::vector<int64_t>(20, 1));
 }
 
-TEST_F(BatcherTest, WhatWaitsRunsTogetherAndIsFilledUp) {
+TEST_F(BatcherTest, what_waits_runs_together_and_is_filled_up) {
   const auto all = batcher(joining(8));
   net.hold();
   Asked first = ask({1, 1});
@@ -112,7 +112,7 @@ TEST_F(BatcherTest, WhatWaitsRunsTogetherAndIsFilledUp) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 4}));
 }
 
-TEST_F(BatcherTest, RequestsStayWholeAndInOrder) {
+TEST_F(BatcherTest, requests_stay_whole_and_in_order) {
   const auto all = batcher(joining(4));
   net.hold();
   std::vector<Asked> asked;
@@ -126,14 +126,14 @@ TEST_F(BatcherTest, RequestsStayWholeAndInOrder) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 4, 4, 1}));  // 3 and 2 do not fit together
 }
 
-TEST_F(BatcherTest, OutputsThatNobodyAskedForStay) {
+TEST_F(BatcherTest, outputs_that_nobody_asked_for_stay) {
   const auto all = batcher(joining(4));
   Asked asked = ask({1, 2});
   all->submit(asked.request);
   EXPECT_EQ(std::get<Arrays>(asked.outcome.get().result).count("z"), 0u);
 }
 
-TEST_F(BatcherTest, WithoutJoiningEachRunsAsItIs) {
+TEST_F(BatcherTest, without_joining_each_runs_as_it_is) {
   const auto all = batcher({.max_rows = 1, .joins = false});
   net.hold();
   Asked first = ask({1, 1, 1, 1, 1, 1}), second = ask({2, 2, 2, 2, 2, 2});
@@ -145,7 +145,7 @@ TEST_F(BatcherTest, WithoutJoiningEachRunsAsItIs) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{3, 3}));
 }
 
-TEST_F(BatcherTest, OneThatFailsDoesNotTakeOthersAlong) {
+TEST_F(BatcherTest, one_that_fails_does_not_take_others_along) {
   const auto all = batcher(joining(4));
   net.hold();
   Asked first = ask({1, 1}), bad = ask({-1, 1}), good = ask({5, 5});
@@ -158,7 +158,7 @@ TEST_F(BatcherTest, OneThatFailsDoesNotTakeOthersAlong) {
   EXPECT_EQ(good.values(), (std::vector<float>{6, 6}));
 }
 
-TEST_F(BatcherTest, LateAndAbandonedOnesAreNotComputed) {
+TEST_F(BatcherTest, late_and_abandoned_ones_are_not_computed) {
   const auto all = batcher(joining(4));
   net.hold();
   Asked first = ask({1, 1}), late = ask({2, 2}), gone = ask({3, 3}), good = ask({4, 4});
@@ -177,7 +177,7 @@ TEST_F(BatcherTest, LateAndAbandonedOnesAreNotComputed) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 1}));
 }
 
-TEST_F(BatcherTest, AFullQueueRefuses) {
+TEST_F(BatcherTest, a_full_queue_refuses) {
   BatchingOptions options = joining(1);
   options.max_queued = 2;
   const auto all = batcher(options);
@@ -198,7 +198,7 @@ TEST_F(BatcherTest, AFullQueueRefuses) {
   for (Asked& one : asked) EXPECT_EQ(one.values()[0], 2);
 }
 
-TEST_F(BatcherTest, CloseComputesWhatIsQueued) {
+TEST_F(BatcherTest, close_computes_what_is_queued) {
   const auto all = batcher(joining(2));
   std::vector<Asked> asked;
   for (int i = 0; i < 9; ++i) {
@@ -210,7 +210,7 @@ TEST_F(BatcherTest, CloseComputesWhatIsQueued) {
   EXPECT_FALSE(all->submit(ask({1, 1}).request));
 }
 
-TEST_F(BatcherTest, ABatchWaitsForWhatIsBeingRead) {
+TEST_F(BatcherTest, a_batch_waits_for_what_is_being_read) {
   const auto all = batcher(joining(4, milliseconds(20'000)));
   Asked first = ask({1, 1}), second = ask({2, 2});
   {
@@ -224,7 +224,7 @@ TEST_F(BatcherTest, ABatchWaitsForWhatIsBeingRead) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{2}));
 }
 
-TEST_F(BatcherTest, NobodyWaitsLongerThanTheDelay) {
+TEST_F(BatcherTest, nobody_waits_longer_than_the_delay) {
   const auto all = batcher(joining(4, milliseconds(30)));
   const Batcher::Arrival one_that_never_comes(*all);
   Asked asked = ask({1, 1});
@@ -234,7 +234,7 @@ TEST_F(BatcherTest, NobodyWaitsLongerThanTheDelay) {
   EXPECT_GE(Clock::now() - start, milliseconds(29));
 }
 
-TEST_F(BatcherTest, ClientsThatCameTogetherAreWaitedForAgain) {
+TEST_F(BatcherTest, clients_that_came_together_are_waited_for_again) {
   const auto all = batcher(joining(4, milliseconds(20'000)));
   net.hold();
   Asked first = ask({1, 1}), second = ask({2, 2});
@@ -250,7 +250,7 @@ TEST_F(BatcherTest, ClientsThatCameTogetherAreWaitedForAgain) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 2}));
 }
 
-TEST(Batch, RowsAreFilledUpToPowersOfTwo) {
+TEST(Batch, rows_are_filled_up_to_powers_of_two) {
   EXPECT_EQ(prepared_rows(1), (std::vector<int64_t>{1}));
   EXPECT_EQ(prepared_rows(8), (std::vector<int64_t>{1, 2, 4, 8}));
   EXPECT_EQ(prepared_rows(12), (std::vector<int64_t>{1, 2, 4, 8, 12}));

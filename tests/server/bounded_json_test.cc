@@ -24,7 +24,7 @@ std::string repeated(const std::string& text, int count) {
   return out;
 }
 
-TEST(BoundedJson, DataBecomesFloatsInOrder) {
+TEST(BoundedJson, data_becomes_floats_in_order) {
   const ParsedJson parsed = parse_bounded(
       R"({"inputs": [{"name": "a", "data": [[1, -2.5], [3e2, 4]]}, {"data": [], "shape": [0]}], "id": "x"})");
   EXPECT_EQ(parsed.data, (std::vector<std::vector<float>>{{1, -2.5, 300, 4}, {}}));
@@ -32,14 +32,14 @@ TEST(BoundedJson, DataBecomesFloatsInOrder) {
             nlohmann::json::parse(R"({"inputs": [{"name": "a", "data": 0}, {"data": 1, "shape": [0]}], "id": "x"})"));
 }
 
-TEST(BoundedJson, OtherThingsAreATree) {
+TEST(BoundedJson, other_things_are_a_tree) {
   const std::string text = R"({"a": [1, -1, 2.5, true, null, "data", {"b": {"c": []}}], "d": {}, "data": {"e": [1]}})";
   EXPECT_EQ(parse_bounded(text).tree, nlohmann::json::parse(text));
   EXPECT_EQ(parse_bounded("[[1], [2, [3]]]").tree, nlohmann::json::parse("[[1], [2, [3]]]"));
   EXPECT_EQ(parse_bounded("7").tree, 7);
 }
 
-TEST(BoundedJson, WhatIsTooMuchIsRefused) {
+TEST(BoundedJson, what_is_too_much_is_refused) {
   EXPECT_NE(refusal(repeated("[", 1'000'000)), "");
   EXPECT_NE(refusal(repeated("{\"a\":", 1'000'000)), "");
   EXPECT_NE(refusal("{\"data\":" + repeated("[", 40) + repeated("]", 40) + "}"), "");
@@ -50,7 +50,7 @@ TEST(BoundedJson, WhatIsTooMuchIsRefused) {
   EXPECT_NE(refusal("{\"" + repeated("x", 5000) + "\": 1}"), "");
 }
 
-TEST(BoundedJson, WhatIsWrongIsRefused) {
+TEST(BoundedJson, what_is_wrong_is_refused) {
   for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "{\"data\": [1", "{\"data\": [1, null]}", "01", "[1] 2",
                            "{\"data\": [true]}", "{\"data\": [\"1\"]}", "{\"data\": [{}]}", "{\"data\": [1e39]}",
                            "{\"data\": [-1e300]}", "{\"data\": [1e999]}", "{\"data\": [NaN]}", "\"\xff\""})
