@@ -32,6 +32,13 @@ std::unique_ptr<Predictor> predictor_for_rows(const std::shared_ptr<const NetFil
   return nullptr;
 }
 
+std::chrono::microseconds delay_of(const tools::Arguments& arguments) {
+  constexpr double kMost = 60'000;
+  const double ms = arguments.number("max-delay");
+  if (!(ms >= 0 && ms <= kMost)) throw Error(ExitCode::kUsage, "--max-delay: from 0 to 60000 milliseconds are wanted");
+  return std::chrono::microseconds(int64_t(ms * 1000));
+}
+
 std::vector<int64_t> with_any_rows(std::vector<int64_t> dims) {
   dims[0] = -1;
   return dims;
@@ -47,7 +54,7 @@ Version::Version(std::string model, std::string number, const tools::Arguments& 
     : model_(std::move(model)),
       number_(std::move(number)),
       max_rows_(arguments.integer("max-batch")),
-      max_delay_(int64_t(arguments.number("max-delay") * 1000)),
+      max_delay_(delay_of(arguments)),
       statistics_(metrics) {
   const int contexts = int(arguments.integer("contexts"));
   const auto file = tools::open_net(arguments.text("model"), tools::overrides_of(arguments));

@@ -189,6 +189,7 @@ def check_flags():
             (2, 'go together', one + ['--tls-cert=x']),
             (5, '--tls-cert=none', one + ['--tls-cert=none', '--tls-key=none']),
             (2, 'the least is 1', one + ['--max-batch=0']),
+            (2, 'from 0 to 60000', one + ['--max-delay=nan']),
             (2, 'did you mean', one + ['--max-bach=4']),
             (4, 'has 1 names', one + ['--labels=' + place.path('short')])]:
         done = subprocess.run([exe, 'serve', *flags], capture_output=True, text=True, timeout=20)
