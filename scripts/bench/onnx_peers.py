@@ -72,7 +72,7 @@ def main():
     parser.add_argument('cortado')
     parser.add_argument('names', nargs='*', default=NAMES)
     parser.add_argument('--exporter', choices=('torchscript', 'dynamo'), default='torchscript')
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     warnings.filterwarnings('ignore')
     place = Workplace(options.cortado)
     good = 0

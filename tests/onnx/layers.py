@@ -149,6 +149,13 @@ BatchNorm
 MEMORY = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
   continuation_indicator_param { time_step: 5 batch_size: 2 } }
 layer { name: "tested" type: "LSTM" bottom: "x0" bottom: "cont" top: "y" recurrent_param { num_output: 3 } }'''
+IMAGE = numpy.random.RandomState(4).normal(0, 1, (2, 12, 9, 11)).astype('f4')
+REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4, 2, 13, 11], [1, 0, 8, 21, 17]], 'f4')
+WRITTEN = {  # not read back: what goes in is not any number
+    'Embed embed_param { input_dim: 5 num_output: 3 }': [numpy.array([[0, 4, 2], [1, 1, 3]], 'f4')],
+    'ROIPooling roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }': [IMAGE, REGIONS],
+    'ROIAlign roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 }': [IMAGE, REGIONS],
+}
 REFUSED = {
     'BatchNorm batch_norm_param { use_global_stats: false }': 'statistics of each batch',
     'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
@@ -174,7 +181,6 @@ def extents(shape):
 
 
 def check(place, layer, text, shapes, runtime):
-    """Whether ONNX Runtime was asked, too; it has no kernels for some operators."""
     with open('net.prototxt', 'w') as file:
         file.write(text)
     summary = place.summary('net.prototxt')
@@ -191,11 +197,28 @@ def check(place, layer, text, shapes, runtime):
     for a, b in zip(back, ours):
         assert far(a, b) < 1e-5, (layer, 'read back', far(a, b))
     if runtime:
-        import onnxruntime
-        session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])
-        wanted = {i.name for i in session.get_inputs()}
-        for a, b in zip(session.run(outputs, {k: v for k, v in x.items() if k in wanted}), ours):
-            assert far(numpy.asarray(a), b) < 1e-5, (layer, 'ONNX Runtime', far(a, b))
+        ask_runtime(layer, x, outputs, ours)
+
+
+def ask_runtime(layer, x, outputs, ours):
+    import onnxruntime
+    session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])
+    wanted = {i.name for i in session.get_inputs()}
+    for a, b in zip(session.run(outputs, {k: v for k, v in x.items() if k in wanted}), ours):
+        assert far(numpy.asarray(a), b) < 1e-5, (layer, 'ONNX Runtime', far(a, b))
+
+
+def check_written(place, layer, arrays, runtime):
+    shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in arrays]
+    with open('net.prototxt', 'w') as file:
+        file.write(net_text(shapes, layer))
+    weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
+    place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
+    onnx.checker.check_model('net.onnx')
+    x = {'x%d' % i: array for i, array in enumerate(arrays)}
+    ours = place.infer('net.prototxt', weights and weights[0], x, ['y'])
+    if runtime:
+        ask_runtime(layer, x, ['y'], ours)
 
 
 def main():
@@ -214,6 +237,12 @@ def main():
         try:
             check(place, layer, text, shapes, options.runtime)
         except Exception as error:  # all that is wrong is told at once
+            wrong.append('%s: %s' % (layer, error))
+    for layer, arrays in WRITTEN.items():
+        count += 1
+        try:
+            check_written(place, layer, arrays, options.runtime)
+        except Exception as error:
             wrong.append('%s: %s' % (layer, error))
     for layer, word in REFUSED.items():
         with open('net.prototxt', 'w') as file:
