@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Every type of layer that ONNX has operators for, alone in a net: onnx finds nothing to say against the model, the net
-that is read back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written
-are refused by name, with the line where they stand."""
+"""Every type of layer that ONNX has operators for: onnx finds nothing to say against the model, the net that is read
+back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written are refused by
+name, with the line where they stand."""
 import argparse
 import os
 
@@ -148,7 +148,7 @@ BatchNorm
 }
 MEMORY = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
   continuation_indicator_param { time_step: 5 batch_size: 2 } }
-layer { name: "tested" type: "LSTM" bottom: "x0" bottom: "cont" top: "y" recurrent_param { num_output: 3 } }'''
+layer { name: "tested0" type: "LSTM" bottom: "x0" bottom: "cont" top: "y0" recurrent_param { num_output: 3 } }'''
 IMAGE = numpy.random.RandomState(4).normal(0, 1, (2, 12, 9, 11)).astype('f4')
 REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4, 2, 13, 11], [1, 0, 8, 21, 17]], 'f4')
 WRITTEN = {  # not read back: what goes in is not any number
@@ -170,19 +170,36 @@ def inputs_text(shapes):
                    for i, shape in enumerate(shapes))
 
 
-def net_text(shapes, layer):
+def layer_text(number, bottoms, layer):
     kind, _, options = layer.partition(' ')
-    bottoms = ' '.join('bottom: "x%d"' % i for i in range(len(shapes)))
-    return inputs_text(shapes) + 'layer { name: "tested" type: "%s" %s top: "y" %s }\n' % (kind, bottoms, options)
+    reads = ' '.join('bottom: "x%d"' % i for i in range(bottoms))
+    options = options.replace('"z"', '"z%d"' % number)
+    return 'layer { name: "tested%d" type: "%s" %s top: "y%d" %s }\n' % (number, kind, reads, number, options)
+
+
+def net_text(shapes, layers):
+    """All layers side by side: what only one of them could do wrong is told by its tops."""
+    return inputs_text(shapes) + ''.join(layer_text(i, len(shapes), layer) for i, layer in enumerate(layers))
 
 
 def extents(shape):
     return [int(word) for word in shape.replace('{', '').replace('}', '').split() if word.isdigit()]
 
 
-def check(place, layer, text, shapes, runtime):
+def write(text):
     with open('net.prototxt', 'w') as file:
         file.write(text)
+
+
+def wrong_tops(who, layers, outputs, got, ours):
+    """Those that differ, by their layers: a top's number is its layer's."""
+    apart = [(name, far(numpy.asarray(a), b)) for name, a, b in zip(outputs, got, ours)]
+    return ['%s: %s %.1e' % (layers[int(name[1:])], who, share) for name, share in apart if not share < 1e-5]
+
+
+def check(place, layers, text, shapes, runtime):
+    """What is wrong with a net of these layers."""
+    write(text)
     summary = place.summary('net.prototxt')
     weights, outputs = place.draw_weights(summary, 'net.npz'), summary['outputs']
     place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
@@ -194,31 +211,35 @@ def check(place, layer, text, shapes, runtime):
     x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
     ours = place.infer('net.prototxt', weights and weights[0], x, outputs)
     back = place.infer('back.prototxt', 'back.caffemodel' if os.path.exists('back.caffemodel') else None, x, outputs)
-    for a, b in zip(back, ours):
-        assert far(a, b) < 1e-5, (layer, 'read back', far(a, b))
-    if runtime:
-        ask_runtime(layer, x, outputs, ours)
+    wrong = wrong_tops('read back', layers, outputs, back, ours)
+    return wrong + (ask_runtime(layers, x, outputs, ours) if runtime else [])
 
 
-def ask_runtime(layer, x, outputs, ours):
+def ask_runtime(layers, x, outputs, ours):
     import onnxruntime
     session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])
     wanted = {i.name for i in session.get_inputs()}
-    for a, b in zip(session.run(outputs, {k: v for k, v in x.items() if k in wanted}), ours):
-        assert far(numpy.asarray(a), b) < 1e-5, (layer, 'ONNX Runtime', far(a, b))
+    got = session.run(outputs, {k: v for k, v in x.items() if k in wanted})
+    return wrong_tops('ONNX Runtime', layers, outputs, got, ours)
 
 
 def check_written(place, layer, arrays, runtime):
     shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in arrays]
-    with open('net.prototxt', 'w') as file:
-        file.write(net_text(shapes, layer))
+    write(net_text(shapes, [layer]))
     weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
     place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
     onnx.checker.check_model('net.onnx')
     x = {'x%d' % i: array for i, array in enumerate(arrays)}
-    ours = place.infer('net.prototxt', weights and weights[0], x, ['y'])
-    if runtime:
-        ask_runtime(layer, x, ['y'], ours)
+    ours = place.infer('net.prototxt', weights and weights[0], x, ['y0'])
+    return ask_runtime([layer], x, ['y0'], ours) if runtime else []
+
+
+def check_refused(place, layer, word):
+    write(net_text((IMAGES,), [layer]))
+    weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
+    done = place.run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx')
+    said = all(part in done.stderr for part in (word, "'tested0'", 'net.prototxt:2:'))
+    return [] if done.returncode == 3 and said else ['%s: %d %s' % (layer, done.returncode, done.stderr)]
 
 
 def main():
@@ -227,31 +248,16 @@ def main():
     parser.add_argument('--runtime', action='store_true', help='ask ONNX Runtime, too')
     options = parser.parse_args()
     place = Workplace(options.cortado)
-    wrong = []
-    count = 0
-    cases = [(layer, net_text(shapes, layer), shapes) for shapes, layers in LAYERS.items()
-             for layer in layers.strip().split('\n')]
-    cases.append(('LSTM', inputs_text((STEPS,)) + MEMORY, (STEPS,)))
-    for layer, text, shapes in cases:
-        count += 1
-        try:
-            check(place, layer, text, shapes, options.runtime)
-        except Exception as error:  # all that is wrong is told at once
-            wrong.append('%s: %s' % (layer, error))
+    wrong, count = [], len(WRITTEN) + 1
+    for shapes, text in LAYERS.items():
+        layers = text.strip().split('\n')
+        count += len(layers)
+        wrong += check(place, layers, net_text(shapes, layers), shapes, options.runtime)
+    wrong += check(place, ['LSTM'], inputs_text((STEPS,)) + MEMORY, (STEPS,), options.runtime)
     for layer, arrays in WRITTEN.items():
-        count += 1
-        try:
-            check_written(place, layer, arrays, options.runtime)
-        except Exception as error:
-            wrong.append('%s: %s' % (layer, error))
+        wrong += check_written(place, layer, arrays, options.runtime)
     for layer, word in REFUSED.items():
-        with open('net.prototxt', 'w') as file:
-            file.write(net_text(('shape { dim: 2 dim: 12 dim: 9 dim: 11 }',), layer))
-        weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
-        done = place.run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx')
-        said = all(part in done.stderr for part in (word, "'tested'", 'net.prototxt:2:'))
-        if done.returncode != 3 or not said:
-            wrong.append('%s: %d %s' % (layer, done.returncode, done.stderr))
+        wrong += check_refused(place, layer, word)
     print('%d layers, %d wrong' % (count, len(wrong)))
     assert not wrong, '\n'.join(wrong)
 
