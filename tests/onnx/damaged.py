@@ -98,9 +98,9 @@ def deep():
 
 
 def many_of_nothing():
-    """Thirty million empty nodes in sixty megabytes, of which a reader would make gigabytes."""
+    """Ten million empty nodes in twenty megabytes, of which a reader would make gigabytes."""
     whole = model([helper.make_node('Relu', ['x'], ['y'])])
-    graph = whole.graph.SerializeToString() + b'\x0a\x00' * (30 << 20)
+    graph = whole.graph.SerializeToString() + b'\x0a\x00' * (10 << 20)
     del whole.graph.node[:]
     head = whole.SerializeToString()
 
@@ -126,7 +126,7 @@ def write(content):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('cortado')
-    parser.add_argument('--rounds', type=int, default=120)
+    parser.add_argument('--rounds', type=int, default=80)
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
     options = parser.parse_args()
     print('seed', options.seed)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Every type of layer that ONNX has operators for: onnx finds nothing to say against the model, the net that is read
-back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written are refused by
-name, with the line where they stand."""
+back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written are refused
+by name, with the line where they stand."""
 import argparse
 import os
 
