@@ -106,6 +106,8 @@ def measure_net(options, folder, name, weights):
                        'net_rows': rows, 'server_rows': many['per_second'], 'ratio': many['per_second'] / rows,
                        'wrong': one['errors'] + one['wrong'] + many['errors'] + many['wrong']})
     server.stop()
+    for worker in workers.values():
+        worker.kill()
     return dict({key: statistics.median(one[key] for one in rounds) for key in rounds[0]}, best_batch=best)
 
 
