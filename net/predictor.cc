@@ -101,7 +101,7 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
       shape = Shape(dims);
     }
   for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
-  owner_ = make_worker(shapes);
+  owner_ = make_worker(shapes, options_.threads);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
     throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
                 "random ones tell nothing: name a .caffemodel (--weights=FILE)");
@@ -116,7 +116,7 @@ Arrays Predictor::predict(const Arrays& inputs) {
     ~Lease() { pool.give_back(worker); }
   } lease{*this, worker};
   Net& net = *worker->net;
-  use_threads(options_.threads);
+  use_threads(worker->context.threads);
   enter(worker->context);
   for (const std::string& name : needed_) net.write_blob(name, inputs.at(name).values.data());
   net.forward();
@@ -125,14 +125,16 @@ Arrays Predictor::predict(const Arrays& inputs) {
   return out;
 }
 
-void Predictor::prepare(const std::map<std::string, Shape>& shapes, int count) {
-  std::vector<std::shared_ptr<Worker>> made;
-  for (int i = 0; i < count; ++i) made.push_back(take(shapes));
+void Predictor::prepare(const std::map<std::string, Shape>& shapes, int count, int threads) {
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(prepared_, [&](const auto& known) { return known.first == shapes; });
+    prepared_.emplace_back(shapes, threads > 0 ? threads : options_.threads);
     most_idle_ += size_t(count);
     most_shapes_ += 1;
   }
+  std::vector<std::shared_ptr<Worker>> made;
+  for (int i = 0; i < count; ++i) made.push_back(take(shapes));
   for (std::shared_ptr<Worker>& worker : made) give_back(std::move(worker));
 }
 
@@ -234,13 +236,13 @@ void Predictor::throw_misfits(std::vector<Mistake> mistakes, const Shapes& shape
   throw Error(ExitCode::kData, std::move(mistakes));
 }
 
-std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) {
+std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes, int threads) {
   auto worker = std::make_shared<Worker>();
   worker->shapes = shapes;
-  worker->context = Context(options_.threads);
+  worker->context = Context(threads);
   worker->context.precision = options_.precision;
   use_device(worker->context, options_.device);
-  use_threads(options_.threads);
+  use_threads(threads);
   Net* owner = owner_ ? owner_->net.get() : nullptr;
   graph::Plan plan =
       graph::make_plan(make_graph(shapes, worker->context), worker->context, owner ? &owner->plan() : nullptr);
@@ -249,17 +251,25 @@ std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes) 
 }
 
 std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
+  int threads = options_.threads;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
-                                    [&](const std::shared_ptr<Worker>& worker) { return worker->shapes == shapes; });
+    threads = threads_for(shapes);
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const std::shared_ptr<Worker>& worker) {
+      return worker->shapes == shapes && worker->context.threads == threads;
+    });
     if (found != idle_.rend()) {
       std::shared_ptr<Worker> worker = *found;
       idle_.erase(std::next(found).base());
       return worker;
     }
   }
-  return make_worker(shapes);
+  return make_worker(shapes, threads);
+}
+
+int Predictor::threads_for(const Shapes& shapes) const {
+  const auto found = std::ranges::find(prepared_, shapes, &std::pair<Shapes, int>::first);
+  return found == prepared_.end() ? options_.threads : found->second;
 }
 
 void Predictor::give_back(std::shared_ptr<Worker> worker) {

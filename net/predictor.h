@@ -63,8 +63,9 @@ class Predictor {
   Arrays predict(const Arrays& inputs);
 
   /// Makes ready what `count` requests at once with inputs of these shapes need, and keeps as much from now on, so that
-  /// none of them waits for a plan. Throws as predict() does.
-  void prepare(const std::map<std::string, Shape>& shapes, int count);
+  /// none of them waits for a plan. They are computed by `threads`; 0: by as many as others. Throws as predict() does.
+  void prepare(const std::map<std::string, Shape>& shapes, int count, int threads = 0);
+  int threads() const { return options_.threads; }
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
   const std::vector<std::string>& outputs() const { return outputs_; }
@@ -82,8 +83,9 @@ class Predictor {
   std::vector<Mistake> misfits_of(const graph::Graph& graph) const;
   graph::Graph make_graph(const Shapes& shapes, const Context& context) const;
   [[noreturn]] void throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const;
-  std::shared_ptr<Worker> make_worker(const Shapes& shapes);
+  std::shared_ptr<Worker> make_worker(const Shapes& shapes, int threads);
   std::shared_ptr<Worker> take(const Shapes& shapes);
+  int threads_for(const Shapes& shapes) const;  ///< under the lock
   void give_back(std::shared_ptr<Worker> worker);
   size_t idle_shapes() const;  ///< under the lock
 
@@ -96,8 +98,9 @@ class Predictor {
   std::vector<std::string> outputs_;
   std::shared_ptr<Worker> owner_;  ///< its net has the weights
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Worker>> idle_;  ///< the one used last is the last
-  size_t most_idle_, most_shapes_;             ///< nets waiting for requests, and shapes that they are for
+  std::vector<std::shared_ptr<Worker>> idle_;     ///< the one used last is the last
+  std::vector<std::pair<Shapes, int>> prepared_;  ///< and by how many threads they are computed
+  size_t most_idle_, most_shapes_;                ///< nets waiting for requests, and shapes that they are for
 };
 
 /// Whether a blob may have shape `have` where `wanted` is declared, as far as the blob alone tells: as many axes, and

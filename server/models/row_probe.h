@@ -14,4 +14,8 @@ std::map<std::string, Shape> shapes_with_rows(const Predictor& predictor, int64_
 /// Inputs of these shapes, drawn from a generator with this seed, from -1 to 1.
 Arrays drawn_inputs(const std::map<std::string, Shape>& shapes, uint64_t seed);
 
+/// Makes the predictor ready for `contexts` requests at once with these shapes, by all its threads or, where that takes
+/// less time for a request that comes alone, by one: what is small is done before others have woken up.
+void prepare_at_best(Predictor& predictor, const std::map<std::string, Shape>& shapes, int contexts);
+
 }  // namespace cortado::server

@@ -92,7 +92,7 @@ void Version::describe() {
   }
 }
 
-/// A first pass takes memory and makes what libraries make late.
+/// Plans, and a first pass that takes memory and makes what libraries make late.
 void Version::warm_up(int contexts) {
   std::vector<std::map<std::string, Shape>> all = {predictor_->inputs()};
   if (max_rows_ > 0) {
@@ -100,8 +100,7 @@ void Version::warm_up(int contexts) {
     for (const int64_t rows : prepared_rows(max_rows_)) all.push_back(shapes_with_rows(*predictor_, rows));
   }
   for (const auto& shapes : all) {
-    predictor_->prepare(shapes, contexts);
-    predictor_->predict(drawn_inputs(shapes, 1));
+    prepare_at_best(*predictor_, shapes, contexts);
   }
 }
 

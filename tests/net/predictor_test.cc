@@ -113,6 +113,10 @@ TEST_F(PredictorTest, what_is_prepared_is_no_other_net) {
   for (int64_t batch = 1; batch <= 12; ++batch)
     EXPECT_EQ(predictor.predict(request(batch, 7)).at("prob").values,
               other.predict(request(batch, 7)).at("prob").values);
+  Predictor one(file_, weights_, {.threads = 2});
+  one.prepare({{"data", {3, 16, 6, 6}}, {"other", {3, 3}}}, 1, 1);
+  EXPECT_EQ(one.predict(request(3, 7)).at("prob").values, other.predict(request(3, 7)).at("prob").values)
+      << "by one thread, as it was told";
   EXPECT_THROW(predictor.prepare({{"data", {1, 15, 6, 6}}, {"other", {1, 3}}}, 1), Error);
 }
 
