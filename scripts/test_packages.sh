@@ -43,7 +43,11 @@ inside debian 'python3 train_on_arrays.py'
 inside debian 'cortado check solver.prototxt && cortado summary --model=deploy.prototxt | tail -3'
 inside debian "python3 -c 'import caffe; print(caffe.Net(\"deploy.prototxt\", caffe.TEST).outputs)'"
 inside debian 'apt-get -qq install -y --no-install-recommends g++ cmake make pkgconf >/dev/null'
-inside debian 'cmake -S examples -B examples/build >/dev/null && cmake --build examples/build && ls examples/build'
+inside debian 'cmake -S examples -B examples/build >/dev/null && cmake --build examples/build '
+inside debian 'head -c 25088 /dev/urandom > pixels  # 32 x 28 x 28'
+for program in classify_c classify; do
+  inside debian "examples/build/$program deploy.prototxt bars_iter_60.caffemodel pixels"
+done
 umount "$roots/debian/proc"
 trap - EXIT
 

@@ -86,8 +86,8 @@ std::string completion_script(const std::string& shell) {
   const bool is_zsh = shell == "zsh";
   const std::string first = is_zsh ? "#compdef cortado\n" : "",  // of a file that zsh loads by itself
       how = is_zsh ? "autoload -Uz bashcompinit && bashcompinit\n" : "";
-  return first + "# Completes the words of cortado. " + shell + ": source <(cortado help --completion=" + shell + ")\n" + how +
-         script();
+  return first + "# Completes the words of cortado. " + shell + ": source <(cortado help --completion=" + shell +
+         ")\n" + how + script();
 }
 
 }  // namespace cortado::tools
