@@ -61,7 +61,7 @@ size_t Batcher::queued() const {
   return queue_.size();
 }
 
-bool Batcher::is_full() const { return queued_rows_ >= options_.max_rows; }
+bool Batcher::is_full() const { return queued_rows_ >= join_rows(); }
 
 void Batcher::work() {
   Arrays arrays;
@@ -102,7 +102,7 @@ std::vector<RequestPtr> Batcher::take(std::vector<RequestPtr>& refused) {
   while (!queue_.empty()) {
     RequestPtr& next = queue_.front();
     const bool is_dead = next->is_abandoned() || next->deadline <= now;
-    if (!is_dead && !batch.empty() && (!options_.joins || rows + next->rows > options_.max_rows)) break;
+    if (!is_dead && !batch.empty() && (!options_.joins || rows + next->rows > join_rows())) break;
     if (!is_dead) rows += next->rows;
     queued_rows_ -= next->rows;
     (is_dead ? refused : batch).push_back(std::move(next));

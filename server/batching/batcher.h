@@ -16,8 +16,9 @@
 namespace cortado::server {
 
 struct BatchingOptions {
-  int64_t max_rows = 1;  ///< of a batch
-  bool joins = false;    ///< whether rows of several requests may be computed together, and zeros added to them
+  int64_t max_rows = 1;   ///< of a batch
+  int64_t join_rows = 0;  ///< that requests are joined to: a request alone may have more; 0: max_rows
+  bool joins = false;     ///< whether rows of several requests may be computed together, and zeros added to them
   std::chrono::microseconds max_delay{2000};
   size_t max_queued = 256;
   int contexts = 1;  ///< batches computed at a time
@@ -75,6 +76,7 @@ class Batcher {
   void answer(const std::vector<RequestPtr>& batch, const Arrays& outputs, Times times, Clock::time_point started);
   void leave(size_t requests);
   void tell(const RequestPtr& request, Outcome outcome);
+  int64_t join_rows() const { return options_.join_rows > 0 ? options_.join_rows : options_.max_rows; }
   bool is_full() const;
 
   const std::function<Arrays(const Arrays&)> predict_;

@@ -77,6 +77,20 @@ void prepare_at_best(Predictor& predictor, const std::map<std::string, Shape>& s
   if (time_alone(predictor, inputs) >= by_all) predictor.prepare(shapes, contexts);
 }
 
+double least_seconds(Predictor& predictor, const std::map<std::string, Shape>& shapes) {
+  constexpr int kRuns = 5;
+  constexpr std::chrono::milliseconds kEnough(300);
+  const Arrays inputs = drawn_inputs(shapes, 1);
+  Clock::duration least = Clock::duration::max();
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < kRuns && Clock::now() - begin < kEnough; ++i) {
+    const Clock::time_point start = Clock::now();
+    predictor.predict(inputs);
+    least = std::min(least, Clock::now() - start);
+  }
+  return std::chrono::duration<double>(least).count();
+}
+
 bool computes_rows_alone(Predictor& predictor) {
   for (const auto& [name, shape] : predictor.inputs())
     if (shape.axes() == 0) return false;

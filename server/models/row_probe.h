@@ -18,4 +18,7 @@ Arrays drawn_inputs(const std::map<std::string, Shape>& shapes, uint64_t seed);
 /// less time for a request that comes alone, by one: what is small is done before others have woken up.
 void prepare_at_best(Predictor& predictor, const std::map<std::string, Shape>& shapes, int contexts);
 
+/// The least time of a few runs.
+double least_seconds(Predictor& predictor, const std::map<std::string, Shape>& shapes);
+
 }  // namespace cortado::server

@@ -61,8 +61,9 @@ Version::Version(std::string model, std::string number, const tools::Arguments& 
   make_predictor(file, arguments);
   image_reader_ = ImageReader::make(arguments, *file, *predictor_);
   describe();
-  warm_up(contexts);
+  const int64_t best_rows = warm_up(contexts);
   const BatchingOptions options{.max_rows = std::max<int64_t>(1, max_rows_),
+                                .join_rows = best_rows,
                                 .joins = max_rows_ > 0,
                                 .max_delay = max_delay_,
                                 .max_queued = size_t(arguments.integer("queue")),
@@ -93,15 +94,27 @@ void Version::describe() {
 }
 
 /// Plans, and a first pass that takes memory and makes what libraries make late.
-void Version::warm_up(int contexts) {
+int64_t Version::warm_up(int contexts) {
   std::vector<std::map<std::string, Shape>> all = {predictor_->inputs()};
   if (max_rows_ > 0) {
     all.clear();
     for (const int64_t rows : prepared_rows(max_rows_)) all.push_back(shapes_with_rows(*predictor_, rows));
   }
+  int64_t best_rows = 1;
+  double most_per_second = 0;
   for (const auto& shapes : all) {
     prepare_at_best(*predictor_, shapes, contexts);
+    const int64_t rows = max_rows_ > 0 ? shapes.begin()->second[0] : 1;
+    const double per_second = double(rows) / least_seconds(*predictor_, shapes);
+    if (per_second <= most_per_second) continue;
+    best_rows = rows;
+    most_per_second = per_second;
   }
+  if (best_rows < max_rows_)
+    log_info() << "model " << model_ << ": batches of " << best_rows
+               << " rows are the fastest here: requests are joined "
+               << "to no more";
+  return best_rows;
 }
 
 const TensorSpec* Version::input(const std::string& name) const {

@@ -41,7 +41,7 @@ class Version {
  private:
   void make_predictor(const std::shared_ptr<const NetFile>& file, const tools::Arguments& arguments);
   void describe();
-  void warm_up(int contexts);
+  int64_t warm_up(int contexts);  ///< the rows at which most are computed in a second
 
   std::string model_, number_;
   int64_t max_rows_;

@@ -126,6 +126,22 @@ TEST_F(BatcherTest, requests_stay_whole_and_in_order) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 4, 4, 1}));  // 3 and 2 do not fit together
 }
 
+TEST_F(BatcherTest, one_request_may_have_more_rows_than_are_joined) {
+  BatchingOptions options = joining(4);
+  options.join_rows = 2;
+  const auto all = batcher(options);
+  net.hold();
+  std::vector<Asked> asked;
+  for (const int rows : {1, 1, 1, 4, 1}) {
+    asked.push_back(ask(std::vector<float>(size_t(rows) * 2, 1)));
+    all->submit(asked.back().request);
+    net.wait_for_calls(1);
+  }
+  net.release();
+  for (Asked& one : asked) EXPECT_EQ(one.values()[0], 2);
+  EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 2, 4, 1}));
+}
+
 TEST_F(BatcherTest, outputs_that_nobody_asked_for_stay) {
   const auto all = batcher(joining(4));
   Asked asked = ask({1, 2});
