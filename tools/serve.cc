@@ -20,7 +20,7 @@ constexpr const char* kProgram = "cortado-serve";
 
 /// Comes back only where the program cannot be started.
 int become_server(const Arguments& arguments) {
-  const std::string path = library_path(kProgram);
+  const std::string path = companion_path(kProgram);
   if (path.empty())
     throw Error(ExitCode::kUsage, std::string("this build has no server: there is no ") + kProgram + " beside cortado",
                 "install what scripts/install_deps.sh lists (gRPC, Boost, prometheus-cpp, OpenSSL) and configure with "
