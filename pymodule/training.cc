@@ -90,7 +90,7 @@ void Training::on_iteration(const Progress&) {
 
 void Training::on_gradients(const Progress&) {
   const py::gil_scoped_acquire here;
-  if (on_gradients_.is_none()) return;
+  if (!on_gradients_ || on_gradients_.is_none()) return;
   for (auto& [net, observed] : observed_) observed->ran();
   on_gradients_();
 }

@@ -46,7 +46,7 @@ class Training : private TrainObserver {
   Context context_;
   std::unique_ptr<Solver> solver_;
   std::map<Net*, std::unique_ptr<ObservedNet>> observed_;
-  pybind11::object on_gradients_ = pybind11::none();
+  pybind11::object on_gradients_;  ///< none at first: a training is made without Python's lock
   Requests requests_{kRequestNothing};
   bool interrupted_ = false;
 };
