@@ -90,11 +90,6 @@ void ObservedNet::made(graph::ValueId value, graph::ValueId Versions::*latest) {
 }
 
 void ObservedNet::forward(size_t first, size_t last) {
-  if (first == 0 && last + 1 >= layers()) {
-    net_.forward();
-    for (auto& [name, versions] : versions_) versions.value = net_.plan().graph.names.at(name);
-    return;
-  }
   const NodeRange range = nodes_of(first, last);
   const std::vector<graph::Step>& steps = net_.plan().forward;
   net_.begin_pass();

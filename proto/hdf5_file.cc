@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/program_path.h"
 #include "core/replace_file.h"
 
 namespace cortado {
@@ -24,7 +25,7 @@ constexpr size_t kPartBytes = size_t(1) << 20;
 
 std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
                                      const std::vector<std::string>& arguments) {
-  if (path_of_helper(kProgram).empty())
+  if (companion_path(kProgram).empty())
     throw file_error(code, path,
                      "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
                      "apt install libhdf5-dev and build again");

@@ -102,10 +102,8 @@ std::string tidy(std::string text) {
   return text;
 }
 
-std::string path_of_helper(const std::string& program) { return companion_path(program); }
-
 int run_helper(const std::string& program, const std::vector<std::string>& arguments) {
-  const std::string path = path_of_helper(program);
+  const std::string path = companion_path(program);
   if (path.empty()) throw std::runtime_error(program + " is not beside the program");
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -121,7 +119,7 @@ int run_helper(const std::string& program, const std::vector<std::string>& argum
 }
 
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {
-  const std::string path = path_of_helper(program);
+  const std::string path = companion_path(program);
   if (path.empty()) throw std::runtime_error(program + " is not beside the program");
   Ends ends;
   std::vector<std::string> all = {program};

@@ -49,7 +49,4 @@ int run_helper(const std::string& program, const std::vector<std::string>& argum
 /// not always text.
 std::string tidy(std::string text);
 
-/// Where a program that belongs to this one lies, or "" where there is none.
-std::string path_of_helper(const std::string& program);
-
 }  // namespace cortado

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/mapped_file.h"
+#include "core/program_path.h"
 #include "proto/file_kind.h"
 #include "proto/hdf5_file.h"
 #include "proto/helper_process.h"
@@ -32,7 +33,7 @@ class Model {
  public:
   Model(const std::string& path, bool weights) : path_(path) {
     MappedFile readable(path);  // says why it is not
-    if (path_of_helper(kProgram).empty())
+    if (companion_path(kProgram).empty())
       throw file_error(ExitCode::kIo, path,
                        "an ONNX model, and this program was built without ONNX: there is no cortado-onnx beside it",
                        "apt install libonnx-dev and build again with -DCORTADO_ONNX=ON");

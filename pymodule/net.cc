@@ -1,11 +1,11 @@
 #include <pybind11/stl.h>
 
 #include "core/device_name.h"
-#include "proto/write_weights.h"
 #include "pymodule/arrays.h"
 #include "pymodule/classes.h"
 #include "pymodule/net_handle.h"
 #include "pymodule/options.h"
+#include "solvers/snapshot_hdf5.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -198,14 +198,10 @@ void reshape(NetHandle& handle, const py::kwargs& inputs) {
 
 void save(NetHandle& handle, const py::object& path) {
   const std::string file = path_in(path);
-  const caffe::NetParameter message = handle.net().to_proto();
-  if (!file.ends_with(".h5")) return void(write_weights(file, message));
-  std::vector<LayerWeights> layers;
-  for (const caffe::LayerParameter& layer : message.layer()) {
-    LayerWeights& weights = layers.emplace_back(LayerWeights{layer.name(), layer.type(), {}});
-    for (const caffe::BlobProto& blob : layer.blobs()) weights.blobs.push_back(from_message(blob, layer.name()));
-  }
-  write_weights_as({.container = WeightsOrigin::kHdf5}, file, message.name(), std::move(layers));
+  if (file.ends_with(".h5"))
+    write_net_hdf5(file, handle.net(), false);
+  else
+    write_weights(file, handle.net().to_proto());
 }
 
 void share(const Handle& handle, const Handle& other) {

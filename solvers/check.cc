@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/precision.h"
-#include "proto/helper_process.h"
+#include "core/program_path.h"
 #include "solvers/average_precision.h"
 #include "solvers/schedule.h"
 #include "solvers/update_rule.h"
@@ -182,7 +182,7 @@ void check_regularization(const Config& config) {
 }
 
 void check_snapshots(const Config& config) {
-  if (config.snapshot_format() == Config::HDF5 && path_of_helper("cortado-hdf5").empty())
+  if (config.snapshot_format() == Config::HDF5 && companion_path("cortado-hdf5").empty())
     throw FieldError("snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
                      "remove snapshot_format: HDF5, or apt install libhdf5-dev and build again");
 }

@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/program_path.h"
 #include "proto/helper_process.h"
 #include "proto/onnx_file.h"
 #include "tools/output_name.h"
@@ -73,7 +74,7 @@ int convert_onnx(const Arguments& arguments, const std::vector<std::string>& fil
   if (output.empty())
     throw usage_error("--output=FILE is missing", "a .onnx file, or a prototxt where the input is one");
   if (!file_exists(files[0])) throw file_error(ExitCode::kIo, files[0], "cannot read: there is no such file");
-  if (path_of_helper(kProgram).empty())
+  if (companion_path(kProgram).empty())
     throw Error(ExitCode::kUsage, "this program was built without ONNX: there is no cortado-onnx beside it",
                 "apt install libonnx-dev and build again with -DCORTADO_ONNX=ON");
   std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)

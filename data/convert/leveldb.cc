@@ -7,6 +7,7 @@
 #include "core/descriptor.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/program_path.h"
 
 namespace cortado::data {
 
@@ -29,7 +30,7 @@ void check_is_leveldb(const std::string& folder) {
 
 Leveldb::Leveldb(const std::string& folder) : folder_(folder) {
   check_is_leveldb(folder);
-  if (path_of_helper(kProgram).empty())
+  if (companion_path(kProgram).empty())
     throw file_error(ExitCode::kData, folder,
                      "a LevelDB, and this program was built without LevelDB: there is no cortado-leveldb beside it",
                      "apt install libleveldb-dev and build again");

@@ -73,6 +73,11 @@ class Blob:
         for lent in self._lent:
             lent.replace(numpy.zeros(extents, numpy.float32))
 
+    def let_go(self):
+        """Its shape is about to follow from another one: what was lent is the holder's alone, and of no use here."""
+        for lent in self._lent:
+            lent.replace(None)
+
     @property
     def count(self):
         return int(numpy.prod(self.shape, dtype=numpy.int64))

@@ -15,8 +15,7 @@ class Detector(Net):
         self.transformer = transformer_of(self, mean, input_scale, raw_scale, channel_swap)
         self.context_pad = context_pad or 0
         size = self.blobs[self.inputs[0]].data.shape
-        middle = self.transformer.mean.get(self.inputs[0], numpy.zeros((size[1], 1, 1), numpy.float32))
-        self.crop_mean = self.transformer.deprocess(self.inputs[0], numpy.zeros(size[1:]) + 0 * middle)
+        self.crop_mean = self.transformer.deprocess(self.inputs[0], numpy.zeros(size[1:]))
 
     def detect_windows(self, images_windows):
         """For pairs of a file and its windows (top, left, bottom, right): a list of dicts `window`, `prediction` and

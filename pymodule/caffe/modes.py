@@ -4,7 +4,7 @@ from cortado import layer_types as layer_type_list
 
 _device = 'cpu'
 _gpu = 0
-_seed = None
+_seed = 1
 
 
 def set_mode_cpu():
@@ -37,7 +37,7 @@ def device():
 
 
 def seed():
-    return 1 if _seed is None else _seed
+    return _seed
 
 
 def init_log(level=0, *_):

@@ -92,17 +92,16 @@ class Net:
 
     def _collect(self):
         """The net gets shapes, values and gradients that were set."""
+        for weights in self.params.values():
+            for blob in weights:
+                blob.give_back()
         if self._wanted_shapes:
             shapes, self._wanted_shapes = self._wanted_shapes, {}
-            for name, blob in self.blobs.items():  # what it had until now is of no use
+            for name, blob in self.blobs.items():
                 if name not in shapes:
-                    for lent in blob._lent:
-                        lent.replace(None)
-            for weights in self.params.values():
-                for blob in weights:
-                    blob.give_back()
+                    blob.let_go()
             self._net.reshape(**shapes)
-        for blob in self._all_blobs():
+        for blob in self.blobs.values():
             blob.give_back()
 
     def _refresh(self):

@@ -27,7 +27,8 @@ def _assign(message, name, value):
         if field.message_type is not None:
             part = target.add() if repeated else target
             if isinstance(each, dict):
-                part.SetInParent() if not repeated else None
+                if not repeated:
+                    part.SetInParent()  # an empty one is there, too
                 for key, inner in each.items():
                     _assign(part, key, inner)
             else:

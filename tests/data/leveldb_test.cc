@@ -3,10 +3,10 @@
 // first written with another label, every ninth was removed at last.
 #include "data/convert/leveldb.h"
 
+#include "core/program_path.h"
 #include "data/convert/convert.h"
 #include "data/formats/datum.h"
 #include "fixtures.h"
-#include "proto/helper_process.h"
 #include "tests/harness/places.h"
 
 namespace cortado::data::testing {
@@ -43,7 +43,7 @@ Records expected_records() {
 class LeveldbInSources : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (path_of_helper("cortado-leveldb").empty()) GTEST_SKIP() << "built without LevelDB";
+    if (companion_path("cortado-leveldb").empty()) GTEST_SKIP() << "built without LevelDB";
   }
 };
 

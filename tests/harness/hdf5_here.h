@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "proto/helper_process.h"
+#include "core/program_path.h"
 
 /// Ends a test where this build has no HDF5.
 #define SKIP_WITHOUT_HDF5() \
-  if (cortado::path_of_helper("cortado-hdf5").empty()) GTEST_SKIP() << "built without HDF5"
+  if (cortado::companion_path("cortado-hdf5").empty()) GTEST_SKIP() << "built without HDF5"

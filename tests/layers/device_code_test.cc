@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/program_path.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/image/image.h"
@@ -48,7 +49,7 @@ class Dataset {
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
   std::string annotated() const { return folder_ / "annotated"; }
-  static bool has_hdf5() { return !path_of_helper("cortado-hdf5").empty(); }
+  static bool has_hdf5() { return !companion_path("cortado-hdf5").empty(); }
   std::string rows() const { return folder_ / "rows.txt"; }
   std::string list() const { return folder_ / "list"; }
   std::string windows() const { return folder_ / "windows"; }

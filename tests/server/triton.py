@@ -6,12 +6,10 @@ NumPy's. Skipped without the clients (scripts/test_venv.sh).
 """
 import os, sys
 
+from test_venv import enter
+
 exe, venv = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-if sys.prefix != venv:
-    if not os.path.exists(venv + '/complete'):
-        print('skipped: there is no', venv)
-        sys.exit(77)
-    os.execv(venv + '/bin/python', [venv + '/bin/python', *sys.argv])
+enter(venv)
 
 import numpy
 import tritonclient.grpc, tritonclient.http

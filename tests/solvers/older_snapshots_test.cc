@@ -1,7 +1,7 @@
 // Snapshots that older versions wrote resume exactly. older_snapshots/ holds those of the solver below, in both
 // formats, by a version that kept the memory of the update rule as a layer of a net "solver:memories".
 
-#include "proto/helper_process.h"
+#include "core/program_path.h"
 #include "proto/solver_state_file.h"
 #include "proto/weights_file.h"
 #include "tests/harness/places.h"
@@ -41,7 +41,7 @@ TEST(OlderSnapshots, ResumeExactly) {
     EXPECT_EQ(training.rule_memory_size(), 3) << "the slope, and weights and bias of 'learned'";
   });
   EXPECT_TRUE(resumed(older("turbo_iter_6.solverstate")) == expected);
-  if (!path_of_helper("cortado-hdf5").empty()) {
+  if (!companion_path("cortado-hdf5").empty()) {
     EXPECT_TRUE(resumed(older("turbo_iter_6.solverstate.h5")) == expected);
   }
   EXPECT_FALSE(resumed_with([](caffe::TrainingState& training) { training.clear_layer(); }) == expected)
