@@ -7,6 +7,7 @@
 #include "core/program_path.h"
 #include "solvers/average_precision.h"
 #include "solvers/schedule.h"
+#include "solvers/snapshot_clock.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
@@ -166,6 +167,9 @@ void check_metrics(const Config& config) {
   if (!config.plateau_metric().empty() && !tests)
     throw FieldError("plateau_metric", "plateau_metric is a test score, and nothing is tested",
                      "add test_iter and test_interval");
+  if (config.has_keep_best() && !tests)
+    throw FieldError("keep_best", "keep_best looks at a test score, and nothing is tested",
+                     "add test_iter and test_interval");
   if (!config.has_early_stop()) return;
   if (!tests)
     throw FieldError("early_stop", "early_stop looks at a test score, and nothing is tested",
@@ -185,6 +189,7 @@ void check_snapshots(const Config& config) {
   if (config.snapshot_format() == Config::HDF5 && companion_path("cortado-hdf5").empty())
     throw FieldError("snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
                      "remove snapshot_format: HDF5, or apt install libhdf5-dev and build again");
+  if (config.has_snapshot_every()) seconds_of_interval(config.snapshot_every());
 }
 
 /// Options of NVIDIA's and Intel's programs that change what is learned: training on without them would mislead.
@@ -255,6 +260,7 @@ void check_solver(const SolverFile& file, Mistakes& mistakes) {
   checker.run(check_base_lr);
   checker.range("max_iter", config.max_iter(), 0);
   checker.range("max_epoch", config.max_epoch(), 0);
+  checker.range("keep_last", config.keep_last(), 0);
   checker.range("base_lr", config.base_lr(), 0);
   checker.range("iter_size", config.iter_size(), 1);
   checker.range("shards", config.shards(), 0, "", 1 << 16);

@@ -8,6 +8,7 @@
 #include "solvers/run_conditions.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"
+#include "solvers/snapshot_pruning.h"
 
 namespace cortado {
 
@@ -35,6 +36,7 @@ void Checkpointer::begin(RunStart start) {
   if (!lock_) return;
   check_space();
   set_others_aside();
+  keep_what_is_wanted();
 }
 
 void Checkpointer::restore(const Snapshot& snapshot) {
@@ -114,16 +116,17 @@ void Checkpointer::write_gathered() {
 }
 
 void Checkpointer::try_write() {
-  if (!agrees_to_write()) return;
-  gather_history();
+  const bool wanted = agrees_to_write();
+  if (wanted) gather_history();
   if (!state_.share.is_first()) return;
   try {
     if (!lock_) {
       lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix());
       set_others_aside();
     }
-    write_gathered();
-    failure_.reset();
+    if (wanted) write_gathered();
+    if (wanted) failure_.reset();
+    keep_what_is_wanted();
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;
     failure_ = error;
@@ -134,6 +137,17 @@ void Checkpointer::try_write() {
   }
 }
 
+/// keep_best and keep_last. A best score may be of an iteration whose snapshot could not be written: then the one
+/// before it stays the best.
+void Checkpointer::keep_what_is_wanted() {
+  const int64_t best = evaluation_.best_iter();
+  if (best >= 0) link_best(config(), best);
+  if (config().keep_last() <= 0 || newest_ < 0) return;
+  if (prune_snapshots(config(), run_, best) < 0)
+    warn("the snapshot of iteration " + std::to_string(newest_) +
+         " cannot be read back whole: older ones are kept, whatever keep_last says");
+}
+
 /// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite
 /// one snapshot after the other, and a resume would find a mixture of two.
 void Checkpointer::set_others_aside() {
@@ -142,11 +156,11 @@ void Checkpointer::set_others_aside() {
   const std::string& prefix = config().snapshot_prefix();
   const int64_t start = resumed_from_.empty() ? -1 : progress.start_iter;
   const SetAside aside = set_later_snapshots_aside(prefix, start, started_from_);
-  if (aside.iterations.empty()) return;
+  if (aside.folder.empty()) return;
   std::string list;
-  for (const int64_t iter : aside.iterations) list += (list.empty() ? "" : ", ") + std::to_string(iter);
+  for (const int64_t iter : aside.iterations) list += (list.empty() ? ", of iteration " : ", ") + std::to_string(iter);
   warn("this run starts at iteration " + std::to_string(progress.start_iter) + ", and " + prefix +
-       " had snapshots of another one past it, of iteration " + list + ": they were moved to " + aside.folder);
+       " had snapshots of another one past it" + list + ": they were moved to " + aside.folder);
 }
 
 void Checkpointer::check_space() {

@@ -50,6 +50,7 @@ class Checkpointer {
   bool agrees_to_write();
   void gather_history();
   void write_gathered();
+  void keep_what_is_wanted();
   void restore(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
   void check_space();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What follows from a test score: early_stop, and the metric of lr_policy plateau. A score is named like the output's
-// blob, "#1 accuracy" where it is the second test net's.
+// What follows from a test score: early_stop, and the metrics of lr_policy plateau and keep_best. A score is named like
+// the output's blob, "#1 accuracy" where it is the second test net's.
 
 #include <string>
 #include <vector>

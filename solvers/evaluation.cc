@@ -39,6 +39,7 @@ void Evaluation::find_metrics(const SolverNets& nets) {
   if (config().has_early_stop())
     early_stop_.emplace(config().early_stop(),
                         find_metric(outputs, config().early_stop().metric(), "early_stop.metric"));
+  if (config().has_keep_best()) kept_best_.emplace(find_metric(outputs, config().keep_best(), "keep_best"));
 }
 
 bool Evaluation::is_due(int64_t iter) const {
@@ -108,10 +109,12 @@ void Evaluation::use_score(size_t index, const TestCalls& calls) {
     const double value = scores[plateau_metric_->output].value;
     state_.schedule.rate().see_score(plateau_metric_->higher_is_better ? -value : value, state_.progress.iter);
   }
-  if (!early_stop_ || early_stop_->metric().net != index) return;
-  const bool gain = early_stop_->see(scores[early_stop_->metric().output].value);
-  if (gain && state_.progress.iter > 0) calls.on_gain();
-  stops_early_ = early_stop_->is_over();
+  const bool best = kept_best_ && kept_best_->metric().net == index &&
+                    kept_best_->see(scores[kept_best_->metric().output].value, state_.progress.iter);
+  const bool watches = early_stop_ && early_stop_->metric().net == index;
+  const bool gain = watches && early_stop_->see(scores[early_stop_->metric().output].value);
+  if (best || (gain && state_.progress.iter > 0)) calls.on_gain();
+  if (watches) stops_early_ = early_stop_->is_over();
 }
 
 void Evaluation::log_best() const {
@@ -131,6 +134,7 @@ void Evaluation::save_tests(caffe::TrainingState& training) {
     save_positions(testers_[i].net(), name_in_snapshots(i), training);
   }
   if (early_stop_) early_stop_->save(training);
+  if (kept_best_) kept_best_->save(training);
 }
 
 void Evaluation::save(caffe::TrainingState& training) {
@@ -148,6 +152,7 @@ void Evaluation::save(caffe::TrainingState& training) {
 
 void Evaluation::load(const caffe::TrainingState& training) {
   if (early_stop_) early_stop_->load(training);
+  if (kept_best_) kept_best_->load(training);
   for (size_t i = 0; i < testers_.size(); ++i) {
     if (int(i) < training.test_pass_size()) testers_[i].set_passes(training.test_pass(int(i)));
     load_positions(training, name_in_snapshots(i), testers_[i].net());

@@ -1,7 +1,7 @@
 #pragma once
 
 // The tests of a run: when they are due, the test nets' scores and the best of them, and what follows from scores,
-// early_stop and lr_policy plateau.
+// early_stop, keep_best and lr_policy plateau.
 
 #include <functional>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solvers/early_stop.h"
+#include "solvers/kept_best.h"
 #include "solvers/observers.h"
 #include "solvers/solver_nets.h"
 #include "solvers/tester.h"
@@ -19,7 +20,7 @@ namespace cortado {
 /// What a test asks of the run around it.
 struct TestCalls {
   std::function<bool()> continues;  ///< before each batch; false ends the test
-  std::function<void()> on_gain;    ///< the score of early_stop has gained: its weights are worth a snapshot
+  std::function<void()> on_gain;    ///< the score of early_stop or keep_best has gained: worth a snapshot
   TestRounds* rounds = nullptr;     ///< leads other ranks, where tests are dealt out
 };
 
@@ -44,6 +45,8 @@ class Evaluation {
   /// With early_stop, one log line about the best value of its score.
   void log_best() const;
   std::vector<Tester>& testers() { return testers_; }
+  /// With keep_best: the iteration at which its score was best, -1 before the first one.
+  int64_t best_iter() const { return kept_best_ ? kept_best_->iter() : -1; }
 
   void save(caffe::TrainingState& training);
   void load(const caffe::TrainingState& training);
@@ -64,6 +67,7 @@ class Evaluation {
   std::vector<BestTestScore> best_;
   std::optional<Metric> plateau_metric_;
   std::optional<EarlyStop> early_stop_;
+  std::optional<KeptBest> kept_best_;
   bool stops_early_ = false;
   std::optional<caffe::TrainingState> before_;  ///< what save_tests() said before the tests that run or were ended
 };

@@ -29,7 +29,8 @@ void choose_seed(const caffe::SolverParameter& config, Context& context, RunStar
 }
 
 bool writes_snapshots(const caffe::SolverParameter& config) {
-  return config.snapshot() > 0 || config.snapshot_after_train();
+  return config.snapshot() > 0 || config.snapshot_after_train() || config.has_keep_best() ||
+         config.has_snapshot_every();
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter)
   return snapshot_paths(config.snapshot_prefix(), iter, config.snapshot_format() == caffe::SolverParameter::HDF5);
 }
 
+std::string best_weights_path(const caffe::SolverParameter& config) {
+  const bool hdf5 = config.snapshot_format() == caffe::SolverParameter::HDF5;
+  return config.snapshot_prefix() + "_best.caffemodel" + (hdf5 ? ".h5" : "");
+}
+
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head) {
   const std::string digest =

@@ -26,6 +26,8 @@ struct SnapshotPaths {
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5 = false);
 /// As the solver's snapshot_format and snapshot_prefix say.
 SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter);
+/// PREFIX_best.caffemodel, with ".h5" behind it where snapshots are HDF5 files: of the snapshot that keep_best keeps.
+std::string best_weights_path(const caffe::SolverParameter& config);
 
 /// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
 /// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still

@@ -102,6 +102,11 @@ SetAside set_later_snapshots_aside(const std::string& prefix, int64_t start, con
     move_file(file.path, aside.folder, is_one_of(file.path, used));
     if (aside.iterations.empty() || aside.iterations.back() != file.iter) aside.iterations.push_back(file.iter);
   }
+  for (const char* end : {"_best.caffemodel", "_best.caffemodel.h5"}) {
+    if (start >= 0 || !file_exists(prefix + end)) continue;
+    if (aside.folder.empty()) aside.folder = make_dated_folder(prefix);
+    move_file(prefix + end, aside.folder, is_one_of(prefix + end, used));
+  }
   return aside;
 }
 

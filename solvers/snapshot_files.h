@@ -24,8 +24,9 @@ struct SetAside {
 };
 
 /// Moves the snapshots of `prefix` past iteration `start` into a new folder beside them, named after the prefix and the
-/// date. A run that starts fresh has a negative `start`: all go, also weights without a state. Files of `used` stay and
-/// are in the folder as well. To be called with the prefix's SnapshotLock held. Throws Error(kIo).
+/// date. A run that starts fresh has a negative `start`: all go, also weights without a state and those of keep_best.
+/// Files of `used` stay and are in the folder as well. To be called with the prefix's SnapshotLock held. Throws
+/// Error(kIo).
 SetAside set_later_snapshots_aside(const std::string& prefix, int64_t start, const std::vector<std::string>& used);
 
 }  // namespace cortado

@@ -27,7 +27,8 @@ TrainingLoop::TrainingLoop(TrainState& state, Evaluation& evaluation, Checkpoint
       evaluation_(evaluation),
       checkpoints_(checkpoints),
       observers_(observers),
-      outputs_(state.net) {}
+      outputs_(state.net),
+      snapshot_clock_(state.config.snapshot_every()) {}
 
 Outcome TrainingLoop::run(Requests& requests) {
   requests_ = &requests;
@@ -87,11 +88,17 @@ bool TrainingLoop::step(int64_t iterations) {
   while (begun() < end_ && !stop_) {
     if (!unseen_ && evaluation_.is_due(iter()) && !test()) break;
     if (evaluation_.stops_early()) break;
+    heed_clock();
     iterate();
     take_requests();
     if (!unseen_ && snapshot_is_due(iter())) snapshot();
   }
   return !stop_ && !evaluation_.stops_early();
+}
+
+/// Ranks hear of it as of any request, so that all of them write the same snapshots.
+void TrainingLoop::heed_clock() {
+  if (state_.share.is_first() && snapshot_clock_.is_due()) requests_->fetch_or(kRequestSnapshot);
 }
 
 /// The weights have come from many sums by now, which is the time to see that all ranks have the same.

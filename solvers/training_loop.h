@@ -18,6 +18,7 @@
 #include "solvers/observers.h"
 #include "solvers/requests.h"
 #include "solvers/scores.h"
+#include "solvers/snapshot_clock.h"
 #include "solvers/train_state.h"
 
 namespace cortado {
@@ -70,6 +71,7 @@ class TrainingLoop {
   int own_requests();
   void take_requests();
   void obey(int asked, const std::function<void()>& snapshot);
+  void heed_clock();
   void snapshot();
 
   TrainState& state_;
@@ -78,6 +80,7 @@ class TrainingLoop {
   Checkpointer& checkpoints_;
   Observers& observers_;
   OutputReader outputs_;
+  SnapshotClock snapshot_clock_;
   Requests no_requests_{kRequestNothing};
   Requests* requests_ = &no_requests_;
   bool stop_ = false;

@@ -1,0 +1,74 @@
+#include "solvers/snapshot_pruning.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/replace_file.h"
+#include "proto/solver_state_file.h"
+#include "solvers/snapshot.h"
+#include "solvers/snapshot_files.h"
+
+namespace cortado {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Iterations of the run's states, the newest first.
+std::vector<SnapshotFile> states_of(const std::string& prefix, const std::string& run) {
+  std::vector<SnapshotFile> states = list_snapshot_files(prefix);
+  std::erase_if(states,
+                [&](const SnapshotFile& file) { return !file.is_state || read_state_stamp(file.path).run != run; });
+  std::sort(states.begin(), states.end(), [](const auto& a, const auto& b) { return a.iter > b.iter; });
+  return states;
+}
+
+bool is_whole(const std::string& state_path) {
+  try {
+    read_snapshot(state_path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The state goes last: as long as it is there the next call finds what a death left of the others.
+void remove_snapshot(const SnapshotFile& state, const std::string& prefix) {
+  const SnapshotPaths paths = snapshot_paths(prefix, state.iter, state.path.ends_with(".h5"));
+  std::error_code ignored;
+  for (const std::string& path : {paths.weights, paths.average, paths.state}) fs::remove(path, ignored);
+}
+
+}  // namespace
+
+void link_best(const caffe::SolverParameter& config, int64_t iter) {
+  const SnapshotPaths paths = snapshot_paths(config, iter);
+  const std::string& weights = config.ema_decay() > 0 ? paths.average : paths.weights;
+  if (!file_exists(weights)) return;
+  const std::string best = best_weights_path(config), temporary = temporary_beside(best);
+  std::error_code failure;
+  fs::remove(temporary, failure);
+  fs::create_hard_link(weights, temporary, failure);
+  if (failure) fs::copy_file(weights, temporary, fs::copy_options::overwrite_existing, failure);
+  if (failure) throw Error(ExitCode::kIo, "cannot write " + best + ": " + failure.message());
+  replace_file(temporary, best);
+}
+
+int prune_snapshots(const caffe::SolverParameter& config, const std::string& run, int64_t best) {
+  const std::vector<SnapshotFile> states = states_of(config.snapshot_prefix(), run);
+  const size_t last = size_t(std::max(config.keep_last(), 1));
+  if (states.size() <= last) return 0;
+  if (!is_whole(states.front().path)) return -1;
+  int removed = 0;
+  for (size_t i = last; i < states.size(); ++i) {
+    if (states[i].iter == best) continue;
+    remove_snapshot(states[i], config.snapshot_prefix());
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace cortado
