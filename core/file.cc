@@ -190,6 +190,21 @@ std::string digest_of(std::string_view content) {
   return digest.str();
 }
 
+std::string digest_of_file(const std::string& path) {
+  std::string why;
+  const Descriptor file = open_regular_file(path, why);
+  if (!file.ok()) fail("read", path, why);
+  std::string part(size_t(1) << 20, '\0');
+  Digest digest;
+  for (;;) {
+    const ssize_t n = ::read(file.fd(), part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, errno);
+    if (n == 0) return digest.str();
+    digest.add(std::string_view(part).substr(0, size_t(n)));
+  }
+}
+
 std::string join_path(const std::string& folder, const std::string& path) {
   if (folder.empty() || (!path.empty() && path.front() == '/')) return path;
   return folder.back() == '/' ? folder + path : folder + "/" + path;

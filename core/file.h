@@ -42,6 +42,9 @@ class AtomicFile {
 /// The digest of some bytes: their number and their CRC-32 and Adler-32, as 32 hexadecimal digits.
 std::string digest_of(std::string_view content);
 
+/// The same of a file's content, read piece by piece. Throws Error(kIo).
+std::string digest_of_file(const std::string& path);
+
 /// The same of bytes that come in pieces.
 class Digest {
  public:

@@ -17,6 +17,10 @@ void set_log_level(Severity lowest);
 /// Shows one line. A progress line on a terminal is erased first and drawn again by its owner.
 void log_line(Severity severity, const char* file, int line, const std::string& text);
 
+/// From now on every line is written to this descriptor too, whatever level is shown; -1 ends it. The descriptor stays
+/// the caller's. A line that cannot be written there is lost.
+void copy_log_to(int descriptor);
+
 /// Called before each log line is written, so that a progress line can get out of the way. Null to remove.
 void set_before_log(void (*hook)());
 

@@ -1,8 +1,10 @@
 #include "core/process_limits.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace cortado {
 
@@ -31,6 +33,12 @@ void limit_seconds(int64_t seconds) {
   rusage used;
   ::getrusage(RUSAGE_SELF, &used);
   limit(RLIMIT_CPU, rlim_t(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds));
+}
+
+int64_t resident_bytes() {
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * int64_t(::sysconf(_SC_PAGESIZE));
 }
 
 void limit_core_files() { limit(RLIMIT_CORE, 0); }

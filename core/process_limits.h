@@ -4,7 +4,8 @@
 
 namespace cortado {
 
-// For the programs that read what may be damaged by libraries that trust it.
+// What a process takes of the machine. The limits are for programs that read what may be damaged by libraries that
+// trust it.
 
 /// Lets this process take so many bytes of address space and no more: memory then ends with std::bad_alloc. Without
 /// effect under AddressSanitizer, which takes terabytes of addresses for itself.
@@ -12,6 +13,9 @@ void limit_memory(int64_t bytes);
 
 /// Lets this process compute for so many seconds more: then SIGXCPU ends it.
 void limit_seconds(int64_t seconds);
+
+/// The memory that this process has in RAM now; 0 where the system does not tell.
+int64_t resident_bytes();
 
 /// A crash leaves no core file.
 void limit_core_files();

@@ -105,21 +105,6 @@ Hdf5Appender::Claim::~Claim() {
 std::mutex Hdf5Appender::Claim::guard;
 std::set<std::string> Hdf5Appender::Claim::taken;
 
-std::string digest_of_file(const std::string& path) {
-  std::string why;
-  const Descriptor file = open_regular_file(path, why);
-  if (!file.ok()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
-  std::string part(kPartBytes, '\0');
-  Digest digest;
-  for (;;) {
-    const ssize_t n = ::read(file.fd(), part.data(), part.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw file_error(ExitCode::kIo, path, std::string("cannot be read back: ") + std::strerror(errno));
-    if (n == 0) return digest.str();
-    digest.add(std::string_view(part).substr(0, size_t(n)));
-  }
-}
-
 Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   struct stat info;
   const bool there = ::stat(request_.path.c_str(), &info) == 0;

@@ -57,9 +57,6 @@ class Hdf5Reader {
   std::vector<char> part_;
 };
 
-/// The digest of a file's bytes, as core/file.h's digest_of() has it. Throws Error(kIo).
-std::string digest_of_file(const std::string& path);
-
 /// Writes a file, atomically: without commit() the path keeps its old content. The tensors are known before the first
 /// value.
 class Hdf5Writer {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/descriptor.h"
+#include "core/file.h"
 #include "core/file_error.h"
 #include "proto/absent_blob.h"
 #include "proto/file_kind.h"

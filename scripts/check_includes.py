@@ -16,11 +16,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2, 'data': 2, 'layers': 3,
-         'graph': 4, 'net': 5, 'solvers': 6, 'tools': 7, 'library': 7, 'pymodule': 7,
-         'onnx': 7, 'server': 8}
+         'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
+         'tools': 8, 'server': 9}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
     'layers': {'common': 1, 'types': 2},
+    'runs': {'tensorboard': 1},
     'server': {'batching': 1, 'metrics': 2, 'models': 3, 'rest': 4, 'grpc': 4},
     'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1, 'as_floats': 1},
 }
@@ -37,7 +38,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'solvers', 'kernels', 'proto', 'data', 'server'],
+    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server'],
     r'boost/': ['server/rest'],
     r'(grpc|grpcpp)/': ['server/grpc'],
     r'prometheus/': ['server/metrics'],

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${1:-build}/test-venv
-needed=('tritonclient[http,grpc]')
+needed=('tritonclient[http,grpc]' tensorboard)
 
 [ "$(cat "$venv/complete" 2>/dev/null)" = "${needed[*]}" ] && exit
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || scripts/install_deps.sh python3-venv

@@ -45,6 +45,11 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_start(const Progress&) {}
   virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
+  /// Whether on_gradient() is to be called in iteration `iter`.
+  virtual bool wants_gradients(int64_t /*iter*/) const { return false; }
+  /// On the CPU and without shards: the gradient of Net::params()[param] is whole, and its update comes next. What lies
+  /// in front of the net's weights is still as forward() left it, at the first of these calls in a pass.
+  virtual void on_gradient(const Progress&, size_t /*param*/) {}
   /// Of nets that are observed, on the CPU and without shards: an iteration's gradients are whole, and the update comes
   /// next. Those of weights may be changed. What this one throws ends the step.
   virtual void on_gradients(const Progress&) {}

@@ -105,4 +105,15 @@ Snapshot read_snapshot(const std::string& state_path) {
   return snapshot;
 }
 
+bool is_whole_snapshot(const std::string& state_path) {
+  try {
+    const caffe::SolverState state = read_solver_state(state_path);
+    const std::string weights = find_weights(state_path, state.learned_net());
+    if (!state.has_training()) return !read_weights(weights).empty();
+    return digest_of_file(weights) == state.training().weights_digest();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace cortado

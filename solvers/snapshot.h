@@ -54,6 +54,9 @@ struct Snapshot {
 /// damage, Error(kUsage) for a file of weights, Error(kIo) where a file cannot be read.
 Snapshot read_snapshot(const std::string& state_path);
 
+/// Whether read_snapshot() would take it, found out without keeping its weights in memory. Throws nothing.
+bool is_whole_snapshot(const std::string& state_path);
+
 /// What --snapshot=`request` means: a path, or "auto": of the run that wrote to `prefix` last, the last snapshot that
 /// is whole (a warning names each that is not), or nothing where there is none. Throws Error(kSnapshot) where none of
 /// that run's is whole and what is left is of another run.

@@ -26,20 +26,18 @@ std::vector<SnapshotFile> states_of(const std::string& prefix, const std::string
   return states;
 }
 
-bool is_whole(const std::string& state_path) {
-  try {
-    read_snapshot(state_path);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 /// The state goes last: as long as it is there the next call finds what a death left of the others.
 void remove_snapshot(const SnapshotFile& state, const std::string& prefix) {
   const SnapshotPaths paths = snapshot_paths(prefix, state.iter, state.path.ends_with(".h5"));
   std::error_code ignored;
   for (const std::string& path : {paths.weights, paths.average, paths.state}) fs::remove(path, ignored);
+}
+
+/// A link, or where the file system has none a copy.
+bool is_same_content(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (fs::equivalent(a, b, ignored)) return true;
+  return fs::file_size(a, ignored) == fs::file_size(b, ignored) && digest_of_file(a) == digest_of_file(b);
 }
 
 }  // namespace
@@ -57,15 +55,25 @@ void link_best(const caffe::SolverParameter& config, int64_t iter) {
   replace_file(temporary, best);
 }
 
-int prune_snapshots(const caffe::SolverParameter& config, const std::string& run, int64_t best) {
-  const std::vector<SnapshotFile> states = states_of(config.snapshot_prefix(), run);
-  const size_t last = size_t(std::max(config.keep_last(), 1));
+int64_t best_iteration(const std::string& prefix) {
+  for (const char* end : {".caffemodel", ".caffemodel.h5"}) {
+    const std::string best = prefix + "_best" + end;
+    if (!file_exists(best)) continue;
+    for (const SnapshotFile& file : list_snapshot_files(prefix))
+      if (!file.is_state && is_same_content(best, file.path)) return file.iter;
+  }
+  return -1;
+}
+
+int prune_snapshots(const PruneOrder& order) {
+  const std::vector<SnapshotFile> states = states_of(order.prefix, order.run);
+  const size_t last = size_t(std::max<int64_t>(order.keep_last, 1));
   if (states.size() <= last) return 0;
-  if (!is_whole(states.front().path)) return -1;
+  if (!is_whole_snapshot(states.front().path)) return -1;
   int removed = 0;
   for (size_t i = last; i < states.size(); ++i) {
-    if (states[i].iter == best) continue;
-    remove_snapshot(states[i], config.snapshot_prefix());
+    if (states[i].iter == order.best) continue;
+    remove_snapshot(states[i], order.prefix);
     ++removed;
   }
   return removed;

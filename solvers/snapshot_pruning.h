@@ -13,9 +13,19 @@ namespace cortado {
 /// where the file system has links. Does nothing where there are no such weights. Throws Error(kIo).
 void link_best(const caffe::SolverParameter& config, int64_t iter);
 
-/// Removes the snapshots of the run `run` but the newest keep_last ones and that of iteration `best`. Nothing is
-/// removed unless the newest one can be read and is whole: a disk may lose what it said that it has. Returns how many
-/// went; -1 where the newest one is not whole. Throws nothing; what cannot be removed stays.
-int prune_snapshots(const caffe::SolverParameter& config, const std::string& run, int64_t best);
+/// The iteration whose weights PREFIX_best.caffemodel is, of those that are there; -1 where there is none.
+int64_t best_iteration(const std::string& prefix);
+
+struct PruneOrder {
+  std::string prefix;
+  std::string run;        ///< whose snapshots are looked at
+  int64_t keep_last = 1;  ///< so many of the newest stay
+  int64_t best = -1;      ///< an iteration that stays, too
+};
+
+/// Removes the other snapshots of the run. Nothing is removed unless the newest one can be read and is whole: a disk
+/// may lose what it said that it has. Returns how many went; -1 where the newest one is not whole. Throws nothing; what
+/// cannot be removed stays.
+int prune_snapshots(const PruneOrder& order);
 
 }  // namespace cortado

@@ -39,7 +39,8 @@ class Solver {
   const caffe::SolverParameter& config() const { return file_.solver; }
   const Progress& progress() const { return state_.progress; }
   int64_t iter() const { return state_.progress.iter; }
-  double loss() const { return state_.progress.loss; }  ///< of the latest iteration
+  const std::string& resumed_from() const { return checkpoints_.resumed_from(); }  ///< Checkpointer::resumed_from()
+  double loss() const { return state_.progress.loss; }                             ///< of the latest iteration
   Net& net() { return *nets_.train; }
   std::vector<Tester>& testers() { return evaluation_.testers(); }
 

@@ -17,20 +17,6 @@ namespace cortado {
 
 namespace {
 
-/// The file that a field of the solver names.
-std::string find_path(const SolverFile& file, const std::string& field, const std::string& path) {
-  if (file_exists(path)) return path;
-  const std::string beside = join_path(folder_of(file.positions.file()), path);
-  if (file_exists(beside)) {
-    log_info() << "There is no " << path << " in the current folder; taking " << beside;
-    return beside;
-  }
-  throw Error(ExitCode::kIo, {file.positions.place(field),
-                              "there is no file " + path,
-                              "paths are taken from the current folder, then from the solver's",
-                              {}});
-}
-
 void log_train_net(const Net& train) {
   const graph::Graph& graph = train.plan().graph;
   if (!graph.options.freeze.empty()) {
@@ -98,6 +84,19 @@ std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
 
 size_t SolverNetReader::wanted_tests() const { return size_t(count_test_nets(file_.solver)); }
 
+std::string path_in_solver(const SolverFile& file, const std::string& field, const std::string& path) {
+  if (file_exists(path)) return path;
+  const std::string beside = join_path(folder_of(file.positions.file()), path);
+  if (file_exists(beside)) {
+    log_info() << "There is no " << path << " in the current folder; taking " << beside;
+    return beside;
+  }
+  throw Error(ExitCode::kIo, {file.positions.place(field),
+                              "there is no file " + path,
+                              "paths are taken from the current folder, then from the solver's",
+                              {}});
+}
+
 size_t SolverNetReader::test_count() {
   return share_of(file_.solver, options_.engine).is_first() || deals_tests_out() ? wanted_tests() : 0;
 }
@@ -131,7 +130,7 @@ std::string SolverNetReader::test_source(size_t index) const { return sources_of
 std::shared_ptr<const NetFile> SolverNetReader::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net = source.path ? read_net_draft(find_path(file_, source.field, *source.path))
+  NetFile net = source.path ? read_net_draft(path_in_solver(file_, source.field, *source.path))
                             : NetFile{*source.message, file_.positions.below(source.field)};
   options_.overrides.apply(net);
   auto draft = std::make_shared<const NetFile>(std::move(net));
@@ -233,7 +232,7 @@ std::vector<std::string> starting_weights(const SolverFile& file, const SolverOp
     for (const std::string& path : parts_of(list)) files.push_back(path);
   for (int i = 0; options.weights.empty() && i < file.solver.weights_size(); ++i)
     for (const std::string& path : parts_of(file.solver.weights(i)))
-      files.push_back(find_path(file, path_to("", "weights", i), path));
+      files.push_back(path_in_solver(file, path_to("", "weights", i), path));
   return files;
 }
 

@@ -32,6 +32,10 @@ struct SolverOptions {
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 
+/// The file that `field` of the solver names as `path`: in the current folder, else beside the solver. Throws
+/// Error(kIo) at the field.
+std::string path_in_solver(const SolverFile& file, const std::string& field, const std::string& path);
+
 /// The net that learns, and those that look at its weights. The tests go first when this is destroyed.
 struct SolverNets {
   std::unique_ptr<Net> train;

@@ -15,6 +15,27 @@ namespace {
 
 constexpr const char* kLearnLess = "a smaller base_lr or clip_gradients may help";
 
+/// Hands gradients on to the observers that want them.
+class GradientTeller : public GradientReader {
+ public:
+  GradientTeller(const Observers& observers, const Progress& progress) : observers_(observers), progress_(progress) {}
+
+  bool is_wanted(int64_t iter) {
+    bool wanted = false;
+    observers_.tell([&](TrainObserver& observer) { wanted = wanted || observer.wants_gradients(iter); });
+    return wanted;
+  }
+  void on_complete(size_t param) override {
+    observers_.tell([&](TrainObserver& observer) {
+      if (observer.wants_gradients(progress_.iter)) observer.on_gradient(progress_, param);
+    });
+  }
+
+ private:
+  const Observers& observers_;
+  const Progress& progress_;
+};
+
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -185,7 +206,11 @@ void TrainingLoop::iterate_on_cpu() {
   state_.take_loss(within_backward ? forward_finite(0) : forward_backward());
   if (built.observed) observers_.tell([&](TrainObserver& observer) { observer.on_gradients(state_.progress); });
   const StepRates rates = state_.next_rates(iter());
-  if (within_backward) state_.update.backward_and_apply(iter(), rates);
+  GradientTeller teller(observers_, state_.progress);
+  GradientReader* const reader = teller.is_wanted(iter()) ? &teller : nullptr;
+  if (within_backward) state_.update.backward_and_apply(iter(), rates, reader);
+  if (!within_backward && reader)
+    for (size_t p = 0; p < net_.params().size(); ++p) reader->on_complete(p);
   if (display) log_display();
   if (!within_backward) state_.update.apply(iter(), rates, display);
   net_.set_debug_info(false);

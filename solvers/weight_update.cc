@@ -197,14 +197,19 @@ void WeightUpdate::apply(int64_t iter, const StepRates& rates, bool verbose) {
   for (size_t p = 0; p < entries_.size(); ++p) apply_to(p, step);
 }
 
-void WeightUpdate::backward_and_apply(int64_t iter, const StepRates& rates) {
+void WeightUpdate::backward_and_apply(int64_t iter, const StepRates& rates, GradientReader* reader) {
   struct Applier : GradientReader {
     WeightUpdate& update;
     const IterationStep step;
-    Applier(WeightUpdate& update, const IterationStep& step) : update(update), step(step) {}
-    void on_complete(size_t param) override { update.apply_to(param, step); }
+    GradientReader* const first;
+    Applier(WeightUpdate& update, const IterationStep& step, GradientReader* first)
+        : update(update), step(step), first(first) {}
+    void on_complete(size_t param) override {
+      if (first) first->on_complete(param);
+      update.apply_to(param, step);
+    }
   };
-  Applier applier(*this, step_of(iter, rates, 1));
+  Applier applier(*this, step_of(iter, rates, 1), reader);
   net_.backward(false, &applier);
 }
 

@@ -38,8 +38,8 @@ class WeightUpdate {
   void apply(int64_t iter, const StepRates& rates, bool verbose = false);
 
   /// The net's backward() and the update in one; the bits of the one after the other. No gradients are clipped, so
-  /// updates_within_backward() must hold.
-  void backward_and_apply(int64_t iter, const StepRates& rates);
+  /// updates_within_backward() must hold. `reader`, if any, is told of each param before its update.
+  void backward_and_apply(int64_t iter, const StepRates& rates, GradientReader* reader = nullptr);
 
   bool is_sliced() const { return is_sliced_; }
   /// The update of the weights of one slice, from any thread; and their values copied to where their gradients were.

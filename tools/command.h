@@ -35,6 +35,8 @@ std::vector<Flag> flags_of(const Command& command);
 
 // One function a command, each in the file of its name.
 Command train_command();
+Command runs_command();
+Command snapshot_command();
 Command test_command();
 Command time_command();
 Command check_command();

@@ -1,12 +1,11 @@
 // `cortado devices`: the processors of this machine that nets can run on, and their libraries.
 #include "kernels/devices.h"
 
-#include <fstream>
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <sstream>
 
+#include "core/cpu_name.h"
 #include "core/isa_level.h"
 #include "core/restart.h"
 #include "core/threads.h"
@@ -18,28 +17,12 @@ namespace cortado::tools {
 
 namespace {
 
-struct Cpu {
-  std::string name = "unknown";
-  std::vector<std::string> instructions;  ///< of those that matter to nets
-};
-
-Cpu read_cpu() {
-  Cpu cpu;
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (colon == std::string::npos) continue;
-    const std::string value = line.substr(colon + 2);
-    if (line.rfind("model name", 0) == 0) cpu.name = value;
-    if (line.rfind("flags", 0) != 0) continue;
-    std::istringstream words(value);
-    std::set<std::string> flags;
-    for (std::string word; words >> word;) flags.insert(word);
-    for (const char* wanted : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"})
-      if (flags.contains(wanted)) cpu.instructions.push_back(wanted);
-    break;
-  }
-  return cpu;
+/// Of the CPU's instructions those that matter to nets.
+std::vector<std::string> instructions_of(const CpuDescription& cpu) {
+  std::vector<std::string> found;
+  for (const char* wanted : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"})
+    if (std::find(cpu.flags.begin(), cpu.flags.end(), wanted) != cpu.flags.end()) found.push_back(wanted);
+  return found;
 }
 
 /// What runs now, what could, and what else this build has.
@@ -54,14 +37,14 @@ std::string level_text() {
 }
 
 int run_devices(const Arguments& arguments) {
-  const Cpu cpu = read_cpu();
+  const CpuDescription cpu = describe_cpu();
   std::string why_no_gpu;
   const std::vector<kernels::CudaDevice> gpus = kernels::cuda_devices(why_no_gpu);
   if (arguments.on("json")) {
     nlohmann::ordered_json json = {{"cpu",
                                     {{"name", cpu.name},
                                      {"threads", default_threads()},
-                                     {"instructions", cpu.instructions},
+                                     {"instructions", instructions_of(cpu)},
                                      {"level", name_of(kCompiledIsa)},
                                      {"machine_level", name_of(machine_isa())},
                                      {"built_levels", names_of(built_isas())},
@@ -79,7 +62,7 @@ int run_devices(const Arguments& arguments) {
     return 0;
   }
   std::string instructions;
-  for (const std::string& name : cpu.instructions) instructions += (instructions.empty() ? "" : " ") + name;
+  for (const std::string& name : instructions_of(cpu)) instructions += (instructions.empty() ? "" : " ") + name;
   std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
             << "\n        " << level_text() << "\n        " << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)

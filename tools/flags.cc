@@ -146,7 +146,7 @@ class FlagParser {
 
   void check_what_is_there() const {
     for (const Flag& flag : table_)
-      if (flag.required && !out_.given_.contains(flag.name))
+      if (flag.required && !out_.given_.contains(flag.name) && !out_.given_.contains(flag.unless))
         throw usage_error("--" + flag.name + "=" + flag.value + " is missing", flag.help);
     const int count = int(out_.operands_.size());
     if (count < wanted_.least) throw usage_error(wanted_.name + " is missing", wanted_.help);
@@ -159,6 +159,11 @@ class FlagParser {
   const Operands& wanted_;
   Arguments out_;
 };
+
+void Arguments::add(const std::map<std::string, std::vector<std::string>>& given) {
+  for (const auto& [name, values] : given)
+    if (flags_.contains(name)) given_.try_emplace(name, values);
+}
 
 const Flag& Arguments::flag(const std::string& name, FlagKind kind) const {
   const auto found = flags_.find(name);

@@ -25,6 +25,7 @@ struct Flag {
   std::string fallback{};  ///< value when it is not given; "" is none
   char letter = 0;         ///< short form, -q
   bool required = false;
+  std::string unless{};                ///< where this flag is given, `required` does not hold
   bool operand = false;                ///< may be given without its name
   bool hidden = false;                 ///< accepted for Caffe's sake, not shown in help
   std::vector<std::string> choices{};  ///< the only values it takes; empty: any
@@ -54,6 +55,9 @@ class Arguments {
   /// All that was given, by flag and as it stands; "true" or "false" for a switch.
   const std::map<std::string, std::vector<std::string>>& given() const { return given_; }
   FlagKind kind(const std::string& name) const { return flags_.at(name).kind; }
+  /// As if the command line had given these, where it does not give the flag itself; flags that the command does not
+  /// have are left out.
+  void add(const std::map<std::string, std::vector<std::string>>& given);
 
  private:
   friend class FlagParser;

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <thread>
 
-#include "core/file.h"
 #include "core/log.h"
 #include "ranks/launch.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"
 #include "tools/failure.h"
+#include "tools/own_command.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
 #include "tools/terminal.h"
@@ -18,14 +18,6 @@ namespace cortado::tools {
 namespace {
 
 constexpr std::chrono::seconds kForTheFirstToSay(1);  ///< what all know
-
-/// This process's own, as the system keeps it.
-std::vector<std::string> command_line() {
-  std::vector<std::string> words;
-  const std::string text = read_file("/proc/self/cmdline");
-  for (size_t at = 0; at < text.size(); at += words.back().size() + 1) words.emplace_back(text.c_str() + at);
-  return words;
-}
 
 /// One for each of several devices, unless --ranks says otherwise.
 int ranks_wanted(const Arguments& arguments) {
@@ -93,7 +85,7 @@ bool starts_ranks(const Arguments& arguments) {
 }
 
 int run_ranks(const Arguments& arguments) {
-  return ranks::launch_local(ranks_wanted(arguments), arguments.text("engine"), command_line());
+  return ranks::launch_local(ranks_wanted(arguments), arguments.text("engine"), own_command());
 }
 
 int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work) {

@@ -9,12 +9,13 @@
 #include "data/pipeline/pipeline.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
+#include "runs/metrics_writer.h"
 #include "solvers/check.h"
-#include "solvers/metrics_writer.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/dataset_warnings.h"
 #include "tools/decode_flag.h"
+#include "tools/failure.h"
 #include "tools/kernel_choices.h"
 #include "tools/net_file.h"
 #include "tools/output_name.h"
@@ -24,6 +25,7 @@
 #include "tools/signals.h"
 #include "tools/terminal.h"
 #include "tools/train_view.h"
+#include "tools/training_run.h"
 
 namespace cortado::tools {
 
@@ -65,9 +67,10 @@ void suggest_next(const Solver& solver) {
              " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
 
-void say_how_to_resume(const Arguments& arguments, const Solver& solver) {
-  const std::string text =
-      "to resume: " + resume_command(arguments, snapshot_paths(solver.config(), solver.iter()).state);
+void say_how_to_resume(const Arguments& arguments, const Solver& solver, const TrainingRun* run) {
+  const std::string state = snapshot_paths(solver.config(), solver.iter()).state;
+  const std::string text = "to resume: " + (run ? "cortado train --resume=" + quoted_for_shell(run->folder())
+                                                : resume_command(arguments, state));
   if (is_terminal(STDERR_FILENO))
     show_error(text);
   else
@@ -87,7 +90,11 @@ SolverNets build_nets(const SolverFile& file, const SolverOptions& options, Cont
 
 void apply_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
   options.overrides.apply(file);
-  if (arguments.has("seed")) file.solver.set_random_seed(arguments.integer("seed"));
+  caffe::SolverParameter& solver = file.solver;
+  if (arguments.has("seed")) solver.set_random_seed(arguments.integer("seed"));
+  if (arguments.has("keep-best")) solver.set_keep_best(arguments.text("keep-best"));
+  if (arguments.has("keep-last")) solver.set_keep_last(int(arguments.integer("keep-last")));
+  if (arguments.has("snapshot-every")) solver.set_snapshot_every(arguments.text("snapshot-every"));
 }
 
 Context context_for(const Arguments& arguments, const SolverFile& file, const RankRole& role) {
@@ -120,53 +127,77 @@ int run_quietly(Solver& solver, Requests& requests) {
   return solver.run(requests) == Outcome::kStopped ? stopped_exit_code() : 0;
 }
 
-int run_loop(const Arguments& arguments, Solver& solver, Requests& requests) {
+int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, TrainingRun* run) {
   TrainView view(int(solver.config().average_loss()));
-  std::optional<MetricsWriter> metrics;
+  std::optional<runs::MetricsWriter> metrics;
   check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
   if (metrics) solver.add_observer(&*metrics);
+  if (run) run->watch(solver);
   stop_with_snapshot();
   if (solver.run(requests) == Outcome::kStopped) {
-    say_how_to_resume(arguments, solver);
+    say_how_to_resume(arguments, solver, run);
     return stopped_exit_code();
   }
   suggest_next(solver);
   return 0;
 }
 
-int train_as(const RankRole& role, const Arguments& arguments, SolverFile file) {
+/// What the first rank does besides what all do.
+int train_first(const RankRole& role, const Arguments& arguments, Solver& solver, Requests& requests,
+                TrainingRun* run) {
+  save_choices(arguments, solver.net().context());
+  say_shares(role, solver, solver.net().context());
+  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
+  return run_loop(arguments, solver, requests, run);
+}
+
+int train_as(const RankRole& role, const Arguments& arguments, SolverFile file, const ResumedRun* resumed) {
   SolverOptions options = solver_options(arguments);
   options.engine = role.engine;
   options.scale_lr = arguments.text("scale-lr");
   options.device_engine = arguments.text("gpu-engine");
   options.divide_batch = arguments.on("divide-batch");
-  Context context = context_for(arguments, file, role);
-  choose_decoder(arguments, context);
+  if (resumed) resumed->choose_start(file, options);
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
-  Solver solver = build_solver(arguments, std::move(file), options, context);
-  if (!role.is_first()) return run_quietly(solver, requests);
-  save_choices(arguments, context);
-  say_shares(role, solver, context);
-  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
-    log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
-  return run_loop(arguments, solver, requests);
+  std::optional<TrainingRun> run;
+  if (role.is_first() && (resumed || arguments.has("run"))) run.emplace(arguments, resumed, file, options);
+  try {
+    Context context = context_for(arguments, file, role);
+    choose_decoder(arguments, context);
+    Solver solver = build_solver(arguments, std::move(file), options, context);
+    if (!role.is_first()) return run_quietly(solver, requests);
+    return train_first(role, arguments, solver, requests, run ? &*run : nullptr);
+  } catch (...) {
+    if (run) run->fail(current_failure().text);
+    throw;
+  }
 }
 
-int run_train(const Arguments& arguments) {
+int run_train(const Arguments& given) {
+  Arguments arguments = given;
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
                       "a snapshot brings its weights; --weights starts a new training from them");
-  SolverFile file = open_solver(arguments.text("solver"));
+  std::optional<ResumedRun> resumed;
+  if (arguments.has("resume")) {
+    resumed.emplace(arguments);
+    if (starts_ranks(arguments)) return run_ranks(arguments);
+    resumed->enter_folder();
+  }
+  SolverFile file = resumed ? resumed->solver() : open_solver(arguments.text("solver"));
   apply_flags(arguments, solver_options(arguments), file);
   require_valid(file);
   if (starts_ranks(arguments)) return run_ranks(arguments);
   // On a terminal the progress line replaces the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   if (arguments.on("verbose")) data::log_every_restart();
-  return run_as_rank(arguments, [&](const RankRole& role) { return train_as(role, arguments, std::move(file)); });
+  return run_as_rank(arguments, [&](const RankRole& role) {
+    return train_as(role, arguments, std::move(file), resumed ? &*resumed : nullptr);
+  });
 }
 
 std::vector<Flag> flags() {
@@ -177,6 +208,7 @@ std::vector<Flag> flags() {
        .value = "FILE",
        .help = "the solver's prototxt",
        .required = true,
+       .unless = "resume",
        .operand = true},
       weights_flag("weights to start from, copied by layer name"),
       {.name = "snapshot",
@@ -216,30 +248,34 @@ std::vector<Flag> flags() {
 }  // namespace
 
 Command train_command() {
-  return {.name = "train",
-          .summary = "trains a net as its solver says",
-          .flags = joined({flags(), rank_flags(), state_flags(), device_flags()}),
-          .operands = {},
-          .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
-                        "trains; snapshots go where snapshot_prefix says"},
-                       {"cortado train --solver=solver.prototxt --snapshot=auto",
-                        "resumes from the newest snapshot, or starts fresh"},
-                       {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
-                        "finetunes: layers of the same name start from the file"},
-                       {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
-                        "the same, and convolutions keep what they have"},
-                       {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
-                        "net.layer[drop6].dropout_param.dropout_ratio=0",
-                        "with other values than the files'"},
-                       {"cortado train --solver=solver.prototxt --gpu=all", "by a process for each GPU"},
-                       {"cortado train --solver=solver.prototxt --ranks=4 --threads=2",
-                        "by four processes; an iteration is four batches"}},
-          .run = run_train,
-          .about =
-              "A stopped training writes a snapshot and exits with 130 (SIGINT), 143 (SIGTERM) or 138 (SIGUSR1); one "
-              "that diverged "
-              "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
-              "are read in order, and every random draw follows from the seed."};
+  return {
+      .name = "train",
+      .summary = "trains a net as its solver says",
+      .flags = joined({flags(), run_flags(), rank_flags(), state_flags(), device_flags()}),
+      .operands = {},
+      .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
+                    "trains; snapshots go where snapshot_prefix says"},
+                   {"cortado train solver.prototxt --run=runs/first",
+                    "everything that the training reads and leaves in one folder"},
+                   {"cortado train --resume=runs/first --set solver.base_lr=0.001", "goes on with it, by another rate"},
+                   {"cortado train --solver=solver.prototxt --snapshot=auto",
+                    "resumes from the newest snapshot, or starts fresh"},
+                   {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
+                    "finetunes: layers of the same name start from the file"},
+                   {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
+                    "the same, and convolutions keep what they have"},
+                   {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
+                    "net.layer[drop6].dropout_param.dropout_ratio=0",
+                    "with other values than the files'"},
+                   {"cortado train --solver=solver.prototxt --gpu=all", "by a process for each GPU"},
+                   {"cortado train --solver=solver.prototxt --ranks=4 --threads=2",
+                    "by four processes; an iteration is four batches"}},
+      .run = run_train,
+      .about =
+          "A stopped training writes a snapshot and exits with 130 (SIGINT), 143 (SIGTERM) or 138 (SIGUSR1); one "
+          "that diverged "
+          "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
+          "are read in order, and every random draw follows from the seed."};
 }
 
 }  // namespace cortado::tools

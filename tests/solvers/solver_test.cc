@@ -4,7 +4,6 @@
 #include <cmath>
 #include <regex>
 
-#include "solvers/metrics_writer.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
@@ -252,30 +251,6 @@ TEST(Solver, TakesTheNetBesideItsFile) {
   std::string message;
   EXPECT_EQ(exit_code_of([&] { train(lost); }, &message), ExitCode::kIo);
   EXPECT_NE(message.find("solver.prototxt:1:6"), std::string::npos) << message;
-}
-
-TEST(Solver, WritesMetrics) {
-  Folder folder;
-  const std::string path = folder / "metrics.jsonl";
-  write_file_atomically(path, "{\"torn\":");
-  {
-    MetricsWriter metrics(path);
-    Context context(1);
-    Solver solver = make_solver(tiny_solver(folder, "display: 6 test_iter: 1 test_interval: 6"), {}, context);
-    solver.add_observer(&metrics);
-    Requests requests{kRequestNothing};
-    solver.run(requests);
-  }
-  std::istringstream text(read_file(path));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
-  const std::string head = R"(\{"t":[0-9.]+,"ev":")";
-  EXPECT_TRUE(in_order(
-      lines,
-      {"\\{\"torn\":", head + R"(run_start","iter":0,"schema":1,"max_iter":12\})",
-       head + R"(test","iter":0,"net":0,"outputs":\{"loss":[0-9.e+-]+\}\})",
-       head + R"(train","iter":0,"loss":[0-9.e+-]+,"lr":[0-9.]+,"outputs":\{"loss":[0-9.e+-]+\}\})",
-       head + R"(snapshot","iter":12,"path":".*tiny_iter_12\.solverstate"\})", head + R"(run_end","iter":12,.*\})"}));
 }
 
 }  // namespace

@@ -1,19 +1,20 @@
-#include "solvers/metrics_writer.h"
+#include "runs/metrics_writer.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/process_limits.h"
+#include "runs/clock.h"
 
-namespace cortado {
+namespace cortado::runs {
 
 namespace {
 
@@ -55,7 +56,14 @@ std::string outputs_field(const std::vector<Score>& scores) {
   return field("outputs", "{" + list + "}");
 }
 
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+/// Each score as [value, iteration].
+std::string best_field(const std::vector<BestTestScore>& best) {
+  std::string list;
+  for (const BestTestScore& score : best)
+    list += (list.empty() ? "" : ",") + quoted(score.name) + ":[" + number(score.value) + "," +
+            std::to_string(score.iter) + "]";
+  return field("best", "{" + list + "}");
+}
 
 /// Whether the file ends in the middle of a line, as a killed run may leave it.
 bool is_torn(int file) {
@@ -98,8 +106,10 @@ MetricsWriter::~MetricsWriter() {
 }
 
 void MetricsWriter::write(const char* event, const Progress& progress, const std::string& more) {
+  latest_ = progress;
   char head[96];
-  std::snprintf(head, sizeof head, "{\"t\":%.6f,\"ev\":\"%s\",\"iter\":%lld", now(), event, (long long)progress.iter);
+  std::snprintf(head, sizeof head, "{\"t\":%.6f,\"ev\":\"%s\",\"iter\":%lld", unix_seconds(), event,
+                (long long)progress.iter);
   const std::string line = head + more + "}\n";
   const int error = append_line(file_, line);
   if (error == 0 || failed_) return;
@@ -121,12 +131,13 @@ void MetricsWriter::on_display(const Progress& progress, const std::vector<Score
   if (progress.seconds > 0 && images > 0)
     more += field("img_s", number(images / progress.seconds)) +
             field("data_wait", number(progress.wait_seconds / progress.seconds));
+  if (const int64_t bytes = resident_bytes(); bytes > 0) more += field("rss", std::to_string(bytes));
   write("train", progress, more + outputs_field(outputs));
 }
 
 void MetricsWriter::on_test(const Progress& progress, int net, const std::vector<Score>& scores,
-                            const std::vector<BestTestScore>&) {
-  write("test", progress, field("net", std::to_string(net)) + outputs_field(scores));
+                            const std::vector<BestTestScore>& best) {
+  write("test", progress, field("net", std::to_string(net)) + outputs_field(scores) + best_field(best));
 }
 
 void MetricsWriter::on_snapshot(const Progress& progress, const std::string& state_path) {
@@ -142,7 +153,11 @@ void MetricsWriter::on_diverged(const Progress& progress, const std::string& tex
 }
 
 void MetricsWriter::on_end(const Progress& progress, Outcome outcome) {
-  write(outcome == Outcome::kFinished ? "run_end" : "stop", progress, field("loss", number(progress.smoothed_loss)));
+  std::string more = field("loss", number(progress.smoothed_loss));
+  if (outcome == Outcome::kStoppedEarly) more += field("early", "true");
+  write(outcome == Outcome::kFinished ? "run_end" : "stop", progress, more);
 }
 
-}  // namespace cortado
+void MetricsWriter::write_error(const std::string& text) { write("error", latest_, field("text", quoted(text))); }
+
+}  // namespace cortado::runs

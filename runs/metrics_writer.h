@@ -3,14 +3,17 @@
 // metrics.jsonl: one JSON object per event and line, written whole and at once, so that a killed run leaves at most one
 // torn line and a resumed one appends. A line that the disk has no room for leaves nothing. Numbers that JSON does not
 // know are the strings "NaN", "Inf" and "-Inf".
-//   {"t":1.25,"ev":"train","iter":100,"loss":0.3,"lr":0.01,"img_s":5321,"data_wait":0.018,"outputs":{"loss":0.31}}
-// ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, stop or run_end; t is Unix time.
+//   {"t":1.25,"ev":"train","iter":100,"loss":0.3,"lr":0.01,"img_s":5321,"data_wait":0.018,"rss":81788928,
+//    "outputs":{"loss":0.31}}
+//   {"t":2.5,"ev":"test","iter":100,"net":0,"outputs":{"accuracy":0.9},"best":{"accuracy":[0.92,50]}}
+// ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, error, stop or run_end; t is Unix time,
+// rss the bytes of memory that the process has.
 
 #include <string>
 
 #include "solvers/observer.h"
 
-namespace cortado {
+namespace cortado::runs {
 
 class MetricsWriter : public TrainObserver {
  public:
@@ -29,13 +32,17 @@ class MetricsWriter : public TrainObserver {
   void on_diverged(const Progress&, const std::string& text) override;
   void on_end(const Progress&, Outcome) override;
 
+  /// The training could not go on: `text` says why.
+  void write_error(const std::string& text);
+
  private:
   /// Writes {"t":..,"ev":`event`,"iter":.. `more`}; a disk that is full is reported once and then ignored.
   void write(const char* event, const Progress& progress, const std::string& more);
 
   std::string path_;
+  Progress latest_;  ///< that was told
   int file_ = -1;
   bool failed_ = false;
 };
 
-}  // namespace cortado
+}  // namespace cortado::runs

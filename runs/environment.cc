@@ -1,0 +1,44 @@
+#include "runs/environment.h"
+
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "core/cpu_name.h"
+#include "core/isa_level.h"
+#include "kernels/devices.h"
+
+namespace cortado::runs {
+
+namespace {
+
+std::string host_name() {
+  char name[256] = "unknown";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string memory_text() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return "unknown";
+  return std::to_string((uint64_t(info.totalram) * info.mem_unit) >> 20) + " MiB";
+}
+
+}  // namespace
+
+std::map<std::string, std::string> describe_environment(Context& context) {
+  std::string libraries;
+  for (const std::string& library : kernels::arithmetic_of(context))
+    libraries += (libraries.empty() ? "" : ", ") + library;
+  return {{"host", host_name()},
+          {"cpu", describe_cpu().name},
+          {"level", name_of(kCompiledIsa)},
+          {"threads", std::to_string(context.threads)},
+          {"memory", memory_text()},
+          {"device", context.device.str()},
+          {"precision", name_of(context.precision)},
+          {"libraries", libraries}};
+}
+
+std::string program_version() { return std::string("cortado ") + CORTADO_VERSION; }
+
+}  // namespace cortado::runs

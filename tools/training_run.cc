@@ -1,0 +1,157 @@
+#include "tools/training_run.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "runs/clock.h"
+#include "runs/environment.h"
+#include "runs/resolved_files.h"
+#include "solvers/snapshot_files.h"
+#include "tools/own_command.h"
+
+namespace cortado::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Flags that a resume does not have again: they say where to begin, or are in the solver and the nets by then.
+bool is_for_once(const std::string& flag) {
+  for (const char* name : {"solver", "run", "resume", "snapshot", "weights", "set", "keep-best", "keep-last",
+                           "snapshot-every", "quiet", "verbose"})
+    if (flag == name) return true;
+  return false;
+}
+
+/// As seen from `base`, unless that leads out of it.
+std::string nearest_name(const std::string& path, const std::string& base) {
+  const std::string near = fs::path(path).lexically_proximate(base).string();
+  return near.starts_with("..") ? path : near;
+}
+
+runs::RunRecord new_record(const Arguments& arguments, const SolverOptions& options) {
+  runs::RunRecord record;
+  record.id = runs::new_run_id();
+  record.created = runs::unix_seconds();
+  record.folder = fs::current_path().string();
+  record.solver = arguments.text("solver");
+  record.command = own_command();
+  record.weights = options.weights;
+  for (const auto& [name, values] : arguments.given())
+    if (!is_for_once(name)) record.flags[name] = values;
+  return record;
+}
+
+runs::RunPaths made_folder(const std::string& folder) {
+  runs::RunPaths paths(folder);
+  runs::make_run_folder(paths);
+  return paths;
+}
+
+/// About a hundred looks in a training, unless --histograms says otherwise.
+int64_t looks_every(const Arguments& arguments, int64_t max_iter) {
+  if (arguments.has("histograms")) return arguments.integer("histograms");
+  return std::max<int64_t>(1, max_iter / 100);
+}
+
+}  // namespace
+
+std::vector<Flag> run_flags() {
+  return {{.name = "run",
+           .kind = FlagKind::kText,
+           .value = "FOLDER",
+           .help = "everything in a new folder: the files as trained, record, log, metrics, TensorBoard's events, "
+                   "snapshots, report"},
+          {.name = "resume",
+           .kind = FlagKind::kText,
+           .value = "FOLDER",
+           .help = "goes on with the run in this folder, with its flags; --set changes it for good"},
+          {.name = "histograms",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "of --run: weights and gradients are looked at every N iterations, 0: never; a hundredth of the "
+                   "training unless given",
+           .least = 0},
+          {.name = "keep-best",
+           .kind = FlagKind::kText,
+           .value = "SCORE",
+           .help = "in place of the solver's keep_best: the snapshot where this test score is best stays"},
+          {.name = "keep-last",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "in place of the solver's keep_last: so many of the newest snapshots stay",
+           .least = 0},
+          {.name = "snapshot-every",
+           .kind = FlagKind::kText,
+           .value = "TIME",
+           .help = "in place of the solver's snapshot_every: \"10m\""}};
+}
+
+ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text("resume")).string()) {
+  for (const char* flag : {"solver", "run", "snapshot", "weights"})
+    if (arguments.has(flag))
+      throw usage_error(std::string("--resume goes on with a run, and --") + flag + " says otherwise",
+                        "leave one of them out");
+  if (!runs::is_run(paths.folder))
+    throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER begins one");
+  record = runs::read_record(paths.record);
+  arguments.add(record.flags);
+  paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
+}
+
+SolverFile ResumedRun::solver() const { return runs::read_resolved(paths); }
+
+void ResumedRun::enter_folder() const {
+  std::error_code failure;
+  fs::current_path(record.folder, failure);
+  if (failure)
+    throw Error(ExitCode::kIo, "the run was begun in " + record.folder + ": " + failure.message(),
+                "paths of data begin there; \"folder\" in " + paths.record + " says so, and may be changed");
+}
+
+void ResumedRun::choose_start(const SolverFile& file, SolverOptions& options) const {
+  for (const auto& entry : list_snapshot_files(file.solver.snapshot_prefix()))
+    if (entry.is_state) options.snapshot = "auto";
+  if (options.snapshot.empty()) options.weights = record.weights;
+}
+
+TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file,
+                         const SolverOptions& options)
+    : arguments_(arguments),
+      paths_(resumed ? resumed->paths : made_folder(arguments.text("run"))),
+      lock_(paths_),
+      log_(paths_),
+      metrics_(paths_.metrics),
+      record_(resumed ? resumed->record : new_record(arguments, options)) {
+  runs::put_snapshots_in(paths_, file);
+  runs::write_resolved(paths_, file, options);
+  record_.version = runs::program_version();
+  record_.inputs = runs::inputs_of(file, options);
+  record_.starts.push_back({runs::unix_seconds(), ::getpid(), "", arguments.each("set")});
+  runs::write_record(paths_.record, record_);
+}
+
+TrainingRun::~TrainingRun() = default;
+
+void TrainingRun::watch(Solver& solver) {
+  Net& net = solver.net();
+  record_.machine = runs::describe_environment(net.context());
+  record_.flags["seed"] = {std::to_string(net.context().seed)};
+  record_.starts.back().from = solver.resumed_from();
+  runs::write_record(paths_.record, record_);
+  solver.add_observer(&metrics_);
+  events_.emplace(paths_.tensorboard, paths_.folder, solver.config(), net);
+  solver.add_observer(&*events_);
+  if (const int64_t every = looks_every(arguments_, solver.progress().max_iter); every > 0) {
+    layers_.emplace(net, every);
+    layers_->add_reader(runs::layer_lines(paths_.layers));
+    events_->follow(*layers_);
+    solver.add_observer(&*layers_);
+  }
+}
+
+}  // namespace cortado::tools
