@@ -201,3 +201,13 @@ function(cortado_folder kind)
   add_library(cortado_${folder} ${kind} ${sources} ${ARGN})
   cortado_target(cortado_${folder})
 endfunction()
+
+# cortado_embed(VARIABLE FILE NAME): a source with the bytes of FILE as `extern const char NAME[]` and
+# `extern const unsigned long NAME_size`, made when FILE changes.
+function(cortado_embed variable file name)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${file} -DOUTPUT=${output} -DNAME=${name} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${file} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()

@@ -15,8 +15,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2, 'data': 2, 'layers': 3,
-         'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
+RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2, 'data': 2,
+         'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
          'tools': 8, 'server': 9}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},

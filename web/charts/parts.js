@@ -1,0 +1,151 @@
+// What all charts are made of: elements, numbers as text, scales, and the figure with its table in words.
+'use strict';
+var Charts = {};
+
+Charts.parts = (() => {
+  const kSvg = 'http://www.w3.org/2000/svg';
+  const characterWidth = 7.2;  // of the charts' text, in pixels, about
+
+  /** An SVG element with attributes and children; text becomes text. */
+  function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS(kSvg, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  /** An HTML element with properties and children. */
+  function html(tag, properties = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  /** Four significant digits, without an exponent where a person reads better without one. */
+  function number(value) {
+    if (!Number.isFinite(value)) return String(value);
+    const size = Math.abs(value);
+    if (size >= 1e6 || (size > 0 && size < 1e-4))
+      return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+    return String(Number(value.toPrecision(size >= 1000 ? 7 : 4)));
+  }
+
+  /** Round numbers from `low` to `high`, about `wanted` of them. */
+  function ticks(low, high, wanted) {
+    const rough = (high - low) / Math.max(1, wanted);
+    if (!(rough > 0)) return [low];
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+    const all = [];
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i)
+      all.push(Number((i * step).toPrecision(12)));
+    return all;
+  }
+
+  /** Powers of ten from `low` to `high`, or round numbers where there are too few of them. */
+  function logTicks(low, high, wanted) {
+    const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
+    if (last - first < 1) return ticks(low, high, wanted).filter((value) => value > 0);
+    const every = Math.ceil((last - first + 1) / wanted), all = [];
+    for (let power = first; power <= last; power += every) all.push(10 ** power);
+    return all;
+  }
+
+  /** A function from [low, high] to pixels [from, to], with its inverse. */
+  function scale(low, high, from, to, log = false) {
+    const lift = log ? Math.log10 : (value) => value, lower = log ? (value) => 10 ** value : (value) => value;
+    const begin = lift(low), span = lift(high) - begin || 1;
+    const at = (value) => from + ((lift(value) - begin) / span) * (to - from);
+    at.invert = (pixel) => lower(begin + ((pixel - from) / (to - from)) * span);
+    return at;
+  }
+
+  /** A table with a row of headings; numbers stand right. */
+  function table(headings, rows) {
+    const cell = (tag, value) => {
+      const element = html(tag, {}, typeof value === 'number' ? number(value) : value);
+      if (typeof value === 'number') element.className = 'number';
+      return element;
+    };
+    const head =
+        html('thead', {}, html('tr', {}, ...headings.map((text) => Object.assign(cell('th', text), {scope: 'col'}))));
+    return html(
+        'table', {}, head,
+        html('tbody', {}, ...rows.map((row) => html('tr', {}, ...row.map((one) => cell('td', one))))));
+  }
+
+  /** The figure of a chart. `tell()` gives {label, headings, rows}: what is told to who does not see the picture. */
+  function figure(parent, title, tell) {
+    const plot = html('div', {className: 'chart-plot'});
+    const button = html('button', {type: 'button'}, 'Table');
+    const words = html('div', {className: 'wide', hidden: true});
+    const controls = html('div', {className: 'chart-controls'});
+    const all = html('figure', {className: 'chart'}, html('figcaption', {}, title || ''), controls, plot, words);
+    const fill = () => {
+      const {headings, rows} = tell();
+      words.replaceChildren(table(headings, rows));
+    };
+    controls.append(button);
+    button.setAttribute('aria-expanded', 'false');
+    button.setAttribute('aria-label', 'Table of ' + (title || 'the values'));
+    button.onclick = () => {
+      words.hidden = !words.hidden;
+      button.setAttribute('aria-expanded', String(!words.hidden));
+      if (!words.hidden) fill();
+    };
+    parent.replaceChildren(all);
+    return {
+      all,
+      plot,
+      controls,
+      /** Puts a drawing of this size in place of the one before. */
+      show(width, height, parts) {
+        const picture =
+            svg('svg', {role: 'img', viewBox: `0 0 ${width} ${height}`, height, 'aria-label': tell().label});
+        picture.append(...parts);
+        plot.replaceChildren(picture);
+        if (!words.hidden) fill();
+        return picture;
+      },
+    };
+  }
+
+  /** Calls `draw(width)` now and whenever the element's width changes. */
+  function whenSized(element, draw) {
+    let width = 0;
+    const look = () => {
+      const now = Math.round(element.clientWidth) || 640;
+      if (now === width) return;
+      width = now;
+      draw(width);
+    };
+    look();
+    if (window.ResizeObserver) new ResizeObserver(look).observe(element);
+  }
+
+  /** Of so many characters at the most. */
+  const short = (text, most) => text.length > most ? text.slice(0, Math.max(1, most - 1)) + '…' : text;
+
+  /** A chart of `draw(width)` that gives [height, parts], drawn again when its width or its values change. */
+  function chart(element, options, tell, draw) {
+    const state = {...options};
+    const all = figure(element, options.title, () => tell(state));
+    let width = 640;
+    const show = () => {
+      const [height, parts] = draw(state, width);
+      all.show(width, height, parts);
+    };
+    whenSized(all.plot, (now) => {
+      width = now;
+      show();
+    });
+    return {
+      update: (changed) => {
+        Object.assign(state, changed);
+        show();
+      }
+    };
+  }
+
+  return {short, chart, characterWidth, svg, html, number, ticks, logTicks, scale, table, figure, whenSized};
+})();
