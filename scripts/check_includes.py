@@ -15,8 +15,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2, 'data': 2,
-         'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
+RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'http': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2,
+         'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
          'tools': 8, 'server': 9}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
@@ -38,11 +38,11 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server'],
-    r'boost/': ['server/rest'],
+    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server', 'http'],
+    r'boost/': ['http'],
     r'(grpc|grpcpp)/': ['server/grpc'],
     r'prometheus/': ['server/metrics'],
-    r'openssl/': ['server'],
+    r'openssl/': ['http'],
     r'pugixml': ['data'],
     r'hdf5': ['hdf5'],
     r'leveldb/': ['leveldb'],

@@ -5,19 +5,19 @@
 
 #include "core/log.h"
 #include "core/signals_blocked.h"
+#include "http/server.h"
 #include "server/grpc/grpc_server.h"
 #include "server/models/repository.h"
 #include "server/rest/api.h"
-#include "server/rest/http_server.h"
 #include "server/token.h"
 
 namespace cortado::server {
 
 namespace {
 
-HttpLimits limits_of(const tools::Arguments& arguments) {
+http::Limits limits_of(const tools::Arguments& arguments) {
   const auto seconds = [&](const char* flag) { return std::chrono::seconds(arguments.integer(flag)); };
-  HttpLimits limits;
+  http::Limits limits;
   limits.body_bytes = uint64_t(arguments.integer("max-body")) << 20;
   limits.connections = size_t(arguments.integer("max-connections"));
   limits.header_time = seconds("header-timeout");
@@ -46,7 +46,7 @@ class EndSignals {
 };
 
 std::unique_ptr<GrpcServer> start_grpc(const tools::Arguments& arguments, Repository& repository, const Token& token,
-                                       MemoryBudget& budget) {
+                                       http::MemoryBudget& budget) {
   const int64_t port = arguments.integer("grpc-port");
   if (port < 0) return nullptr;
   const GrpcLimits limits{arguments.integer("max-body") << 20, arguments.integer("max-memory") << 20};
@@ -64,23 +64,23 @@ int run_server(const tools::Arguments& arguments) {
   const EndSignals signals;
   const Token token(arguments.text("token-file"));
   const std::string host = arguments.text("host");
-  const TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
-  MemoryBudget budget(arguments.integer("max-memory") << 20);
+  const http::TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
+  http::MemoryBudget budget(arguments.integer("max-memory") << 20);
   Metrics metrics;
   Repository repository(arguments, metrics);
   Api api(repository, metrics, token);
-  HttpServer http(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
-  api.set_connections([&http] { return http.connections(); });
+  http::Server server(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
+  api.set_connections([&server] { return server.connections(); });
   const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token, budget);
-  log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, http.port());
+  log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, server.port());
   if (grpc) log_info() << "gRPC on " << address_text(host, grpc->port());
   std::thread watch([&] {
     log_info() << strsignal(signals.wait()) << ": finishing what was accepted";
     api.set_draining();
-    http.drain();
+    server.drain();
     if (grpc) grpc->drain(std::chrono::seconds(arguments.integer("drain-timeout")));
   });
-  http.run();
+  server.run();
   watch.join();
   repository.close();
   return 0;

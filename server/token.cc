@@ -1,9 +1,8 @@
 #include "server/token.h"
 
-#include <openssl/crypto.h>
-
 #include "core/error.h"
 #include "core/file.h"
+#include "http/secret.h"
 
 namespace cortado::server {
 
@@ -28,8 +27,7 @@ bool Token::allows(std::string_view authorization) const {
   if (token_.empty()) return true;
   if (!authorization.starts_with(kScheme)) return false;
   authorization.remove_prefix(kScheme.size());
-  return authorization.size() == token_.size() &&
-         CRYPTO_memcmp(authorization.data(), token_.data(), token_.size()) == 0;
+  return http::is_same_secret(authorization, token_);
 }
 
 }  // namespace cortado::server

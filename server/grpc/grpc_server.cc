@@ -39,7 +39,7 @@ void set_limits(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
 }  // namespace
 
 struct GrpcServer::Impl {
-  Impl(Repository& repository, const Token& token, MemoryBudget& budget) : service(repository, token, budget) {}
+  Impl(Repository& repository, const Token& token, http::MemoryBudget& budget) : service(repository, token, budget) {}
 
   Service service;
   int port = 0;
@@ -47,7 +47,7 @@ struct GrpcServer::Impl {
 };
 
 GrpcServer::GrpcServer(const std::string& address, uint16_t port, const GrpcTls& tls, const GrpcLimits& limits,
-                       Repository& repository, const Token& token, MemoryBudget& budget)
+                       Repository& repository, const Token& token, http::MemoryBudget& budget)
     : impl_(std::make_unique<Impl>(repository, token, budget)) {
   const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   grpc::ServerBuilder builder;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "server/memory_budget.h"
+#include "http/memory_budget.h"
 #include "server/models/repository.h"
 #include "server/token.h"
 
@@ -28,7 +28,7 @@ class GrpcServer {
   /// Listens and answers; 0 as `port` takes a free one. `repository`, `token` and `budget` outlive it. Throws Error
   /// where it cannot listen.
   GrpcServer(const std::string& address, uint16_t port, const GrpcTls& tls, const GrpcLimits& limits,
-             Repository& repository, const Token& token, MemoryBudget& budget);
+             Repository& repository, const Token& token, http::MemoryBudget& budget);
   ~GrpcServer();
 
   int port() const;

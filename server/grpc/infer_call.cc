@@ -82,7 +82,7 @@ void write_answer(const ModelInferRequest& message, const Version& version, cons
 /// Lives until gRPC has sent the answer.
 class InferCall : public grpc::ServerUnaryReactor {
  public:
-  void start(Repository& repository, MemoryBudget& budget, const grpc::CallbackServerContext& context,
+  void start(Repository& repository, http::MemoryBudget& budget, const grpc::CallbackServerContext& context,
              const ModelInferRequest& message, ModelInferResponse& response, const std::function<void()>& check) {
     try {
       check();
@@ -120,7 +120,7 @@ class InferCall : public grpc::ServerUnaryReactor {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* start_infer(Repository& repository, MemoryBudget& budget,
+grpc::ServerUnaryReactor* start_infer(Repository& repository, http::MemoryBudget& budget,
                                       const grpc::CallbackServerContext& context, const ModelInferRequest& request,
                                       ModelInferResponse& response, const std::function<void()>& check) {
   auto* const call = new InferCall;

@@ -2,15 +2,15 @@
 
 #include <functional>
 
+#include "http/memory_budget.h"
 #include "server/grpc/inference.grpc.pb.h"
-#include "server/memory_budget.h"
 #include "server/models/repository.h"
 
 namespace cortado::server {
 
 /// Begins one inference; `check` runs first and may throw. The answer follows when the batch is computed, unless the
 /// client cancels or its deadline passes before.
-grpc::ServerUnaryReactor* start_infer(Repository& repository, MemoryBudget& budget,
+grpc::ServerUnaryReactor* start_infer(Repository& repository, http::MemoryBudget& budget,
                                       const grpc::CallbackServerContext& context,
                                       const inference::ModelInferRequest& request,
                                       inference::ModelInferResponse& response, const std::function<void()>& check);

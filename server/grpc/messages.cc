@@ -10,6 +10,8 @@ grpc::StatusCode code_of(Refusal why) {
   switch (why) {
     case Refusal::kUnauthorized:
       return grpc::StatusCode::UNAUTHENTICATED;
+    case Refusal::kForbidden:
+      return grpc::StatusCode::PERMISSION_DENIED;
     case Refusal::kNotFound:
       return grpc::StatusCode::NOT_FOUND;
     case Refusal::kNoMethod:

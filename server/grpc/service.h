@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "http/memory_budget.h"
 #include "server/grpc/inference.grpc.pb.h"
-#include "server/memory_budget.h"
 #include "server/models/repository.h"
 #include "server/token.h"
 
@@ -12,7 +12,7 @@ namespace cortado::server {
 /// One function a call, by their published names. They return at once; gRPC's threads run them.
 class Service : public inference::GRPCInferenceService::CallbackService {
  public:
-  Service(Repository& repository, const Token& token, MemoryBudget& budget)
+  Service(Repository& repository, const Token& token, http::MemoryBudget& budget)
       : repository_(repository), token_(token), budget_(budget) {}
 
   void set_draining() { draining_ = true; }
@@ -55,7 +55,7 @@ class Service : public inference::GRPCInferenceService::CallbackService {
 
   Repository& repository_;
   const Token& token_;
-  MemoryBudget& budget_;
+  http::MemoryBudget& budget_;
   std::atomic<bool> draining_ = false;
 };
 

@@ -4,7 +4,7 @@
 
 #include "core/log.h"
 #include "data/image/png.h"
-#include "server/request_error.h"
+#include "server/http_names.h"
 #include "tools/class_names.h"
 #include "tools/detection_names.h"
 #include "tools/detections.h"

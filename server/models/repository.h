@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "http/task_thread.h"
 #include "server/metrics/metrics.h"
-#include "server/models/task_thread.h"
 #include "server/models/version.h"
 
 namespace cortado::server {
@@ -73,7 +73,7 @@ class Repository {
   mutable std::mutex mutex_;
   std::map<std::string, Model> models_;
   bool closed_ = false;
-  std::optional<TaskThread> loader_;
+  std::optional<http::TaskThread> loader_;
 };
 
 }  // namespace cortado::server

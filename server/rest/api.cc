@@ -1,5 +1,6 @@
 #include "server/rest/api.h"
 
+#include "http/path_pattern.h"
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 
@@ -10,21 +11,6 @@ extern const unsigned long cortado_serve_page_size;
 namespace cortado::server {
 
 namespace {
-
-/// Whether `path` is like `pattern`, in which "*" is any one part of it.
-bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& names) {
-  names.clear();
-  while (!pattern.empty() && !path.empty()) {
-    const std::string_view wanted = pattern.substr(0, pattern.find('/', 1)), part = path.substr(0, path.find('/', 1));
-    if (wanted == "/*" && part.size() > 1)
-      names.emplace_back(part.substr(1));
-    else if (wanted != part)
-      return false;
-    pattern.remove_prefix(wanted.size());
-    path.remove_prefix(part.size());
-  }
-  return pattern.empty() && path.empty();
-}
 
 Reply json_reply(const nlohmann::ordered_json& body) {
   return {.body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
@@ -82,7 +68,7 @@ const std::vector<Api::Route>& Api::routes() {
 const Api::Route& Api::route_of(const Head& head, Names& names) {
   bool is_known = false;
   for (const Route& route : routes()) {
-    if (!matches(route.path, head.path, names)) continue;
+    if (!http::matches(route.path, head.path, names)) continue;
     if (head.method == route.method || (head.method == "HEAD" && std::string_view(route.method) == "GET")) return route;
     is_known = true;
   }
@@ -94,7 +80,7 @@ const Api::Route& Api::route_of(const Head& head, Names& names) {
 std::shared_ptr<void> Api::admit(const Head& head) {
   Names names;
   const Route& route = route_of(head, names);
-  if (!route.open && !token_.allows(head.authorization))
+  if (!route.open && !token_.allows(head.field("Authorization")))
     throw RequestError(Refusal::kUnauthorized, "a token is needed: 'Authorization: Bearer TOKEN'");
   if (route.run != &Api::infer) return nullptr;
   struct Arriving {

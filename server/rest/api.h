@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "server/http_names.h"
 #include "server/metrics/metrics.h"
 #include "server/models/repository.h"
-#include "server/rest/message.h"
 #include "server/token.h"
 
 namespace cortado::server {
@@ -60,7 +60,7 @@ class Api : public Handler {
   const Token& token_;
   std::atomic<bool> draining_ = false;
   std::function<size_t()> connections_;
-  TaskThread decoder_{64};  ///< of images
+  http::TaskThread decoder_{64};  ///< of images
 };
 
 }  // namespace cortado::server

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/shape.h"
-#include "server/request_error.h"
+#include "server/http_names.h"
 
 namespace cortado::server {
 

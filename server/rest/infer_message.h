@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/http_names.h"
 #include "server/models/version.h"
-#include "server/rest/message.h"
 
 namespace cortado::server {
 

@@ -13,11 +13,11 @@ using Json = nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& why) { throw RequestError(Refusal::kInvalid, why); }
 
-uint64_t whole_number(const std::string& text, const char* header) {
+uint64_t whole_number(std::string_view text, const char* header) {
   uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size())
-    refuse(std::string(header) + ": '" + text.substr(0, 40) + "' is no whole number");
+    refuse(std::string(header) + ": '" + std::string(text.substr(0, 40)) + "' is no whole number");
   return value;
 }
 
@@ -95,9 +95,9 @@ class InferReader {
  public:
   InferReader(const Call& call, const Version& version) : version_(version), binary_("") {
     const std::string_view body = call.body;
-    const uint64_t json_size = call.head.json_size.empty()
-                                   ? body.size()
-                                   : whole_number(call.head.json_size, "Inference-Header-Content-Length");
+    const std::string_view size_field = call.head.field("Inference-Header-Content-Length");
+    const uint64_t json_size =
+        size_field.empty() ? body.size() : whole_number(size_field, "Inference-Header-Content-Length");
     if (json_size > body.size()) refuse("Inference-Header-Content-Length is greater than the body");
     binary_ = BinaryPart(body.substr(json_size));
     parsed_ = parse_bounded(body.substr(0, json_size));
@@ -174,8 +174,8 @@ class InferReader {
 
 RequestPtr read_infer(const Call& call, const Version& version, AnswerForm& form) {
   RequestPtr request = InferReader(call, version).read(form);
-  if (!call.head.timeout.empty()) {
-    const uint64_t ms = std::min(whole_number(call.head.timeout, "X-Timeout-Ms"), InferReader::kLongest / 1000);
+  if (const std::string_view timeout = call.head.field("X-Timeout-Ms"); !timeout.empty()) {
+    const uint64_t ms = std::min(whole_number(timeout, "X-Timeout-Ms"), InferReader::kLongest / 1000);
     InferReader::set_timeout(*request, std::chrono::milliseconds(ms));
   }
   if (request->outputs.empty() && form.all_binary)

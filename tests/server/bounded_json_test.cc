@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/request_error.h"
+#include "server/http_names.h"
 
 namespace cortado::server {
 namespace {

@@ -1,9 +1,9 @@
-#include "server/models/task_thread.h"
+#include "http/task_thread.h"
 
 #include "core/signals_blocked.h"
-#include "server/request_error.h"
+#include "http/request_error.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 TaskThread::TaskThread(size_t most) : most_(most) {
   const SignalsBlocked blocked;
@@ -43,4 +43,4 @@ void TaskThread::work() {
   }
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -1,6 +1,6 @@
-#include "server/rest/head.h"
+#include "http/head.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace {
 
@@ -17,9 +17,13 @@ std::map<std::string, std::string> query_of(std::string_view text) {
   return query;
 }
 
-std::string field(const boost::beast::http::request_header<>& request, const char* name) {
-  const auto value = request[name];
-  return {value.data(), value.size()};
+std::vector<std::pair<std::string, std::string>> fields_of(const boost::beast::http::request_header<>& request) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  for (const auto& field : request) {
+    const auto name = field.name_string(), value = field.value();
+    fields.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
+  }
+  return fields;
 }
 
 }  // namespace
@@ -33,9 +37,7 @@ Head head_of(const boost::beast::http::request_header<>& request) {
   return {.method = {method.data(), method.size()},
           .path = std::string(target.substr(0, question)),
           .query = query_of(target.substr(std::min(question + 1, target.size()))),
-          .authorization = field(request, "Authorization"),
-          .json_size = field(request, "Inference-Header-Content-Length"),
-          .timeout = field(request, "X-Timeout-Ms")};
+          .fields = fields_of(request)};
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

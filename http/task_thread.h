@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-namespace cortado::server {
+namespace cortado::http {
 
 /// A thread that does what others may not wait for, one after the other: loading models, decoding images.
 class TaskThread {
@@ -30,4 +30,4 @@ class TaskThread {
   std::thread thread_;
 };
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -1,21 +1,22 @@
 #pragma once
 
-// Why a request got no answer. Each protocol has its own number for it: rest/status.h, grpc/status.h.
+// Why a request got no answer. Each protocol has its own number for it; HTTP's are in message.cc.
 
 #include <stdexcept>
 #include <string>
 
-namespace cortado::server {
+namespace cortado::http {
 
 enum class Refusal {
   kInvalid,       ///< what the request says is wrong
   kUnauthorized,  ///< no token, or another
-  kNotFound,      ///< no such model, version or path
+  kForbidden,     ///< not from there, or not this
+  kNotFound,      ///< nothing has this name
   kNoMethod,      ///< the path takes another method
-  kTooLarge,      ///< more bytes than --max-body
+  kTooLarge,      ///< more bytes than are allowed
   kMediaType,     ///< content of a kind that is not read
   kBusy,          ///< the queue is full: later it may do
-  kUnavailable,   ///< the model is not loaded, or the server ends
+  kUnavailable,   ///< not at this moment
   kLate,          ///< its time was over before it was computed
   kCancelled,     ///< the client is gone
   kInternal,      ///< a fault of our own
@@ -34,4 +35,4 @@ class RequestError : public std::runtime_error {
 /// about data or names, all else is ours and its text is logged instead of told.
 RequestError current_request_error();
 
-}  // namespace cortado::server
+}  // namespace cortado::http

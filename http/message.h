@@ -1,6 +1,6 @@
 #pragma once
 
-// A request and its answer as the rest of the server sees HTTP.
+// A request and its answer as those see HTTP who answer.
 
 #include <atomic>
 #include <functional>
@@ -11,24 +11,28 @@
 #include <utility>
 #include <vector>
 
-#include "server/request_error.h"
+#include "http/request_error.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 /// What is known when the head was read.
 struct Head {
-  std::string method, path;                  ///< "GET", "/v2/models/lenet"
-  std::map<std::string, std::string> query;  ///< as it stands, not decoded
-  std::string authorization;
-  std::string json_size;  ///< Inference-Header-Content-Length
-  std::string timeout;    ///< X-Timeout-Ms
+  std::string method, path;                                 ///< "GET", "/v2/models/lenet"
+  std::map<std::string, std::string> query;                 ///< as it stands, not decoded
+  std::vector<std::pair<std::string, std::string>> fields;  ///< in the request's order
+
+  /// The value of the field of this name, whose case does not matter; "" where there is none.
+  std::string_view field(std::string_view name) const;
 };
+
+class BodyStream;
 
 struct Reply {
   int status = 200;
   std::string body;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
+  std::shared_ptr<BodyStream> more = nullptr;  ///< what comes behind `body`, until either side closes
 };
 
 /// An error as the protocol tells it: {"error": "..."}, with Retry-After where it helps.
@@ -55,4 +59,4 @@ class Handler {
   virtual void handle(const std::shared_ptr<Call>& call) = 0;
 };
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -1,4 +1,4 @@
-#include "server/rest/connection.h"
+#include "http/connection.h"
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -9,9 +9,10 @@
 #include <boost/asio/write.hpp>
 
 #include "core/log.h"
-#include "server/rest/head.h"
+#include "http/body_stream.h"
+#include "http/head.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace {
 
@@ -40,9 +41,9 @@ template <typename Stream>
 class Connection : public OpenConnection, public std::enable_shared_from_this<Connection<Stream>> {
  public:
   template <typename... Args>
-  Connection(HttpHost& host, Args&&... args) : host_(host), stream_(std::forward<Args>(args)...) {}
+  Connection(Host& host, Args&&... args) : host_(host), stream_(std::forward<Args>(args)...) {}
 
-  tcp::socket& socket() override { return boost::beast::get_lowest_layer(stream_); }
+  tcp::socket& socket() override { return beast::get_lowest_layer(stream_); }
 
   asio::awaitable<void> serve() override {
     const auto self = this->shared_from_this();
@@ -58,7 +59,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   }
 
  private:
-  using Parser = http::request_parser<http::string_body>;
+  using Parser = beast::http::request_parser<beast::http::string_body>;
 
   asio::awaitable<bool> shake_hands() {
     if constexpr (!std::is_same_v<Stream, tcp::socket>) {
@@ -96,7 +97,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     call->body = std::move(parser.get().body());
     const Reply reply = co_await answered(call);
     co_return co_await write(reply, parser.get().version(), parser.get().keep_alive() && !host_.draining,
-                             parser.get().method() == http::verb::head);
+                             parser.get().method() == beast::http::verb::head);
   }
 
   /// A connection is idle until the first byte of a request.
@@ -105,7 +106,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
       idle_ = true;
       allow(host_.limits.idle_time);
       if (host_.draining && is_idle()) {
-        error = http::error::end_of_stream;
+        error = beast::http::error::end_of_stream;
         co_return;
       }
       const size_t got = co_await stream_.async_read_some(buffer_.prepare(kFirstBytes), kWithError(error));
@@ -114,7 +115,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     }
     idle_ = false;
     allow(host_.limits.header_time);
-    co_await http::async_read_header(stream_, buffer_, parser, kWithError(error));
+    co_await beast::http::async_read_header(stream_, buffer_, parser, kWithError(error));
   }
 
   void check_fits(Parser& parser) {
@@ -122,20 +123,20 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     if (length && *length > host_.limits.body_bytes)
       throw RequestError(Refusal::kTooLarge, "the body has " + std::to_string(*length) + " bytes, and " +
                                                  std::to_string(host_.limits.body_bytes) + " are allowed");
-    if (parser.get().count(http::field::content_encoding) > 0 &&
-        parser.get()[http::field::content_encoding] != "identity")
+    if (parser.get().count(beast::http::field::content_encoding) > 0 &&
+        parser.get()[beast::http::field::content_encoding] != "identity")
       throw RequestError(Refusal::kMediaType, "compressed bodies are not read");
   }
 
   asio::awaitable<void> read_body(Parser& parser, error_code& error) {
     if (parser.is_done()) co_return;
     allow(host_.limits.body_time);
-    if (boost::beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+    if (beast::iequals(parser.get()[beast::http::field::expect], "100-continue")) {
       constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
       co_await asio::async_write(stream_, asio::buffer(kGoOn.data(), kGoOn.size()), kWithError(error));
       if (error) co_return;
     }
-    co_await http::async_read(stream_, buffer_, parser, kWithError(error));
+    co_await beast::http::async_read(stream_, buffer_, parser, kWithError(error));
   }
 
   asio::awaitable<Reply> answered(const std::shared_ptr<Call>& call) {
@@ -171,19 +172,51 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   }
 
   asio::awaitable<bool> write(const Reply& reply, unsigned version, bool keep_alive, bool without_body) {
-    http::response<http::span_body<const char>> response(http::status(reply.status), version);
-    response.set(http::field::content_type, reply.type);
-    response.set(http::field::cache_control, "no-store");
+    beast::http::response<beast::http::span_body<const char>> response(beast::http::status(reply.status), version);
+    response.set(beast::http::field::content_type, reply.type);
+    response.set(beast::http::field::cache_control, "no-store");
     for (const auto& [name, value] : reply.headers) response.set(name, value);
-    response.keep_alive(keep_alive);
+    response.keep_alive(keep_alive && !reply.more);
     response.body() = {reply.body.data(), reply.body.size()};
-    response.prepare_payload();
+    if (!reply.more) response.prepare_payload();
     if (without_body) response.body() = {};
     allow(host_.limits.body_time);
     error_code error;
-    http::response_serializer<http::span_body<const char>> serializer(response);
-    co_await http::async_write(stream_, serializer, kWithError(error));
-    co_return !error && keep_alive;
+    beast::http::response_serializer<beast::http::span_body<const char>> serializer(response);
+    co_await beast::http::async_write(stream_, serializer, kWithError(error));
+    if (!reply.more) co_return !error && keep_alive;
+    if (!error && !without_body) co_await write_more(reply.more);
+    reply.more->give_up();
+    co_return false;
+  }
+
+  /// Until the stream is over: waits for pieces without a deadline, and writes each within one.
+  asio::awaitable<void> write_more(const std::shared_ptr<BodyStream>& stream) {
+    const auto news =
+        std::make_shared<asio::steady_timer>(stream_.get_executor(), std::chrono::steady_clock::time_point::max());
+    stream->listen([news] { asio::post(news->get_executor(), [news] { news->cancel(); }); });
+    socket().async_wait(tcp::socket::wait_read, [stream, news](error_code) {  // a client has nothing more to say
+      stream->give_up();
+      news->cancel();
+    });
+    error_code error;
+    while (!error) {
+      const bool is_over = stream->is_over();
+      const std::string piece = stream->take();
+      if (piece.empty() && (is_over || host_.draining)) break;
+      if (piece.empty()) {
+        idle_ = true;  // draining need not wait for it
+        allow_any_time();
+        error_code cancelled;
+        co_await news->async_wait(kWithError(cancelled));
+      } else {
+        idle_ = false;
+        allow(host_.limits.body_time);
+        co_await asio::async_write(stream_, asio::buffer(piece), kWithError(error));
+      }
+    }
+    error_code ignored;
+    socket().cancel(ignored);  // of waiting for the client
   }
 
   asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
@@ -192,12 +225,13 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   }
 
   asio::awaitable<bool> explain(const error_code& error) {
-    if (error == http::error::body_limit)
+    if (error == beast::http::error::body_limit)
       co_return co_await say_farewell({Refusal::kTooLarge, "the body is too large"});
-    if (error == http::error::header_limit)
+    if (error == beast::http::error::header_limit)
       co_return co_await say_farewell({Refusal::kInvalid, "the head of the request is too large"});
-    const bool is_about_http = error.category() == http::make_error_code(http::error::bad_method).category();
-    if (is_about_http && error != http::error::end_of_stream && error != http::error::partial_message)
+    const bool is_about_http =
+        error.category() == beast::http::make_error_code(beast::http::error::bad_method).category();
+    if (is_about_http && error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
       co_return co_await say_farewell({Refusal::kInvalid, "this is no HTTP request: " + error.message()});
     co_return false;
   }
@@ -219,9 +253,9 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   static constexpr size_t kFirstBytes = 16 << 10, kMostScrap = 4 << 20;
   static constexpr std::chrono::seconds kLinger{2};
 
-  HttpHost& host_;
+  Host& host_;
   Stream stream_;
-  boost::beast::flat_buffer buffer_;
+  beast::flat_buffer buffer_;
 };
 
 }  // namespace
@@ -236,9 +270,9 @@ bool OpenConnection::is_idle() {
   return idle_ && socket().available(error) == 0;
 }
 
-std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, HttpHost& host, asio::ssl::context* tls) {
-  if (tls) return std::make_shared<Connection<boost::beast::ssl_stream<tcp::socket>>>(host, std::move(socket), *tls);
+std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, Host& host, asio::ssl::context* tls) {
+  if (tls) return std::make_shared<Connection<beast::ssl_stream<tcp::socket>>>(host, std::move(socket), *tls);
   return std::make_shared<Connection<tcp::socket>>(host, std::move(socket));
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

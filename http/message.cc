@@ -1,8 +1,9 @@
-#include "server/rest/message.h"
+#include "http/message.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace {
 
@@ -12,6 +13,8 @@ int status_of(Refusal why) {
       return 400;
     case Refusal::kUnauthorized:
       return 401;
+    case Refusal::kForbidden:
+      return 403;
     case Refusal::kNotFound:
       return 404;
     case Refusal::kNoMethod:
@@ -33,7 +36,18 @@ int status_of(Refusal why) {
   return 500;
 }
 
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
+
+std::string_view Head::field(std::string_view name) const {
+  for (const auto& [key, value] : fields)
+    if (is_same_name(key, name)) return value;
+  return {};
+}
 
 Reply reply_of(const RequestError& error) {
   const nlohmann::json body = {{"error", error.what()}};
@@ -43,4 +57,4 @@ Reply reply_of(const RequestError& error) {
   return reply;
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

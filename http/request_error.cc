@@ -1,11 +1,11 @@
-#include "server/request_error.h"
+#include "http/request_error.h"
 
 #include <new>
 
 #include "core/error.h"
 #include "core/log.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace {
 
@@ -36,4 +36,4 @@ RequestError current_request_error() {
   return {Refusal::kInternal, "internal error; the server's log tells more"};
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/request_error.h"
+#include "http/request_error.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 /// Memory that all requests together may take.
 class MemoryBudget {
@@ -27,4 +27,4 @@ class MemoryBudget {
   std::atomic<int64_t> left_;
 };
 
-}  // namespace cortado::server
+}  // namespace cortado::http

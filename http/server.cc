@@ -1,4 +1,4 @@
-#include "server/rest/http_server.h"
+#include "http/server.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -10,9 +10,9 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "server/rest/connection.h"
+#include "http/connection.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace {
 
@@ -38,8 +38,8 @@ std::unique_ptr<asio::ssl::context> read_tls(const TlsFiles& files) {
 
 }  // namespace
 
-struct HttpServer::Impl {
-  Impl(const HttpLimits& limits, Handler& handler, MemoryBudget& budget, const TlsFiles& files)
+struct Server::Impl {
+  Impl(const Limits& limits, Handler& handler, MemoryBudget& budget, const TlsFiles& files)
       : host{limits, handler, budget}, tls(read_tls(files)), acceptor(io), sweeper(io) {}
 
   void listen(const std::string& name, uint16_t port) {
@@ -113,7 +113,7 @@ struct HttpServer::Impl {
   }
 
   asio::io_context io{1};
-  HttpHost host;
+  Host host;
   std::unique_ptr<asio::ssl::context> tls;
   tcp::acceptor acceptor;
   asio::steady_timer sweeper;
@@ -122,26 +122,26 @@ struct HttpServer::Impl {
   std::chrono::steady_clock::time_point last_moment{};
 };
 
-HttpServer::HttpServer(const std::string& host, uint16_t port, const TlsFiles& tls, const HttpLimits& limits,
-                       Handler& handler, MemoryBudget& budget)
+Server::Server(const std::string& host, uint16_t port, const TlsFiles& tls, const Limits& limits, Handler& handler,
+               MemoryBudget& budget)
     : impl_(std::make_unique<Impl>(limits, handler, budget, tls)) {
   impl_->listen(host, port);
 }
 
-HttpServer::~HttpServer() = default;
+Server::~Server() = default;
 
-uint16_t HttpServer::port() const { return impl_->acceptor.local_endpoint().port(); }
+uint16_t Server::port() const { return impl_->acceptor.local_endpoint().port(); }
 
-size_t HttpServer::connections() const { return impl_->count; }
+size_t Server::connections() const { return impl_->count; }
 
-void HttpServer::run() {
+void Server::run() {
   asio::co_spawn(impl_->io, impl_->accept(), asio::detached);
   asio::co_spawn(impl_->io, impl_->sweep(), asio::detached);
   impl_->io.run();
 }
 
-void HttpServer::drain() {
+void Server::drain() {
   asio::post(impl_->io, [this] { impl_->start_draining(); });
 }
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -14,17 +14,17 @@
 #include <memory>
 #include <optional>
 
-#include "server/rest/http_server.h"
+#include "http/server.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
+namespace beast = boost::beast;
 using asio::ip::tcp;
 
 /// What connections share.
-struct HttpHost {
-  HttpLimits limits;
+struct Host {
+  Limits limits;
   Handler& handler;
   MemoryBudget& budget;
   bool draining = false;
@@ -52,6 +52,6 @@ class OpenConnection {
 };
 
 /// With TLS where `tls` is given.
-std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, HttpHost& host, asio::ssl::context* tls);
+std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, Host& host, asio::ssl::context* tls);
 
-}  // namespace cortado::server
+}  // namespace cortado::http

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "server/memory_budget.h"
-#include "server/rest/message.h"
+#include "http/memory_budget.h"
+#include "http/message.h"
 
-namespace cortado::server {
+namespace cortado::http {
 
-struct HttpLimits {
+struct Limits {
   uint64_t body_bytes = uint64_t(64) << 20;
   uint32_t header_bytes = 16 << 10;
   size_t connections = 1024;
@@ -23,13 +23,13 @@ struct TlsFiles {
   std::string certificates, key;  ///< paths of PEM files; "": no TLS
 };
 
-class HttpServer {
+class Server {
  public:
   /// Listens; 0 as `port` takes a free one. `handler` and `budget` outlive it. Throws Error where it cannot listen, or
   /// the files are not a certificate and its key.
-  HttpServer(const std::string& host, uint16_t port, const TlsFiles& tls, const HttpLimits& limits, Handler& handler,
-             MemoryBudget& budget);
-  ~HttpServer();
+  Server(const std::string& host, uint16_t port, const TlsFiles& tls, const Limits& limits, Handler& handler,
+         MemoryBudget& budget);
+  ~Server();
 
   uint16_t port() const;
   size_t connections() const;
@@ -45,4 +45,4 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace cortado::server
+}  // namespace cortado::http
