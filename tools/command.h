@@ -36,6 +36,7 @@ std::vector<Flag> flags_of(const Command& command);
 // One function a command, each in the file of its name.
 Command train_command();
 Command runs_command();
+Command report_command();
 Command snapshot_command();
 Command test_command();
 Command time_command();

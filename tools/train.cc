@@ -154,6 +154,15 @@ int train_first(const RankRole& role, const Arguments& arguments, Solver& solver
   return run_loop(arguments, solver, requests, run);
 }
 
+int build_and_train(const RankRole& role, const Arguments& arguments, SolverFile file, const SolverOptions& options,
+                    Requests& requests, TrainingRun* run) {
+  Context context = context_for(arguments, file, role);
+  choose_decoder(arguments, context);
+  Solver solver = build_solver(arguments, std::move(file), options, context);
+  if (!role.is_first()) return run_quietly(solver, requests);
+  return train_first(role, arguments, solver, requests, run);
+}
+
 int train_as(const RankRole& role, const Arguments& arguments, SolverFile file, const ResumedRun* resumed) {
   SolverOptions options = solver_options(arguments);
   options.engine = role.engine;
@@ -166,11 +175,9 @@ int train_as(const RankRole& role, const Arguments& arguments, SolverFile file, 
   std::optional<TrainingRun> run;
   if (role.is_first() && (resumed || arguments.has("run"))) run.emplace(arguments, resumed, file, options);
   try {
-    Context context = context_for(arguments, file, role);
-    choose_decoder(arguments, context);
-    Solver solver = build_solver(arguments, std::move(file), options, context);
-    if (!role.is_first()) return run_quietly(solver, requests);
-    return train_first(role, arguments, solver, requests, run ? &*run : nullptr);
+    const int code = build_and_train(role, arguments, std::move(file), options, requests, run ? &*run : nullptr);
+    if (run && code == 0) run->report();
+    return code;
   } catch (...) {
     if (run) run->fail(current_failure().text);
     throw;

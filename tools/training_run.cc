@@ -12,6 +12,8 @@
 #include "runs/resolved_files.h"
 #include "solvers/snapshot_files.h"
 #include "tools/own_command.h"
+#include "tools/report/report.h"
+#include "tools/run_options.h"
 
 namespace cortado::tools {
 
@@ -126,7 +128,8 @@ TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, 
       lock_(paths_),
       log_(paths_),
       metrics_(paths_.metrics),
-      record_(resumed ? resumed->record : new_record(arguments, options)) {
+      record_(resumed ? resumed->record : new_record(arguments, options)),
+      reports_(paths_.folder) {
   runs::put_snapshots_in(paths_, file);
   runs::write_resolved(paths_, file, options);
   record_.version = runs::program_version();
@@ -151,6 +154,17 @@ void TrainingRun::watch(Solver& solver) {
     layers_->add_reader(runs::layer_lines(paths_.layers));
     events_->follow(*layers_);
     solver.add_observer(&*layers_);
+  }
+  solver.add_observer(&reports_);
+}
+
+void TrainingRun::report() {
+  try {
+    Context context = make_context(arguments_);
+    write_report(paths_.folder, &context);
+    log_info() << "Report: " << paths_.report;
+  } catch (const Error& error) {
+    log_warning() << "no report is written: " << error.mistakes()[0].message;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "runs/tensorboard/event_writer.h"
 #include "solvers/solver.h"
 #include "tools/flags.h"
+#include "tools/report/report_observer.h"
 
 namespace cortado::tools {
 
@@ -47,6 +48,8 @@ class TrainingRun {
   void watch(Solver& solver);
   /// It could not go on.
   void fail(const std::string& text) { metrics_.write_error(text); }
+  /// It has ended: its report is written, with what has to be computed for it.
+  void report();
   const std::string& folder() const { return paths_.folder; }
 
  private:
@@ -58,6 +61,7 @@ class TrainingRun {
   runs::RunRecord record_;
   std::optional<runs::EventWriter> events_;
   std::optional<runs::LayerWatch> layers_;
+  ReportObserver reports_;
 };
 
 }  // namespace cortado::tools

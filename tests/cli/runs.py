@@ -3,7 +3,9 @@
 TensorBoard's own reader returns (where it is installed: scripts/test_venv.sh); `runs`, `runs compare` and `snapshot`.
 runs.py CORTADO VENV
 """
-import glob, json, os, random, signal, subprocess, sys, tempfile, time
+import glob, html.parser, json, os, random, signal, subprocess, sys, tempfile, time
+
+import fixtures
 
 cortado, venv = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 
@@ -19,8 +21,21 @@ layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
   inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" top: "loss" }
 '''
-SOLVER = '''net: "net.prototxt" base_lr: 0.001 lr_policy: "step" gamma: 0.9 stepsize: 50 momentum: 0.9
-max_iter: 600 display: 20 test_iter: 2 test_interval: 100 snapshot: 50 snapshot_prefix: "elsewhere/small" keep_best: "loss" keep_last: 2
+SOLVER = '''net: "net.prototxt" base_lr: 0.001 lr_policy: "step" gamma: 0.9 stepsize: 50 momentum: 0.9 max_iter: 600
+display: 20 test_iter: 12 test_interval: 100 snapshot: 50 snapshot_prefix: "elsewhere/small" keep_best: "loss"
+keep_last: 2
+'''
+
+
+CLASSES = '''name: "classes"
+layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.00390625 mean_value: 100 }
+  data_param { source: "classes_lmdb" batch_size: 8 backend: LMDB } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 '''
 
 
@@ -48,7 +63,7 @@ def best_iteration(folder):
 def check_folder():
     run('train', 'solver.prototxt', '--run=runs/a', '--seed=3', '--set', 'solver.gamma=0.8')
     found = sorted(os.listdir('runs/a'))
-    assert found == ['layers.jsonl', 'lock', 'log.txt', 'metrics.jsonl', 'net.prototxt', 'run.json',
+    assert found == ['layers.jsonl', 'lock', 'log.txt', 'metrics.jsonl', 'net.prototxt', 'report.html', 'run.json',
                      'snapshots', 'solver.prototxt', 'tb'], found
     assert 'gamma: 0.8' in open('runs/a/solver.prototxt').read()
     assert 'Optimization Done' in open('runs/a/log.txt').read()
@@ -66,6 +81,61 @@ def check_folder():
     os.mkdir('full')
     open('full/x', 'w').close()
     run('train', 'solver.prototxt', '--run=full', code=2)
+
+
+class Page(html.parser.HTMLParser):
+    """Elements that open and close as they should, the numbers, and whatever a browser would fetch."""
+    EMPTY = {'meta', 'link', 'img', 'br', 'input'}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.fetched, self.numbers = [], [], None
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.fetched += [value for name, value in attributes if name in ('src', 'href') and not value.startswith('#')]
+        if tag not in self.EMPTY:
+            self.open.append((tag, dict(attributes).get('id')))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag, tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == ('script', 'numbers'):
+            self.numbers = json.loads(data)
+
+
+def check_report():
+    """The report of a classifier: its numbers are those of the metrics and of `cortado test`."""
+    fixtures.lmdb('classes_lmdb', n=96, h=12, w=12)
+    with open('labels.txt', 'w') as file:
+        file.write('</script>\ntwo <b>\nthree\n"four"\n')
+    open('classes.prototxt', 'w').write(CLASSES)
+    open('classes_solver.prototxt', 'w').write(SOLVER.replace('net.prototxt', 'classes.prototxt')
+                                               .replace('"loss"', '"accuracy"').replace('600', '120'))
+    run('train', 'classes_solver.prototxt', '--run=runs/r', '--set', 'solver.base_lr=0.01')
+    text = open('runs/r/report.html').read()
+    page = Page(text)
+    assert page.fetched == [] and 'http:' not in text.replace('http://www.w3.org/2000/svg', '') and len(text) < 5e6
+    seen, rows = page.numbers, [json.loads(line) for line in open('runs/r/metrics.jsonl')]
+    assert seen['curves']['training']['loss'] == [[row['iter'], row['loss']] for row in rows if row['ev'] == 'train']
+    assert seen['curves']['tests']['accuracy'] == [[row['iter'], row['outputs']['accuracy']]
+                                                   for row in rows if row['ev'] == 'test']
+    assert seen['notes'] == [] and len(seen['layers']) == 4 and seen['times']['layers'], seen['notes']
+    best = max(value for _, value in seen['curves']['tests']['accuracy'][1:])
+    judged = seen['test']['classifications'][0]
+    assert judged['samples'] == 96 and [one['name'] for one in judged['classes']][0] == '</script>', judged['classes']
+    assert abs(judged['accuracy'] - best) < 1e-6, (judged['accuracy'], best)
+    assert sum(map(sum, judged['confusion'])) == 96 and len(seen['test']['worst']) == 32
+    assert seen['test']['worst'][0]['probability'] <= seen['test']['best'][-1]['probability']
+    assert seen['test']['worst'][0]['image'].startswith('data:image/png;base64,')
+    assert sum(one['count'] for one in seen['test']['calibration']['bins']) == 96
+    assert seen['previous'] and seen['previous']['path'].startswith('runs/')
+    assert json.loads(run('report', 'runs/r', '--light', '--json'))['test'] is None
+    assert 'runs/r/report.html' in run('report', 'runs/r')
+    run('report', 'nowhere', code=2)
 
 
 def kill_at(moment, *words):
@@ -203,6 +273,7 @@ def check_torn_events():
 
 
 os.environ['OMP_WAIT_POLICY'] = 'passive'
+os.environ['PATH'] = os.path.dirname(cortado) + ':' + os.environ['PATH']
 with tempfile.TemporaryDirectory() as place:
     os.chdir(place)
     open('net.prototxt', 'w').write(NET)
@@ -218,4 +289,5 @@ with tempfile.TemporaryDirectory() as place:
     else:
         print('TensorBoard: left out, there is no', venv)
     check_snapshots()
+    check_report()
 print('run folders: fine')

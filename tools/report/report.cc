@@ -1,0 +1,150 @@
+#include "tools/report/report.h"
+
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "runs/resolved_files.h"
+#include "runs/run_comparison.h"
+#include "runs/run_folder.h"
+#include "runs/run_list.h"
+#include "runs/run_record.h"
+#include "solvers/snapshot.h"
+#include "solvers/snapshot_files.h"
+#include "tools/report/curves.h"
+#include "tools/report/test_results.h"
+#include "tools/step_timing.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kTimedIterations = 5;
+
+Json summary_of(const runs::RunSummary& run) {
+  Json best = Json::array();
+  for (const runs::MetricRow::Best& score : run.best)
+    best.push_back({{"name", score.name}, {"value", score.value}, {"iter", score.iter}});
+  return {{"path", run.path},
+          {"state", runs::name_of(run.state)},
+          {"iter", run.iter},
+          {"max_iter", run.max_iter},
+          {"loss", std::isfinite(run.loss) ? Json(run.loss) : Json()},
+          {"best", best},
+          {"created", run.created},
+          {"seconds", run.seconds},
+          {"img_s", run.images_per_second},
+          {"problem", run.problem}};
+}
+
+Json environment_of(const runs::RunRecord& record) {
+  Json inputs = Json::array(), starts = Json::array();
+  for (const runs::InputFile& input : record.inputs)
+    inputs.push_back({{"kind", input.kind}, {"path", input.path}, {"bytes", input.bytes}, {"digest", input.digest}});
+  for (const runs::Start& start : record.starts)
+    starts.push_back({{"t", start.time}, {"from", start.from}, {"set", start.set}});
+  return {{"version", record.version}, {"command", record.command}, {"folder", record.folder}, {"flags", record.flags},
+          {"machine", record.machine}, {"inputs", inputs},          {"starts", starts}};
+}
+
+/// Warnings and errors, the last hundred of them.
+Json warnings_of(const std::vector<runs::MetricRow>& rows) {
+  Json out = Json::array();
+  for (const runs::MetricRow& row : rows)
+    if (row.event == "warn" || row.event == "nan" || row.event == "error")
+      out.push_back({{"iter", row.iter}, {"text", row.text}});
+  while (out.size() > 100) out.erase(out.begin());
+  return out;
+}
+
+/// What differs from the run that was begun before this one in the same folder.
+Json previous_of(const runs::RunSummary& run) {
+  const std::string parent = folder_of(run.path);
+  for (const runs::RunSummary& other : runs::list_runs(parent.empty() ? "." : parent)) {
+    if (other.created >= run.created || folder_of(other.path) != parent) continue;
+    const runs::RunComparison comparison = runs::compare_runs(other.path, run.path);
+    Json files = Json::array(), facts = Json::array(), scores = Json::array();
+    for (const auto& file : comparison.files) files.push_back({{"name", file.name}, {"lines", file.lines}});
+    for (const auto& fact : comparison.facts) facts.push_back({fact.name, fact.a, fact.b});
+    for (const auto& score : comparison.scores)
+      scores.push_back({score.name, score.a ? Json(*score.a) : Json(), score.b ? Json(*score.b) : Json()});
+    return {{"path", other.path}, {"files", files}, {"facts", facts}, {"scores", scores}};
+  }
+  return {};
+}
+
+/// Those of keep_best, else the newest; "" where there are none.
+std::string weights_of(const caffe::SolverParameter& solver) {
+  const std::string best = best_weights_path(solver);
+  if (file_exists(best)) return best;
+  SnapshotFile newest{-1, "", false};
+  for (const SnapshotFile& file : list_snapshot_files(solver.snapshot_prefix()))
+    if (!file.is_state && file.iter > newest.iter) newest = file;
+  return newest.path;
+}
+
+Json layer_times(const SolverFile& file, Context& context) {
+  SolverOptions options;
+  SolverNetReader reader(file, options, context);
+  const SolverNetFile wanted = reader.train();
+  const std::unique_ptr<Net> net = make_net(wanted.file, wanted.options, context);
+  const Roofline roof(context.threads);
+  return json_of(*net, time_net(*net, kTimedIterations, 1), roof);
+}
+
+/// What `compute` gives, or null and a note about why it does not.
+Json attempted(const char* what, Json& notes, const std::function<Json()>& compute) {
+  try {
+    return compute();
+  } catch (const Error& error) {
+    notes.push_back(std::string(what) + ": " + error.mistakes()[0].message);
+    return {};
+  }
+}
+
+void add_computed(const runs::RunPaths& paths, Context& context, Json& report) {
+  Json& notes = report["notes"];
+  const std::optional<SolverFile> file = [&]() -> std::optional<SolverFile> {
+    std::optional<SolverFile> solver;
+    attempted("the solver", notes, [&] { return solver = runs::read_resolved(paths), Json(); });
+    return solver;
+  }();
+  if (!file) return;
+  const std::string weights = weights_of(file->solver);
+  report["test"] = attempted("the test", notes, [&]() -> Json {
+    SolverNetReader reader(*file, {}, context);
+    if (weights.empty() || reader.test_count() == 0) return {};
+    return test_results(reader.test(0).file, weights, context);
+  });
+  report["times"] = attempted("the times of layers", notes, [&] { return layer_times(*file, context); });
+}
+
+}  // namespace
+
+Json report_of(const std::string& folder, Context* context) {
+  const runs::RunPaths paths(folder);
+  const runs::RunSummary run = runs::read_run(folder);
+  const std::vector<runs::MetricRow> rows = runs::read_metrics(paths.metrics);
+  Json report = {{"run", summary_of(run)},
+                 {"environment", environment_of(runs::read_record(paths.record))},
+                 {"curves", curves_of(rows)},
+                 {"layers", layer_curves(paths.layers)},
+                 {"warnings", warnings_of(rows)},
+                 {"notes", Json::array()},
+                 {"previous", previous_of(run)},
+                 {"test", Json()},
+                 {"times", Json()}};
+  if (context) add_computed(paths, *context, report);
+  return report;
+}
+
+void write_report(const std::string& run, Context* context) {
+  write_file_atomically(runs::RunPaths(run).report, report_page(report_of(run, context)));
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,49 @@
+// `cortado report`: writes a run's report.html anew.
+#include <iostream>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "runs/run_folder.h"
+#include "tools/command.h"
+#include "tools/report/report.h"
+#include "tools/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+int run_report(const Arguments& arguments) {
+  set_log_level(Severity::kWarning);
+  Context context = make_context(arguments);
+  for (const std::string& run : arguments.operands()) {
+    const nlohmann::ordered_json report = report_of(run, arguments.on("light") ? nullptr : &context);
+    if (arguments.on("json")) {
+      std::cout << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+      continue;
+    }
+    const std::string path = runs::RunPaths(run).report;
+    write_file_atomically(path, report_page(report));
+    std::cout << path << "\n";
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command report_command() {
+  return {.name = "report",
+          .summary = "writes report.html of a training's --run folder",
+          .flags = joined({{{.name = "light",
+                             .help = "without what has to be computed: the test set's results, the times of layers"},
+                            json_flag()},
+                           device_flags()}),
+          .operands = {"RUN...", "run folders", 1, 1000},
+          .examples = {{"cortado report runs/first", "writes runs/first/report.html: one file, to be opened anywhere"},
+                       {"cortado report runs/first --json", "what it shows, for programs"}},
+          .run = run_report,
+          .about =
+              "A training writes its report at each snapshot, without the sections that have to be computed, and "
+              "whole at its end. Paths of data are taken from the current folder."};
+}
+
+}  // namespace cortado::tools
