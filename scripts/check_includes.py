@@ -19,7 +19,8 @@ RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'http': 1, '
          'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
          'tools': 8, 'server': 9}
 INNER_RANKS = {
-    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'convert': 4},
+    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
+             'convert': 5, 'curate': 6},
     'layers': {'common': 1, 'types': 2},
     'runs': {'tensorboard': 1},
     'server': {'batching': 1, 'metrics': 2, 'models': 3, 'rest': 4, 'grpc': 4},

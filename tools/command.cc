@@ -6,11 +6,32 @@ namespace cortado::tools {
 
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> commands = {
-      train_command(),    runs_command(),     report_command(),  snapshot_command(), test_command(),
-      time_command(),     check_command(),    summary_command(), plan_command(),     draw_command(),
-      deploy_command(),   classify_command(), detect_command(),  infer_command(),    serve_command(),
-      quantize_command(), features_command(), convert_command(), upgrade_command(),  mean_command(),
-      data_command(),     devices_command(),  layers_command(),  help_command()};
+      train_command(),
+      runs_command(),
+      report_command(),
+      snapshot_command(),
+      test_command(),
+      time_command(),
+      check_command(),
+      summary_command(),
+      plan_command(),
+      draw_command(),
+      deploy_command(),
+      classify_command(),
+      detect_command(),
+      infer_command(),
+      serve_command(),
+      quantize_command(),
+      features_command(),
+      new_command(),
+      convert_command(),
+      upgrade_command(),
+      mean_command(),
+      data_command(),
+      devices_command(),
+      layers_command(),
+      help_command(),
+  };
   return commands;
 }
 

@@ -55,6 +55,7 @@ Command convert_command();
 Command mean_command();
 Command upgrade_command();
 Command data_command();
+Command new_command();
 Command devices_command();
 Command layers_command();
 Command help_command();

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/inspect/odd_images.h"
+#include "data/progress.h"
+
+namespace cortado::data {
+
+/// What an LMDB of Datums holds.
+struct DatasetStats {
+  struct Broken {
+    std::string key, reason;
+  };
+  struct Range {
+    int64_t least = 0, most = 0;
+  };
+
+  int64_t records = 0, bytes = 0;   ///< bytes: of the records' values
+  int64_t encoded = 0;              ///< of them hold image files, the others pixels
+  int64_t broken = 0;               ///< of them cannot be used
+  std::vector<Broken> told_broken;  ///< the first 20
+  std::map<int32_t, int64_t> per_label;
+
+  int64_t decoded = 0;                      ///< images that all below is about
+  std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
+  std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 of them are kept apart
+  Range height, width, short_side;
+  std::vector<double> mean, deviation;  ///< of each channel, of images with the most frequent number of channels
+  OddImages odd;
+
+  bool one_size() const { return per_size.size() == 1; }
+  int channels() const;     ///< the most frequent number; 0 where nothing was decoded
+  int64_t classes() const;  ///< the highest label and 1; 0 where labels are negative
+};
+
+struct StatsOptions {
+  int64_t most_decoded = 0;  ///< so many images, at even distances, are decoded; 0: all. Labels are read of all
+  bool find_odd = true;      ///< fills DatasetStats::odd
+  Progress progress = {};
+};
+
+/// Reads all records of an LMDB. Records that cannot be used are counted, not thrown. Throws Error as Lmdb::open does.
+DatasetStats dataset_stats(const std::string& lmdb, const StatsOptions& options = {});
+
+}  // namespace cortado::data

@@ -1,0 +1,87 @@
+#include "data/formats/datum.h"
+#include "data/inspect/dataset_stats.h"
+#include "data/inspect/pixel_digest.h"
+#include "data/lmdb/lmdb_writer.h"
+#include "fixtures.h"
+
+namespace cortado::data::testing {
+
+namespace {
+
+Sample view_of(const std::string& pixels, int channels, int height, int width) {
+  return {channels, height, width, reinterpret_cast<const uint8_t*>(pixels.data()), nullptr, false};
+}
+
+TEST(PixelDigest, TellsImagesApart) {
+  std::string pixels(3 * 5 * 7, 'a');
+  const uint64_t digest = pixel_digest(view_of(pixels, 3, 5, 7));
+  EXPECT_EQ(pixel_digest(view_of(pixels, 3, 5, 7)), digest);
+  EXPECT_NE(pixel_digest(view_of(pixels, 3, 7, 5)), digest);
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    std::string other = pixels;
+    other[i] ^= 1;
+    EXPECT_NE(pixel_digest(view_of(other, 3, 5, 7)), digest) << i;
+  }
+}
+
+TEST(NearBlack, LetsAFewPixelsShine) {
+  std::string pixels(1 * 50 * 50, char(3));
+  EXPECT_TRUE(is_near_black(view_of(pixels, 1, 50, 50)));
+  pixels[0] = pixels[1] = char(255);
+  EXPECT_TRUE(is_near_black(view_of(pixels, 1, 50, 50)));
+  pixels[2] = char(255);  // more than a thousandth
+  EXPECT_FALSE(is_near_black(view_of(pixels, 1, 50, 50)));
+}
+
+TEST(DatasetStats, CountsWhatASetHolds) {
+  const Folder folder;
+  const std::string path = folder / "set";
+  LmdbWriter writer(path);
+  const auto put = [&](const std::string& key, char level, int side, int32_t label) {
+    writer.put(key, make_datum(1, side, side, std::string(size_t(side * side), level), label));
+  };
+  put("a", 100, 4, 0);
+  put("b", 102, 4, 2);
+  put("c", 100, 4, 1);  // a's double, under another label
+  put("d", 0, 4, 0);    // black
+  put("e", 90, 8, 0);
+  writer.put("f", "no datum");
+  writer.commit();
+
+  const DatasetStats stats = dataset_stats(path);
+  EXPECT_EQ(stats.records, 6);
+  EXPECT_EQ(stats.decoded, 5);
+  EXPECT_EQ(stats.broken, 1);
+  ASSERT_EQ(stats.told_broken.size(), 1U);
+  EXPECT_EQ(stats.told_broken[0].key, "f");
+  EXPECT_EQ(stats.per_label, (std::map<int32_t, int64_t>{{0, 3}, {1, 1}, {2, 1}}));
+  EXPECT_EQ(stats.per_size, (std::map<std::string, int64_t>{{"1x4x4", 4}, {"1x8x8", 1}}));
+  EXPECT_EQ(stats.short_side.least, 4);
+  EXPECT_EQ(stats.short_side.most, 8);
+  EXPECT_EQ(stats.odd.doubles, 1);
+  EXPECT_EQ(stats.odd.contradictions, 1);
+  EXPECT_EQ(stats.odd.told_doubles[0].first, "a");
+  EXPECT_EQ(stats.odd.told_dark, std::vector<std::string>{"d"});
+  // Sixteen pixels each of 100, 102, 100 and 0, and 64 of 90.
+  const double mean = (16 * (100 + 102 + 100) + 64 * 90) / 128.0;
+  const double squares = (16 * (100.0 * 100 + 102 * 102 + 100 * 100) + 64 * 90 * 90) / 128;
+  ASSERT_EQ(stats.mean.size(), 1U);
+  EXPECT_NEAR(stats.mean[0], mean, 1e-9);
+  EXPECT_NEAR(stats.deviation[0], std::sqrt(squares - mean * mean), 1e-9);
+}
+
+TEST(DatasetStats, MayDecodeAPart) {
+  const Folder folder;
+  LmdbWriter writer(folder / "set");
+  for (int i = 0; i < 100; ++i)
+    writer.put(std::to_string(100 + i), make_datum(1, 2, 2, std::string(4, char(i)), i % 3));
+  writer.commit();
+  const DatasetStats stats = dataset_stats(folder / "set", {.most_decoded = 7});
+  EXPECT_EQ(stats.records, 100);
+  EXPECT_EQ(stats.decoded, 7);
+  EXPECT_EQ(stats.per_label.at(0), 34);
+}
+
+}  // namespace
+
+}  // namespace cortado::data::testing

@@ -1,0 +1,126 @@
+// `cortado new`: the files of a training for a dataset of one's own. It asks nothing: what it chose is printed and
+// written into the files as comments.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "tools/command.h"
+#include "tools/run_options.h"
+#include "tools/starter/project.h"
+#include "tools/starter/starting_net.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+nlohmann::ordered_json to_json(const Project& project) {
+  nlohmann::ordered_json json = {{"net", project.net_path()},
+                                 {"deploy", project.deploy_path()},
+                                 {"solver", project.solver_path()},
+                                 {"labels", project.labels_path()},
+                                 {"choices", nlohmann::ordered_json::array()}};
+  for (const Choice& choice : project.choices)
+    json["choices"].push_back({{"what", choice.what}, {"value", choice.value}, {"why", choice.why}});
+  return json;
+}
+
+void show(const Project& project) {
+  std::cout << project.data_line << "\n";
+  Table table({"chosen", "value", "why"});
+  for (const Choice& choice : project.choices) table.add({choice.what, choice.value, choice.why});
+  std::cout << table.str() << "wrote " << project.net_path() << ", " << project.deploy_path() << ", "
+            << project.solver_path() << ", " << project.labels_path() << "\nnext: cortado train "
+            << project.solver_path() << "\n";
+}
+
+int run_new(const Arguments& arguments) {
+  const std::string kind = arguments.operands()[0];
+  if (kind != "classifier")
+    throw usage_error("'" + kind + "' is nothing that new makes: classifier", did_you_mean(kind, {"classifier"}));
+  ProjectOptions options{.data = arguments.text("data"),
+                         .from = arguments.text("from"),
+                         .weights = arguments.text("weights"),
+                         .output = arguments.text("output"),
+                         .side = int(arguments.integer("size")),
+                         .batch = arguments.integer("batch"),
+                         .epochs = arguments.integer("epochs")};
+  if (!options.weights.empty() && options.from.empty())
+    throw usage_error("--weights needs --from: the net that they are of",
+                      "--from=resnet18 --weights=resnet18.caffemodel");
+  if (!options.weights.empty() && !file_exists(options.weights))
+    throw file_error(ExitCode::kIo, options.weights, "there is no such file");
+  const Project project = make_classifier(options);
+  write_project(project, arguments.on("force"));
+  if (arguments.on("json"))
+    std::cout << to_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  else
+    show(project);
+  return 0;
+}
+
+}  // namespace
+
+Command new_command() {
+  return {
+      .name = "new",
+      .summary = "writes net and solver for a dataset of one's own",
+      .flags = {{.name = "data",
+                 .kind = FlagKind::kText,
+                 .value = "FOLDER",
+                 .help = "the dataset, as `cortado convert folder --split` makes it",
+                 .required = true},
+                {.name = "from",
+                 .kind = FlagKind::kText,
+                 .value = "NET",
+                 .help = "a net of models/ by its name, or the train_val.prototxt of a classifier; without it one is "
+                         "chosen by the images' size"},
+                {.name = "weights",
+                 .kind = FlagKind::kText,
+                 .value = "FILE",
+                 .help = "learn on from these weights of --from: a new last layer, lower rates before it"},
+                {.name = "output",
+                 .kind = FlagKind::kText,
+                 .value = "FOLDER",
+                 .help = "where the files go; snapshots will be in FOLDER/snapshots",
+                 .letter = 'o',
+                 .required = true},
+                {.name = "size",
+                 .kind = FlagKind::kInteger,
+                 .value = "N",
+                 .help = "side of the square that the net sees; 0 chooses",
+                 .fallback = "0",
+                 .least = 0,
+                 .most = 4096},
+                {.name = "batch",
+                 .kind = FlagKind::kInteger,
+                 .value = "N",
+                 .help = "images of an update; 0 chooses",
+                 .fallback = "0",
+                 .least = 0,
+                 .most = 65536},
+                {.name = "epochs",
+                 .kind = FlagKind::kInteger,
+                 .value = "N",
+                 .help = "passes over the training set; 0 chooses",
+                 .fallback = "0",
+                 .least = 0,
+                 .most = 100000},
+                {.name = "force", .help = "replace files that are there"},
+                json_flag()},
+      .operands = {"KIND", "classifier", 1, 1},
+      .examples = {{"cortado new classifier --data=flowers -o my",
+                    "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
+                   {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},
+                   {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
+                    "from weights that have learned other images"},
+                   {"cortado train my/solver.prototxt", "what comes next"}},
+      .run = run_new,
+      .about =
+          "Nothing is asked: sizes, mean, random changes, batch, rate and length follow from the dataset and the "
+          "net's own recipe, are printed, and stand in the files as comments, to be changed there. Paths in the "
+          "files begin in the folder that `new` was called from; `train` is called from there, too."};
+}
+
+}  // namespace cortado::tools

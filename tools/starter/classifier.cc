@@ -1,0 +1,184 @@
+// A classifier of the user's images: a net that is known to work, with their number of classes, their sizes and
+// colours, and a schedule for as many as there are.
+#include <cctype>
+
+#include "core/file.h"
+#include "graph/deploy.h"
+#include "graph/phases.h"
+#include "proto/compact_text.h"
+#include "tools/net_file.h"
+#include "tools/progress.h"
+#include "tools/starter/dataset_folder.h"
+#include "tools/starter/head.h"
+#include "tools/starter/project.h"
+#include "tools/starter/schedule.h"
+#include "tools/starter/starting_net.h"
+#include "tools/starter/transform.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int kSmallSide = 64;          ///< up to this a net's form for small images is taken
+constexpr float kNewLayersFaster = 10;  ///< than layers that begin with weights
+
+/// Letters, digits and underscores of a name.
+std::string word_of(const std::string& path) {
+  std::string word;
+  for (const char c : file_name_of(without_trailing_slashes(path)))
+    word += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return word.empty() ? "net" : word;
+}
+
+std::string default_start(const data::DatasetStats& stats) {
+  return stats.short_side.least <= 40 ? "lenet" : "resnet18";
+}
+
+/// Everything that is decided, and the net.
+struct Design {
+  DatasetFolder data;
+  StartingNet start;
+  caffe::NetParameter net;
+  TransformChoice transform;
+  Schedule schedule;
+  Choices choices;    ///< about the net
+  std::string score;  ///< the blob of the accuracy
+};
+
+void remove_data_layers(caffe::NetParameter& net) {
+  for (int i = net.layer_size(); i-- > 0;)
+    if (net.layer(i).bottom_size() == 0) net.mutable_layer()->DeleteSubrange(i, 1);
+}
+
+/// The blobs of images and labels, as the starting net calls them.
+std::pair<std::string, std::string> data_tops(const caffe::NetParameter& net) {
+  for (const caffe::LayerParameter& layer : net.layer())
+    if (layer.bottom_size() == 0 && layer.top_size() == 2) return {layer.top(0), layer.top(1)};
+  return {"data", "label"};
+}
+
+caffe::LayerParameter data_layer(const Design& design, caffe::Phase phase) {
+  const bool trains = phase == caffe::TRAIN;
+  const auto [images, labels] = data_tops(design.start.file->net);
+  caffe::LayerParameter layer;
+  layer.set_name("data");
+  layer.set_type("Data");
+  layer.add_top(images);
+  layer.add_top(labels);
+  layer.add_include()->set_phase(phase);
+  *layer.mutable_transform_param() = trains ? design.transform.train : design.transform.test;
+  caffe::DataParameter& data = *layer.mutable_data_param();
+  data.set_source(trains ? design.data.train : design.data.test);
+  data.set_batch_size(uint32_t(trains ? design.schedule.batch : design.schedule.test_batch));
+  data.set_backend(caffe::DataParameter::LMDB);
+  if (trains) data.set_shuffle(true);
+  return layer;
+}
+
+std::string net_text(const Design& design, const std::string& name, const std::string& data_line) {
+  std::string text =
+      "# " + data_line + "\n# Made by `cortado new classifier`. Paths begin in the folder that it was called from.\n";
+  text += comments_of(design.choices) + "name: \"" + name + "\"\n# What training sees:\n" +
+          comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
+          to_compact_text("layer", data_layer(design, caffe::TRAIN)) + "# What testing sees, each image once:\n" +
+          to_compact_text("layer", data_layer(design, caffe::TEST));
+  caffe::NetParameter rest = design.net;
+  remove_data_layers(rest);
+  for (const caffe::LayerParameter& layer : rest.layer()) text += to_compact_text("layer", layer);
+  return text;
+}
+
+std::string solver_text(const Design& design, const ProjectOptions& options, const Project& project,
+                        const std::string& name) {
+  const Schedule& plan = design.schedule;
+  const Recipe& recipe = design.start.recipe;
+  const auto number = [](double value) { return number_text("%g", value); };
+  std::string text = "# cortado train " + project.solver_path() + "\n" +
+                     comments_of({plan.choices.begin() + 1, plan.choices.end()}) + "net: \"" + project.net_path() +
+                     "\"\n";
+  if (!options.weights.empty()) text += "weights: \"" + options.weights + "\"  # to begin with, by layer name\n";
+  if (recipe.type != "SGD") text += "type: \"" + recipe.type + "\"\n";
+  text += "base_lr: " + number(plan.base_lr) + "\nmomentum: " + number(recipe.momentum) + "\n";
+  if (recipe.type.starts_with("Adam")) text += "momentum2: " + number(recipe.momentum2) + "\n";
+  text += "weight_decay: " + number(recipe.weight_decay) +
+          "\nlr_policy: \"cosine\"\nwarmup_iter: " + std::to_string(plan.warmup) +
+          "\nmax_epoch: " + std::to_string(plan.epochs) + "\n";
+  text += "test_epoch: true  # all " + count_text(design.data.test_records) + " test images, every " +
+          count_text(plan.test_interval) + " updates\ntest_interval: " + std::to_string(plan.test_interval) +
+          "\ntest_initialization: false\ndisplay: " + std::to_string(plan.display) +
+          "\naverage_loss: " + std::to_string(plan.display) + "\nsnapshot: " + std::to_string(plan.snapshot) +
+          "\nsnapshot_prefix: \"" + join_path(project.folder, "snapshots/" + name) + "\"\nkeep_best: \"" +
+          design.score + "\"  # the best weights of all tests: " + name +
+          "_best.caffemodel\nkeep_last: 2\nrandom_seed: 1\n";
+  return text;
+}
+
+/// Builds the net in both phases, with its data; what is wrong with it is told now, not by the training.
+void try_out(const std::shared_ptr<const NetFile>& file) {
+  for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+    graph::BuildOptions options;
+    options.state.set_phase(phase);
+    options.backward = phase == caffe::TRAIN;
+    graph_with_shapes(file, options);
+  }
+}
+
+std::string deploy_text(const NetFile& net, const std::string& from) {
+  const graph::Deployed deployed = graph::make_deploy_net(net, {});
+  std::string text = "# Made from " + from + ": no labels, no losses. `cortado classify` uses it.\n";
+  if (deployed.net.has_name()) text += "name: \"" + deployed.net.name() + "\"\n";
+  for (const caffe::LayerParameter& layer : deployed.net.layer()) text += to_compact_text("layer", layer);
+  return text;
+}
+
+Design design_of(const ProjectOptions& options) {
+  Design design;
+  CountedProgress progress("look at " + options.data);
+  design.data = read_dataset_folder(options.data, progress.callback());
+  progress.finish();
+  const data::DatasetStats& stats = design.data.stats;
+  const std::string from = options.from.empty() ? default_start(stats) : options.from;
+  const bool trained = !options.weights.empty();
+  design.start = read_starting_net(from, !trained && stats.short_side.least <= kSmallSide);
+  design.choices.push_back({"net", design.start.name + (design.start.small_form ? " for small images" : ""),
+                            options.from.empty() ? "for images of this size" : "--from"});
+  design.net = design.start.file->net;
+  const std::vector<int> heads = head_layers(design.net, from);
+  const std::string suffix = trained ? word_of(options.data) : "";
+  const Choices head = set_classes(design.net, heads, design.data.classes(), suffix, kNewLayersFaster);
+  design.choices.insert(design.choices.end(), head.begin(), head.end());
+  design.score = accuracy_blob(design.net);
+  const bool any_side = pool_globally(design.net, heads) && heads.size() == 1;  // others look within
+  design.transform =
+      choose_transform(design.data, design.start, {.side = options.side, .any_side = any_side, .keep_values = trained});
+  design.schedule = choose_schedule(stats.records, design.start.recipe,
+                                    {.batch = options.batch, .epochs = options.epochs, .from_weights = trained});
+  return design;
+}
+
+std::string describe(const DatasetFolder& data) {
+  return data.path + ": " + count_text(data.classes()) + " classes, " + count_text(data.stats.records) +
+         " images to train with, " + count_text(data.test_records) + " to test with";
+}
+
+}  // namespace
+
+Project make_classifier(const ProjectOptions& options) {
+  const Design design = design_of(options);
+  Project project;
+  project.folder = without_trailing_slashes(options.output);
+  const std::string name = word_of(project.folder);
+  project.data_line = describe(design.data);
+  project.net = net_text(design, name, project.data_line);
+  const auto net = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
+  try_out(net);
+  project.deploy = deploy_text(*net, project.net_path());
+  project.solver = solver_text(design, options, project, name);
+  for (const std::string& label : design.data.names) project.labels += label + "\n";
+  for (const Choices& some : {design.choices, design.transform.choices, design.schedule.choices})
+    project.choices.insert(project.choices.end(), some.begin(), some.end());
+  return project;
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,57 @@
+#include "tools/starter/dataset_folder.h"
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/convert/convert.h"
+#include "data/formats/labels.h"
+#include "data/lmdb/lmdb.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int64_t kDecoded = 4096;  ///< images whose colours are measured: more would tell the same
+
+void check_labels(const DatasetFolder& folder) {
+  const int64_t seen = folder.stats.classes(), named = folder.classes();
+  if (seen == 0) throw file_error(ExitCode::kData, folder.train, "its labels are no classes: they go below 0");
+  if (seen > named)
+    throw file_error(ExitCode::kData, folder.labels,
+                     "it names " + std::to_string(named) + " classes, and " + folder.train + " has labels up to " +
+                         std::to_string(seen - 1));
+  if (named < 2)
+    throw file_error(ExitCode::kData, folder.path, "there is one class, and nothing to tell it from",
+                     "put the images of each class into a folder of its own, and convert them again");
+}
+
+}  // namespace
+
+DatasetFolder read_dataset_folder(const std::string& path, const data::Progress& progress) {
+  DatasetFolder folder;
+  folder.path = without_trailing_slashes(path);
+  folder.train = join_path(folder.path, data::kTrainPart);
+  folder.test = join_path(folder.path, data::kTestPart);
+  for (const std::string& part : {folder.train, folder.test})
+    if (!file_exists(part))
+      throw file_error(ExitCode::kIo, part, "there is no such dataset",
+                       "`cortado convert folder photos -o " + folder.path + " --split=0.2` makes " + folder.train +
+                           " and " + folder.test);
+  folder.stats = data::dataset_stats(folder.train, {.most_decoded = kDecoded, .find_odd = false, .progress = progress});
+  if (folder.stats.decoded == 0)
+    throw file_error(ExitCode::kData, folder.train, "none of its images can be read",
+                     "`cortado data verify " + folder.train + "` says more");
+  folder.test_records = data::Lmdb::open(folder.test)->records();
+  const std::string labels = join_path(folder.path, data::kLabelsPart);
+  if (file_exists(labels)) {
+    folder.labels = labels;
+    folder.names = data::read_labels(labels);
+  } else {
+    for (int64_t label = 0; label < folder.stats.classes(); ++label) folder.names.push_back(std::to_string(label));
+  }
+  check_labels(folder);
+  return folder;
+}
+
+}  // namespace cortado::tools
