@@ -2,16 +2,14 @@
 // unlike it, a bad image or label is an error (exit 4, nothing is written) unless --skip-bad.
 #include "data/convert/convert.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/format.h"
 #include "tools/command.h"
 #include "tools/convert_onnx.h"
+#include "tools/convert_report.h"
 #include "tools/convert_weights.h"
 #include "tools/output_name.h"
 #include "tools/progress.h"
@@ -23,6 +21,8 @@ namespace cortado::tools {
 namespace {
 
 using data::ConvertReport;
+
+constexpr double kMostBad = 0.1;  ///< share of a folder's images that may be left out without a word from the user
 
 /// Where a format's inputs are among the operands, and its converter.
 struct Format {
@@ -124,78 +124,12 @@ const Format& format_named(const std::string& name) {
                     did_you_mean(name, names));
 }
 
-void show_rejects(const ConvertReport& report, bool skip_bad) {
-  std::string text;
-  for (const data::Rejected& rejected : report.rejects)
-    text +=
-        render(file_mistake(rejected.file, rejected.reason, "", int(rejected.line)), skip_bad ? "warning" : "error");
-  for (const auto& [reason, count] : report.untold)
-    text += "and " + count_text(count) + " more of this kind: " + reason + "\n";
-  if (!text.empty()) show_error(text.substr(0, text.size() - 1));
-}
-
 /// Paths in a list are put behind the root folder as they are, so one without its slash finds nothing.
 std::string advice_on_root(const Format& format, const std::string& root) {
   if ((format.run != run_imageset && format.run != run_annoset) || root.ends_with('/') ||
       !std::filesystem::is_directory(root))
     return "";
   return "; paths begin with " + root + " as it is: end it with a slash if it is their folder";
-}
-
-std::string size_text(const ConvertReport& report) {
-  if (report.channels == 0) return "encoded images";
-  return std::to_string(report.channels) + "x" + std::to_string(report.height) + "x" + std::to_string(report.width);
-}
-
-void show_line(const std::string& path, int64_t records, const ConvertReport& report) {
-  std::cout << path << ": " << count_of(records, "record", "records") << ", " << size_text(report)
-            << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "") << "\n";
-}
-
-void show_skipped(const ConvertReport& report) {
-  if (report.skipped == 0) return;
-  std::cout << "passed over " << count_of(report.skipped, "hidden file or folder", "hidden files and folders")
-            << " (.DS_Store, Thumbs.db and the like)\n";
-}
-
-void show_report(const ConvertReport& report, const std::string& output) {
-  const bool two = report.test.written > 0;
-  show_line(two ? join_path(output, data::kTrainPart) : output, report.written, report);
-  if (two) show_line(join_path(output, data::kTestPart), report.test.written, report);
-  show_skipped(report);
-  Table table(two ? std::vector<std::string>{"label", "train", "test", "class"}
-                  : std::vector<std::string>{"label", "records", "class"});
-  const size_t labels = std::max(report.per_label.size(), report.test.per_label.size());
-  const auto count = [](const std::vector<int64_t>& counts, size_t label) {
-    return std::to_string(label < counts.size() ? counts[label] : 0);
-  };
-  for (size_t label = 0; label < labels && labels <= 1000; ++label) {
-    std::vector<std::string> row = {std::to_string(label), count(report.per_label, label)};
-    if (two) row.push_back(count(report.test.per_label, label));
-    row.push_back(label < report.classes.size() ? report.classes[label] : "");
-    table.add(row);
-  }
-  if (!report.label_map.empty()) std::cout << "classes: " << report.label_map << "\n";
-  if (labels > 0) std::cout << (two ? table.str({0, 1, 2}) : table.str({0, 1}));
-}
-
-void show_json(const ConvertReport& report, const std::string& output) {
-  nlohmann::ordered_json json = {{"output", output},
-                                 {"kept", report.kept},
-                                 {"written", report.written},
-                                 {"rejected", report.rejected},
-                                 {"rejects", nlohmann::ordered_json::array()},
-                                 {"untold", nlohmann::ordered_json::array()},
-                                 {"skipped", report.skipped},
-                                 {"shape", {report.channels, report.height, report.width}},
-                                 {"mixed_sizes", report.mixed_sizes},
-                                 {"per_label", report.per_label},
-                                 {"classes", report.classes}};
-  if (report.test.written > 0) json["test"] = {{"written", report.test.written}, {"per_label", report.test.per_label}};
-  for (const data::Rejected& rejected : report.rejects)
-    json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
-  for (const auto& [reason, count] : report.untold) json["untold"].push_back({{"reason", reason}, {"count", count}});
-  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
 int run_convert(const Arguments& arguments) {
@@ -220,12 +154,19 @@ int run_convert(const Arguments& arguments) {
   check_output_name(output, "a dataset", {".lmdb"});
 
   CountedProgress progress("convert");
-  data::ConvertOptions common{output, arguments.on("force"), arguments.on("skip-bad"), progress.callback()};
+  data::ConvertOptions common{.output = output,
+                              .force = arguments.on("force"),
+                              .skip_bad = arguments.on("skip-bad"),
+                              .progress = progress.callback()};
+  if (format.run == run_folder && !common.skip_bad && !arguments.on("strict")) {
+    common.skip_bad = true;  // a folder of photographs has a broken one
+    common.most_bad = kMostBad;
+  }
   const ConvertReport report = format.run(arguments, inputs, common);
   progress.finish();
-  show_rejects(report, common.skip_bad);
+  show_rejects(report, report.kept);
   if (arguments.on("json"))
-    show_json(report, output);
+    show_report_json(report, output);
   else if (report.kept)
     show_report(report, output);
   if (report.kept) return 0;
@@ -248,7 +189,8 @@ std::vector<Flag> dataset_flags() {
        .help = "the folder to make, or the file",
        .letter = 'o'},
       {.name = "force", .help = "replace the output if it exists"},
-      {.name = "skip-bad", .help = "leave bad samples out and continue"},
+      {.name = "skip-bad", .help = "leave bad samples out, however many; folder does so up to a tenth of all"},
+      {.name = "strict", .help = "folder: one bad image is enough for nothing to be written"},
       {.name = "gray", .help = "imageset, annoset, folder: one channel"},
       {.name = "shuffle", .help = "imageset, annoset, folder: random order"},
       {.name = "seed",
@@ -341,7 +283,10 @@ Command convert_command() {
       .run = run_convert,
       .about =
           "The database is built aside and put in place when it is whole. A bad image or label is named and makes the "
-          "exit code 4, and nothing is written, unless --skip-bad. Hidden files and folders, Thumbs.db and the like "
+          "exit code 4, and nothing is written, unless --skip-bad; `folder` leaves bad images out, unless they are "
+          "more "
+          "than a tenth or --strict, and tells which images are doubles of others, or nearly black. Hidden files and "
+          "folders, Thumbs.db and the like "
           "are passed over and counted. Weights may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or "
           ".npz; which one is told by their content; what is written, by the output's name. A BatchNorm that scales "
           "becomes a BatchNorm and a Scale layer, or the other way round, as --net wants it; without --net, --to=bvlc "

@@ -3,13 +3,14 @@
 // Datasets in other formats, made into LMDB. Each function builds the database aside and puts it in place only when it
 // is whole. Keys and values are Caffe's, so that either program reads the other's databases. Samples that cannot be
 // used are collected in the report; unless skip_bad, one is enough for the database not to be kept (report.kept is
-// false).
+// false); with it, more than most_bad of all are.
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "data/inspect/odd_images.h"
 #include "data/progress.h"
 
 namespace cortado::data {
@@ -29,6 +30,9 @@ struct ConvertReport {
   int64_t skipped = 0;  ///< hidden files and folders, and what systems leave beside images: no samples, and not bad
   bool kept = false;    ///< the database is in place
   int channels = 0, height = 0, width = 0;  ///< of the first sample (0: encoded, not known)
+  int least_height = 0, most_height = 0, least_width = 0, most_width = 0;  ///< of all samples, where it is known
+  int64_t bytes = 0;                                                       ///< of the records that were written
+  OddImages odd;                                                           ///< images: doubles and black ones
   bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
   std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
   std::vector<std::string> classes;  ///< `folder`: class names by label
@@ -45,6 +49,7 @@ struct ConvertOptions {
   std::string output;  ///< the LMDB folder to make
   bool force = false;  ///< replace an existing one
   bool skip_bad = false;
+  double most_bad = 1;  ///< with skip_bad: a larger share than this of bad samples is an error all the same
   Progress progress = {};
 };
 

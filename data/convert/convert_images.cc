@@ -41,6 +41,7 @@ class ImageToDatum {
     return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;
   }
   const Sample& shape() const { return shape_; }
+  Sample decoded() const { return image_.sample(); }  ///< as its file has it
 
  private:
   const Image& resized() {
@@ -107,6 +108,7 @@ class Judge {
   }
   const std::string& datum() const { return datum_; }
   const Sample& shape() const { return maker_.shape(); }
+  Sample decoded() const { return maker_.decoded(); }
 
  private:
   const ImageOptions& options_;
@@ -162,19 +164,23 @@ void leave_out_bad(FoundImages& found, const ImageOptions& options, DatasetBuild
   found.entries = std::move(good);
 }
 
-void add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder, DatasetBuilder* tests) {
+OddImages add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder, DatasetBuilder* tests) {
   for (const Rejected& line : found.bad_lines) builder.reject(line.file, line.line, line.reason);
   if (options.shuffle) shuffle(found.entries, options.seed);
   Judge judge(options);
+  OddImageFinder odd;
   for (size_t i = 0; i < found.entries.size(); ++i) {
     const ImageEntry& entry = found.entries[i];
     const std::string key = key_of(i, entry), wrong = judge.try_to_make(entry, key);
     DatasetBuilder& its = entry.tests ? *tests : builder;
-    if (wrong.empty())
-      its.add(key, judge.datum(), entry.label, judge.shape());
-    else
+    if (!wrong.empty()) {
       reject(builder, found, entry, wrong);
+      continue;
+    }
+    its.add(key, judge.datum(), entry.label, judge.shape());
+    odd.look(judge.decoded(), entry.name, entry.label, entry.tests);
   }
+  return odd.found();
 }
 
 ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
@@ -182,8 +188,9 @@ ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
   const std::vector<std::string> classes = found.classes;
   const int64_t skipped = found.skipped;
   DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()));
-  add_images(std::move(found), options, builder);
+  const OddImages odd = add_images(std::move(found), options, builder);
   ConvertReport report = builder.finish();
+  report.odd = odd;
   report.classes = classes;
   report.skipped = skipped;
   return report;

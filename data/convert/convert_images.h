@@ -43,9 +43,10 @@ ConvertReport convert_images(FoundImages found, const ImageOptions& options);
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options);
 
 /// Adds the images in order (shuffled first where that is asked for), with keys "%08d_name"; what cannot be used is
-/// rejected, by its line in the list where it has one. Those of the test set go to `tests`.
-void add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder,
-                DatasetBuilder* tests = nullptr);
+/// rejected, by its line in the list where it has one. Those of the test set go to `tests`. Returns which are doubles,
+/// or black.
+OddImages add_images(FoundImages found, const ImageOptions& options, DatasetBuilder& builder,
+                     DatasetBuilder* tests = nullptr);
 
 /// Opens every image, and rejects those that add_images() could not use.
 void leave_out_bad(FoundImages& found, const ImageOptions& options, DatasetBuilder& builder);

@@ -37,6 +37,11 @@ int64_t choose_tests(std::vector<ImageEntry>& entries, double share, uint64_t se
 void add_report(ConvertReport& train, const ConvertReport& tests) {
   train.mixed_sizes = train.mixed_sizes || tests.mixed_sizes || train.channels != tests.channels ||
                       train.height != tests.height || train.width != tests.width;
+  train.least_height = std::min(train.least_height, tests.least_height);
+  train.least_width = std::min(train.least_width, tests.least_width);
+  train.most_height = std::max(train.most_height, tests.most_height);
+  train.most_width = std::max(train.most_width, tests.most_width);
+  train.bytes += tests.bytes;
   train.test = {tests.written, tests.per_label};
 }
 
@@ -72,8 +77,9 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   if (choose_tests(found.entries, options.test_share, options.seed) == 0)
     throw file_error(ExitCode::kData, options.output, "no class has two images, one to train and one to test with",
                      "convert them without --split");
-  add_images(std::move(found), options, train_builder, &tests_builder);
+  const OddImages odd = add_images(std::move(found), options, train_builder, &tests_builder);
   ConvertReport report = train_builder.finish();
+  report.odd = odd;
   report.classes = classes;
   report.skipped = skipped;
   if (!report.kept) return report;

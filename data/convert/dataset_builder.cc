@@ -1,5 +1,7 @@
 #include "data/convert/dataset_builder.h"
 
+#include <algorithm>
+
 #include "core/file_error.h"
 
 namespace cortado::data {
@@ -41,12 +43,23 @@ bool DatasetBuilder::differs_from_first(const Sample& shape) const {
          (shape.channels != report_.channels || shape.height != report_.height || shape.width != report_.width);
 }
 
+void DatasetBuilder::widen(const Sample& shape) {
+  const bool first = report_.written == 0;
+  const auto take = [&](int extent, int& least, int& most) {
+    least = first ? extent : std::min(least, extent);
+    most = std::max(most, extent);
+  };
+  take(shape.height, report_.least_height, report_.most_height);
+  take(shape.width, report_.least_width, report_.most_width);
+}
+
 void DatasetBuilder::count(int32_t label, const Sample& shape) {
   if (report_.written == 0) {
     report_.channels = shape.channels;
     report_.height = shape.height;
     report_.width = shape.width;
   }
+  widen(shape);
   report_.mixed_sizes = report_.mixed_sizes || differs_from_first(shape);
   ++report_.written;
   if (label < 0 || label >= kMaxLabels) labels_countable_ = false;
@@ -57,6 +70,7 @@ void DatasetBuilder::count(int32_t label, const Sample& shape) {
 
 void DatasetBuilder::add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape) {
   writer_.put(key, datum);
+  report_.bytes += int64_t(datum.size());
   count(label, shape);
   tick();
 }
@@ -74,11 +88,17 @@ void DatasetBuilder::reject(const std::string& file, int64_t line, const std::st
   tick();
 }
 
+bool DatasetBuilder::may_keep() const {
+  if (report_.written == 0) return false;
+  const double bad = double(report_.rejected) / double(report_.written + report_.rejected);
+  return report_.rejected == 0 || (options_.skip_bad && bad <= options_.most_bad);
+}
+
 ConvertReport DatasetBuilder::finish() {
   if (options_.progress) options_.progress(done_, total_);
   if (report_.written == 0 && report_.rejected == 0)
     throw file_error(ExitCode::kData, options_.output, "there are no samples to convert");
-  if (report_.written > 0 && (report_.rejected == 0 || options_.skip_bad)) {
+  if (may_keep()) {
     writer_.commit();
     report_.kept = true;
   }

@@ -32,6 +32,8 @@ class DatasetBuilder {
 
   bool differs_from_first(const Sample& shape) const;
   void count(int32_t label, const Sample& shape);
+  void widen(const Sample& shape);
+  bool may_keep() const;
   void tick();
 
   const ConvertOptions& options_;
