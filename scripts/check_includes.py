@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'http': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2,
          'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
-         'tools': 8, 'server': 9}
+         'tools': 8, 'server': 9, 'studio': 9}
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
              'convert': 5, 'curate': 6},
@@ -39,7 +39,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server', 'http'],
+    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server', 'http', 'studio'],
     r'boost/': ['http'],
     r'(grpc|grpcpp)/': ['server/grpc'],
     r'prometheus/': ['server/metrics'],

@@ -21,6 +21,7 @@ const std::vector<Command>& all_commands() {
       detect_command(),
       infer_command(),
       serve_command(),
+      studio_command(),
       quantize_command(),
       features_command(),
       new_command(),

@@ -49,6 +49,7 @@ Command classify_command();
 Command detect_command();
 Command infer_command();
 Command serve_command();
+Command studio_command();
 Command quantize_command();
 Command features_command();
 Command convert_command();

@@ -1,14 +1,8 @@
 // `cortado serve`: its flags. The server is a program of its own, cortado-serve, since its libraries would make every
 // start of this one slow; it stands above this folder, reads the same table (tools::serve_command()) and is handed
 // what was given in the table's own spelling.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "core/log.h"
-#include "core/program_path.h"
 #include "tools/command.h"
+#include "tools/companion.h"
 #include "tools/image_input.h"
 #include "tools/run_options.h"
 
@@ -16,23 +10,11 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr const char* kProgram = "cortado-serve";
-
-/// Comes back only where the program cannot be started.
 int become_server(const Arguments& arguments) {
-  const std::string path = companion_path(kProgram);
-  if (path.empty())
-    throw Error(ExitCode::kUsage, std::string("this build has no server: there is no ") + kProgram + " beside cortado",
-                "install what scripts/install_deps.sh lists (gRPC, Boost, prometheus-cpp, OpenSSL) and configure with "
-                "-DCORTADO_SERVER=ON");
-  std::vector<std::string> words = {path};
-  for (const auto& [flag, values] : arguments.given())
-    for (const std::string& value : values) words.push_back("--" + flag + "=" + value);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execv(path.c_str(), argv.data());
-  throw Error(ExitCode::kIo, path + ": cannot be started: " + std::strerror(errno));
+  return become_companion("cortado-serve",
+                          "install what scripts/install_deps.sh lists (gRPC, Boost, prometheus-cpp, OpenSSL) and "
+                          "configure with -DCORTADO_SERVER=ON",
+                          arguments);
 }
 
 Flag count_flag(const char* name, const char* help, const char* fallback, int64_t least, int64_t most) {

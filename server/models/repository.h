@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "http/task_thread.h"
+#include "http/task_threads.h"
 #include "server/metrics/metrics.h"
 #include "server/models/version.h"
 
@@ -73,7 +73,7 @@ class Repository {
   mutable std::mutex mutex_;
   std::map<std::string, Model> models_;
   bool closed_ = false;
-  std::optional<http::TaskThread> loader_;
+  std::optional<http::TaskThreads> loader_;
 };
 
 }  // namespace cortado::server

@@ -60,7 +60,7 @@ class Api : public Handler {
   const Token& token_;
   std::atomic<bool> draining_ = false;
   std::function<size_t()> connections_;
-  http::TaskThread decoder_{64};  ///< of images
+  http::TaskThreads decoder_{64};  ///< of images
 };
 
 }  // namespace cortado::server

@@ -1,25 +1,25 @@
-#include "http/task_thread.h"
+#include "http/task_threads.h"
 
 #include "core/signals_blocked.h"
 #include "http/request_error.h"
 
 namespace cortado::http {
 
-TaskThread::TaskThread(size_t most) : most_(most) {
+TaskThreads::TaskThreads(size_t most, size_t threads) : most_(most) {
   const SignalsBlocked blocked;
-  thread_ = std::thread([this] { work(); });
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-TaskThread::~TaskThread() {
+TaskThreads::~TaskThreads() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
-  changed_.notify_one();
-  thread_.join();
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-void TaskThread::post(std::function<void()> task) {
+void TaskThreads::post(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     if (tasks_.size() >= most_) throw RequestError(Refusal::kBusy, "too many wait for this already; try again later");
@@ -28,7 +28,7 @@ void TaskThread::post(std::function<void()> task) {
   changed_.notify_one();
 }
 
-void TaskThread::work() {
+void TaskThreads::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });

@@ -5,16 +5,17 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace cortado::http {
 
-/// A thread that does what others may not wait for, one after the other: loading models, decoding images.
-class TaskThread {
+/// Threads that do what others may not wait for: loading models, decoding images. One of them does one after the other.
+class TaskThreads {
  public:
-  explicit TaskThread(size_t most);  ///< tasks that may wait
-  ~TaskThread();                     ///< does what waits
-  TaskThread(const TaskThread&) = delete;
-  TaskThread& operator=(const TaskThread&) = delete;
+  explicit TaskThreads(size_t most, size_t threads = 1);  ///< `most`: tasks that may wait
+  ~TaskThreads();                                         ///< does what waits
+  TaskThreads(const TaskThreads&) = delete;
+  TaskThreads& operator=(const TaskThreads&) = delete;
 
   /// Throws RequestError(kBusy) where too many wait. The task does not throw.
   void post(std::function<void()> task);
@@ -27,7 +28,7 @@ class TaskThread {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool ends_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace cortado::http

@@ -1,0 +1,28 @@
+#pragma once
+
+// Which request is answered by what: files of the page at once, all else by threads that may wait.
+
+#include "http/message.h"
+#include "http/task_threads.h"
+#include "studio/access.h"
+#include "studio/workplace.h"
+
+namespace cortado::studio {
+
+class Api : public http::Handler {
+ public:
+  Api(Workplace& place, const Access& access);
+
+  std::shared_ptr<void> admit(const http::Head& head) override;
+  void handle(const std::shared_ptr<http::Call>& call) override;
+
+ private:
+  /// Throws RequestError(kNotFound, kNoMethod).
+  const Route& route_of(const http::Head& head) const;
+
+  const Access& access_;
+  Routes routes_;
+  http::TaskThreads threads_{64, 4};
+};
+
+}  // namespace cortado::studio

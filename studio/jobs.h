@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "studio/child.h"
+#include "studio/request.h"
+
+namespace cortado::studio {
+
+/// Children that take longer than a page should wait, as the making of a dataset: they end with the studio.
+class Jobs {
+ public:
+  Jobs() = default;
+  ~Jobs();  ///< ends them
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  /// Starts `words` in `folder`; `done` gets its result where it ended with 0. Returns the job's number. Throws
+  /// RequestError(kBusy) where four run already.
+  int64_t start(const std::string& title, const std::vector<std::string>& words, const std::string& folder,
+                std::function<void(const ChildResult&)> done);
+  /// {"id", "title", "state": running, done, failed or stopped, "told": the end of what it wrote to stderr}. Throws
+  /// RequestError(kNotFound).
+  Json tell(int64_t id) const;
+  Json tell_all() const;
+  void stop(int64_t id);
+
+ private:
+  struct Job;
+  std::shared_ptr<Job> find(int64_t id) const;
+
+  mutable std::mutex mutex_;
+  std::map<int64_t, std::shared_ptr<Job>> jobs_;
+  int64_t last_ = 0;
+};
+
+}  // namespace cortado::studio

@@ -1,0 +1,82 @@
+#include "studio/look/tiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/image/image.h"
+#include "data/image/png.h"
+
+namespace cortado::studio {
+
+namespace {
+
+constexpr int64_t kMostPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
+constexpr uint8_t kBetween = 96;
+
+/// Where planes of this size go: a grid that is about as wide as it is high, or has the columns that are wanted.
+struct Grid {
+  Grid(int64_t planes, int64_t height, int64_t width, int64_t wanted_columns = 0)
+      : shown(std::min(planes, kMostPlanes)),
+        factor(std::max<int64_t>(1, (kWanted + std::max(height, width) - 1) / std::max(height, width))),
+        columns(wanted_columns > 0 ? wanted_columns : std::llround(std::ceil(std::sqrt(double(shown) * 1.6)))) {
+    if (std::max(height, width) >= kLeastSide * 2) factor = 1;
+    rows = (shown + columns - 1) / columns;
+    cell_height = height * factor + kGap;
+    cell_width = width * factor + kGap;
+    image.resize(3, int(rows * cell_height + kGap), int(columns * cell_width + kGap));
+    std::ranges::fill(image.pixels, kBetween);
+  }
+
+  /// Paints a plane; `colour(y, x, c)` is from 0 to 1.
+  template <typename Colour>
+  void paint(int64_t plane, int64_t height, int64_t width, const Colour& colour) {
+    const int64_t top = plane / columns * cell_height + kGap, left = plane % columns * cell_width + kGap;
+    for (int64_t y = 0; y < height * factor; ++y)
+      for (int64_t x = 0; x < width * factor; ++x)
+        for (int64_t c = 0; c < 3; ++c)
+          image.pixels[size_t(((top + y) * image.width + left + x) * 3 + c)] =
+              uint8_t(std::lround(255 * std::clamp(colour(y / factor, x / factor, c), 0.0f, 1.0f)));
+  }
+
+  Tiles tiles(int64_t planes) const { return {data::encode_png(image), planes, shown, image.width, image.height}; }
+
+  int64_t shown, factor, columns, rows = 0, cell_height = 0, cell_width = 0;
+  data::Image image;
+};
+
+float finite(float value) { return std::isfinite(value) ? value : 0; }
+
+}  // namespace
+
+Tiles activation_tiles(const Shape& shape, const std::vector<float>& values) {
+  const int64_t planes = shape[1], height = shape[2], width = shape[3];
+  float low = 0, high = 0;
+  for (const float value : values) {
+    low = std::min(low, finite(value));
+    high = std::max(high, finite(value));
+  }
+  const float span = high > low ? high - low : 1;
+  Grid grid(planes, height, width);
+  for (int64_t plane = 0; plane < grid.shown; ++plane)
+    grid.paint(plane, height, width, [&](int64_t y, int64_t x, int64_t) {
+      return (finite(values[size_t((plane * height + y) * width + x)]) - low) / span;
+    });
+  return grid.tiles(planes);
+}
+
+Tiles filter_tiles(const Shape& shape, const std::vector<float>& values) {
+  const int64_t outputs = shape[0], inputs = shape[1], height = shape[2], width = shape[3];
+  const bool is_coloured = inputs == 3;
+  const int64_t planes = is_coloured ? outputs : outputs * inputs;
+  float most = 1e-30f;
+  for (const float value : values) most = std::max(most, std::abs(finite(value)));
+  Grid grid(planes, height, width, is_coloured || inputs == 1 || inputs > 32 ? 0 : inputs);
+  for (int64_t plane = 0; plane < grid.shown; ++plane)
+    grid.paint(plane, height, width, [&](int64_t y, int64_t x, int64_t c) {
+      const int64_t from = is_coloured ? plane * 3 + c : plane;
+      return 0.5f + 0.5f * finite(values[size_t((from * height + y) * width + x)]) / most;
+    });
+  return grid.tiles(planes);
+}
+
+}  // namespace cortado::studio

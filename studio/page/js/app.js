@@ -1,0 +1,51 @@
+// Which page is shown: the address behind '#' names it, as in #/run?path=runs/first. A page is a function of the place
+// to fill and its parameters; what it gives back is called when it is left.
+import {datasets} from '/js/datasets.js';
+import {h} from '/js/dom.js';
+import {nets} from '/js/nets.js';
+import {newRun} from '/js/new_run.js';
+import {run} from '/js/run.js';
+import {runs} from '/js/runs.js';
+import {tryOut} from '/js/try.js';
+
+const kPages = {
+  runs: {show: runs, title: 'Runs', in : 'runs'},
+  run: {show: run, title: 'Run', in : 'runs'},
+  new: {show: newRun, title: 'New training', in : 'runs'},
+  datasets: {show: datasets, title: 'Datasets', in : 'datasets'},
+  nets: {show: nets, title: 'Nets', in : 'nets'},
+  try: {show: tryOut, title: 'Try', in : 'try'},
+};
+
+const page = document.getElementById('page');
+let leave = null, turn = 0;
+
+async function show() {
+  const [name, parameters] = location.hash.replace(/^#\/?/, '').split('?');
+  const wanted = kPages[name] || kPages.runs, mine = ++turn;
+  if (leave) leave();
+  leave = null;
+  document.title = wanted.title + ' – Cortado studio';
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.dataset.page === wanted.in)
+      link.setAttribute('aria-current', 'page');
+    else
+      link.removeAttribute('aria-current');
+  }
+  const place = h('div');
+  page.replaceChildren(place);
+  page.focus({preventScroll: true});
+  scrollTo(0, 0);
+  try {
+    const left = await wanted.show(place, new URLSearchParams(parameters || ''));
+    if (mine === turn)
+      leave = left;
+    else if (left)
+      left();
+  } catch (error) {
+    place.append(h('p', {className: 'mistake', role: 'alert'}, error.message));
+  }
+}
+
+window.addEventListener('hashchange', show);
+show();

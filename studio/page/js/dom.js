@@ -1,0 +1,91 @@
+// Elements by function calls: no text becomes markup.
+
+/** An element with properties (class, events, attributes with '-' or of SVG by setAttribute) and children. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.includes('-') || name === 'role' || name === 'for' || name === 'list')
+      element.setAttribute(name, value);
+    else
+      element[name] = value;
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** A label with its control and, below, what it means. */
+export function field(name, control, meaning) {
+  return h('label', {className: 'field'}, h('span', {}, name), control, meaning ? h('small', {}, meaning) : null);
+}
+
+export function check(name, input) { return h('label', {className: 'check'}, input, name); }
+
+/** A form that calls `send(values)`; its button waits for it, and mistakes stand below. */
+export function form(fields, label, send) {
+  const button = h('button', {className: 'first', type: 'submit'}, label);
+  const mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
+  const element = h('form', {noValidate: false}, fields, h('div', {className: 'row'}, button), mistake);
+  element.onsubmit = async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    mistake.hidden = true;
+    try {
+      await send();
+    } catch (error) {
+      mistake.textContent = error.message;
+      mistake.hidden = false;
+    }
+    button.disabled = false;
+  };
+  return element;
+}
+
+const kStates = {
+  running: ['running', 'good'],
+  finished: ['finished', 'good'],
+  stopped: ['stopped', 'quiet'],
+  stopped_early: ['stopped early', 'good'],
+  diverged: ['diverged', 'bad'],
+  failed: ['failed', 'bad'],
+  killed: ['killed', 'bad'],
+  new: ['new', 'quiet'],
+};
+
+export function state(name) {
+  const [text, kind] = kStates[name] || [name, 'quiet'];
+  return h('span', {className: 'state ' + kind}, text);
+}
+
+export const number = (value) => value === null || value === undefined ? '–' : Charts.parts.number(value);
+
+export function size(bytes) {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB'];
+  const i = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  return `${(bytes / 1024 ** i).toFixed(i === 0 ? 0 : 1)} ${units[i]}`;
+}
+
+export function ago(seconds) {
+  const past = Math.max(0, Date.now() / 1000 - seconds);
+  if (past < 90) return `${Math.round(past)} s ago`;
+  if (past < 5400) return `${Math.round(past / 60)} min ago`;
+  return past < 129600 ? `${Math.round(past / 3600)} h ago` : new Date(seconds * 1000).toLocaleDateString();
+}
+
+export function duration(seconds) {
+  const whole = Math.round(seconds), pad = (n) => String(n).padStart(2, '0');
+  return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
+}
+
+/** A curve without axes, beside its numbers. */
+export function spark(points) {
+  const kWide = 128, kHigh = 32, {svg} = Charts.parts;
+  if (points.length < 2) return '';
+  const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
+  const [x0, x1, y0, y1] = [xs[0], xs[xs.length - 1], Math.min(...ys), Math.max(...ys)];
+  const at = ([x, y]) => `${(((x - x0) / (x1 - x0 || 1)) * (kWide - 4) + 2).toFixed(1)} ` +
+      `${((1 - (y - y0) / (y1 - y0 || 1)) * (kHigh - 4) + 2).toFixed(1)}`;
+  return svg(
+      'svg', {class: 'spark', viewBox: `0 0 ${kWide} ${kHigh}`, 'aria-hidden': 'true'},
+      svg('path', {d: 'M' + points.map(at).join('L')}));
+}

@@ -1,0 +1,60 @@
+// metrics.jsonl as curves. Rows that a resumed run did again take the place of those before.
+
+const real = (value) => typeof value === 'number' ? value : NaN;  // "NaN", "Inf"
+
+export class Metrics {
+  constructor() {
+    this.rows = [];
+    this.next = 0;  // bytes that were read
+  }
+
+  add(text, next) {
+    for (const line of text.split('\n')) {
+      if (!line) continue;
+      let row;
+      try {
+        row = JSON.parse(line);
+      } catch {
+        continue;  // torn
+      }
+      if (row.ev === 'run_start' || row.ev === 'resume')
+        this.rows = this.rows.filter((one) => !['train', 'test'].includes(one.ev) || one.iter < row.iter);
+      this.rows.push(row);
+    }
+    this.next = next;
+  }
+
+  series(event, pick, name) {
+    const points = this.rows.filter((row) => row.ev === event && pick(row) !== undefined)
+                       .map((row) => [row.iter, real(pick(row))]);
+    return {name, points};
+  }
+
+  /** Names of the test nets' outputs, as "accuracy", or "1: accuracy" where there are several nets. */
+  tests() {
+    const nets = new Set(), names = new Map();
+    for (const row of this.rows) {
+      if (row.ev !== 'test') continue;
+      nets.add(row.net);
+      for (const name of Object.keys(row.outputs || {})) names.set(`${row.net}: ${name}`, {net: row.net, name});
+    }
+    return [...names.values()].map((one) => ({...one, title: nets.size > 1 ? `${one.net}: ${one.name}` : one.name}));
+  }
+
+  testSeries({net, name, title}) {
+    const points = this.rows.filter((row) => row.ev === 'test' && row.net === net && name in (row.outputs || {}))
+                       .map((row) => [row.iter, real(row.outputs[name])]);
+    return {name: 'test ' + title, points};
+  }
+
+  losses() {
+    return [
+      this.series('train', (row) => row.loss, 'training loss'),
+      ...this.tests().filter((one) => one.name.includes('loss')).map((one) => this.testSeries(one))
+    ];
+  }
+
+  scores() { return this.tests().filter((one) => !one.name.includes('loss')).map((one) => this.testSeries(one)); }
+
+  rates() { return [this.series('train', (row) => row.lr, 'learning rate')]; }
+}

@@ -1,0 +1,55 @@
+// The list of runs, with their curves as they grow.
+import {follow} from '/js/api.js';
+import {ago, h, number, spark, state} from '/js/dom.js';
+
+const link = (one) => h('a', {href: '#/run?' + new URLSearchParams({path: one.path})}, one.path);
+
+function progress(one) {
+  const text = one.max_iter > 0 ? `${one.iter} of ${one.max_iter}` : String(one.iter);
+  return [
+    h('div', {className: 'number'}, text),
+    one.max_iter > 0 ? h('progress', {max: one.max_iter, value: one.iter, 'aria-label': `iterations of ${one.path}`}) :
+                       null
+  ];
+}
+
+function row(one) {
+  return h(
+      'tr', {}, h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state)),
+      h('td', {}, progress(one)), h('td', {className: 'number'}, number(one.loss)),
+      h('td', {className: 'number'},
+        one.score ? [h('div', {}, number(one.score.value)), h('div', {className: 'quiet'}, one.score.name)] : '–'),
+      h('td', {className: 'less'}, spark(one.curve)));
+}
+
+export async function runs(place) {
+  const body = h('tbody'),
+        table =
+            h('div', {className: 'wide', hidden: true},
+              h('table', {},
+                h('thead', {},
+                  h('tr', {},
+                    ...['Run', 'State', 'Iteration', 'Loss', 'Best score'].map((text) => h('th', {scope: 'col'}, text)),
+                    h('th', {scope: 'col', className: 'less'}, 'Loss so far'))),
+                body));
+  const none =
+      h('div', {className: 'panel', hidden: true},
+        h('p', {}, 'There is no run in this folder yet. Three steps make the first one:'),
+        h('ol', {}, h('li', {}, h('a', {href: '#/datasets'}, 'make a dataset'), ' of a folder of images;'),
+          h('li', {}, h('a', {href: '#/new'}, 'begin a training'), ' with it;'),
+          h('li', {}, h('a', {href: '#/try'}, 'try images'), ' on what it learned.')));
+  place.append(
+      h('div', {className: 'title'}, h('h1', {}, 'Runs'),
+        h('a', {className: 'button first', href: '#/new'}, 'New training')),
+      none, table);
+  const source = follow('/api/runs/feed', {}, {
+    runs: (list) => {
+      none.hidden = list.length > 0;
+      table.hidden = list.length === 0;
+      const focused = document.activeElement?.getAttribute?.('href');
+      body.replaceChildren(...list.map(row));
+      if (focused?.startsWith('#/run?')) body.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+    },
+  });
+  return () => source.close();
+}

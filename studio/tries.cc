@@ -1,0 +1,57 @@
+// A snapshot is tried on an image, and looked into, by a child of this program (look/).
+#include "core/file.h"
+#include "core/program_path.h"
+#include "studio/temporary.h"
+#include "studio/workplace.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+/// The net of a run as it is tested.
+std::string net_of(const Folder& folder, const std::string& run) {
+  for (const char* name : {"net.prototxt", "test_net_0.prototxt", "train_net.prototxt"})
+    if (folder.has(run + "/" + name)) return folder.at(run + "/" + name);
+  throw RequestError(Refusal::kNotFound, "there is no net in '" + run + "'");
+}
+
+/// Decoders of other formats are not for bytes of strangers.
+bool is_trusted_format(std::string_view content) {
+  using namespace std::string_view_literals;
+  return content.starts_with("\xFF\xD8\xFF"sv) || content.starts_with("\x89PNG\r\n\x1A\n"sv) ||
+         content.starts_with("P5"sv) || content.starts_with("P6"sv);
+}
+
+/// The body is the image, or nothing, where weights alone are looked at.
+Json look(const Workplace& place, const Request& request) {
+  const std::string run = request.parameter("run"), net = net_of(place.folder, run);
+  const std::string snapshot = "/snapshots/" + checked_name(request.parameter("snapshot"));
+  if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "there is no such snapshot");
+  const TemporaryFolder temporary;
+  std::vector<std::string> words = {program_path(),   "look",
+                                    "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
+                                    "--cpu",          "--top=10"};
+  if (!request.content().empty()) {
+    if (!is_trusted_format(request.content()))
+      throw RequestError(Refusal::kMediaType, "this is no JPEG, PNG, PGM or PPM image");
+    words.push_back("--like=" + net);
+    words.push_back("--image=" + temporary.add("image", request.content()));
+  }
+  for (const char* name : {"blob", "layer"})
+    if (const std::string value = request.parameter(name); !value.empty())
+      words.push_back(std::string("--") + name + "=" + value);
+  const ChildResult result = run_child(words, {.folder = place.folder.root()});
+  if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
+  return Json::parse(result.out);
+}
+
+}  // namespace
+
+Routes try_routes(Workplace& place) {
+  return {{"POST", "/api/look", [&](const Request& request) { return json_reply(look(place, request)); }}};
+}
+
+}  // namespace cortado::studio

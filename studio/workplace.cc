@@ -1,0 +1,38 @@
+#include "studio/workplace.h"
+
+#include <regex>
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+ChildResult Workplace::try_run(const std::vector<std::string>& words, std::chrono::seconds time) const {
+  std::vector<std::string> all = {cortado};
+  all.insert(all.end(), words.begin(), words.end());
+  return run_child(all, {.folder = folder.root(), .time = time});
+}
+
+ChildResult Workplace::run(const std::vector<std::string>& words, std::chrono::seconds time) const {
+  ChildResult result = try_run(words, time);
+  if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
+  return result;
+}
+
+std::string plain_message(const std::string& err) {
+  constexpr size_t kMost = 4000;
+  std::string text;
+  for (size_t begin = 0; begin < err.size();) {
+    const size_t end = std::min(err.find('\n', begin), err.size());
+    const std::string line = err.substr(begin, end - begin);
+    begin = end + 1;
+    static const std::regex log_line("^[IW][0-9]{4,8} [0-9:.]+ .*"), advice("^(usage: .*|.*--help.*)");
+    if (line.empty() || line.size() > 2000 || std::regex_match(line, log_line) || std::regex_match(line, advice))
+      continue;
+    text += (text.empty() ? "" : "\n") + line;
+  }
+  if (text.empty()) return "it failed and said nothing";
+  return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
+}
+
+}  // namespace cortado::studio
