@@ -86,7 +86,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
       call->head = head_of(parser.get());
       check_fits(parser);
       admission = host_.handler.admit(call->head);
-      call->memory = host_.budget.take(int64_t(parser.content_length().value_or(host_.limits.body_bytes)));
+      call->memory = host_.budget.take(most_bytes(parser));
     } catch (...) {
       refusal = current_request_error();
     }
@@ -126,6 +126,11 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     if (parser.get().count(beast::http::field::content_encoding) > 0 &&
         parser.get()[beast::http::field::content_encoding] != "identity")
       throw RequestError(Refusal::kMediaType, "compressed bodies are not read");
+  }
+
+  /// That the body may have: without a length it comes in chunks, or is none.
+  int64_t most_bytes(Parser& parser) const {
+    return int64_t(parser.content_length().value_or(parser.chunked() ? host_.limits.body_bytes : 0));
   }
 
   asio::awaitable<void> read_body(Parser& parser, error_code& error) {
