@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "core/error.h"
@@ -44,7 +45,14 @@ runs::RunSummary run_at(const Workplace& place, const std::string& path) {
   return runs::read_run(place.folder.at(path));
 }
 
-/// Starts `cortado train` and waits until it trains: then its lock is held, or it has ended with a result.
+/// Whether the run's record tells of this start.
+bool is_recorded(const runs::RunPaths& paths, pid_t process) {
+  if (!runs::is_run(paths.folder)) return false;
+  const runs::RunRecord record = runs::read_record(paths.record);
+  return !record.starts.empty() && record.starts.back().process == process;
+}
+
+/// Starts `cortado train` and waits until it trains: its lock is held and its record tells of it, or it has ended.
 Json start(Workplace& place, Children& children, const std::vector<std::string>& words, const std::string& path) {
   place.folder.make(kLogs);
   const std::string log = std::string(kLogs) + "/" + file_name_of(path) + ".log", whole = place.folder.at(log);
@@ -55,7 +63,7 @@ Json start(Workplace& place, Children& children, const std::vector<std::string>&
   const pid_t process = start_child(all, place.folder.root(), whole);
   const auto end = std::chrono::steady_clock::now() + kStart;
   while (std::chrono::steady_clock::now() < end) {
-    if (runs::training_process(paths) == process) {
+    if (runs::training_process(paths) == process && is_recorded(paths, process)) {
       children.add(process);
       return {{"path", path}, {"process", process}};
     }
@@ -82,13 +90,21 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": there is no such file");
   if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a run " + path + " already");
   place.folder.make("runs");
-  std::vector<std::string> words = {"--solver=" + place.folder.at(solver), "--run=" + path};
-  if (const std::string weights = text_in(body, "weights"); !weights.empty())
-    words.push_back("--weights=" + place.folder.file_at(weights));
+  std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
+  if (const std::string weights = text_in(body, "weights"); !weights.empty()) {
+    place.folder.file_at(weights);
+    words.push_back("--weights=" + weights);
+  }
   if (const double threads = number_in(body, "threads", 0); threads >= 1)
     words.push_back("--threads=" + std::to_string(int(threads)));
   add_settings(body, words);
-  return start(place, children, words, path);
+  try {
+    return start(place, children, words, path);
+  } catch (const RequestError&) {  // what it left is no run: the name is free again
+    std::error_code ignored;
+    if (!place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
+    throw;
+  }
 }
 
 /// Where a run is being trained by a process of this machine.

@@ -50,12 +50,12 @@ std::string transform_text(const Json& wanted) {
     if (number == 0) continue;
     std::string field(found->field);
     field.replace(field.find('%'), 1, number_text(number));
-    augment += "      " + field + "\n";
+    augment += "    " + field + "\n";
   }
   const double crop = number_in(wanted, "crop_size", 0);
   if (augment.empty() && crop == 0) return "";
-  return "  transform_param {\n" + (crop > 0 ? "    crop_size: " + number_text(crop) + "\n" : std::string()) +
-         (augment.empty() ? "" : "    augment {\n" + augment + "    }\n") + "  }\n";
+  return "transform_param {\n" + (crop > 0 ? "  crop_size: " + number_text(crop) + "\n" : std::string()) +
+         (augment.empty() ? "" : "  augment {\n" + augment + "  }\n") + "}\n";
 }
 
 }  // namespace cortado::studio

@@ -1,6 +1,7 @@
 #include "studio/look/tiles.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "data/image/image.h"
@@ -11,7 +12,7 @@ namespace cortado::studio {
 namespace {
 
 constexpr int64_t kMostPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
-constexpr uint8_t kBetween = 96;
+constexpr std::array<uint8_t, 3> kBetween = {173, 92, 11};  // blue, which planes of grey are not
 
 /// Where planes of this size go: a grid that is about as wide as it is high, or has the columns that are wanted.
 struct Grid {
@@ -24,7 +25,7 @@ struct Grid {
     cell_height = height * factor + kGap;
     cell_width = width * factor + kGap;
     image.resize(3, int(rows * cell_height + kGap), int(columns * cell_width + kGap));
-    std::ranges::fill(image.pixels, kBetween);
+    for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = kBetween[i % 3];
   }
 
   /// Paints a plane; `colour(y, x, c)` is from 0 to 1.

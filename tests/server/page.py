@@ -7,8 +7,9 @@ import os, re, shutil, sys
 
 import cv2, numpy
 
-from serving import Place, Server, check, scores
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
 from devtools import Browser
+from serving import Place, Server, check, scores
 
 exe = os.path.abspath(sys.argv[1])
 chromium = shutil.which('chromium')

@@ -77,7 +77,7 @@ Charts.curves = (() => {
         pen = 'M';
     }
     flush();
-    return text;
+    return text.replace(/(M[^ML]+)(?=M|$)/g, '$1h.01');  // a point alone is a dot
   }
 
   return {smooth, lowerBound, within, range, padded, path};

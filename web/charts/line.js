@@ -5,7 +5,7 @@
 (() => {
   const {svg, html, number, ticks, logTicks, scale, figure, whenSized} = Charts.parts;
   const {smooth, lowerBound, within, range, padded, path} = Charts.curves;
-  const kLeft = 56, kRight = 12, kTop = 8, kBottom = 40, kColours = 8, kLeastDrag = 8, kRowsOfTable = 500;
+  const kLeft = 56, kRight = 22, kTop = 8, kBottom = 40, kColours = 8, kLeastDrag = 8, kRowsOfTable = 500;
 
   class LineChart {
     constructor(parent, options) {

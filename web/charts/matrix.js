@@ -33,9 +33,16 @@
                   svg('title', {}, name), short(name, Math.floor((left - 24) / characterWidth))));
         columns.forEach((other, j) => {
           const share = values[i][j] / sum, x = left + j * cell;
-          parts.push(svg(
-              'rect', {class: 'cell', x, y, width: cell, height: cell, 'fill-opacity': share < 0.5 ? 0.6 * Math.sqrt(share) : 1},
-              svg('title', {}, `${rowLabel} ${name}, ${columnLabel} ${other}: ${number(values[i][j])}`)));
+          parts.push(
+              svg('rect', {
+                class: 'cell',
+                x,
+                y,
+                width: cell,
+                height: cell,
+                'fill-opacity': share < 0.5 ? 0.6 * Math.sqrt(share) : 1
+              },
+                  svg('title', {}, `${rowLabel} ${name}, ${columnLabel} ${other}: ${number(values[i][j])}`)));
           if (cell > digits + 2 && values[i][j] !== 0)
             parts.push(
                 svg('text', {

@@ -67,9 +67,9 @@ function maker(refresh) {
       encoded: encoded.checked,
       'skip-bad': skip.checked
     });
-    log.hidden = false;
     await finished(job, (text) => {
       log.textContent = text;
+      log.hidden = !text;
     });
     tell(`${path} is made`);
     await refresh(path);
@@ -130,6 +130,8 @@ export async function datasets(place) {
     list.replaceChildren(...all.map(shown));
     if (all.length === 0) list.append(h('p', {className: 'quiet'}, 'None in this folder yet.'));
   };
-  place.append(h('h1', {}, 'Datasets'), list, h('h2', {}, 'Make one of a folder of images'), maker(refresh));
+  place.append(
+      h('h1', {}, 'Datasets'), h('h2', {}, 'In this folder'), list, h('h2', {}, 'Make one of a folder of images'),
+      maker(refresh));
   await refresh();
 }

@@ -77,6 +77,12 @@ export function duration(seconds) {
   return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
 }
 
+/** A table's first row: texts, or [text, class]. */
+export function heads(...columns) {
+  const cells = columns.map((one) => Array.isArray(one) ? one : [one, '']);
+  return h('thead', {}, h('tr', {}, cells.map(([text, kind]) => h('th', {scope: 'col', className: kind}, text))));
+}
+
 /** A curve without axes, beside its numbers. */
 export function spark(points) {
   const kWide = 128, kHigh = 32, {svg} = Charts.parts;

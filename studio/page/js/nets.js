@@ -4,37 +4,55 @@ import {select} from '/js/chooser.js';
 import {check, field, form, h} from '/js/dom.js';
 import {editor} from '/js/editor.js';
 
-/** The picture of a net, drawn anew when it is asked for and the text is right. */
-function graph(text) {
+/** The picture of a net: {element, draw(text)}. */
+function graph() {
   const image = h('img', {alt: 'the net as a graph of layers', hidden: true}),
         mistake = h('p', {className: 'mistake', hidden: true, role: 'alert'});
   const phase = select(['TRAIN', 'TEST'], 'TRAIN'), full = h('input', {type: 'checkbox'});
-  let address = '';
-  async function draw() {
-    mistake.hidden = true;
+  let address = '', last = '', turn = 0;
+  async function draw(text) {
+    const mine = ++turn;
+    last = text;
     try {
-      const {svg} = await post('/api/draw', {text: text(), phase: phase.value, full: full.checked});
+      const {svg} = await post('/api/draw', {text, phase: phase.value, full: full.checked});
+      if (mine !== turn) return;
       if (address) URL.revokeObjectURL(address);
       image.src = address = URL.createObjectURL(new Blob([svg], {type: 'image/svg+xml'}));
       image.hidden = false;
+      mistake.hidden = true;
     } catch (error) {
       mistake.textContent = error.message;
       mistake.hidden = false;
     }
   }
-  phase.onchange = full.onchange = draw;
+  phase.onchange = full.onchange = () => draw(last);
   phase.setAttribute('aria-label', 'Phase');
-  const button = h('button', {type: 'button', onclick: draw}, 'Draw');
-  return h(
-      'section', {}, h('div', {className: 'row'}, button, phase, check('every layer by itself', full)), mistake,
-      h('div', {className: 'graph', tabIndex: 0, role: 'group', 'aria-label': 'Graph of the net'}, image));
+  const element =
+      h('section', {hidden: true}, h('h2', {}, 'Graph'),
+        h('div', {className: 'row'}, phase, check('every layer by itself', full)), mistake,
+        h('div', {className: 'graph', tabIndex: 0, role: 'group', 'aria-label': 'Graph of the net'}, image));
+  return {
+    element,
+    draw(text) {
+      element.hidden = false;
+      draw(text);
+    },
+    hide() { element.hidden = true; },
+  };
 }
 
 export async function nets(place, parameters) {
   const [texts, models] = await Promise.all([get('/api/texts'), get('/api/models')]);
   const wanted = parameters.get('path') || '';
-  const edited = editor('Text of the net or solver'),
+  const picture = graph(), train = h('p', {hidden: true}),
         path = h('input', {required: true, spellcheck: false, value: wanted, placeholder: 'nets/mine.prototxt'});
+  const edited = editor('Text of the net or solver', (report) => {
+    train.hidden = report.kind !== 'solver' || report.mistakes.length > 0;
+    if (report.kind !== 'net')
+      picture.hide();
+    else if (report.mistakes.length === 0)
+      picture.draw(edited.text());  // else the last that was right stays
+  });
   const files = select(texts.map((one) => one.path), wanted, 'choose a file'),
         known = select(models, '', 'choose a model');
   const open = async (name) => {
@@ -57,12 +75,13 @@ export async function nets(place, parameters) {
   const save = form(field('Save as', path, 'below the studio’s folder'), 'Save', async () => {
     await post('/api/text', {path: path.value, text: edited.text()});
     tell(path.value + ' is saved');
+    train.replaceChildren(h('a', {href: '#/new?' + new URLSearchParams({solver: path.value})}, 'Train with it'));
   });
   place.append(
       h('h1', {}, 'Nets'),
       h('div', {className: 'fields'}, field('In this folder', files, 'nets and solvers'),
         field('Of models/', known, 'to begin with')),
-      h('div', {className: 'columns'}, h('section', {}, h('h2', {}, 'Text'), edited.element, save),
-        h('section', {}, h('h2', {}, 'Graph'), graph(() => edited.text()))));
+      h('div', {className: 'columns'}, h('section', {}, h('h2', {}, 'Text'), edited.element, save, train),
+        picture.element));
   if (wanted) await open(wanted);
 }

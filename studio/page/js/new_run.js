@@ -1,7 +1,7 @@
 // A new training: of a dataset, for which net and solver are made, or of a solver that is there.
 import {get, post, tell} from '/js/api.js';
 import {select} from '/js/chooser.js';
-import {field, form, h} from '/js/dom.js';
+import {field, form, h, heads} from '/js/dom.js';
 
 const kName = {
   required: true,
@@ -16,9 +16,8 @@ const show = (path) => {
 
 /** What `cortado new` chose, and why. */
 function choices(list) {
-  const heads = ['Chosen', 'Value', 'Why'].map((text) => h('th', {scope: 'col'}, text));
   const rows = list.map((one) => h('tr', {}, h('td', {}, one.what), h('td', {}, one.value), h('td', {}, one.why)));
-  return h('div', {className: 'wide'}, h('table', {}, h('thead', {}, h('tr', {}, heads)), h('tbody', {}, rows)));
+  return h('div', {className: 'wide'}, h('table', {}, heads('Chosen', 'Value', 'Why'), h('tbody', {}, rows)));
 }
 
 function ofDataset(datasets, models, chosen) {

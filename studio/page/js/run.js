@@ -1,6 +1,6 @@
 // One run: its curves and its log as they grow, and what can be done to it.
 import {follow, get, post, tell} from '/js/api.js';
-import {ago, duration, field, form, h, number, size, state} from '/js/dom.js';
+import {ago, duration, field, form, h, heads, number, size, state} from '/js/dom.js';
 import {Metrics} from '/js/metrics.js';
 
 const kMostLog = 200000;
@@ -62,8 +62,9 @@ function snapshots(path, list) {
           h('tr', {},
             h('td', {}, h('a', {href: '#/try?' + new URLSearchParams({run: path, snapshot: one.name})}, one.name)),
             h('td', {className: 'number'}, size(one.bytes)), h('td', {}, ago(one.changed))));
-  const heads = ['Snapshot', 'Size', 'Written'].map((text) => h('th', {scope: 'col'}, text));
-  return [h('div', {className: 'wide'}, h('table', {}, h('thead', {}, h('tr', {}, heads)), h('tbody', {}, rows)))];
+  return [h(
+      'div', {className: 'wide'},
+      h('table', {}, heads('Snapshot', ['Size', 'number'], 'Written'), h('tbody', {}, rows)))];
 }
 
 /** Charts that appear with their first values. */

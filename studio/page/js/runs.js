@@ -1,6 +1,6 @@
 // The list of runs, with their curves as they grow.
 import {follow} from '/js/api.js';
-import {ago, h, number, spark, state} from '/js/dom.js';
+import {ago, h, heads, number, spark, state} from '/js/dom.js';
 
 const link = (one) => h('a', {href: '#/run?' + new URLSearchParams({path: one.path})}, one.path);
 
@@ -16,7 +16,7 @@ function progress(one) {
 function row(one) {
   return h(
       'tr', {}, h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state)),
-      h('td', {}, progress(one)), h('td', {className: 'number'}, number(one.loss)),
+      h('td', {}, progress(one)), h('td', {className: 'number less'}, number(one.loss)),
       h('td', {className: 'number'},
         one.score ? [h('div', {}, number(one.score.value)), h('div', {className: 'quiet'}, one.score.name)] : '–'),
       h('td', {className: 'less'}, spark(one.curve)));
@@ -27,10 +27,9 @@ export async function runs(place) {
         table =
             h('div', {className: 'wide', hidden: true},
               h('table', {},
-                h('thead', {},
-                  h('tr', {},
-                    ...['Run', 'State', 'Iteration', 'Loss', 'Best score'].map((text) => h('th', {scope: 'col'}, text)),
-                    h('th', {scope: 'col', className: 'less'}, 'Loss so far'))),
+                heads(
+                    'Run', 'State', ['Iteration', 'number'], ['Loss', 'number less'], ['Best score', 'number'],
+                    ['Loss so far', 'less']),
                 body));
   const none =
       h('div', {className: 'panel', hidden: true},

@@ -14,7 +14,7 @@ class Browser:
         self.process = subprocess.Popen([chromium, *flags, 'about:blank'], preexec_fn=as_they_want, close_fds=False,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs_in), os.close(theirs_out)
-        self.number, self.rest, self.session = 0, b'', None
+        self.number, self.rest, self.session, self.complaints = 0, b'', None, []
         page = self.ask('Target.createTarget', url='about:blank')['targetId']
         self.session = self.ask('Target.attachToTarget', targetId=page, flatten=True)['sessionId']
 
@@ -31,9 +31,20 @@ class Browser:
         os.write(self.write, json.dumps(message).encode() + b'\0')
         while True:
             answer = self._next()
-            if answer.get('id') != self.number: continue
+            if answer.get('id') != self.number:
+                self._note(answer)
+                continue
             if 'error' in answer: raise RuntimeError('%s: %s' % (method, answer['error']))
             return answer['result']
+
+    def _note(self, event):
+        """Keeps what a page's console would show as an error, where listen() was called."""
+        if event.get('method') in ('Runtime.exceptionThrown', 'Log.entryAdded'):
+            if event['params'].get('entry', {}).get('level', 'error') == 'error':
+                self.complaints.append(json.dumps(event['params']))
+
+    def listen(self):
+        for domain in 'Runtime', 'Log': self.ask(domain + '.enable')
 
     def _next(self):
         while b'\0' not in self.rest:
@@ -52,9 +63,31 @@ class Browser:
 
     def wait_for(self, expression, seconds=20):
         end = time.time() + seconds
-        while not self.value(expression):
+        while not self.value('!!(%s)' % expression):
             if time.time() > end: raise RuntimeError('never so: ' + expression + self.value('document.body.innerText'))
             time.sleep(0.1)
+
+    def look_like(self, width, scheme, height=900):
+        """Another size of the page, in pixels, and 'light' or 'dark'."""
+        self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
+
+    def click(self, element):
+        """In the middle of what this expression gives, with the mouse."""
+        x, y = self.value('(() => { const it = %s; it.scrollIntoView({block: "center"}); '
+                          'const box = it.getBoundingClientRect(); '
+                          'return [box.x + box.width / 2, box.y + box.height / 2]; })()' % element)
+        for kind in 'mousePressed', 'mouseReleased':
+            self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
+
+    def type(self, element, text):
+        """In the place of what stands in a field."""
+        self.value('%s.focus()' % element)
+        self.value('document.activeElement.select()')
+        self.ask('Input.insertText', text=text)
+
+    def press(self, key):
+        for kind in 'keyDown', 'keyUp': self.ask('Input.dispatchKeyEvent', type=kind, key=key)
 
     def choose_file(self, selector, path):
         root = self.ask('DOM.getDocument')['root']['nodeId']

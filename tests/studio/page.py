@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""From a folder of JPEGs to a classifier by the page alone, in a browser, with the mouse: dataset, net, training, the
+curve that grows, stop, resume, another rate, an image. Each page is read at two widths, light and dark. Skipped without
+Chromium or Fashion-MNIST.
+
+    page.py CORTADO [FOLDER-FOR-SCREENSHOTS]
+"""
+import json, os, shutil, sys, time
+
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
+from devtools import Browser
+from studio_place import Place, Studio, check, fashion
+
+exe = os.path.abspath(sys.argv[1])
+shots = sys.argv[2] if len(sys.argv) > 2 else None
+chromium = shutil.which('chromium')
+if not chromium or not fashion(1):
+    print('skipped: there is no chromium, or no Fashion-MNIST')
+    sys.exit(77)
+with open(os.path.join(os.path.dirname(__file__), 'accessible.js')) as file: ACCESSIBLE = file.read()
+FAULTS = []
+
+def by_text(kind, text):
+    """The first element of this kind with this text."""
+    return '[...document.querySelectorAll(%s)].find(one => one.textContent.trim() === %s)' % (json.dumps(kind),
+                                                                                           json.dumps(text))
+
+def control(label):
+    """The control whose label begins so."""
+    return ('[...document.querySelectorAll("label")].find(one => one.textContent.startsWith(%s))'
+            '.querySelector("input, select, textarea")' % json.dumps(label))
+
+def choose(browser, label, value):
+    browser.value('(() => { const it = %s; it.value = %s; it.dispatchEvent(new Event("change")); })()'
+                  % (control(label), json.dumps(value)))
+
+def read_page(browser, name):
+    """What the page owes to everybody, at both widths and in both colours."""
+    for width in 1280, 390:
+        for scheme in 'light', 'dark':
+            browser.look_like(width, scheme)
+            time.sleep(0.3)
+            faults = browser.value(ACCESSIBLE)
+            if shots:
+                height = browser.value('document.documentElement.scrollHeight')
+                browser.look_like(width, scheme, min(max(height, 600), 4000))
+                time.sleep(0.2)
+                with open('%s/%s_%d_%s.png' % (shots, name, width, scheme), 'wb') as file:
+                    file.write(browser.screenshot())
+            FAULTS.extend('%s %d %s: %s' % (name, width, scheme, fault) for fault in faults)
+    browser.look_like(1280, 'light')
+
+def make_dataset(browser):
+    browser.click(by_text('nav a', 'Datasets'))
+    browser.wait_for(by_text('button', 'photos/'))
+    browser.click(by_text('button', 'photos/'))
+    browser.wait_for('document.querySelector("output").textContent.startsWith("photos")')
+    browser.type(control('Name'), 'cloths')
+    browser.type(control('Side, pixels'), '28')
+    browser.click(control('grey'))
+    browser.click(by_text('button', 'Make the dataset'))
+    browser.wait_for(by_text('h3', 'data/cloths'))
+    browser.click(by_text('summary', 'Samples, and what augmentation makes of them'))
+    browser.type(control('Left for right'), '0.5')
+    browser.type(control('Turn, degrees'), '20')
+    browser.click(by_text('button', 'Show samples'))
+    browser.wait_for('document.querySelector("img.sheet").naturalWidth > 100')
+    check('rotate: 20' in browser.value('document.querySelector("details[open] pre").textContent'))
+    read_page(browser, 'datasets')
+
+def iteration(browser):
+    """Of the run that is shown."""
+    text = browser.value('document.querySelector("dl.facts dd")?.textContent || "0"')
+    return int(text.split()[0])
+
+def train(browser):
+    browser.click(by_text('a', 'Train with it'))
+    browser.wait_for('!!(%s)' % by_text('h2', 'Of a dataset'))
+    check(browser.value(control('Dataset') + '.value') == 'data/cloths')
+    read_page(browser, 'new')
+    browser.type(control('Name'), 'first')
+    choose(browser, 'Net', 'lenet')
+    browser.type(control('Epochs'), '2000')
+    browser.click(by_text('button', 'Train'))
+    browser.wait_for('location.hash.startsWith("#/run?") && !!document.querySelector(".state")', 60)
+
+def watch(browser):
+    """The curve grows while it is looked at."""
+    label = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
+    browser.wait_for('(%s).includes("training loss ends with")' % label, 60)
+    first = browser.value(label)
+    browser.wait_for('(%s) !== %s' % (label, json.dumps(first)), 60)
+    browser.wait_for('document.querySelectorAll(".chart").length > 1', 60)  # tested once
+    check(browser.value('document.querySelector("pre.log").textContent').count('Iteration') > 1)
+
+def stop_and_resume(browser):
+    shown = 'document.querySelector(".state").textContent'
+    browser.click(by_text('button', 'Stop'))
+    browser.wait_for(shown + ' === "stopped"', 60)
+    stopped = iteration(browser)
+    browser.wait_for('document.querySelectorAll("tbody a[href^=\'#/try\']").length > 0')
+    browser.click(by_text('button', 'Resume'))
+    browser.wait_for(shown + ' === "running"', 60)
+    browser.wait_for('parseInt(document.querySelector("dl.facts dd").textContent) > %d' % stopped, 60)
+    browser.click(by_text('summary', 'Change rates and go on'))
+    browser.type(control('base_lr'), '0.00125')
+    browser.click(by_text('button', 'Change and go on'))
+    browser.wait_for('document.getElementById("told").textContent.includes("solver.base_lr=0.00125")', 60)
+    read_page(browser, 'run')
+    browser.click('document.querySelector(".chart-plot")')
+    browser.value('document.querySelector(".chart-plot").focus()')
+    for key in 'End', 'ArrowLeft', '+': browser.press(key)
+    check('training loss' in browser.value('document.querySelector(".chart-readout").textContent'))
+    browser.wait_for('!!(%s)' % by_text('button', 'Show all'))
+    browser.press('0')
+    browser.click(by_text('button', 'Stop'))
+    browser.wait_for(shown + ' === "stopped"', 60)
+
+def try_image(browser, place):
+    browser.click('document.querySelector("tbody a[href^=\'#/try\']")')
+    browser.wait_for('document.querySelector("input[type=file]") && !(%s).disabled' % control('Weights of'))
+    browser.choose_file('input[type=file]', place.images['trouser'][0])
+    bars = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
+    browser.wait_for('(%s).startsWith("Classes: trouser")' % bars)
+    choose(browser, 'Activations of', 'conv1')
+    browser.wait_for('document.querySelector("img.tiles")?.naturalWidth > 100')
+    choose(browser, 'Weights of', 'conv1')
+    browser.wait_for('document.querySelectorAll("img.tiles").length === 2')
+    read_page(browser, 'try')
+    print('seen:', browser.value(bars)[:60])
+
+def edit_net(browser, place):
+    browser.click(by_text('nav a', 'Nets'))
+    browser.wait_for('!!(%s)' % by_text('h2', 'Text'))
+    choose(browser, 'Of models/', 'lenet')
+    browser.wait_for('document.querySelector("[role=status].good")?.textContent.startsWith("no mistakes")')
+    text = browser.value('document.querySelector(".editor textarea").value')
+    browser.type('document.querySelector(".editor textarea")', text.replace('num_output: 20', 'num_outptu: 20'))
+    browser.wait_for('document.querySelector("mark")?.textContent === "num_outptu"')
+    browser.click('document.querySelector(".mistakes button")')
+    chosen = browser.value('(() => { const it = document.querySelector(".editor textarea"); '
+                           'return it.value.slice(it.selectionStart, it.selectionEnd); })()')
+    check(chosen == 'num_outptu', chosen)
+    if shots: read_page(browser, 'mistake')
+    browser.ask('Input.insertText', text='num_output')
+    browser.value('document.querySelector("mark")?.textContent')
+    browser.type('document.querySelector(".editor textarea")', text.replace('num_output: 20', 'num_output: 24'))
+    browser.wait_for('document.querySelectorAll("mark").length === 0 && document.querySelector("[role=status].good")')
+    browser.wait_for('document.querySelector(".graph img").naturalWidth > 100')
+    browser.click(by_text('button', 'Save'))
+    browser.wait_for('document.getElementById("told").textContent.includes("is saved")')
+    check('num_output: 24' in open(place.path('nets', 'lenet.prototxt')).read())
+    read_page(browser, 'nets')
+
+place = Place(exe, 800, classes=2)
+place.write('solver.prototxt', 'net: "nets/lenet.prototxt"\n')
+studio = Studio(exe, place.name)
+with Browser(chromium, place.path('.browser')) as browser:
+    browser.listen()
+    browser.look_like(1280, 'light')
+    browser.open(studio.address)
+    browser.wait_for('document.querySelector(".panel a")?.textContent === "make a dataset"')
+    check(browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address')
+    steps = [(make_dataset,), (train,), (watch,), (stop_and_resume,), (try_image, place), (edit_net, place)]
+    for step, *more in steps:
+        start = time.time()
+        step(browser, *more)
+        print('%s: %.1f s' % (step.__name__, time.time() - start))
+    browser.click(by_text('nav a', 'Runs'))
+    browser.wait_for('document.querySelector("tbody a")?.textContent === "runs/first"')
+    read_page(browser, 'runs')
+    check(not browser.complaints, browser.complaints)
+studio.stop()
+check(not FAULTS, '\n'.join(FAULTS))
