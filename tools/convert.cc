@@ -95,6 +95,22 @@ ConvertReport run_folder(const Arguments& arguments, const std::vector<std::stri
   return data::convert_folder(options);
 }
 
+ConvertReport run_csv(const Arguments& arguments, const std::vector<std::string>& inputs,
+                      const data::ConvertOptions& common) {
+  data::CsvOptions options;
+  set_image_options(arguments, common, options);
+  options.table = inputs[0];
+  return data::convert_csv(options);
+}
+
+ConvertReport run_tar(const Arguments& arguments, const std::vector<std::string>& inputs,
+                      const data::ConvertOptions& common) {
+  data::TarOptions options;
+  set_image_options(arguments, common, options);
+  options.shards = inputs;
+  return data::convert_tar(options);
+}
+
 ConvertReport run_cifar(const Arguments& arguments, const std::vector<std::string>& inputs,
                         const data::ConvertOptions& common) {
   data::CifarOptions options{common, inputs};
@@ -111,6 +127,8 @@ const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
                            {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
                            {"annoset", "ROOTFOLDER/ LISTFILE", 2, run_annoset},
                            {"folder", "FOLDER", 1, run_folder},
+                           {"csv", "TABLE", 1, run_csv},
+                           {"tar", "SHARD...", 0, run_tar},
                            {"cifar", "BATCHFILE...", 0, run_cifar},
                            {"leveldb", "FOLDER", 1, run_leveldb}};
 
@@ -120,8 +138,9 @@ const Format& format_named(const std::string& name) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
-  throw usage_error("'" + name + "' is no format: idx, imageset, annoset, folder, cifar, leveldb, weights or onnx",
-                    did_you_mean(name, names));
+  throw usage_error(
+      "'" + name + "' is no format: idx, imageset, annoset, folder, csv, tar, cifar, leveldb, weights or onnx",
+      did_you_mean(name, names));
 }
 
 /// Paths in a list are put behind the root folder as they are, so one without its slash finds nothing.
@@ -146,9 +165,10 @@ int run_convert(const Arguments& arguments) {
   if (inputs.empty() || (format.count > 0 && inputs.size() != format.count))
     throw usage_error(std::string("convert ") + format.name + " takes " + format.inputs + " -o LMDB");
   if (output.empty()) throw usage_error("--output=LMDB is missing", "the folder to make");
-  if (arguments.has("split") && format.run != run_imageset && format.run != run_folder)
+  if (arguments.has("split") &&
+      !(format.run == run_imageset || format.run == run_folder || format.run == run_csv || format.run == run_tar))
     throw usage_error(std::string("--split is for images: convert ") + format.name + " makes one database",
-                      "imageset and folder take it");
+                      "imageset, folder, csv and tar take it; `cortado data split` takes any");
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
   check_output_name(output, "a dataset", {".lmdb"});
@@ -206,8 +226,9 @@ std::vector<Flag> dataset_flags() {
       {.name = "split",
        .kind = FlagKind::kNumber,
        .value = "SHARE",
-       .help = "imageset, folder: this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
-               "OUT/labels.txt"},
+       .help =
+           "imageset, folder, csv, tar: this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
+           "OUT/labels.txt"},
       {.name = "label-map-file",
        .kind = FlagKind::kText,
        .value = "FILE",
@@ -251,7 +272,8 @@ Command convert_command() {
       .summary = "makes an LMDB of a dataset in another format, other weights of weights, ONNX of nets and back",
       .flags = joined({dataset_flags(), weights_flags(), onnx_flags()}),
       .operands = {"FORMAT INPUT...",
-                   "idx IMAGES LABELS, imageset ROOT/ LIST, annoset ROOT/ LIST, folder FOLDER, cifar FILE..., leveldb "
+                   "idx IMAGES LABELS, imageset ROOT/ LIST, annoset ROOT/ LIST, folder FOLDER, csv TABLE, tar "
+                   "SHARD..., cifar FILE..., leveldb "
                    "FOLDER, weights IN OUT, onnx NET WEIGHTS -o MODEL.onnx, or onnx MODEL.onnx -o NET --weights=OUT",
                    1, 100000},
       .examples =
@@ -266,6 +288,9 @@ Command convert_command() {
            {"cortado convert folder photos -o train_lmdb", "one folder per class; names go to train_lmdb.labels.txt"},
            {"cortado convert folder photos -o photos_lmdb --split=0.2 --resize-height=256 --resize-width=256",
             "a fifth of each class for testing: photos_lmdb/train_lmdb, test_lmdb and labels.txt"},
+           {"cortado convert csv train.csv -o train_lmdb", "rows of path and label, or of label and pixels"},
+           {"cortado convert tar shard-000.tar shard-001.tar -o train_lmdb --encoded",
+            "WebDataset's shards: KEY.jpg and KEY.cls"},
            {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
            {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
            {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",

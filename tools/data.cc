@@ -1,4 +1,4 @@
-// `cortado data`: a net's Data or ImageData layer alone, without the net.
+// `cortado data`: datasets by themselves, and a net's Data or ImageData layer without the net.
 #include "core/error.h"
 #include "graph/graph.h"
 #include "proto/positions.h"
@@ -29,11 +29,38 @@ const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetSta
                     (name.empty() ? "" : " called '" + name + "'") + " in phase " + caffe::Phase_Name(state.phase()));
 }
 
+/// What to do, and with how many operands.
+struct Action {
+  const char *name, *inputs;
+  size_t least, most;
+  int (*run)(const Arguments& arguments);
+};
+
+constexpr size_t kMany = 100000;
+constexpr Action kActions[] = {{"stats", "LMDB...", 1, kMany, run_data_stats},
+                               {"verify", "LMDB...", 1, kMany, run_data_verify},
+                               {"cat", "LMDB KEY", 2, 2, run_data_cat},
+                               {"merge", "LMDB LMDB... -o LMDB", 2, kMany, run_data_merge},
+                               {"split", "LMDB -o FOLDER", 1, 1, run_data_split},
+                               {"shuffle", "LMDB -o LMDB", 1, 1, run_data_shuffle},
+                               {"export", "LMDB -o FOLDER", 1, 1, run_data_export},
+                               {"bench", "NET", 1, 1, run_data_bench},
+                               {"sheet", "NET -o FILE", 1, 1, run_data_sheet}};
+
 int run_data(const Arguments& arguments) {
-  const std::string action = arguments.operands()[0];
-  if (action == "bench") return run_data_bench(arguments);
-  if (action == "sheet") return run_data_sheet(arguments);
-  throw usage_error("'" + action + "' is no action of data: bench or sheet", did_you_mean(action, {"bench", "sheet"}));
+  const std::string name = arguments.operands()[0];
+  const size_t inputs = arguments.operands().size() - 1;
+  std::vector<std::string> names;
+  std::string list;
+  for (const Action& action : kActions) {
+    if (name == action.name) {
+      if (inputs >= action.least && inputs <= action.most) return action.run(arguments);
+      throw usage_error("data " + name + " takes " + action.inputs);
+    }
+    names.push_back(action.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  throw usage_error("'" + name + "' is no action of data: " + list, did_you_mean(name, names));
 }
 
 std::vector<Flag> flags() {
@@ -46,7 +73,23 @@ std::vector<Flag> flags() {
          .value = "S",
          .help = "bench: how long to measure",
          .fallback = "4"},
-        {.name = "output", .kind = FlagKind::kText, .value = "FILE", .help = "sheet: the PNG to write", .letter = 'o'},
+        {.name = "output",
+         .kind = FlagKind::kText,
+         .value = "OUT",
+         .help = "what to write: the dataset or folder to make; sheet, cat: an image file",
+         .letter = 'o'},
+        {.name = "force", .help = "merge, split, shuffle: replace the output if it exists"},
+        {.name = "split",
+         .kind = FlagKind::kNumber,
+         .value = "SHARE",
+         .help = "split: this share of each class goes to the test set",
+         .fallback = "0.2"},
+        {.name = "seed",
+         .kind = FlagKind::kInteger,
+         .value = "N",
+         .help = "split, shuffle: of the choice and of the order",
+         .fallback = "1",
+         .least = 0},
         {.name = "count",
          .kind = FlagKind::kInteger,
          .value = "N",
@@ -92,10 +135,24 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
 Command data_command() {
   return {
       .name = "data",
-      .summary = "measures or shows what a net's data layer gives",
+      .summary = "looks into datasets, makes datasets of datasets, shows what a data layer gives",
       .flags = flags(),
-      .operands = {"ACTION NET", "bench measures how fast batches come, sheet draws a contact sheet", 2, 2},
-      .examples = {{"cortado data bench train_val.prototxt --data-threads=2",
+      .operands =
+          {"ACTION INPUT...",
+           "stats LMDB... and verify LMDB... look at all records; cat LMDB KEY shows one; merge LMDB... -o LMDB, "
+           "split LMDB -o FOLDER, shuffle LMDB -o LMDB and export LMDB -o FOLDER write others; bench NET "
+           "measures how fast batches come, sheet NET draws a contact sheet",
+           1, 100000},
+      .examples = {{"cortado data stats train_lmdb",
+                    "sizes, classes, mean, deviation, doubles, what cannot be decoded"},
+                   {"cortado data verify train_lmdb test_lmdb", "whether every record can be used; exit code 4 if not"},
+                   {"cortado data cat train_lmdb daisy/0007.jpg -o 0007.jpg", "one record, and its image as a file"},
+                   {"cortado data merge a_lmdb b_lmdb -o both_lmdb", "classes of one name become one"},
+                   {"cortado data split all_lmdb -o sets --split=0.2",
+                    "sets/train_lmdb, sets/test_lmdb, sets/labels.txt"},
+                   {"cortado data shuffle sorted_lmdb -o mixed_lmdb", "another order, once and for all"},
+                   {"cortado data export train_lmdb -o photos", "image files again, a folder for each class"},
+                   {"cortado data bench train_val.prototxt --data-threads=2",
                     "images per second when nothing else is done with them"},
                    {"cortado data sheet train_val.prototxt -o sheet.png --epoch=3 --labels=names.txt",
                     "64 images as the fourth epoch of training sees them, with their classes"}},

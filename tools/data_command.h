@@ -14,5 +14,12 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments);
 
 int run_data_bench(const Arguments& arguments);
 int run_data_sheet(const Arguments& arguments);
+int run_data_stats(const Arguments& arguments);
+int run_data_verify(const Arguments& arguments);
+int run_data_cat(const Arguments& arguments);
+int run_data_merge(const Arguments& arguments);
+int run_data_split(const Arguments& arguments);
+int run_data_shuffle(const Arguments& arguments);
+int run_data_export(const Arguments& arguments);
 
 }  // namespace cortado::tools

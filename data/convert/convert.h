@@ -123,6 +123,21 @@ struct FolderOptions : ImageOptions {
 };
 ConvertReport convert_folder(const FolderOptions& options);
 
+/// Shards of WebDataset: tar archives with KEY.jpg (.png, ...) and KEY.cls, a whole number or a name. Where they are
+/// names, they are numbered and written as `folder` does. Images keep the shards' order unless `shuffle`.
+struct TarOptions : ImageOptions {
+  std::vector<std::string> shards;
+};
+ConvertReport convert_tar(const TarOptions& options);
+
+/// A table with commas, semicolons or tabs; a first line with names such as path and label is its header. Rows are a
+/// path (from the table's folder) and a label, a number or a name; or a label and a square image's pixels, row by row,
+/// grey or three planes. Throws Error(kData).
+struct CsvOptions : ImageOptions {
+  std::string table;
+};
+ConvertReport convert_csv(const CsvOptions& options);
+
 /// OUTPUT.labels.txt, beside the database.
 std::string labels_file_of(const std::string& output);
 

@@ -50,11 +50,7 @@ ConvertReport convert_folder(const FolderOptions& given) {
   FolderOptions options = given;
   options.shuffle = !given.keep_order;
   check_image_options(options);
-  const ConvertReport report = convert_images(images_of(options.folder), options);
-  std::string labels;
-  for (const std::string& name : report.classes) labels += name + "\n";
-  if (report.kept && options.test_share == 0) write_file_atomically(labels_file_of(options.output), labels);
-  return report;
+  return convert_named_images(images_of(options.folder), options);
 }
 
 std::string labels_file_of(const std::string& output) { return without_trailing_slashes(output) + ".labels.txt"; }

@@ -9,6 +9,7 @@
 #include "core/rng.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
+#include "data/formats/tar.h"
 #include "data/image/image.h"
 #include "data/sources/image_source.h"
 
@@ -36,7 +37,8 @@ class ImageToDatum {
 
   /// Throws SampleError or Error(kIo). Afterwards shape() is the sample's.
   std::string make(const ImageEntry& entry) {
-    const std::string content = read_file(entry.file, int64_t(1) << 30);
+    const std::string content = entry.size < 0 ? read_file(entry.file, int64_t(1) << 30)
+                                               : read_tar_member(entry.file, entry.offset, entry.size);
     const std::string datum = options_.encoded ? encoded(entry, content) : raw(entry, content);
     return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;
   }
@@ -121,6 +123,7 @@ class Judge {
 std::string key_of(size_t place, const ImageEntry& entry) { return number_key(int64_t(place), 8) + "_" + entry.name; }
 
 void reject(DatasetBuilder& builder, const FoundImages& found, const ImageEntry& entry, const std::string& wrong) {
+  if (entry.size >= 0) return builder.reject(entry.file, 0, wrong, entry.name);
   if (entry.line == 0) return builder.reject(entry.file, 0, wrong);
   builder.reject(found.list, entry.line, wrong, entry.file);
 }
@@ -194,6 +197,19 @@ ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
   report.classes = classes;
   report.skipped = skipped;
   return report;
+}
+
+ConvertReport convert_named_images(FoundImages found, const ImageOptions& options) {
+  const ConvertReport report = convert_images(std::move(found), options);
+  if (options.test_share == 0) write_class_names(report, options.output);
+  return report;
+}
+
+void write_class_names(const ConvertReport& report, const std::string& output) {
+  if (!report.kept || report.classes.empty()) return;
+  std::string names;
+  for (const std::string& name : report.classes) names += name + "\n";
+  write_file_atomically(labels_file_of(output), names);
 }
 
 }  // namespace cortado::data

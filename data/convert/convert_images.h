@@ -15,9 +15,10 @@ struct ImageEntry {
   std::string file;  ///< where it is
   std::string name;  ///< as it appears in the key and in the report
   int32_t label = 0;
-  int64_t line = 0;        ///< in a list file; 0: none
-  bool tests = false;      ///< it goes to the test set, where there are two
-  bool annotated = false;  ///< its record is an AnnotatedDatum with
+  int64_t line = 0;               ///< in a list file; 0: none
+  int64_t offset = 0, size = -1;  ///< of the image within `file`, an archive; size -1: it is the whole file
+  bool tests = false;             ///< it goes to the test set, where there are two
+  bool annotated = false;         ///< its record is an AnnotatedDatum with
   std::vector<Object> objects = {};
 };
 
@@ -38,6 +39,10 @@ bool is_no_sample(std::string_view name);
 
 /// All that was found as one database, or as two.
 ConvertReport convert_images(FoundImages found, const ImageOptions& options);
+
+/// The same, and with a single database its classes' names, where they are known, go to labels_file_of(output).
+ConvertReport convert_named_images(FoundImages found, const ImageOptions& options);
+void write_class_names(const ConvertReport& report, const std::string& output);
 
 /// convert_images() with a test_share.
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options);

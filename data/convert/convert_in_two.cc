@@ -1,37 +1,23 @@
 // A training and a test set out of one heap of images: two databases that are built in a folder of their own, which
 // is put in place when both are whole.
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "core/file_error.h"
-#include "core/rng.h"
 #include "data/convert/convert_images.h"
+#include "data/convert/stratified.h"
 #include "data/convert/two_sets_folder.h"
 
 namespace cortado::data {
 
 namespace {
 
-constexpr uint64_t kSplitKey = 0x73706C69745F7E21ull;  // keeps these draws apart from those of the order
-
 /// Marks the images that go to the test set; returns how many.
-int64_t choose_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed) {
-  std::map<int32_t, std::vector<size_t>> of_label;
-  for (size_t i = 0; i < entries.size(); ++i) of_label[entries[i].label].push_back(i);
-  int64_t chosen = 0;
-  for (auto& [label, places] : of_label) {
-    const size_t n = places.size();
-    if (n < 2) continue;
-    const size_t wanted = std::clamp(size_t(std::llround(double(n) * share)), size_t(1), n - 1);
-    RandomStream random(mix_key(mix_key(seed, kSplitKey), uint64_t(uint32_t(label))));
-    for (size_t k = 0; k < wanted; ++k) {
-      std::swap(places[k], places[k + random.below(n - k)]);
-      entries[places[k]].tests = true;
-    }
-    chosen += int64_t(wanted);
-  }
-  return chosen;
+int64_t mark_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed) {
+  std::vector<int32_t> labels;
+  for (const ImageEntry& entry : entries) labels.push_back(entry.label);
+  const std::vector<bool> tests = choose_tests(labels, share, seed);
+  for (size_t i = 0; i < entries.size(); ++i) entries[i].tests = tests[i];
+  return std::count(tests.begin(), tests.end(), true);
 }
 
 void add_report(ConvertReport& train, const ConvertReport& tests) {
@@ -74,7 +60,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   DatasetBuilder train_builder(train, total), tests_builder(tests, total);
   // Shares are of what can be used, and that takes a look at all of it first.
   if (options.skip_bad) leave_out_bad(found, options, train_builder);
-  if (choose_tests(found.entries, options.test_share, options.seed) == 0)
+  if (mark_tests(found.entries, options.test_share, options.seed) == 0)
     throw file_error(ExitCode::kData, options.output, "no class has two images, one to train and one to test with",
                      "convert them without --split");
   const OddImages odd = add_images(std::move(found), options, train_builder, &tests_builder);

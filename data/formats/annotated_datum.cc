@@ -47,6 +47,15 @@ std::string_view parse_annotated_datum(std::string_view message, std::vector<Obj
   return datum;
 }
 
+std::string_view datum_in(std::string_view value) {
+  std::vector<Object> objects;
+  try {  // a Datum begins with a number, an AnnotatedDatum with its Datum
+    if (!value.empty() && value[0] == char(1 << 3 | 2)) return parse_annotated_datum(value, objects);
+  } catch (const SampleError&) {
+  }
+  return value;
+}
+
 std::string make_annotated_datum(std::string_view datum, const std::vector<Object>& objects) {
   AnnotatedDatum record;
   if (!record.mutable_datum()->ParseFromArray(datum.data(), int(datum.size()))) throw SampleError("not a Datum");

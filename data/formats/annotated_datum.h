@@ -12,6 +12,9 @@ namespace cortado::data {
 /// order. `objects` keeps its memory. Throws SampleError: not an AnnotatedDatum, no Datum, a box that is no number.
 std::string_view parse_annotated_datum(std::string_view message, std::vector<Object>& objects);
 
+/// The serialized Datum in a record's value: itself, or that of an AnnotatedDatum.
+std::string_view datum_in(std::string_view value);
+
 /// A serialized AnnotatedDatum of a serialized Datum.
 std::string make_annotated_datum(std::string_view datum, const std::vector<Object>& objects);
 

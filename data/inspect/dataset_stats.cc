@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/printable.h"
 #include "data/lmdb/lmdb.h"
@@ -48,9 +49,10 @@ class Collector {
  public:
   explicit Collector(const StatsOptions& options) : options_(options) {}
 
-  void look(const Record& record, bool decode) {
+  void look(Record record, bool decode) {
     ++stats_.records;
     stats_.bytes += int64_t(record.value.size());
+    record.value = datum_in(record.value);
     int32_t label = 0;
     try {
       const DatumView datum = parse_datum(record.value, floats_);

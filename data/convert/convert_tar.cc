@@ -1,0 +1,81 @@
+// Shards of WebDataset: tar archives in which files of one name before the first dot of their last part are a sample,
+// KEY.jpg its image and KEY.cls its class.
+#include <map>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "data/convert/class_numbers.h"
+#include "data/convert/convert_images.h"
+#include "data/formats/printable.h"
+#include "data/formats/tar.h"
+
+namespace cortado::data {
+
+namespace {
+
+constexpr int64_t kMostOfLabel = 4096;
+
+bool is_image(const std::string& ending) {
+  return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "ppm" || ending == "pgm" ||
+         ending == "webp" || ending == "bmp";
+}
+
+std::string trimmed(std::string text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+  while (!text.empty() && blank(text.back())) text.pop_back();
+  while (!text.empty() && blank(text.front())) text.erase(0, 1);
+  return printable(text);
+}
+
+struct TarSample {
+  TarMember image, label;
+  bool has_image = false, has_label = false;
+};
+
+/// Samples of one shard; `names` keeps their order.
+void collect(const std::string& shard, FoundImages& found, std::vector<std::string>& labels) {
+  std::map<std::string, TarSample> samples;
+  std::vector<std::string> order;
+  for (const TarMember& member : read_tar(shard)) {
+    const size_t folder = member.name.rfind('/') + 1, dot = member.name.find('.', folder);
+    if (is_no_sample(member.name.substr(folder)) || dot == std::string::npos) {
+      ++found.skipped;
+      continue;
+    }
+    const std::string key = member.name.substr(0, dot), ending = member.name.substr(dot + 1);
+    const auto [at, fresh] = samples.try_emplace(key);
+    if (fresh) order.push_back(key);
+    if (is_image(ending)) at->second.image = member;
+    if (ending == "cls") at->second.label = member;
+    at->second.has_image = at->second.has_image || is_image(ending);
+    at->second.has_label = at->second.has_label || ending == "cls";
+  }
+  for (const std::string& key : order) {
+    const TarSample& sample = samples.at(key);
+    if (!sample.has_image || !sample.has_label || sample.label.size > kMostOfLabel) {
+      found.bad_lines.push_back({shard, 0,
+                                 "sample '" + printable(key) + "' has no " +
+                                     (sample.has_image ? "class (.cls)" : "image (.jpg, .png, ...)")});
+      continue;
+    }
+    labels.push_back(trimmed(read_tar_member(shard, sample.label.offset, sample.label.size)));
+    found.entries.push_back({.file = shard,
+                             .name = printable(sample.image.name),
+                             .offset = sample.image.offset,
+                             .size = sample.image.size});
+  }
+}
+
+}  // namespace
+
+ConvertReport convert_tar(const TarOptions& options) {
+  check_image_options(options);
+  FoundImages found;
+  std::vector<std::string> labels;
+  for (const std::string& shard : options.shards) collect(shard, found, labels);
+  const std::vector<int32_t> numbers = class_numbers(labels, found.classes);
+  for (size_t i = 0; i < numbers.size(); ++i) found.entries[i].label = numbers[i];
+  return convert_named_images(std::move(found), options);
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,117 @@
+// A database back as image files.
+#include <filesystem>
+#include <fstream>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/replace_file.h"
+#include "data/curate/curate.h"
+#include "data/curate/records.h"
+#include "data/formats/annotated_datum.h"
+#include "data/formats/datum.h"
+#include "data/formats/labels.h"
+#include "data/image/png.h"
+#include "data/sources/datum_reader.h"
+
+namespace cortado::data {
+
+namespace {
+
+/// A name that is one file's or folder's, whatever it was made of, and no hidden one.
+std::string safe_name(std::string_view name) {
+  std::string safe;
+  for (const char c : name.substr(0, 200)) safe += c == '/' || static_cast<unsigned char>(c) < 0x20 ? '_' : c;
+  if (safe.empty() || safe[0] == '.') safe = "_" + safe;
+  return safe;
+}
+
+std::string ending_of(std::string_view file) {
+  if (file.starts_with("\xFF\xD8")) return ".jpg";
+  if (file.starts_with("\x89PNG")) return ".png";
+  if (file.starts_with("P5")) return ".pgm";
+  if (file.starts_with("P6")) return ".ppm";
+  if (file.starts_with("BM")) return ".bmp";
+  if (file.starts_with("RIFF")) return ".webp";
+  return ".img";
+}
+
+Image interleaved(const Sample& sample) {
+  if (sample.bytes == nullptr) throw SampleError("it holds floats, which no image file does");
+  if (sample.channels != 1 && sample.channels != 3)
+    throw SampleError("it has " + std::to_string(sample.channels) + " channels, and images have 1 or 3");
+  Image image;
+  image.resize(sample.channels, sample.height, sample.width);
+  const size_t plane = size_t(sample.height) * size_t(sample.width), channels = size_t(sample.channels);
+  for (size_t c = 0; c < channels; ++c)
+    for (size_t i = 0; i < plane; ++i) image.pixels[i * channels + c] = sample.bytes[c * plane + i];
+  return image;
+}
+
+/// "00000012_3" of "00000012_ant/3.jpg" in the folder "ant": neither the class nor the ending is said twice.
+std::string stem_of(std::string_view key, const std::string& folder) {
+  std::string name(key);
+  if (const size_t at = name.find("_" + folder + "/"); at != std::string::npos) name.erase(at + 1, folder.size() + 1);
+  const size_t dot = name.rfind('.');
+  if (dot != std::string::npos && name.size() - dot <= 6) name.resize(dot);
+  return safe_name(name);
+}
+
+/// Unlike write_file_atomically() without a sync for each: the folder is not in place yet.
+void write_image(const std::string& folder, std::string stem, const ImageFile& image) {
+  while (file_exists(join_path(folder, stem + image.ending)))
+    stem += "_";  // keys may differ in what names may not hold
+  const std::string path = join_path(folder, stem + image.ending);
+  std::ofstream file(path, std::ios::binary);
+  file.write(image.content.data(), std::streamsize(image.content.size()));
+  file.close();
+  if (!file) throw file_error(ExitCode::kIo, path, "cannot write the image");
+}
+
+}  // namespace
+
+ImageFile image_file_of(std::string_view value) {
+  std::vector<float> floats;
+  const DatumView datum = parse_datum(datum_in(value), floats);
+  if (!datum.encoded.empty()) return {std::string(datum.encoded), ending_of(datum.encoded)};
+  return {encode_png(interleaved(datum.raw)), ".png"};
+}
+
+Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
+  const std::string target = without_trailing_slashes(options.output);
+  if (file_exists(target)) throw file_error(ExitCode::kIo, target, "exists already", "choose another name");
+  const Records records(lmdb);
+  const std::vector<int32_t> labels = records.labels();
+  const std::string names_file = names_file_of(lmdb);
+  const std::vector<std::string> names = names_file.empty() ? std::vector<std::string>() : read_labels(names_file);
+  const std::string made = temporary_beside(target);
+  Exported out;
+  try {
+    for (size_t i = 0; i < records.size(); ++i) {
+      const Record record = records[i];
+      const bool named = labels[i] >= 0 && size_t(labels[i]) < names.size();
+      const std::string folder = safe_name(named ? names[size_t(labels[i])] : std::to_string(labels[i]));
+      out.classes += std::filesystem::create_directories(join_path(made, folder));
+      try {
+        write_image(join_path(made, folder), stem_of(record.key, folder), image_file_of(record.value));
+      } catch (const SampleError& error) {
+        throw_bad_record(records.database(), record.key, error);
+      }
+      ++out.files;
+      if (options.progress && i % 64 == 0) options.progress(int64_t(i), int64_t(records.size()));
+    }
+    records.database().check_unchanged();
+    std::filesystem::rename(made, target);
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::error_code ignored;
+    std::filesystem::remove_all(made, ignored);
+    throw file_error(ExitCode::kIo, target, "cannot make the folder: " + error.code().message());
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove_all(made, ignored);
+    throw;
+  }
+  sync_folder(folder_of(target));
+  return out;
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,57 @@
+#include "data/curate/records.h"
+
+#include "core/file.h"
+#include "data/convert/convert.h"
+#include "data/convert/dataset_builder.h"
+#include "data/formats/annotated_datum.h"
+#include "data/formats/datum.h"
+#include "data/sources/datum_reader.h"
+
+namespace cortado::data {
+
+Records::Records(const std::string& lmdb) : database_(Lmdb::open(lmdb)) {
+  LmdbCursor cursor(database_);
+  positions_.reserve(size_t(database_->records()));
+  for (int64_t i = 0; i < database_->records(); ++i) {
+    positions_.push_back(cursor.position());
+    cursor.skip();
+  }
+}
+
+std::vector<int32_t> Records::labels() const {
+  std::vector<int32_t> labels;
+  std::vector<float> floats;
+  for (size_t i = 0; i < size(); ++i) {
+    const Record record = (*this)[i];
+    try {
+      labels.push_back(parse_datum(datum_in(record.value), floats).label);
+    } catch (const SampleError& error) {
+      database_->check_unchanged();
+      throw_bad_record(*database_, record.key, error);
+    }
+  }
+  return labels;
+}
+
+std::string_view name_in_key(std::string_view key) {
+  const size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
+  if (digits == 0) return key;
+  if (digits == key.size()) return "";
+  return key[digits] == '_' ? key.substr(digits + 1) : key;
+}
+
+std::string renumbered(int64_t number, std::string_view key) {
+  const std::string_view name = name_in_key(key);
+  const std::string digits = number_key(number, 8);
+  return name.empty() ? digits
+                      : digits + "_" + std::string(name.substr(0, LmdbWriter::kMaxKeyBytes - 1 - digits.size()));
+}
+
+std::string names_file_of(const std::string& lmdb) {
+  for (const std::string& path :
+       {labels_file_of(lmdb), join_path(folder_of(without_trailing_slashes(lmdb)), kLabelsPart)})
+    if (file_exists(path)) return path;
+  return "";
+}
+
+}  // namespace cortado::data

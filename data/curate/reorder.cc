@@ -1,0 +1,71 @@
+// One database in another order, or as two.
+#include <algorithm>
+#include <numeric>
+
+#include "core/file.h"
+#include "core/file_error.h"
+#include "core/rng.h"
+#include "data/convert/stratified.h"
+#include "data/convert/two_sets_folder.h"
+#include "data/curate/curate.h"
+#include "data/curate/records.h"
+#include "data/lmdb/lmdb_writer.h"
+
+namespace cortado::data {
+
+namespace {
+
+std::string names_text(const std::string& lmdb, const std::vector<int32_t>& labels) {
+  const std::string file = names_file_of(lmdb);
+  if (!file.empty()) return read_file(file);
+  const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
+  constexpr int32_t kMostNames = 100000;
+  std::string text;
+  if (*least < 0 || *most >= kMostNames) return text;
+  for (int32_t label = 0; label <= *most; ++label) text += std::to_string(label) + "\n";
+  return text;
+}
+
+}  // namespace
+
+int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOptions& options) {
+  const Records records(lmdb);
+  records.database().expect_random_reads();
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  RandomStream random(seed);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  LmdbWriter writer(options.output, options.force);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Record record = records[order[i]];
+    writer.put(renumbered(int64_t(i), record.key), record.value);
+    if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(order.size()));
+  }
+  records.database().check_unchanged();
+  writer.commit();
+  if (const std::string names = names_file_of(lmdb); !names.empty())
+    write_file_atomically(labels_file_of(options.output), read_file(names));
+  return writer.records();
+}
+
+SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t seed, const CurateOptions& options) {
+  const Records records(lmdb);
+  const std::vector<int32_t> labels = records.labels();
+  const std::vector<bool> tests = choose_tests(labels, test_share, seed);
+  if (std::find(tests.begin(), tests.end(), true) == tests.end())
+    throw file_error(ExitCode::kData, lmdb, "no class has two records, one to train and one to test with");
+  TwoSetsFolder folder(options.output, options.force);
+  LmdbWriter train(folder.part(kTrainPart)), test(folder.part(kTestPart));
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record record = records[i];
+    (tests[i] ? test : train).put(record.key, record.value);
+    if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(records.size()));
+  }
+  records.database().check_unchanged();
+  train.commit();
+  test.commit();
+  folder.commit(names_text(lmdb, labels));
+  return {train.records(), test.records()};
+}
+
+}  // namespace cortado::data

@@ -1,0 +1,168 @@
+// `cortado data stats` and `data verify`: what a dataset holds, and whether all of it can be used.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/file_error.h"
+#include "core/format.h"
+#include "data/curate/records.h"
+#include "data/formats/labels.h"
+#include "data/inspect/dataset_stats.h"
+#include "tools/data_command.h"
+#include "tools/progress.h"
+#include "tools/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using data::DatasetStats;
+using nlohmann::ordered_json;
+
+DatasetStats look(const std::string& lmdb, bool find_odd) {
+  CountedProgress progress("look");
+  DatasetStats stats = data::dataset_stats(lmdb, {.find_odd = find_odd, .progress = progress.callback()});
+  progress.finish();
+  return stats;
+}
+
+std::vector<std::string> names_of(const std::string& lmdb) {
+  const std::string file = data::names_file_of(lmdb);
+  return file.empty() ? std::vector<std::string>() : data::read_labels(file);
+}
+
+/// Records whose label has no name, where there are names.
+int64_t unnamed(const DatasetStats& stats, const std::vector<std::string>& names) {
+  int64_t count = 0;
+  for (const auto& [label, records] : stats.per_label)
+    if (label < 0 || (!names.empty() && size_t(label) >= names.size())) count += records;
+  return count;
+}
+
+std::string numbers_text(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : " ") + number_text("%.2f", value);
+  return text;
+}
+
+std::string range_text(const DatasetStats::Range& range) {
+  return range.least == range.most ? std::to_string(range.least)
+                                   : std::to_string(range.least) + " to " + std::to_string(range.most);
+}
+
+void show_broken(const DatasetStats& stats, const std::string& lmdb) {
+  for (const DatasetStats::Broken& one : stats.told_broken)
+    show_error(lmdb + ": record '" + one.key + "': error: " + one.reason);
+  const int64_t more = stats.broken - int64_t(stats.told_broken.size());
+  if (more > 0) show_error("and " + count_text(more) + " more");
+}
+
+void show_odd(const DatasetStats& stats) {
+  const data::OddImages& odd = stats.odd;
+  std::cout << "doubles: " << count_text(odd.doubles);
+  if (odd.contradictions > 0) std::cout << ", of them " << count_text(odd.contradictions) << " under another label";
+  std::cout << "\n";
+  for (const data::OddImages::Double& one : odd.told_doubles)
+    std::cout << "  " << one.name << " = " << one.first
+              << (one.label == one.first_label
+                      ? ""
+                      : ": labels " + std::to_string(one.label) + " and " + std::to_string(one.first_label))
+              << "\n";
+  std::cout << "nearly black: " << count_text(odd.dark) << "\n";
+  for (const std::string& name : odd.told_dark) std::cout << "  " << name << "\n";
+}
+
+void show(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+  std::cout << lmdb << ": " << count_of(stats.records, "record", "records") << ", " << bytes_text(stats.bytes) << ", "
+            << (stats.encoded == 0               ? "pixels"
+                : stats.encoded == stats.records ? "image files"
+                                                 : count_text(stats.encoded) + " of them image files")
+            << "\n";
+  if (stats.decoded > 0) {
+    std::cout << "channels " << stats.channels() << ", height " << range_text(stats.height) << ", width "
+              << range_text(stats.width)
+              << (stats.one_size() ? "" : ", " + count_of(int64_t(stats.per_size.size()), "size", "sizes")) << "\nmean "
+              << numbers_text(stats.mean) << ", deviation " << numbers_text(stats.deviation) << "\n";
+    show_odd(stats);
+  }
+  std::cout << "undecodable: " << count_text(stats.broken) << "\n";
+  if (const int64_t count = unnamed(stats, names))
+    std::cout << "labels without a class: " << count_of(count, "record", "records") << "\n";
+  Table table({"label", "records", "share", "class"});
+  for (const auto& [label, records] : stats.per_label)
+    table.add({std::to_string(label), count_text(records),
+               number_text("%.1f%%", 100 * double(records) / double(stats.records)),
+               label >= 0 && size_t(label) < names.size() ? names[size_t(label)] : ""});
+  std::cout << table.str({0, 1, 2});
+}
+
+ordered_json to_json(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+  ordered_json json = {{"source", lmdb},
+                       {"records", stats.records},
+                       {"bytes", stats.bytes},
+                       {"encoded", stats.encoded},
+                       {"undecodable", stats.broken},
+                       {"broken", ordered_json::array()},
+                       {"channels", stats.channels()},
+                       {"height", {stats.height.least, stats.height.most}},
+                       {"width", {stats.width.least, stats.width.most}},
+                       {"sizes", stats.per_size},
+                       {"mean", stats.mean},
+                       {"deviation", stats.deviation},
+                       {"doubles", stats.odd.doubles},
+                       {"contradictions", stats.odd.contradictions},
+                       {"near_black", stats.odd.dark},
+                       {"told_doubles", ordered_json::array()},
+                       {"told_near_black", stats.odd.told_dark},
+                       {"labels_without_class", unnamed(stats, names)},
+                       {"per_label", ordered_json::array()}};
+  for (const DatasetStats::Broken& one : stats.told_broken)
+    json["broken"].push_back({{"key", one.key}, {"reason", one.reason}});
+  for (const data::OddImages::Double& one : stats.odd.told_doubles)
+    json["told_doubles"].push_back(
+        {{"key", one.name}, {"first", one.first}, {"label", one.label}, {"first_label", one.first_label}});
+  for (const auto& [label, records] : stats.per_label) {
+    ordered_json one = {{"label", label}, {"records", records}};
+    if (label >= 0 && size_t(label) < names.size()) one["name"] = names[size_t(label)];
+    json["per_label"].push_back(one);
+  }
+  return json;
+}
+
+}  // namespace
+
+int run_data_stats(const Arguments& arguments) {
+  ordered_json list = ordered_json::array();
+  for (size_t i = 1; i < arguments.operands().size(); ++i) {
+    const std::string& lmdb = arguments.operands()[i];
+    const DatasetStats stats = look(lmdb, true);
+    if (arguments.on("json"))
+      list.push_back(to_json(lmdb, stats, names_of(lmdb)));
+    else
+      show(lmdb, stats, names_of(lmdb));
+  }
+  if (arguments.on("json")) std::cout << list.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  return 0;
+}
+
+int run_data_verify(const Arguments& arguments) {
+  int64_t broken = 0;
+  for (size_t i = 1; i < arguments.operands().size(); ++i) {
+    const std::string& lmdb = arguments.operands()[i];
+    const DatasetStats stats = look(lmdb, false);
+    show_broken(stats, lmdb);
+    broken += stats.broken;
+    if (const int64_t count = unnamed(stats, names_of(lmdb))) {
+      show_error(lmdb + ": error: " + count_of(count, "record has a label", "records have labels") +
+                 " without a class");
+      broken += count;
+    }
+    if (stats.broken == 0)
+      std::cout << lmdb << ": " << count_of(stats.records, "record", "records") << ", all can be used\n";
+  }
+  if (broken == 0) return 0;
+  throw Error(ExitCode::kData, count_of(broken, "record cannot be used", "records cannot be used"),
+              "convert the dataset again from what it was made of");
+}
+
+}  // namespace cortado::tools
