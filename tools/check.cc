@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <set>
 
 #include "core/file_error.h"
@@ -21,6 +22,7 @@
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
+#include "tools/training_warnings.h"
 
 namespace cortado::tools {
 
@@ -123,6 +125,7 @@ class Checker {
   void check_nets_of(const SolverFile& file, const SolverOptions& options, Finding& finding) {
     collect(finding, [&] {
       std::vector<graph::Graph> tests;
+      std::optional<graph::Graph> training;
       for (const SolverNetFile& net : nets_of(file, options)) {
         const caffe::NetState& state = net.options.state;
         const bool trains = state.phase() == caffe::TRAIN;
@@ -131,12 +134,28 @@ class Checker {
           graph::Graph graph = check_net(net.file, state, updates_within_backward(file.solver, context_), finding);
           if (trains && open_data_ && file.solver.max_epoch() > 0)
             at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
-          if (!trains) tests.push_back(std::move(graph));
+          if (trains)
+            training = std::move(graph);
+          else
+            tests.push_back(std::move(graph));
         });
       }
       finding.name_phases();
       check_tests(file, tests, finding);
+      if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(file, *training, tests, finding);
     });
+  }
+
+  /// What is no mistake, and usually goes wrong.
+  static void warn_of_usual(const SolverFile& file, const graph::Graph& training,
+                            const std::vector<graph::Graph>& tests, Finding& finding) {
+    finding.warn(rate_warnings(file, training));
+    finding.warn(raw_value_warnings(training));
+    finding.warn(stored_statistics_warnings(file, training));
+    for (size_t i = 0; i < tests.size(); ++i) {
+      finding.warn(unlike_value_warnings(training, tests[i]));
+      finding.warn(test_size_warnings(file, int(i), tests[i]));
+    }
   }
 
   /// Runs `check`, whose FieldErrors are about the solver.
@@ -249,7 +268,11 @@ Command check_command() {
                    {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
       .run = run_check,
       .about =
-          "Exit code 0 where nothing is wrong (there may be warnings), 3 for mistakes in a net or solver, 4 for its "
+          "Of a solver it also warns of what usually goes wrong: a rate far from the recipe of the net in models/, "
+          "images "
+          "without mean and scale, or others in testing than in training, tests that are not of the whole set, stored "
+          "statistics in training, sets sorted by class. Exit code 0 where nothing is wrong (there may be warnings), 3 "
+          "for mistakes in a net or solver, 4 for its "
           "data, 5 for files that cannot be read."};
 }
 

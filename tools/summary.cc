@@ -6,10 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/freeze.h"
-#include "graph/passes/passes.h"
-#include "graph/plan.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
+#include "tools/net_memory.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -19,27 +18,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Bytes by purpose; what training needs includes one history per learning weight, as momentum keeps it. Gradients are
-/// among the values, apart from those that the loss never reaches.
-struct Memory {
-  int64_t values = 0, weights = 0, gradients = 0, history = 0;
-  bool known = false;
-  int64_t total() const { return values + weights + gradients + history; }
-};
-
 struct Summary {
   graph::Graph graph;  ///< after shapes
-  Memory memory;
+  NetMemory memory{};
   int64_t flops = 0;
   bool training = false;
+  int64_t budget = 0;  ///< 0: none was given
+  FittingBatch fits{};
 };
-
-Memory plan_memory(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context) {
-  graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context));
-  graph::run_passes(graph);
-  const graph::Plan plan = graph::make_plan(std::move(graph), context);
-  return {plan.arena_bytes, plan.weight_bytes(), plan.gradient_bytes(), plan.learned_bytes(), true};
-}
 
 int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
   int64_t sum = 0;
@@ -91,12 +77,14 @@ ordered_json to_json(const Summary& summary) {
   json["frozen_params"] = graph::count_frozen(graph);
   json["total_statistics"] = count_weights(graph, false);
   json["total_flops"] = summary.flops;
-  const Memory& memory = summary.memory;
+  const NetMemory& memory = summary.memory;
   json["memory_bytes"] = memory.known ? ordered_json(memory.total()) : ordered_json();
   json["memory"] = {{"values", memory.values},
                     {"weights", memory.weights},
                     {"gradients", memory.gradients},
                     {"history", memory.history}};
+  if (summary.budget > 0)
+    json["budget"] = {{"bytes", summary.budget}, {"batch", summary.fits.batch}, {"memory_bytes", summary.fits.bytes}};
   return json;
 }
 
@@ -119,6 +107,15 @@ std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
   return text;
 }
 
+void show_budget(const Summary& summary) {
+  const std::string budget = bytes_text(summary.budget), doing = summary.training ? "train" : "run";
+  if (summary.fits.batch == 0)
+    std::cout << "budget: " << budget << " is too little to " << doing << " with one sample\n";
+  else
+    std::cout << "budget: " << budget << " is enough to " << doing << " with a batch of up to "
+              << count_text(summary.fits.batch) << ", which takes " << bytes_text(summary.fits.bytes) << "\n";
+}
+
 void show(const Summary& summary) {
   const graph::Graph& graph = summary.graph;
   Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
@@ -134,7 +131,7 @@ void show(const Summary& summary) {
   if (const int64_t statistics = count_weights(graph, false))
     std::cout << " and " << count_text(statistics) << " statistics";
   std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
-  const Memory& memory = summary.memory;
+  const NetMemory& memory = summary.memory;
   if (!memory.known) {
     std::cout << "memory: not known without the dataset's shapes\n";
     return;
@@ -144,6 +141,16 @@ void show(const Summary& summary) {
   if (summary.training) std::cout << ", history " << bytes_text(memory.history);
   if (memory.gradients > 0) std::cout << ", gradients " << bytes_text(memory.gradients);
   std::cout << "\n";
+  if (summary.budget > 0) show_budget(summary);
+}
+
+void find_batch(const Arguments& arguments, const std::shared_ptr<const NetFile>& file,
+                const graph::BuildOptions& options, Context& context, Summary& summary) {
+  constexpr int64_t kMost = 1 << 16;
+  summary.budget = read_bytes(arguments.text("budget"));
+  summary.fits = largest_batch(summary.budget, kMost, [&](int64_t batch) {
+    return plan_memory(with_batch(file, batch), options, context).total();
+  });
 }
 
 int run_summary(const Arguments& arguments) {
@@ -155,11 +162,14 @@ int run_summary(const Arguments& arguments) {
   options.transient_gradients = true;
   options.recompute = arguments.on("recompute");
   options.freeze = arguments.texts("freeze");
-  Summary summary{graph_with_shapes(file, options), {}, 0, options.backward};
+  Summary summary{.graph = graph_with_shapes(file, options), .training = options.backward};
   for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
   if (all_shapes_known(summary.graph)) {
     Context context = make_context(arguments);
     summary.memory = plan_memory(file, options, context);
+    if (arguments.has("budget")) find_batch(arguments, file, options, context, summary);
+  } else if (arguments.has("budget")) {
+    throw usage_error("--budget needs every shape", "leave out --no-data, or give the net an Input layer");
   }
   if (arguments.on("json"))
     std::cout << to_json(summary).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
@@ -179,6 +189,10 @@ Command summary_command() {
                         set_flag(),
                         json_flag(),
                         batch_flag(),
+                        {.name = "budget",
+                         .kind = FlagKind::kText,
+                         .value = "BYTES",
+                         .help = "the largest batch that this much memory is enough for: 8GB, 512MiB"},
                         {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"},
                         recompute_flag(),
                         freeze_flag()},
@@ -186,6 +200,8 @@ Command summary_command() {
                        device_flags()}),
       .operands = {},
       .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
+                   {"cortado summary models/lenet/train_val.prototxt --batch=256 --budget=8GB",
+                    "what a batch takes, and the largest one that fits"},
                    {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
       .run = run_summary,
       .about =

@@ -104,6 +104,10 @@ void show_error(std::string_view text) {
 
 size_t widest_line() { return size_t(std::max(20, terminal_columns() - 1)); }
 
+size_t columns_of(std::string_view text) {
+  return size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 std::string fitted(std::vector<ProgressField> fields, size_t columns) {
   for (;;) {
     std::string line;
@@ -112,7 +116,7 @@ std::string fitted(std::vector<ProgressField> fields, size_t columns) {
       line += (line.empty() ? "" : fields[i].glue) + fields[i].text;
       if (fields[i].rank >= fields[last].rank) last = i;
     }
-    if (line.size() <= columns) return line;
+    if (columns_of(line) <= columns) return line;
     if (fields[last].rank == 0) return line.substr(0, columns);
     fields.erase(fields.begin() + int64_t(last));
   }

@@ -36,6 +36,9 @@ struct ProgressField {
   const char* glue;  ///< between it and what stands before it
 };
 
+/// Columns that UTF-8 text of narrow letters takes.
+size_t columns_of(std::string_view text);
+
 /// The fields as one line of at most `columns`.
 std::string fitted(std::vector<ProgressField> fields, size_t columns);
 

@@ -23,6 +23,12 @@ std::vector<std::string> score_list(const std::vector<Score>& scores) {
   return out;
 }
 
+constexpr size_t kCells = 12;  ///< of a sparkline
+
+std::vector<double> last_of(const std::vector<double>& values, size_t most) {
+  return {values.end() - int64_t(std::min(values.size(), most)), values.end()};
+}
+
 bool has_elements(const std::vector<Score>& scores, const std::string& name) {
   return std::count_if(scores.begin(), scores.end(), [&](const Score& score) { return score.name == name; }) > 1;
 }
@@ -65,6 +71,7 @@ std::vector<ProgressField> TrainView::fields(const Progress& progress) {
   const auto add = [&](std::string text, int rank, const char* glue = " | ") {
     out.emplace_back(std::move(text), rank, glue);
   };
+  if (const std::string line = draws_ ? sparkline(losses_.means(kCells)) : ""; !line.empty()) add(line, 5, " ");
   if (window_ > 1)
     add("(avg" + std::to_string(window_) + " " + number_text("%.3g", progress.smoothed_loss) + ")", 6, " ");
   if (progress.records > 0 && progress.images_per_iter > 0) {
@@ -79,11 +86,16 @@ std::vector<ProgressField> TrainView::fields(const Progress& progress) {
   const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const int64_t done = progress.iter - progress.start_iter;
   if (done > 0) add("ETA " + duration_text(passed / double(done) * double(progress.max_iter - progress.iter)), 0);
-  for (size_t i = 0; i < best_.size(); ++i) add((i == 0 ? "best " : "") + best_[i], 9 + int(i), i == 0 ? " | " : ", ");
+  for (size_t i = 0; i < best_.size(); ++i) {
+    add((i == 0 ? "best " : "") + best_[i], 10 + int(i), i == 0 ? " | " : ", ");
+    if (const std::string line = draws_ && i == 0 ? sparkline(last_of(scores_, kCells)) : ""; !line.empty())
+      add(line, 9, " ");
+  }
   return out;
 }
 
 void TrainView::on_iteration(const Progress& progress) {
+  if (line_.shown()) losses_.add(progress.loss);
   if (!line_.due()) return;
   update_speed(progress);
   line_.show(fields(progress));
@@ -116,6 +128,8 @@ void TrainView::on_test(const Progress& progress, int net, const std::vector<Sco
     if (has_elements(scores, score.name)) without_best_.insert(own + score.name);
   say(fitted_list("test" + (net > 0 ? " #" + std::to_string(net) : "") + " at " + std::to_string(progress.iter) + ": ",
                   score_list(scores), widest_line()));
+  const auto score = std::find_if(scores.begin(), scores.end(), [](const Score& one) { return one.loss_weight == 0; });
+  if (net == 0 && score != scores.end()) scores_.push_back(score->value);
   best_.clear();
   for (const BestTestScore& score : best)
     if (!without_best_.contains(score.name))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solvers/observer.h"
+#include "tools/sparkline.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -42,6 +43,9 @@ class TrainView : public TrainObserver {
   int64_t window_iter_ = 0;  ///< where the window of the speed began
   double window_seconds_ = 0;
   bool told_of_waiting_ = false;
+  bool draws_ = utf8_locale();  ///< sparklines
+  Stretches losses_;
+  std::vector<double> scores_;  ///< of the first test net's first score that is no loss
 };
 
 }  // namespace cortado::tools

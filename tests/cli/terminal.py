@@ -4,7 +4,7 @@ lines, colours unless forbidden, and how to go on after Ctrl-C.
 
     terminal.py CORTADO
 """
-import fcntl, os, pty, re, shlex, signal, struct, subprocess, sys, termios
+import codecs, fcntl, os, pty, re, shlex, signal, struct, subprocess, sys, termios
 from workplace import Workplace
 
 COLUMNS = 60
@@ -69,10 +69,12 @@ class Terminal:
                                         stdout=subprocess.DEVNULL)
         os.close(theirs)
         self.shown, actions, since = '', list(actions), 0
+        decoder = codecs.getincrementaldecoder('utf-8')()
         while True:
-            try: part = os.read(self.ours, 65536).decode()
+            try: data = os.read(self.ours, 65536)
             except OSError: break  # the other side is closed
-            if not part: break
+            if not data: break
+            part = decoder.decode(data)
             self.shown += part
             self.screen.take(part)
             if actions and re.search(actions[0][0], self.shown[since:]):
@@ -123,6 +125,23 @@ def check_progress(place):
         if columns == 200: assert re.search(r'\(avg20 .*lr .*img/s \| data .*best accuracy', progress[-1]), progress[-1]
     follow = subprocess.run([place.exe, *last.split()[2:]], cwd=place.name, capture_output=True)
     assert follow.returncode == 0, 'what was suggested does not work: ' + last
+
+def check_sparklines(place):
+    """Where the locale is UTF-8 blocks draw loss and score; they go where there is little room, and in other locales."""
+    blocks, shown = '▁▂▃▄▅▆▇█', {}
+    for locale, columns in (('C.UTF-8', 160), ('C.UTF-8', 60), ('C', 160)):
+        place.clear()
+        terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns, LC_ALL=locale)
+        assert terminal.code == 0 and not terminal.broken_but('next: '), terminal.shown[-2000:]
+        lines = [l for l in terminal.lines() if re.search(r'ETA', l)]
+        shown[locale, columns] = [l for l in lines if any(c in blocks for c in l)]
+    wide = shown['C.UTF-8', 160]
+    assert any(re.search('loss [0-9.e-]+ [%s]{2,12} ' % blocks, l) for l in wide), wide
+    assert any(re.search('best accuracy [0-9.]+@[0-9]+ [%s]{2,12}(,|$)' % blocks, l) for l in wide), wide
+    falls = re.search('loss [0-9.e-]+ ([%s]+)' % blocks, wide[-1])[1]
+    assert blocks.index(falls[0]) > blocks.index(falls[-1]), 'the loss fell, and the line did not: ' + falls
+    assert not shown['C', 160], shown
+    assert all(len(l) < 60 for l in shown['C.UTF-8', 60]), shown
 
 def check_resize(place):
     """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
@@ -194,7 +213,7 @@ def check_colours(place):
 
 def main():
     place = Workplace(sys.argv[1], iters=400)
-    for check in (check_progress, check_resize, check_many_values, check_interrupt, check_verbose, check_colours):
+    for check in (check_progress, check_sparklines, check_resize, check_many_values, check_interrupt, check_verbose, check_colours):
         check(place)
         print(check.__name__, 'ok')
 

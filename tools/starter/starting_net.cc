@@ -84,6 +84,21 @@ Recipe recipe_of(const std::string& name, const std::string& path, int64_t batch
 
 }  // namespace
 
+std::optional<KnownRecipe> recipe_for_net(const std::string& net_name) {
+  if (net_name.empty()) return {};
+  for (const std::string& name : known_starts("")) {
+    const std::string folder = join_path(models_folder(), name);
+    const std::string text = read_file(join_path(folder, kNet));
+    if (text.find("\nname: \"" + net_name + "\"\n") == std::string::npos) continue;
+    const NetFile file = read_net_from_text(text, name);
+    const caffe::LayerParameter* data = data_layer(file.net);
+    if (!data) continue;
+    KnownRecipe known{name, recipe_of(name, join_path(folder, kSolver), batch_of(*data))};
+    if (!known.recipe.source.empty()) return known;
+  }
+  return {};
+}
+
 std::vector<std::string> known_starts(const std::string& kind) {
   std::vector<std::string> names;
   std::error_code failure;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct StartingNet {
 /// tree's build, or installed). `small_images`: a form for these is taken where there is one. Throws Error(kUsage) with
 /// the names that there are, and what reading throws.
 StartingNet read_starting_net(const std::string& from, bool small_images);
+
+/// The recipe of the net in models/ that is called so in its file ("ResNet18"); nothing where there is none.
+struct KnownRecipe {
+  std::string name;  ///< the folder
+  Recipe recipe;
+};
+std::optional<KnownRecipe> recipe_for_net(const std::string& net_name);
 
 /// The names in models/ whose nets tell classes, sorted; empty where models/ is nowhere.
 std::vector<std::string> known_starts(const std::string& kind);
