@@ -213,7 +213,8 @@ def check_colours(place):
 
 def main():
     place = Workplace(sys.argv[1], iters=400)
-    for check in (check_progress, check_sparklines, check_resize, check_many_values, check_interrupt, check_verbose, check_colours):
+    for check in (check_progress, check_sparklines, check_resize, check_many_values, check_interrupt, check_verbose,
+                  check_colours):
         check(place)
         print(check.__name__, 'ok')
 

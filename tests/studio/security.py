@@ -71,8 +71,8 @@ def check_paths(studio):
     """Nothing outside is read, listed or written, whichever way it is named."""
     leads_out = ['../' + os.path.basename(outside.name) + '/secret.prototxt', outside.path('secret.prototxt'),
                  'link.prototxt', 'away/secret.prototxt',
-                 'photos/../../' + os.path.basename(outside.name) + '/secret.prototxt', '/etc/passwd', 'near.prototxt', 'away',
-                 '..', '/', 'a/../..']
+                 'photos/../../' + os.path.basename(outside.name) + '/secret.prototxt', '/etc/passwd', 'near.prototxt',
+                 'away', '..', '/', 'a/../..']
     for path in leads_out:
         for read in ('/api/text', '/api/folder', '/api/run', '/api/run/feed', '/api/run/report', '/api/run/metrics'):
             status, told, _ = studio.ask('GET', read, path=path)
