@@ -1,5 +1,7 @@
 #include "runs/run_list.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -123,7 +125,9 @@ RunSummary read_run(const std::string& folder) {
   run.process = training_process(paths);
   const std::vector<MetricRow> rows = read_metrics(paths.metrics);
   add_rows(rows, run);
-  run.state = run.process != 0 ? RunState::kRunning : state_after(rows);
+  run.state = state_after(rows);
+  const bool ended = run.state != RunState::kNew && run.state != RunState::kKilled;
+  if (run.process != 0 && !(ended && run.process == ::getpid())) run.state = RunState::kRunning;
   run.seconds = seconds_of(rows);
   return run;
 }

@@ -12,7 +12,7 @@ namespace cortado::runs {
 
 enum class RunState {
   kNew,           ///< made, and nothing has been computed
-  kRunning,       ///< a process trains it now
+  kRunning,       ///< a process trains it now; this process's own run has ended once its events say so
   kFinished,      ///< at max_iter
   kStopped,       ///< on request, with a snapshot
   kStoppedEarly,  ///< by early_stop
