@@ -57,6 +57,7 @@ Command mean_command();
 Command upgrade_command();
 Command data_command();
 Command new_command();
+Command tune_command();
 Command devices_command();
 Command layers_command();
 Command help_command();

@@ -127,7 +127,7 @@ def check_progress(place):
     assert follow.returncode == 0, 'what was suggested does not work: ' + last
 
 def check_sparklines(place):
-    """Where the locale is UTF-8 blocks draw loss and score; they go where there is little room and in other locales."""
+    """Where the locale is UTF-8 blocks draw loss and score; they go where there is little room."""
     blocks, shown = '▁▂▃▄▅▆▇█', {}
     for locale, columns in (('C.UTF-8', 160), ('C.UTF-8', 60), ('C', 160)):
         place.clear()

@@ -1,0 +1,68 @@
+#include "tools/tuner/rate_finding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr double kWeight = 0.9, kFarAbove = 3;
+
+/// Slope of a straight line through the points around `at`: losses over logarithms of rates.
+double slope(const RateSweep& sweep, const std::vector<double>& losses, size_t at, size_t reach) {
+  const size_t from = at - reach, to = at + reach;
+  double x = 0, y = 0, xx = 0, xy = 0;
+  const double n = double(to - from + 1);
+  for (size_t i = from; i <= to; ++i) {
+    const double log_rate = std::log(sweep.rates[i]);
+    x += log_rate;
+    y += losses[i];
+    xx += log_rate * log_rate;
+    xy += log_rate * losses[i];
+  }
+  return (n * xy - x * y) / (n * xx - x * x);
+}
+
+}  // namespace
+
+std::vector<double> smoothed(const std::vector<double>& losses) {
+  std::vector<double> out;
+  double mean = 0, weight = 0;
+  for (const double loss : losses) {
+    mean = kWeight * mean + (1 - kWeight) * loss;
+    weight = kWeight * weight + (1 - kWeight);
+    out.push_back(mean / weight);
+  }
+  return out;
+}
+
+RateFinding find_rate(const RateSweep& sweep) {
+  RateFinding found;
+  const std::vector<double> losses = smoothed(sweep.losses);
+  size_t end = 0, least = 0;  // end: how many are of use
+  for (; end < losses.size() && std::isfinite(losses[end]); ++end) {
+    if (losses[end] < losses[least]) least = end;
+    if (end >= 10 && losses[end] > kFarAbove * std::max(losses[least], 1e-6)) break;
+  }
+  if (end < losses.size()) found.diverged = sweep.rates[end];
+  if (end == 0) return found;
+  if (sweep.left && found.diverged == 0) found.diverged = sweep.rates.back();
+  found.first_loss = losses[0];
+  found.least_loss = losses[least];
+  found.least = sweep.rates[least];
+  const size_t reach = std::max<size_t>(2, losses.size() / 25);
+  double fastest = 0;
+  for (size_t i = reach; i + reach < end && i <= least; ++i) {
+    const double here = slope(sweep, losses, i, reach);
+    if (here >= fastest) continue;
+    fastest = here;
+    found.steepest = sweep.rates[i];
+  }
+  // A fall of less than a hundredth is noise.
+  if (found.steepest > 0 && found.least_loss < 0.99 * found.first_loss)
+    found.suggested = std::min(found.steepest, found.least / 4);
+  return found;
+}
+
+}  // namespace cortado::tools
