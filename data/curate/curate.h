@@ -1,7 +1,7 @@
 #pragma once
 
-// Datasets made of datasets. Like conversions they are built aside and put in place whole. A record that has to be read
-// and cannot be is an Error(kData) with its key; nothing is written then.
+// Datasets made of datasets. Like conversions they are built aside and put in place whole. A record that
+// cannot be read is an Error(kData) with its key; nothing is written then.
 
 #include <cstdint>
 #include <string>

@@ -59,23 +59,22 @@ Merged merge_datasets(const std::vector<std::string>& lmdbs, const CurateOptions
   int64_t total = 0;
   for (const std::string& lmdb : lmdbs) total += Lmdb::open(lmdb)->records();
   LmdbWriter writer(options.output, options.force);
+  std::string relabelled;
   for (size_t k = 0; k < lmdbs.size(); ++k) {
-    const std::shared_ptr<const Lmdb> database = Lmdb::open(lmdbs[k]);
-    LmdbCursor cursor(database);
-    for (int64_t i = 0; i < database->records(); ++i) {
-      const Record record = cursor.next();
+    const Records records(lmdbs[k]);
+    for (size_t i = 0; i < records.size(); ++i) {
+      const Record record = records[i];
       const std::string key = renumbered(merged.written++, record.key);
+      records.label(i);  // what cannot be read is told now
       try {
-        if (labels.empty())
-          writer.put(key, record.value);
-        else
-          writer.put(key, with_label(record.value, labels[k]));
+        writer.put(key,
+                   labels.empty() ? record.value : std::string_view(relabelled = with_label(record.value, labels[k])));
       } catch (const SampleError& error) {
-        throw_bad_record(*database, record.key, error);
+        throw_bad_record(records.database(), record.key, error);
       }
       if (options.progress && merged.written % 256 == 0) options.progress(merged.written, total);
     }
-    database->check_unchanged();
+    records.database().check_unchanged();
   }
   writer.commit();
   std::string names;

@@ -18,18 +18,19 @@ Records::Records(const std::string& lmdb) : database_(Lmdb::open(lmdb)) {
   }
 }
 
+int32_t Records::label(size_t i) const {
+  const Record record = (*this)[i];
+  try {
+    return parse_datum(datum_in(record.value), floats_).label;
+  } catch (const SampleError& error) {
+    database_->check_unchanged();
+    throw_bad_record(*database_, record.key, error);
+  }
+}
+
 std::vector<int32_t> Records::labels() const {
   std::vector<int32_t> labels;
-  std::vector<float> floats;
-  for (size_t i = 0; i < size(); ++i) {
-    const Record record = (*this)[i];
-    try {
-      labels.push_back(parse_datum(datum_in(record.value), floats).label);
-    } catch (const SampleError& error) {
-      database_->check_unchanged();
-      throw_bad_record(*database_, record.key, error);
-    }
-  }
+  for (size_t i = 0; i < size(); ++i) labels.push_back(label(i));
   return labels;
 }
 

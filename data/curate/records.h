@@ -18,12 +18,15 @@ class Records {
   size_t size() const { return positions_.size(); }
   Record operator[](size_t i) const { return database_->record_at(positions_[i]); }
   const Lmdb& database() const { return *database_; }
-  /// The label of each. Throws Error(kData) naming a record that is no Datum.
+  /// The label of a record. Throws Error(kData) naming it where it is no Datum.
+  int32_t label(size_t i) const;
+  /// The label of each. Throws as label() does.
   std::vector<int32_t> labels() const;
 
  private:
   std::shared_ptr<const Lmdb> database_;
   std::vector<uint64_t> positions_;
+  mutable std::vector<float> floats_;
 };
 
 /// What a key names beyond its number: "ant/3.jpg" of "00000012_ant/3.jpg", "" of "00000012".

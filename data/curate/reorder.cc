@@ -38,6 +38,7 @@ int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOpti
   LmdbWriter writer(options.output, options.force);
   for (size_t i = 0; i < order.size(); ++i) {
     const Record record = records[order[i]];
+    records.label(order[i]);  // what cannot be read is told now
     writer.put(renumbered(int64_t(i), record.key), record.value);
     if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(order.size()));
   }
