@@ -15,7 +15,8 @@ esac
 scripts/install_deps.sh dpkg-dev
 export LDFLAGS=-Wl,-s  # of all levels: none has symbols
 cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DCORTADO_CPU_LEVELS="$levels" \
-  -DCORTADO_TESTS=OFF -DCORTADO_LIBRARY=ON -DCORTADO_ONNX=ON -DCORTADO_PYTHON_MODULE=ON -DCORTADO_SERVER=ON
+  -DCORTADO_TESTS=OFF -DCORTADO_LIBRARY=ON -DCORTADO_ONNX=ON -DCORTADO_PYTHON_MODULE=ON -DCORTADO_SERVER=ON \
+  -DCORTADO_STUDIO=ON
 cmake --build build-package --parallel "$(nproc)"
 (cd build-package && cpack)
 ls -l build-package/packages

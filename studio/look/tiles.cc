@@ -14,12 +14,22 @@ namespace {
 constexpr int64_t kMostPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
 constexpr std::array<uint8_t, 3> kBetween = {173, 92, 11};  // blue, which planes of grey are not
 
-/// Where planes of this size go: a grid that is about as wide as it is high, or has the columns that are wanted.
+/// About as many as make the grid wider than high; of those near it the ones that leave the fewest places empty.
+int64_t columns_for(int64_t planes) {
+  const int64_t ideal = std::llround(std::ceil(std::sqrt(double(planes) * 1.6)));
+  const auto empty = [&](int64_t columns) { return (columns - planes % columns) % columns; };
+  int64_t best = ideal;
+  for (int64_t columns = std::max<int64_t>(1, ideal * 2 / 3); columns <= ideal * 5 / 3; ++columns)
+    if (empty(columns) < empty(best)) best = columns;
+  return best;
+}
+
+/// Where planes of this size go: a grid of columns_for() columns, or of those that are wanted.
 struct Grid {
   Grid(int64_t planes, int64_t height, int64_t width, int64_t wanted_columns = 0)
       : shown(std::min(planes, kMostPlanes)),
         factor(std::max<int64_t>(1, (kWanted + std::max(height, width) - 1) / std::max(height, width))),
-        columns(wanted_columns > 0 ? wanted_columns : std::llround(std::ceil(std::sqrt(double(shown) * 1.6)))) {
+        columns(wanted_columns > 0 ? wanted_columns : columns_for(shown)) {
     if (std::max(height, width) >= kLeastSide * 2) factor = 1;
     rows = (shown + columns - 1) / columns;
     cell_height = height * factor + kGap;

@@ -1,0 +1,39 @@
+// Heads of requests, paths with names in them, secrets.
+
+#include "http/message.h"
+
+#include <gtest/gtest.h>
+
+#include "http/path_pattern.h"
+#include "http/secret.h"
+
+namespace cortado::http {
+namespace {
+
+TEST(Head, fields_are_found_whatever_their_case) {
+  const Head head{.fields = {{"HOST", "here"}, {"X-Timeout-Ms", "5"}, {"host", "there"}}};
+  EXPECT_EQ(head.field("Host"), "here");  // the first counts
+  EXPECT_EQ(head.field("x-timeout-ms"), "5");
+  EXPECT_EQ(head.field("Origin"), "");
+}
+
+TEST(PathPattern, a_star_is_one_part) {
+  std::vector<std::string> parts;
+  EXPECT_TRUE(matches("/v2/models/*/versions/*", "/v2/models/a/versions/1", parts));
+  EXPECT_EQ(parts, (std::vector<std::string>{"a", "1"}));
+  for (const char* path : {"/v2/models", "/v2/models/", "/v2/models/a/b", "/v2/models//x", "v2/models/a", ""})
+    EXPECT_FALSE(matches("/v2/models/*", path, parts)) << path;
+}
+
+TEST(Secret, only_the_same_is_the_same) {
+  const std::string secret = random_secret();
+  EXPECT_EQ(secret.size(), 64);
+  EXPECT_NE(secret, random_secret());
+  EXPECT_TRUE(is_same_secret(secret, secret));
+  EXPECT_FALSE(is_same_secret(secret.substr(1), secret));
+  EXPECT_FALSE(is_same_secret(secret + "0", secret));
+  EXPECT_FALSE(is_same_secret("", secret));
+}
+
+}  // namespace
+}  // namespace cortado::http

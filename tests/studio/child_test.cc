@@ -1,0 +1,62 @@
+// Programs that are started: what they write, how they end, and that they are ended.
+
+#include "studio/child.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "http/request_error.h"
+
+namespace cortado::studio {
+namespace {
+
+using http::Refusal;
+
+ChildResult shell(const std::string& script, ChildOptions options = {}) {
+  options.folder = "/";
+  return run_child({"/bin/sh", "-c", script}, options);
+}
+
+Refusal refusal(const std::string& script, const ChildOptions& options) {
+  try {
+    shell(script, options);
+  } catch (const http::RequestError& error) {
+    return error.why();
+  }
+  return Refusal::kInternal;
+}
+
+TEST(Child, what_it_writes_and_its_code_are_told) {
+  const ChildResult result = shell("pwd; echo told >&2; exit 3");
+  EXPECT_EQ(result.out, "/\n");
+  EXPECT_EQ(result.err, "told\n");
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(shell("kill -9 $$").code, 128 + SIGKILL);
+}
+
+TEST(Child, it_has_three_descriptors_and_all_signals) {
+  const int open = ::dup(STDERR_FILENO);
+  EXPECT_EQ(shell("ls /proc/self/fd | wc -l").out, "4\n");  // with that of the folder that ls reads
+  ::close(open);
+  sigset_t term, before;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, &before);
+  EXPECT_EQ(shell("kill -TERM $$; echo deaf").out, "");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST(Child, it_is_ended_with_what_it_started) {
+  EXPECT_EQ(refusal("sleep 30 & wait", {.time = std::chrono::seconds(0)}), Refusal::kLate);
+  const std::atomic<bool> cancelled = true;
+  EXPECT_EQ(refusal("sleep 30", {.cancelled = &cancelled}), Refusal::kCancelled);
+  EXPECT_EQ(refusal("yes", {.most_out = 1000}), Refusal::kTooLarge);
+}
+
+TEST(Child, what_cannot_be_started_is_told) {
+  EXPECT_THROW(run_child({"/none/such"}, {.folder = "/"}), http::RequestError);
+}
+
+}  // namespace
+}  // namespace cortado::studio
