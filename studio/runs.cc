@@ -88,11 +88,22 @@ http::Reply follow_run(Workplace& place, RunIndex& index, const Request& request
   });
 }
 
-/// `cortado report` made it; in a sandbox, since it brings its own style and script.
+/// A path that is no flag, whatever it begins with.
+std::string operand(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
+
+/// What `cortado runs compare` says of two runs.
+Json compare(const Workplace& place, RunIndex& index, const Request& request) {
+  for (const char* name : {"a", "b"}) index.tell(request.parameter(name));
+  return {
+      {"text", place.run({"runs", "compare", operand(request.parameter("a")), operand(request.parameter("b"))}).out}};
+}
+
+/// The page that a training leaves, or what can be said of it so far; in a sandbox, since it brings its own style and
+/// script.
 http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
   const std::string path = request.parameter("path");
-  index.tell(path);
-  place.run({"report", place.folder.at(path)});
+  const bool is_running = index.tell(path)["process"] != 0;
+  if (is_running || !place.folder.has(path + "/report.html")) place.run({"report", "--light", operand(path)});
   return {.body = place.folder.read(path + "/report.html", kMostReport),
           .type = "text/html; charset=utf-8",
           .headers = {{"Content-Security-Policy",
@@ -111,6 +122,8 @@ Routes run_routes(Workplace& place) {
        [&place, index](const Request& request) {
          return json_reply(detail(*index, place.folder, request.parameter("path")));
        }},
+      {"GET", "/api/runs/compare",
+       [&place, index](const Request& request) { return json_reply(compare(place, *index, request)); }},
       {"GET", "/api/run/metrics",
        [&place](const Request& request) { return json_reply(metrics(place.folder, request)); }},
       {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, *index, request); }},

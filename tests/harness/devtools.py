@@ -80,6 +80,14 @@ class Browser:
         for kind in 'mousePressed', 'mouseReleased':
             self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
+    def drag(self, element, begin, end):
+        """Along what this expression gives, from one share of its width to another."""
+        x, y, width = self.value('(() => { const box = %s.getBoundingClientRect(); '
+                                 'return [box.x, box.y + box.height / 2, box.width]; })()' % element)
+        for kind, share in ('mousePressed', begin), ('mouseMoved', (begin + end) / 2), ('mouseReleased', end):
+            self.ask('Input.dispatchMouseEvent', type=kind, x=x + share * width, y=y, button='left', buttons=1,
+                     clickCount=1)
+
     def type(self, element, text):
         """In the place of what stands in a field."""
         self.value('%s.focus()' % element)

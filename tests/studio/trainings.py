@@ -117,11 +117,17 @@ def check_resume(studio):
     status, told, _ = studio.ask('POST', '/api/run/resume', {'path': 'runs/first', 'set': ['solver.base_rl=1']})
     check(status == 400 and 'base_lr' in told['error'], status, told)
 
+def check_report(studio):
+    status, page, headers = studio.ask('GET', '/api/run/report', path='runs/first')
+    check(status == 200 and page.lower().startswith(b'<!doctype html>') and b'runs/first' in page, status, page[:300])
+    check('sandbox allow-scripts' in headers['Content-Security-Policy'], headers)
+    check(studio.ask('GET', '/api/run/report', path='photos')[0] == 404)
+
 def check_killed(studio):
-    if studio.get('/api/run', path='runs/first')['state'] != 'running':
-        studio.post('/api/run/resume', path='runs/first')
-    process = studio.get('/api/run', path='runs/first')['process']
-    os.kill(process, signal.SIGKILL)
+    stopped = studio.get('/api/run', path='runs/first')
+    studio.post('/api/run/resume', path='runs/first')
+    wait_for(lambda: studio.get('/api/run', path='runs/first')['iter'] > stopped['iter'], 'it goes on')
+    os.kill(studio.get('/api/run', path='runs/first')['process'], signal.SIGKILL)
     wait_for(lambda: studio.get('/api/run', path='runs/first')['state'] == 'killed', 'killed')
 
 def check_idle(studio):
@@ -129,6 +135,8 @@ def check_idle(studio):
     import shutil
     for i in range(4): shutil.copytree(place.path('runs', 'first'), place.path('runs', 'copy%d' % i))
     check(len(studio.get('/api/runs')) == 5)
+    told = studio.get('/api/runs/compare', a='runs/first', b='runs/copy1')['text']
+    check('runs/copy1' in told, told)
     time.sleep(1)
     before, start = cpu_seconds(studio.process.pid), time.time()
     time.sleep(4)
@@ -144,7 +152,7 @@ try:
         step(studio)
         print(step.__name__, 'well')
     studio = check_outlives(studio, process)
-    for step in check_resume, check_killed, check_idle:
+    for step in check_resume, check_report, check_killed, check_idle:
         step(studio)
         print(step.__name__, 'well')
 finally:

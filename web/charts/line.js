@@ -1,11 +1,10 @@
-// Curves over one axis. The pointer reads values and drags out a zoom, a double click shows all again; with the
-// keyboard the arrows read, + and - zoom about what is read, 0 shows all.
+// Curves over one axis; charts/reader.js reads and zooms them.
 'use strict';
 
 (() => {
   const {svg, html, number, ticks, logTicks, scale, figure, whenSized} = Charts.parts;
-  const {smooth, lowerBound, within, range, padded, path} = Charts.curves;
-  const kLeft = 56, kRight = 22, kTop = 8, kBottom = 40, kColours = 8, kLeastDrag = 8, kRowsOfTable = 500;
+  const {smooth, within, range, padded, path} = Charts.curves;
+  const kLeft = 56, kRight = 22, kTop = 8, kBottom = 40, kColours = 8, kRowsOfTable = 500;
 
   class LineChart {
     constructor(parent, options) {
@@ -13,10 +12,9 @@
       this.log = Boolean(options.log);
       this.smoothing = options.smoothing || 0;
       this.hidden = new Set();
-      this.zoom = null;    // [low, high] of x
-      this.cursor = null;  // an x that is read
       this.width = 640;
       this.figure = figure(parent, options.title, () => this.tell());
+      this.reader = new Charts.Reader(this, options.title || 'Chart', options.xLabel);
       this.makeControls();
       this.setSeries(options.series || []);
       whenSized(this.figure.plot, (width) => {
@@ -33,28 +31,10 @@
           html('input', {type: 'checkbox', checked: this.log, onchange: () => this.setLog(this.logBox.checked)});
       this.slider = html('input', {type: 'range', min: 0, max: 0.99, step: 0.01, value: this.smoothing});
       this.slider.oninput = () => this.setSmoothing(Number(this.slider.value));
-      this.whole = html('button', {type: 'button', hidden: true, onclick: () => this.zoomTo(null)}, 'Show all');
       controls.prepend(
-          html('label', {}, this.logBox, 'Log scale'), html('label', {}, 'Smoothing', this.slider), this.whole);
-      this.readout = html('p', {className: 'chart-readout'});
-      this.readout.setAttribute('aria-live', 'polite');
+          html('label', {}, this.logBox, 'Log scale'), html('label', {}, 'Smoothing', this.slider), this.reader.whole);
       this.legend = html('div', {className: 'chart-legend'});
-      plot.after(this.readout, this.legend);
-      plot.tabIndex = 0;
-      plot.setAttribute('role', 'group');
-      plot.setAttribute(
-          'aria-label', `${this.options.title || 'Chart'}: arrow keys read values, plus and minus zoom, 0 shows all`);
-      plot.onkeydown = (event) => this.press(event);
-      plot.onpointermove = (event) => this.point(event);
-      plot.onpointerdown = (event) => this.beginDrag(event);
-      plot.onpointerup = (event) => this.endDrag(event);
-      plot.onpointercancel = () => {
-        this.drag = null;
-      };
-      plot.onpointerleave = () => {
-        if (!this.drag) this.read(null);
-      };
-      plot.ondblclick = () => this.zoomTo(null);
+      plot.after(this.reader.readout, this.legend);
     }
 
     makeLegend() {
@@ -103,7 +83,8 @@
     shown() { return this.series.filter((one) => !this.hidden.has(one.name)); }
 
     xRange() {
-      const [low, high] = this.zoom || range(this.shown().map((one) => one.points), (point) => point[0]) || [0, 1];
+      const [low, high] =
+          this.reader.zoom || range(this.shown().map((one) => one.points), (point) => point[0]) || [0, 1];
       return low < high ? [low, high] : [low - 0.5, low + 0.5];
     }
 
@@ -118,11 +99,10 @@
       this.height = height;
       this.x = scale(...x, kLeft, this.width - kRight);
       this.y = scale(...y, height - kBottom, kTop, this.log);
-      this.marks = svg('g');
-      const picture = this.figure.show(this.width, height, [...this.axes(x, y), this.curvesOf(x), this.marks]);
+      this.area = {left: kLeft, right: this.width - kRight, top: kTop, bottom: height - kBottom};
+      const picture = this.figure.show(this.width, height, [...this.axes(x, y), this.curvesOf(x), this.reader.marks]);
       picture.classList.add('lines');
-      this.whole.hidden = !this.zoom;
-      this.showCursor();
+      this.reader.show();
     }
 
     axes(x, y) {
@@ -170,113 +150,6 @@
         line(one.smoothed, '');
       });
       return area;
-    }
-
-    // Reading
-
-    point(event) {
-      const at = event.clientX - this.figure.plot.getBoundingClientRect().left;
-      if (this.drag) {
-        this.drag.to = at;
-        this.showDrag();
-      }
-      this.read(this.x.invert(Math.min(Math.max(at, kLeft), this.width - kRight)));
-    }
-
-    /** Every x that some curve has, sorted. */
-    places() {
-      const [low, high] = this.xRange();
-      const all = this.shown().flatMap((one) => one.points.map((point) => point[0]));
-      return [...new Set(all.filter((x) => x >= low && x <= high))].sort((a, b) => a - b);
-    }
-
-    read(x) {
-      this.cursor = x;
-      this.showCursor();
-    }
-
-    nearest(points, x) {
-      const i = lowerBound(points, x);
-      if (i === 0) return points[0];
-      return i < points.length && points[i][0] - x < x - points[i - 1][0] ? points[i] : points[i - 1];
-    }
-
-    showCursor() {
-      this.marks.replaceChildren();
-      const found = this.cursor === null ? [] :
-                                           this.shown()
-                                               .filter((one) => one.points.length > 0)
-                                               .map((one) => ({one, at: this.nearest(one.smoothed, this.cursor)}));
-      if (found.length === 0) return void (this.readout.textContent = '');
-      const x =
-          found.map(({at}) => at[0]).reduce((a, b) => Math.abs(b - this.cursor) < Math.abs(a - this.cursor) ? b : a);
-      this.marks.append(
-          svg('line', {class: 'cursor', x1: this.x(x), x2: this.x(x), y1: kTop, y2: this.height - kBottom}));
-      this.readout.textContent = `${this.options.xLabel || 'x'} ${number(x)}: ` +
-          found.map(({one, at}) => `${one.name} ${number(at[1])}${at[0] === x ? '' : ` (at ${number(at[0])})`}`)
-              .join(', ');
-    }
-
-    // Zooming
-
-    beginDrag(event) {
-      if (event.button !== 0 || event.pointerType === 'touch') return;
-      const at = event.clientX - this.figure.plot.getBoundingClientRect().left;
-      this.drag = {from: at, to: at};
-      this.figure.plot.setPointerCapture(event.pointerId);
-    }
-
-    showDrag() {
-      const {from, to} = this.drag, low = Math.max(kLeft, Math.min(from, to));
-      const high = Math.min(this.width - kRight, Math.max(from, to));
-      this.box?.remove();
-      this.box =
-          svg('rect',
-              {class: 'zoom', x: low, y: kTop, width: Math.max(0, high - low), height: this.height - kTop - kBottom});
-      this.figure.plot.querySelector('svg').append(this.box);
-    }
-
-    endDrag() {
-      const drag = this.drag;
-      this.drag = null;
-      this.box?.remove();
-      if (!drag || Math.abs(drag.to - drag.from) < kLeastDrag) return;
-      this.zoomTo([drag.from, drag.to]
-                      .sort((a, b) => a - b)
-                      .map((at) => this.x.invert(Math.max(kLeft, Math.min(at, this.width - kRight)))));
-    }
-
-    zoomTo(zoom) {
-      this.zoom = zoom;
-      this.draw();
-    }
-
-    zoomBy(factor) {
-      const [low, high] = this.xRange(), middle = this.cursor ?? (low + high) / 2;
-      this.zoomTo([middle - (middle - low) * factor, middle + (high - middle) * factor]);
-    }
-
-    press(event) {
-      const places = this.places(),
-            now = this.cursor === null ? -1 :
-                                         Math.min(places.length - 1, lowerBound(places.map((x) => [x]), this.cursor));
-      const go = (i) => {
-        if (places.length > 0) this.read(places[Math.min(Math.max(i, 0), places.length - 1)]);
-      };
-      const acts = {
-        ArrowRight: () => go(now + 1),
-        ArrowLeft: () => go(now < 0 ? places.length - 1 : now - 1),
-        Home: () => go(0),
-        End: () => go(places.length - 1),
-        '+': () => this.zoomBy(0.5),
-        '=': () => this.zoomBy(0.5),
-        '-': () => this.zoomBy(2),
-        0: () => this.zoomTo(null),
-        Escape: () => this.zoomTo(null),
-      };
-      if (!acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      acts[event.key]();
     }
 
     // In words

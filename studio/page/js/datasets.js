@@ -78,12 +78,16 @@ function maker(refresh) {
   return h('section', {}, element, log);
 }
 
-/** Where the images of a class are, by number, from the report of the conversion. */
+/** The classes, with how many images of each there are where the report of the conversion tells. */
 function classes(one) {
-  const names = one.labels;
-  return names.length === 0 ?
-      null :
-      h('p', {}, `${names.length} classes: `, names.slice(0, 40).join(', '), names.length > 40 ? ' …' : '');
+  const names = one.labels, report = one.made?.report, counts = report?.per_label;
+  if (names.length === 0) return null;
+  if (!counts || counts.length !== names.length) return h('p', {}, `${names.length} classes: ${names.join(', ')}`);
+  const place = h('div');
+  Charts.bars(place, {title: 'Images for training', labels: names, values: counts});
+  const total = counts.reduce((a, b) => a + b, 0);
+  const text = `${names.length} classes, ${total} images for training, ${report.test?.written ?? 0} for testing`;
+  return h('div', {}, h('p', {}, text), h('details', {}, h('summary', {}, 'Images of each class'), place));
 }
 
 function preview(one) {

@@ -1,5 +1,7 @@
 // metrics.jsonl as curves. Rows that a resumed run did again take the place of those before.
 
+import {get} from '/js/api.js';
+
 const real = (value) => typeof value === 'number' ? value : NaN;  // "NaN", "Inf"
 
 export class Metrics {
@@ -22,6 +24,15 @@ export class Metrics {
       this.rows.push(row);
     }
     this.next = next;
+  }
+
+  /** What a run's file has behind what is known, piece by piece. */
+  async read(path) {
+    for (;;) {
+      const {text, next} = await get('/api/run/metrics', {path, from: this.next});
+      if (!text) return;
+      this.add(text, next);
+    }
   }
 
   series(event, pick, name) {

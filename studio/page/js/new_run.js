@@ -27,14 +27,16 @@ function ofDataset(datasets, models, chosen) {
   const epochs = h('input', {type: 'number', min: 1, max: 100000, placeholder: 'chosen'});
   const batch = h('input', {type: 'number', min: 1, max: 65536, placeholder: 'chosen'});
   const size = h('input', {type: 'number', min: 1, max: 4096, placeholder: 'chosen'});
+  const weights = h('input', {spellcheck: false, placeholder: 'none'});
   const wait = h('input', {type: 'checkbox'});
   const fields = [
     h('div', {className: 'fields'}, field('Name', name, 'of the training and its run'), field('Dataset', data),
-      field('Net', from), field('Epochs', epochs), field('Batch', batch), field('Side of the images', size)),
+      field('Net', from), field('Epochs', epochs), field('Batch', batch), field('Side of the images', size),
+      field('Weights to learn on from', weights, 'of this net, a .caffemodel in the studio’s folder')),
     h('label', {className: 'check'}, wait, 'Only write net and solver, so that I can change them first')
   ];
   const element = form(fields, 'Train', async () => {
-    const body = {name: name.value, data: data.value, from: from.value};
+    const body = {name: name.value, data: data.value, from: from.value, weights: weights.value.trim()};
     for (const [key, input] of Object.entries({epochs, batch, size}))
       if (input.value) body[key] = Number(input.value);
     tell('looks at the dataset and writes net and solver…');

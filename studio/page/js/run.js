@@ -120,11 +120,7 @@ export async function run(place, parameters) {
         h('p', {}, 'Files: ',
           first.files.flatMap((file) => [h('a', {href: '#/nets?' + new URLSearchParams({path: file})}, file), ' '])),
         h('pre', {}, first.command.join(' '))));
-  for (let text = ' '; text;) {  // what is there already, piece by piece
-    const piece = await get('/api/run/metrics', {path, from: metrics.next});
-    text = piece.text;
-    metrics.add(text, piece.next);
-  }
+  await metrics.read(path);  // what is there already
   draw();
   const source = follow('/api/run/feed', {path, metrics: metrics.next}, {
     metrics: ({text, next}) => {

@@ -13,9 +13,18 @@ function progress(one) {
   ];
 }
 
-function row(one) {
+function row(one, chosen, onChange) {
+  const box = h('input', {type: 'checkbox', checked: chosen.has(one.path), 'aria-label': `compare ${one.path}`});
+  box.onchange = () => {
+    if (box.checked)
+      chosen.add(one.path);
+    else
+      chosen.delete(one.path);
+    onChange();
+  };
   return h(
-      'tr', {}, h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state)),
+      'tr', {}, h('td', {className: 'less'}, box),
+      h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state)),
       h('td', {}, progress(one)), h('td', {className: 'number less'}, number(one.loss)),
       h('td', {className: 'number'},
         one.score ? [h('div', {}, number(one.score.value)), h('div', {className: 'quiet'}, one.score.name)] : '–'),
@@ -28,8 +37,8 @@ export async function runs(place) {
             h('div', {className: 'wide', hidden: true},
               h('table', {},
                 heads(
-                    'Run', 'State', ['Iteration', 'number'], ['Loss', 'number less'], ['Best score', 'number'],
-                    ['Loss so far', 'less']),
+                    ['Compare', 'less'], 'Run', 'State', ['Iteration', 'number'], ['Loss', 'number less'],
+                    ['Best score', 'number'], ['Loss so far', 'less']),
                 body));
   const none =
       h('div', {className: 'panel', hidden: true},
@@ -37,16 +46,22 @@ export async function runs(place) {
         h('ol', {}, h('li', {}, h('a', {href: '#/datasets'}, 'make a dataset'), ' of a folder of images;'),
           h('li', {}, h('a', {href: '#/new'}, 'begin a training'), ' with it;'),
           h('li', {}, h('a', {href: '#/try'}, 'try images'), ' on what it learned.')));
+  const side = h('a', {className: 'button', hidden: true}, 'Compare');
   place.append(
       h('div', {className: 'title'}, h('h1', {}, 'Runs'),
-        h('a', {className: 'button first', href: '#/new'}, 'New training')),
+        h('div', {className: 'row'}, side, h('a', {className: 'button first', href: '#/new'}, 'New training'))),
       none, table);
+  const chosen = new Set();
+  const showChosen = () => {
+    side.hidden = chosen.size < 2;
+    side.href = '#/compare?' + new URLSearchParams([...chosen].map((path) => ['path', path]));
+  };
   const source = follow('/api/runs/feed', {}, {
     runs: (list) => {
       none.hidden = list.length > 0;
       table.hidden = list.length === 0;
       const focused = document.activeElement?.getAttribute?.('href');
-      body.replaceChildren(...list.map(row));
+      body.replaceChildren(...list.map((one) => row(one, chosen, showChosen)));
       if (focused?.startsWith('#/run?')) body.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
     },
   });

@@ -1,0 +1,25 @@
+// Some runs beside one another: their curves in one chart, and what differs between the first two.
+import {get} from '/js/api.js';
+import {h} from '/js/dom.js';
+import {Metrics} from '/js/metrics.js';
+
+const named = (one, path) => ({...one, name: `${path}: ${one.name}`});
+
+export async function compare(place, parameters) {
+  const paths = parameters.getAll('path').slice(0, 8), all = [];
+  for (const path of paths) {
+    const metrics = new Metrics();
+    await metrics.read(path);
+    all.push({path, metrics});
+  }
+  const loss = h('div'), scores = h('div');
+  place.append(h('h1', {}, 'Runs compared'), h('div', {className: 'columns'}, loss, scores));
+  const series = (pick) => all.flatMap(({path, metrics}) => pick(metrics).map((one) => named(one, path)));
+  Charts.line(loss, {title: 'Loss', xLabel: 'iteration', yLabel: 'loss', series: series((one) => one.losses())});
+  Charts.line(
+      scores,
+      {title: 'Scores in testing', xLabel: 'iteration', yLabel: 'score', series: series((one) => one.scores())});
+  if (paths.length < 2) return;
+  const {text} = await get('/api/runs/compare', {a: paths[0], b: paths[1]});
+  place.append(h('h2', {}, `What differs between ${paths[0]} and ${paths[1]}`), h('pre', {}, text));
+}
