@@ -119,7 +119,9 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
   Spawn spawn(options.folder);
   spawn.put(out.write.get(), STDOUT_FILENO);
   spawn.put(err.write.get(), STDERR_FILENO);
-  Running child(spawn.run(words));
+  const pid_t process = spawn.run(words);
+  Running child(process);
+  if (options.on_start) options.on_start(process);
   out.write.close();
   err.write.close();
   ChildResult result;

@@ -20,10 +20,11 @@ struct ChildResult {
 };
 
 struct ChildOptions {
-  std::string folder;                                      ///< that it works in
-  std::chrono::seconds time{60};                           ///< after which it is ended
-  size_t most_out = 32 << 20;                              ///< more, and it is ended
-  const std::atomic<bool>* cancelled = nullptr;            ///< set by somebody else: it is ended
+  std::string folder;                            ///< that it works in
+  std::chrono::seconds time{60};                 ///< after which it is ended
+  size_t most_out = 32 << 20;                    ///< more, and it is ended
+  const std::atomic<bool>* cancelled = nullptr;  ///< set by somebody else: it is ended
+  std::function<void(pid_t)> on_start = nullptr;
   std::function<void(std::string_view)> on_err = nullptr;  ///< is told what it writes to stderr, as it comes
 };
 

@@ -1,6 +1,6 @@
 // Datasets: folders of images made databases by `cortado convert folder`, and what augmentation makes of them, by
 // `cortado data sheet`.
-#include <array>
+#include <filesystem>
 
 #include "core/file.h"
 #include "studio/base64.h"
@@ -95,12 +95,21 @@ Json make_dataset(Workplace& place, const Request& request) {
   place.folder.make("data");
   std::vector<std::string> words = {place.cortado};
   for (std::string& word : convert_words(body, place.folder.at(source), path)) words.push_back(std::move(word));
-  const std::string record = place.folder.at(path) + "/" + kRecord;
-  const int64_t job = place.jobs.start("dataset " + name, words, place.folder.root(), [=](const ChildResult& result) {
-    write_file_atomically(record, dump({{"source", source},
-                                        {"split", number_in(body, "split", 0.2)},
-                                        {"report", Json::parse(result.out, nullptr, false)}}));
-  });
+  const std::string whole = place.folder.at(path);
+  const int64_t job = place.jobs.start(
+      {.title = "dataset " + name,
+       .words = words,
+       .folder = place.folder.root(),
+       .done =
+           [=](const ChildResult& result) {
+             write_file_atomically(whole + "/" + kRecord, dump({{"source", source},
+                                                                {"split", number_in(body, "split", 0.2)},
+                                                                {"report", Json::parse(result.out, nullptr, false)}}));
+           },
+       .clean_up = [=](pid_t process) {  // what it had built aside
+         std::error_code ignored;
+         std::filesystem::remove_all(whole + ".tmp." + std::to_string(process), ignored);
+       }});
   return {{"job", job}, {"path", path}};
 }
 

@@ -16,7 +16,7 @@ constexpr std::chrono::hours kLongest(24);
 
 struct Jobs::Job {
   int64_t id = 0;
-  std::string title;
+  Work work;
   std::atomic<bool> cancelled = false;
   std::thread thread;
 
@@ -38,17 +38,20 @@ struct Jobs::Job {
   }
   Json json() const {
     const std::lock_guard lock(mutex);
-    return {{"id", id}, {"title", title}, {"state", state}, {"told", told}};
+    return {{"id", id}, {"title", work.title}, {"state", state}, {"told", told}};
   }
-  void run(const std::vector<std::string>& words, const std::string& folder,
-           const std::function<void(const ChildResult&)>& done) {
-    ChildOptions options{.folder = folder, .time = kLongest, .cancelled = &cancelled};
+  void run() {
+    pid_t process = 0;
+    ChildOptions options{.folder = work.folder, .time = kLongest, .cancelled = &cancelled};
+    options.on_start = [&](pid_t started) { process = started; };
     options.on_err = [this](std::string_view piece) { tell(piece); };
     try {
-      const ChildResult result = run_child(words, options);
-      if (result.code == 0) done(result);
+      const ChildResult result = run_child(work.words, options);
+      if (result.code == 0) work.done(result);
+      if (result.code != 0) work.clean_up(process);
       end(result.code == 0 ? "done" : "failed");
     } catch (const std::exception& error) {
+      work.clean_up(process);
       tell(error.what());
       end(cancelled ? "stopped" : "failed");
     }
@@ -60,8 +63,7 @@ Jobs::~Jobs() {
   for (const auto& [id, job] : jobs_) job->thread.join();
 }
 
-int64_t Jobs::start(const std::string& title, const std::vector<std::string>& words, const std::string& folder,
-                    std::function<void(const ChildResult&)> done) {
+int64_t Jobs::start(Work work) {
   const std::lock_guard lock(mutex_);
   const auto running = std::ranges::count_if(jobs_, [](const auto& one) { return one.second->is_running(); });
   if (size_t(running) >= kMostAtOnce) throw http::RequestError(http::Refusal::kBusy, "four such jobs run already");
@@ -72,10 +74,9 @@ int64_t Jobs::start(const std::string& title, const std::vector<std::string>& wo
   }
   const auto job = std::make_shared<Job>();
   job->id = ++last_;
-  job->title = title;
+  job->work = std::move(work);
   const SignalsBlocked blocked;
-  job->thread =
-      std::thread([job = job.get(), words, folder, done = std::move(done)] { job->run(words, folder, done); });
+  job->thread = std::thread([job = job.get()] { job->run(); });
   jobs_[job->id] = job;
   return job->id;
 }

@@ -21,10 +21,16 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
-  /// Starts `words` in `folder`; `done` gets its result where it ended with 0. Returns the job's number. Throws
-  /// RequestError(kBusy) where four run already.
-  int64_t start(const std::string& title, const std::vector<std::string>& words, const std::string& folder,
-                std::function<void(const ChildResult&)> done);
+  struct Work {
+    std::string title;
+    std::vector<std::string> words;
+    std::string folder;                                  ///< that the child works in
+    std::function<void(const ChildResult&)> done;        ///< where it ended with 0
+    std::function<void(pid_t)> clean_up = [](pid_t) {};  ///< behind a child that did not
+  };
+
+  /// Starts it and returns its number. Throws RequestError(kBusy) where four run already.
+  int64_t start(Work work);
   /// {"id", "title", "state": running, done, failed or stopped, "told": the end of what it wrote to stderr}. Throws
   /// RequestError(kNotFound).
   Json tell(int64_t id) const;

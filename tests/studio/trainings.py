@@ -55,6 +55,14 @@ def check_begin(studio):
     check(status == 400 and 'already' in told['error'], told)
     return begun['process']
 
+def check_stopped_job(studio):
+    """A dataset that is given up leaves nothing."""
+    job = studio.post('/api/datasets', name='large', source='photos', side=1000)['job']
+    wait_for(lambda: any(name.startswith('large.tmp.') for name in os.listdir(place.path('data'))), 'it is built aside')
+    studio.post('/api/job/stop', id=job)
+    check(studio.finished(job)['state'] == 'stopped', studio.get('/api/job', id=job))
+    check(sorted(os.listdir(place.path('data'))) == ['cloths'], os.listdir(place.path('data')))
+
 def check_mistakes(studio):
     """A training that cannot begin says why, and leaves no run."""
     place.write('bad_solver.prototxt', 'net: "none.prototxt"\nbase_lr: 0.1\nlr_policy: "fixed"\nmax_iter: 10\n')
@@ -148,7 +156,7 @@ place = Place(exe, 800, classes=10)
 studio = Studio(exe, place.name)
 process = check_begin(studio)
 try:
-    for step in check_mistakes, check_feeds, check_snapshot:
+    for step in check_stopped_job, check_mistakes, check_feeds, check_snapshot:
         step(studio)
         print(step.__name__, 'well')
     studio = check_outlives(studio, process)

@@ -15,10 +15,12 @@ export async function compare(place, parameters) {
   const loss = h('div'), scores = h('div');
   place.append(h('h1', {}, 'Runs compared'), h('div', {className: 'columns'}, loss, scores));
   const series = (pick) => all.flatMap(({path, metrics}) => pick(metrics).map((one) => named(one, path)));
-  Charts.line(loss, {title: 'Loss', xLabel: 'iteration', yLabel: 'loss', series: series((one) => one.losses())});
-  Charts.line(
-      scores,
-      {title: 'Scores in testing', xLabel: 'iteration', yLabel: 'score', series: series((one) => one.scores())});
+  const show = (element, title, yLabel, curves) => {
+    if (curves.some((one) => one.points.length > 0))
+      Charts.line(element, {title, xLabel: 'iteration', yLabel, series: curves});
+  };
+  show(loss, 'Loss', 'loss', series((one) => one.losses()));
+  show(scores, 'Scores in testing', 'score', series((one) => one.scores()));
   if (paths.length < 2) return;
   const {text} = await get('/api/runs/compare', {a: paths[0], b: paths[1]});
   place.append(h('h2', {}, `What differs between ${paths[0]} and ${paths[1]}`), h('pre', {}, text));

@@ -25,12 +25,13 @@ const kChanges = [
 
 const kNoChange = 'transform_param { } – images as they are';
 
-/** Waits for a job, showing what it says. */
+/** Waits for a job: `show` gets what it says, and for how long it has run. */
 async function finished(job, show) {
-  for (;;) {
-    const now = await get('/api/job', {id: job});
-    show(now.told.trim().split('\n').slice(-6).join('\n'));
+  for (const begin = Date.now();;) {
+    const now = await get('/api/job', {id: job}), seconds = Math.round((Date.now() - begin) / 1000);
+    show(now.told.trim().split('\n').slice(-6).join('\n'), `${seconds} s`);
     if (now.state === 'done') return;
+    if (now.state === 'stopped') throw new Error('it was stopped, and nothing was made');
     if (now.state !== 'running') throw new Error(now.told.trim() || now.state);
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
@@ -49,6 +50,8 @@ function maker(refresh) {
   const gray = h('input', {type: 'checkbox'}), encoded = h('input', {type: 'checkbox'}),
         skip = h('input', {type: 'checkbox', checked: true});
   const log = h('pre', {className: 'log', hidden: true, role: 'log', 'aria-label': 'What the conversion says'});
+  const since = h('span', {}), stop = h('button', {type: 'button'}, 'Stop'),
+        working = h('p', {className: 'row', hidden: true}, since, stop);
   const fields = [
     source.element,
     h('div', {className: 'fields'}, field('Name', name, 'it will be data/NAME'), field('Share for testing', split),
@@ -67,15 +70,22 @@ function maker(refresh) {
       encoded: encoded.checked,
       'skip-bad': skip.checked
     });
-    await finished(job, (text) => {
-      log.textContent = text;
-      log.hidden = !text;
-    });
+    stop.onclick = () => post('/api/job/stop', {id: job}).catch((error) => tell(error.message));
+    working.hidden = false;
+    try {
+      await finished(job, (text, time) => {
+        since.textContent = `The images are read: ${time}`;
+        log.textContent = text;
+        log.hidden = !text;
+      });
+    } finally {
+      working.hidden = true;
+    }
     tell(`${path} is made`);
     await refresh(path);
   });
   source.open('');
-  return h('section', {}, element, log);
+  return h('section', {}, element, working, log);
 }
 
 /** The classes, with how many images of each there are where the report of the conversion tells. */

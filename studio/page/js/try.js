@@ -3,6 +3,8 @@ import {get, send} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, h, number} from '/js/dom.js';
 
+const kMostBars = 40;
+
 /** Pictures or values of a blob or a layer's weights, with their histogram. */
 function numbers(title, one) {
   const place = h('div'), chart = h('div'), parts = [h('h3', {}, `${title}: ${one.name}, ${one.shape.join(' × ')}`)];
@@ -20,6 +22,10 @@ function numbers(title, one) {
                  })));
     if (one.picture.shown < one.picture.planes)
       parts.push(h('p', {className: 'quiet'}, `the first ${one.picture.shown} of ${one.picture.planes} planes`));
+  }
+  if (one.values && one.values.length <= kMostBars) {
+    const bars = parts[parts.push(h('div')) - 1];
+    Charts.bars(bars, {title: 'Each value', labels: one.values.map((_, i) => String(i)), values: one.values});
   }
   place.append(...parts, chart);
   Charts.histogram(chart, {title: 'Values', xLabel: 'value', edges: one.histogram.edges, counts: one.histogram.counts});
