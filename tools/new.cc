@@ -37,8 +37,12 @@ void show(const Project& project) {
 
 int run_new(const Arguments& arguments) {
   const std::string kind = arguments.operands()[0];
-  if (kind != "classifier")
-    throw usage_error("'" + kind + "' is nothing that new makes: classifier", did_you_mean(kind, {"classifier"}));
+  const bool detects = kind == "detector";
+  if (!detects && kind != "classifier")
+    throw usage_error("'" + kind + "' is nothing that new makes: classifier or detector",
+                      did_you_mean(kind, {"classifier", "detector"}));
+  if (detects && arguments.has("size"))
+    throw usage_error("--size is for classifiers: a detector's boxes are made for the size of --from");
   ProjectOptions options{.data = arguments.text("data"),
                          .from = arguments.text("from"),
                          .weights = arguments.text("weights"),
@@ -51,7 +55,7 @@ int run_new(const Arguments& arguments) {
                       "--from=resnet18 --weights=resnet18.caffemodel");
   if (!options.weights.empty() && !file_exists(options.weights))
     throw file_error(ExitCode::kIo, options.weights, "there is no such file");
-  const Project project = make_classifier(options);
+  const Project project = detects ? make_detector(options) : make_classifier(options);
   write_project(project, arguments.on("force"));
   if (arguments.on("json"))
     std::cout << to_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
@@ -69,7 +73,7 @@ Command new_command() {
       .flags = {{.name = "data",
                  .kind = FlagKind::kText,
                  .value = "FOLDER",
-                 .help = "the dataset, as `cortado convert folder --split` makes it",
+                 .help = "a folder with train_lmdb and test_lmdb, as `cortado convert folder --split` makes it",
                  .required = true},
                 {.name = "from",
                  .kind = FlagKind::kText,
@@ -109,12 +113,14 @@ Command new_command() {
                  .most = 100000},
                 {.name = "force", .help = "replace files that are there"},
                 json_flag()},
-      .operands = {"KIND", "classifier", 1, 1},
+      .operands = {"KIND", "classifier, or detector", 1, 1},
       .examples = {{"cortado new classifier --data=flowers -o my",
                     "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
                    {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},
                    {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
                     "from weights that have learned other images"},
+                   {"cortado new detector --data=boxes -o my",
+                    "boxes/train_lmdb and boxes/test_lmdb are of `convert annoset`"},
                    {"cortado train my/solver.prototxt", "what comes next"}},
       .run = run_new,
       .about =

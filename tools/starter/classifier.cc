@@ -1,16 +1,11 @@
 // A classifier of the user's images: a net that is known to work, with their number of classes, their sizes and
 // colours, and a schedule for as many as there are.
-#include <cctype>
-
 #include "core/file.h"
-#include "graph/deploy.h"
-#include "graph/phases.h"
 #include "proto/compact_text.h"
-#include "tools/net_file.h"
 #include "tools/progress.h"
 #include "tools/starter/dataset_folder.h"
 #include "tools/starter/head.h"
-#include "tools/starter/project.h"
+#include "tools/starter/project_text.h"
 #include "tools/starter/schedule.h"
 #include "tools/starter/starting_net.h"
 #include "tools/starter/transform.h"
@@ -22,14 +17,6 @@ namespace {
 
 constexpr int kSmallSide = 64;          ///< up to this a net's form for small images is taken
 constexpr float kNewLayersFaster = 10;  ///< than layers that begin with weights
-
-/// Letters, digits and underscores of a name.
-std::string word_of(const std::string& path) {
-  std::string word;
-  for (const char c : file_name_of(without_trailing_slashes(path)))
-    word += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return word.empty() ? "net" : word;
-}
 
 std::string default_start(const data::DatasetStats& stats) {
   return stats.short_side.least <= 40 ? "lenet" : "resnet18";
@@ -85,51 +72,7 @@ std::string net_text(const Design& design, const std::string& name, const std::s
           to_compact_text("layer", data_layer(design, caffe::TEST));
   caffe::NetParameter rest = design.net;
   remove_data_layers(rest);
-  for (const caffe::LayerParameter& layer : rest.layer()) text += to_compact_text("layer", layer);
-  return text;
-}
-
-std::string solver_text(const Design& design, const ProjectOptions& options, const Project& project,
-                        const std::string& name) {
-  const Schedule& plan = design.schedule;
-  const Recipe& recipe = design.start.recipe;
-  const auto number = [](double value) { return number_text("%g", value); };
-  std::string text = "# cortado train " + project.solver_path() + "\n" +
-                     comments_of({plan.choices.begin() + 1, plan.choices.end()}) + "net: \"" + project.net_path() +
-                     "\"\n";
-  if (!options.weights.empty()) text += "weights: \"" + options.weights + "\"  # to begin with, by layer name\n";
-  if (recipe.type != "SGD") text += "type: \"" + recipe.type + "\"\n";
-  text += "base_lr: " + number(plan.base_lr) + "\nmomentum: " + number(recipe.momentum) + "\n";
-  if (recipe.type.starts_with("Adam")) text += "momentum2: " + number(recipe.momentum2) + "\n";
-  text += "weight_decay: " + number(recipe.weight_decay) +
-          "\nlr_policy: \"cosine\"\nwarmup_iter: " + std::to_string(plan.warmup) +
-          "\nmax_epoch: " + std::to_string(plan.epochs) + "\n";
-  text += "test_epoch: true  # all " + count_text(design.data.test_records) + " test images, every " +
-          count_text(plan.test_interval) + " updates\ntest_interval: " + std::to_string(plan.test_interval) +
-          "\ntest_initialization: false\ndisplay: " + std::to_string(plan.display) +
-          "\naverage_loss: " + std::to_string(plan.display) + "\nsnapshot: " + std::to_string(plan.snapshot) +
-          "\nsnapshot_prefix: \"" + join_path(project.folder, "snapshots/" + name) + "\"\nkeep_best: \"" +
-          design.score + "\"  # the best weights of all tests: " + name +
-          "_best.caffemodel\nkeep_last: 2\nrandom_seed: 1\n";
-  return text;
-}
-
-/// Builds the net in both phases, with its data; what is wrong with it is told now, not by the training.
-void try_out(const std::shared_ptr<const NetFile>& file) {
-  for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
-    graph::BuildOptions options;
-    options.state.set_phase(phase);
-    options.backward = phase == caffe::TRAIN;
-    graph_with_shapes(file, options);
-  }
-}
-
-std::string deploy_text(const NetFile& net, const std::string& from) {
-  const graph::Deployed deployed = graph::make_deploy_net(net, {});
-  std::string text = "# Made from " + from + ": no labels, no losses. `cortado classify` uses it.\n";
-  if (deployed.net.has_name()) text += "name: \"" + deployed.net.name() + "\"\n";
-  for (const caffe::LayerParameter& layer : deployed.net.layer()) text += to_compact_text("layer", layer);
-  return text;
+  return text + layers_text(rest);
 }
 
 Design design_of(const ProjectOptions& options) {
@@ -157,11 +100,6 @@ Design design_of(const ProjectOptions& options) {
   return design;
 }
 
-std::string describe(const DatasetFolder& data) {
-  return data.path + ": " + count_text(data.classes()) + " classes, " + count_text(data.stats.records) +
-         " images to train with, " + count_text(data.test_records) + " to test with";
-}
-
 }  // namespace
 
 Project make_classifier(const ProjectOptions& options) {
@@ -169,12 +107,14 @@ Project make_classifier(const ProjectOptions& options) {
   Project project;
   project.folder = without_trailing_slashes(options.output);
   const std::string name = word_of(project.folder);
-  project.data_line = describe(design.data);
+  project.data_line =
+      describe_data(design.data.path, design.data.classes(), design.data.stats.records, design.data.test_records);
   project.net = net_text(design, name, project.data_line);
   const auto net = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
   try_out(net);
-  project.deploy = deploy_text(*net, project.net_path());
-  project.solver = solver_text(design, options, project, name);
+  project.deploy = deploy_text(*net, project.net_path(), "");
+  project.solver = solver_text(project, design.schedule, design.start.recipe, options.weights, design.score,
+                               design.data.test_records);
   for (const std::string& label : design.data.names) project.labels += label + "\n";
   for (const Choices& some : {design.choices, design.transform.choices, design.schedule.choices})
     project.choices.insert(project.choices.end(), some.begin(), some.end());

@@ -27,6 +27,10 @@ struct Project {
 /// Throws Error for every mistake.
 Project make_classifier(const ProjectOptions& options);
 
+/// The same for a detector: the dataset is a folder with train_lmdb and test_lmdb of annotated images, as `convert
+/// annoset` makes them, and train_lmdb.labelmap.prototxt or labelmap.prototxt.
+Project make_detector(const ProjectOptions& options);
+
 /// Makes the folder, and snapshots/ in it, and writes the files. What is there is kept unless `replace`. Throws
 /// Error(kUsage/kIo).
 void write_project(const Project& project, bool replace);
