@@ -58,7 +58,11 @@ class Collector {
       const DatumView datum = parse_datum(record.value, floats_);
       label = datum.label;
       stats_.encoded += !datum.encoded.empty();
-      if (decode) add(reader_.read(record, label), record, label);
+      const bool enough = options_.most_pixels > 0 && pixels_ >= options_.most_pixels;
+      if (decode && !enough)
+        add(reader_.read(record, label), record, label);
+      else
+        measure(reader_.open(record, label));
     } catch (const SampleError& error) {
       if (stats_.broken++ < int64_t(kMaxTold)) stats_.told_broken.push_back({printable(record.key), error.what()});
       return;
@@ -82,13 +86,9 @@ class Collector {
 
  private:
   void add(const Sample& sample, const Record& record, int32_t label) {
-    const bool first = stats_.decoded++ == 0;
-    ++stats_.per_channels[sample.channels];
-    const std::string size = sample.shape_str();
-    if (stats_.per_size.size() < kMaxSizes || stats_.per_size.contains(size)) ++stats_.per_size[size];
-    widen(stats_.height, sample.height, first);
-    widen(stats_.width, sample.width, first);
-    widen(stats_.short_side, std::min(sample.height, sample.width), first);
+    measure(sample);
+    ++stats_.decoded;
+    pixels_ += sample.count();
     ChannelSums& sums = sums_[sample.channels];
     if (sample.bytes)
       sums.add(sample.bytes, sample);
@@ -97,7 +97,18 @@ class Collector {
     if (options_.find_odd) finder_.look(sample, printable(record.key), label);
   }
 
+  void measure(const Sample& sample) {
+    const bool first = stats_.per_channels.empty();
+    ++stats_.per_channels[sample.channels];
+    const std::string size = sample.shape_str();
+    if (stats_.per_size.size() < kMaxSizes || stats_.per_size.contains(size)) ++stats_.per_size[size];
+    widen(stats_.height, sample.height, first);
+    widen(stats_.width, sample.width, first);
+    widen(stats_.short_side, std::min(sample.height, sample.width), first);
+  }
+
   const StatsOptions& options_;
+  int64_t pixels_ = 0;
   DatumReader reader_;
   std::vector<float> floats_;
   std::map<int, ChannelSums> sums_;
@@ -124,7 +135,7 @@ DatasetStats dataset_stats(const std::string& lmdb, const StatsOptions& options)
   const int64_t n = database->records(), wanted = options.most_decoded > 0 ? std::min(n, options.most_decoded) : n;
   for (int64_t i = 0; i < n; ++i) {
     collector.look(cursor.next(), (i + 1) * wanted / n > i * wanted / n);
-    if (options.progress && (i + 1) % 256 == 0) options.progress(i + 1, n);
+    if (options.progress && (i + 1) % 16 == 0) options.progress(i + 1, n);
   }
   database->check_unchanged();
   if (options.progress) options.progress(n, n);

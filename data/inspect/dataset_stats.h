@@ -25,20 +25,22 @@ struct DatasetStats {
   std::vector<Broken> told_broken;  ///< the first 20
   std::map<int32_t, int64_t> per_label;
 
-  int64_t decoded = 0;                      ///< images that all below is about
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
   std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 of them are kept apart
   Range height, width, short_side;
+
+  int64_t decoded = 0;                  ///< images whose pixels were looked at, which all below is about
   std::vector<double> mean, deviation;  ///< of each channel, of images with the most frequent number of channels
   OddImages odd;
 
   bool one_size() const { return per_size.size() == 1; }
-  int channels() const;     ///< the most frequent number; 0 where nothing was decoded
+  int channels() const;     ///< the most frequent number; 0 where no image can be used
   int64_t classes() const;  ///< the highest label and 1; 0 where labels are negative
 };
 
 struct StatsOptions {
-  int64_t most_decoded = 0;  ///< so many images, at even distances, are decoded; 0: all. Labels are read of all
+  int64_t most_decoded = 0;  ///< of so many images, at even distances, pixels are looked at; 0: of all
+  int64_t most_pixels = 0;   ///< and of no more once these are so many; 0: no limit. Labels and sizes are of all
   bool find_odd = true;      ///< fills DatasetStats::odd
   Progress progress = {};
 };

@@ -79,6 +79,8 @@ TEST(DatasetStats, MayDecodeAPart) {
   const DatasetStats stats = dataset_stats(folder / "set", {.most_decoded = 7});
   EXPECT_EQ(stats.records, 100);
   EXPECT_EQ(stats.decoded, 7);
+  EXPECT_EQ(stats.per_size.at("1x2x2"), 100);
+  EXPECT_EQ(dataset_stats(folder / "set", {.most_pixels = 12}).decoded, 3);
   EXPECT_EQ(stats.per_label.at(0), 34);
 }
 

@@ -20,7 +20,7 @@ using caffe::LayerParameter;
 using caffe::NetParameter;
 
 constexpr char kStart[] = "ssd_fashion";
-constexpr int64_t kDecoded = 2048, kSeen = 100000;
+constexpr int64_t kDecoded = 2048, kPixels = 2000000000, kSeen = 100000;
 
 /// What is to be found, and in what.
 struct ObjectSet {
@@ -53,8 +53,9 @@ ObjectSet read_set(const std::string& path) {
   }
   if (set.classes < 2) throw file_error(ExitCode::kData, map_file, "it names no class but the background");
   CountedProgress progress("look at " + folder);
-  set.stats =
-      data::dataset_stats(set.train, {.most_decoded = kDecoded, .find_odd = false, .progress = progress.callback()});
+  set.stats = data::dataset_stats(
+      set.train,
+      {.most_decoded = kDecoded, .most_pixels = kPixels, .find_odd = false, .progress = progress.callback()});
   if (set.stats.decoded == 0) throw file_error(ExitCode::kData, set.train, "none of its images can be read");
   set.test_records = data::Lmdb::open(set.test)->records();
   return set;

@@ -33,7 +33,11 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
     text += field + ": " + value + (comment.empty() ? "" : "  # " + comment) + "\n";
   };
   const auto number = [](float value) { return number_text("%g", double(value)); };
-  const auto quoted = [](const std::string& value) { return "\"" + value + "\""; };
+  const auto quoted = [](const std::string& value) {
+    std::string text = "\"";
+    for (const char c : value) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    return text + "\"";
+  };
   line("net", quoted(project.net_path()));
   if (!weights.empty()) line("weights", quoted(weights), "to begin with, by layer name");
   if (recipe.type != "SGD") line("type", quoted(recipe.type));
