@@ -22,7 +22,7 @@ class Api : public http::Handler {
 
   const Access& access_;
   Routes routes_;
-  http::TaskThreads threads_{64, 4};
+  http::TaskThreads threads_{64, 8};
 };
 
 }  // namespace cortado::studio
