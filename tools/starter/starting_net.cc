@@ -15,7 +15,8 @@ namespace {
 constexpr char kNet[] = "train_val.prototxt", kSolver[] = "solver.prototxt", kDeploy[] = "deploy.prototxt";
 constexpr char kSmallForm[] = "fashion_mnist.prototxt";
 
-/// models/ of an installation, a wheel or the tree that this program was built in; "": nowhere.
+}  // namespace
+
 std::string models_folder() {
   const std::string here = folder_of(code_path());
   for (const char* place : {"models", "../models", "../share/cortado/models", "../../share/cortado/models",
@@ -25,6 +26,8 @@ std::string models_folder() {
   }
   return "";
 }
+
+namespace {
 
 /// The folder with the net's files, and the net itself.
 struct NetPlace {

@@ -28,6 +28,9 @@ struct StartingNet {
   Recipe recipe;
 };
 
+/// models/ of an installation, a wheel or the tree that this program was built in; "": nowhere.
+std::string models_folder();
+
 /// `from` is a prototxt, a folder with a train_val.prototxt, or the name of a folder of models/ (beside the source
 /// tree's build, or installed). `small_images`: a form for these is taken where there is one. Throws Error(kUsage) with
 /// the names that there are, and what reading throws.
