@@ -1,8 +1,8 @@
 // Nets and solvers as texts: listed, read, written, checked as they are typed and drawn.
 #include "core/file.h"
-#include "core/program_path.h"
 #include "studio/temporary.h"
 #include "studio/workplace.h"
+#include "tools/starter/starting_net.h"
 
 namespace cortado::studio {
 
@@ -84,21 +84,14 @@ Json draw(const Workplace& place, const Request& request) {
   return {{"svg", place.run(words, std::chrono::seconds(30)).out}};
 }
 
-/// Nets that come with the program, beside it, or in the tree that it was built in.
-std::string models_folder(const Folder& folder) {
-  if (folder.has("models")) return folder.at("models");
-  const std::string home = folder_of(program_path());
-  for (const char* place :
-       {"models", "../models", "../share/cortado/models", "../../share/cortado/models", "../../models"}) {
-    const std::string path = join_path(home, place);
-    if (file_exists(path + "/lenet/train_val.prototxt")) return path;
-  }
-  return "";
+/// The folder's own, or those that come with the program; "": none.
+std::string models_in(const Folder& folder) {
+  return folder.has("models") ? folder.at("models") : tools::models_folder();
 }
 
 Json models(const Workplace& place) {
   Json list = Json::array();
-  const std::string path = models_folder(place.folder);
+  const std::string path = models_in(place.folder);
   if (path.empty()) return list;
   const Folder all(path);
   for (const Entry& entry : all.list(""))
@@ -107,7 +100,7 @@ Json models(const Workplace& place) {
 }
 
 Json model_text(const Workplace& place, const Request& request) {
-  const std::string path = models_folder(place.folder), name = checked_name(request.parameter("name"));
+  const std::string path = models_in(place.folder), name = checked_name(request.parameter("name"));
   if (path.empty()) throw RequestError(Refusal::kNotFound, "there is no folder of models beside the program");
   return {{"name", name}, {"text", Folder(path).read(name + "/train_val.prototxt", kMostText)}};
 }

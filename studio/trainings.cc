@@ -12,6 +12,7 @@
 #include "runs/run_list.h"
 #include "runs/run_record.h"
 #include "studio/workplace.h"
+#include "tools/starter/starting_net.h"
 
 namespace cortado::studio {
 
@@ -148,9 +149,10 @@ Json make_classifier(const Workplace& place, const Request& request) {
   if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a training " + path + " already");
   place.folder.make("trainings");
   std::vector<std::string> words = {"new", "classifier", "--data=" + data, "--output=" + path, "--json"};
-  if (const std::string from = text_in(body, "from"); !from.empty())  // a file of the folder, or a model's name
-    words.push_back("--from=" +
-                    (from.find('/') == std::string::npos ? checked_name(from) : place.folder.file_at(from)));
+  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file of the folder, or a model's name
+    const bool is_file = from.find('/') != std::string::npos || place.folder.has(from);
+    words.push_back("--from=" + (is_file ? place.folder.file_at(from) : checked_name(from)));
+  }
   if (const std::string weights = text_in(body, "weights"); !weights.empty())
     words.push_back("--weights=" + place.folder.file_at(weights));
   for (const char* name : {"size", "batch", "epochs"})
@@ -164,6 +166,7 @@ Json make_classifier(const Workplace& place, const Request& request) {
 Routes training_routes(Workplace& place) {
   const auto children = std::make_shared<Children>();
   return {
+      {"GET", "/api/classifiers", [](const Request&) { return json_reply(tools::known_starts("classifier")); }},
       {"POST", "/api/classifier", [&](const Request& request) { return json_reply(make_classifier(place, request)); }},
       {"POST", "/api/runs",
        [&place, children](const Request& request) { return json_reply(begin(place, *children, request)); }},

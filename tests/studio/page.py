@@ -164,6 +164,7 @@ with Browser(chromium, place.path('.browser')) as browser:
     browser.open(studio.address)
     browser.wait_for('document.querySelector(".panel a")?.textContent === "make a dataset"')
     check(browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address')
+    read_page(browser, 'empty')
     steps = [(make_dataset,), (train,), (watch,), (stop_and_resume,), (try_image, place), (edit_net, place)]
     for step, *more in steps:
         start = time.time()

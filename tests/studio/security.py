@@ -20,9 +20,10 @@ os.symlink(outside.path('secret.prototxt'), place.path('link.prototxt'))
 os.symlink(outside.name, place.path('away'))
 os.symlink('inside.prototxt', place.path('near.prototxt'))
 PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/js/app.js', '/js/run.js', '/icon.svg']
-READS = ['/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt', '/api/models', '/api/runs',
-         '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x', '/api/run/feed?path=x',
-         '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1', '/api/model?name=lenet']
+READS = ['/api/classifiers', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
+         '/api/models', '/api/runs', '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x',
+         '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1',
+         '/api/model?name=lenet']
 WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/classifier', '/api/runs',
           '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look', '/api/job/stop']
 
