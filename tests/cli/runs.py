@@ -123,7 +123,8 @@ def check_report():
     assert seen['curves']['training']['loss'] == [[row['iter'], row['loss']] for row in rows if row['ev'] == 'train']
     assert seen['curves']['tests']['accuracy'] == [[row['iter'], row['outputs']['accuracy']]
                                                    for row in rows if row['ev'] == 'test']
-    assert seen['run']['state'] == 'finished' and seen['notes'] == [] and len(seen['layers']) == 4 and seen['times']['layers'], seen['notes']
+    assert seen['run']['state'] == 'finished' and seen['notes'] == [], seen['notes']
+    assert len(seen['layers']) == 4 and seen['times']['layers']
     best = max(value for _, value in seen['curves']['tests']['accuracy'][1:])
     judged = seen['test']['classifications'][0]
     assert judged['samples'] == 96 and [one['name'] for one in judged['classes']][0] == '</script>', judged['classes']
