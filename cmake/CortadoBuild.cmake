@@ -101,6 +101,11 @@ if(CORTADO_SANITIZE)
        -g1)
   add_link_options(-fsanitize=address,undefined)
 endif()
+if(CORTADO_FUZZ)
+  list(APPEND CORTADO_HOST_FLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+       -Wno-unknown-warning-option -g1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
 # the CPU's stay within a file.
 set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)

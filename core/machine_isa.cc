@@ -32,9 +32,18 @@ bool has_amx() {
 
 IsaLevel machine_isa() {
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("x86-64-v2")) return IsaLevel::kBase;
-  if (!__builtin_cpu_supports("x86-64-v3")) return IsaLevel::kV2;
-  if (!__builtin_cpu_supports("x86-64-v4")) return IsaLevel::kV3;
+#ifdef __clang__  // which knows levels by name from version 18 on: what tells them apart on CPUs that were built
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"),
+             v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"),
+             v4 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                  __builtin_cpu_supports("avx512dq");
+#else
+  const bool v2 = __builtin_cpu_supports("x86-64-v2"), v3 = __builtin_cpu_supports("x86-64-v3"),
+             v4 = __builtin_cpu_supports("x86-64-v4");
+#endif
+  if (!v2) return IsaLevel::kBase;
+  if (!v3) return IsaLevel::kV2;
+  if (!v4) return IsaLevel::kV3;
   return has_amx() && __builtin_cpu_supports("avx512bf16") ? IsaLevel::kAmx : IsaLevel::kV4;
 }
 

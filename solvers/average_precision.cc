@@ -9,25 +9,21 @@ namespace cortado {
 
 namespace {
 
-struct Point {
-  double precision, recall;
-};
-
 /// The mean of the best precisions at eleven recalls.
-double eleven_points(const std::vector<Point>& curve) {
+double eleven_points(const std::vector<PrecisionRecall>& curve) {
   double sum = 0;
   for (int k = 0; k <= 10; ++k) {
     double best = 0;
-    for (const Point& point : curve)
+    for (const PrecisionRecall& point : curve)
       if (point.recall >= k / 10.0) best = std::max(best, point.precision);
     sum += best / 11;
   }
   return sum;
 }
 
-double integral(const std::vector<Point>& curve) {
+double integral(const std::vector<PrecisionRecall>& curve) {
   double sum = 0, recall = 0;
-  for (const Point& point : curve) {
+  for (const PrecisionRecall& point : curve) {
     sum += point.precision * (point.recall - recall);
     recall = point.recall;
   }
@@ -85,22 +81,27 @@ void DetectionTally::add(const DetectionTally& other) {
   }
 }
 
-double DetectionTally::average_precision(int64_t c, ApVersion version) const {
-  if (!has_objects(c)) return 0;
+std::vector<PrecisionRecall> DetectionTally::curve(int64_t c) const {
+  std::vector<PrecisionRecall> curve;
+  if (!has_objects(c)) return curve;
   std::vector<Detection> sorted = detections_[size_t(c)];
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Detection& a, const Detection& b) { return a.score > b.score; });
-  std::vector<Point> curve;
   double right = 0;
   for (size_t i = 0; i < sorted.size(); ++i) {
     right += sorted[i].right ? 1 : 0;
     curve.push_back({right / double(i + 1), right / objects_[size_t(c)]});
   }
-  if (version == ApVersion::k11Point) return eleven_points(curve);
+  return curve;
+}
+
+double DetectionTally::average_precision(int64_t c, ApVersion version) const {
+  std::vector<PrecisionRecall> points = curve(c);
+  if (version == ApVersion::k11Point) return eleven_points(points);
   if (version == ApVersion::kMaxIntegral)
-    for (size_t i = curve.size(); i-- > 1;)
-      curve[i - 1].precision = std::max(curve[i - 1].precision, curve[i].precision);
-  return integral(curve);
+    for (size_t i = points.size(); i-- > 1;)
+      points[i - 1].precision = std::max(points[i - 1].precision, points[i].precision);
+  return integral(points);
 }
 
 double DetectionTally::mean(ApVersion version) const {

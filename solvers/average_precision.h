@@ -21,6 +21,11 @@ enum class ApVersion {
 /// Of "Integral", "MaxIntegral" or "11point". Throws FieldError("ap_version").
 ApVersion ap_version_of(const std::string& name);
 
+/// What a class's detections reach down to one of their scores.
+struct PrecisionRecall {
+  double precision, recall;
+};
+
 /// Counts the objects of each class, and keeps the detections.
 class DetectionTally {
  public:
@@ -35,6 +40,9 @@ class DetectionTally {
   const double* unpack(const double* words);
   int64_t classes() const { return int64_t(objects_.size()); }
   bool has_objects(int64_t c) const { return objects_[size_t(c)] > 0; }
+  double objects(int64_t c) const { return objects_[size_t(c)]; }
+  /// From the surest detection on, one more each time; none where the class has no objects.
+  std::vector<PrecisionRecall> curve(int64_t c) const;
   double average_precision(int64_t c, ApVersion version) const;  ///< 0 where the class has no objects
   double mean(ApVersion version) const;                          ///< over classes that have objects; 0: none has
 

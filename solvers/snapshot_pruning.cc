@@ -48,6 +48,7 @@ void link_best(const caffe::SolverParameter& config, int64_t iter) {
   if (!file_exists(weights)) return;
   const std::string best = best_weights_path(config), temporary = temporary_beside(best);
   std::error_code failure;
+  if (fs::equivalent(best, weights, failure)) return;  // a rename of a file onto itself would leave both names
   fs::remove(temporary, failure);
   fs::create_hard_link(weights, temporary, failure);
   if (failure) fs::copy_file(weights, temporary, fs::copy_options::overwrite_existing, failure);

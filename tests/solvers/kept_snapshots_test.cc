@@ -51,6 +51,8 @@ TEST(KeptSnapshots, AreTheLastAndTheBest) {
   EXPECT_EQ(read_file(folder / "tiny_best.caffemodel"),
             read_file(folder / ("tiny_iter_" + std::to_string(best) + ".caffemodel")));
   EXPECT_EQ(best_iteration(folder / "tiny"), best);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / ""))
+    EXPECT_EQ(entry.path().string().find(".tmp."), std::string::npos) << entry.path();
   for (const int64_t gone : {2, 4, 6, 8})
     EXPECT_EQ(file_exists(folder / ("tiny_iter_" + std::to_string(gone) + ".caffemodel")), gone == best);
 }

@@ -4,7 +4,7 @@
 (() => {
   const report = JSON.parse(document.getElementById('numbers').textContent);
   const main = document.getElementById('report');
-  const {html, number} = Charts.parts;
+  const {svg, html, number} = Charts.parts;
   const percent = (share) => share === null || share === undefined ? '–' : `${(100 * share).toFixed(1)} %`;
   const known = (value) => value !== null && value !== undefined;
 
@@ -107,8 +107,47 @@
     return element;
   }
 
+  /** An image with boxes: [x0, y0, x1, y1] in parts of it, and what stands beside each. */
+  function boxes(one) {
+    const picture = html('img', {src: one.image, alt: ''}), size = 240;
+    const box = (name, [x0, y0, x1, y1], text) => [
+      svg('rect', {class: name, x: x0 * size, y: y0 * size, width: (x1 - x0) * size, height: (y1 - y0) * size}),
+      svg('text', {class: name, x: x0 * size + 2, y: Math.max(10, y0 * size - 2)}, text)
+    ];
+    const words = `${one.objects.length} objects, ${one.found.length} found`;
+    const layer = svg(
+        'svg', {viewBox: `0 0 ${size} ${size}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': words},
+        ...one.objects.flatMap(([label, ...corners]) => box('there', corners, String(label))),
+        ...one.found.flatMap(([label, score, ...corners]) => box('found', corners, `${label} ${percent(score)}`)));
+    return html('li', {}, html('div', {className: 'boxes'}, picture, layer));
+  }
+
+  function detection(results) {
+    const curves = html('div'), classes = results.detection;
+    const mean = classes.reduce((sum, one) => sum + one.average_precision, 0) / Math.max(1, classes.length);
+    Charts.line(curves, {
+      title: 'Precision over recall',
+      xLabel: 'recall',
+      yLabel: 'precision',
+      series: classes.slice(0, 20).map((one) => ({name: `class ${one.class}`, points: one.curve}))
+    });
+    const parts = [
+      html(
+          'p', {}, `${results.samples} of ${results.records} images by ${results.weights}: mean average precision ` +
+              `${percent(mean)}.`),
+      curves,
+      table(['class', 'objects', 'average precision'], classes.map((one) => [String(one.class), one.objects, percent(one.average_precision)]))
+    ];
+    if (results.images)
+      parts.push(
+          html('h3', {}, 'Objects that are there, dashed, and those found with 30 % or more'),
+          html('ul', {className: 'samples wide-samples'}, ...results.images.map(boxes)));
+    return parts;
+  }
+
   function test() {
     const results = report.test;
+    if (results && results.detection) return detection(results);
     if (!results || !results.classifications.length) return [];
     const last = results.classifications[results.classifications.length - 1], parts = [];
     const names = last.classes.map((one) => one.name || String(one.class));

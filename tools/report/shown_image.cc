@@ -12,8 +12,6 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kMostSide = 96;
-
 std::vector<float> means_of(const caffe::TransformationParameter& transform, int channels) {
   if (transform.has_mean_file()) return channel_means(transform.mean_file(), channels);
   std::vector<float> means(transform.mean_value().begin(), transform.mean_value().end());
@@ -21,18 +19,19 @@ std::vector<float> means_of(const caffe::TransformationParameter& transform, int
   return means;
 }
 
-data::Image within_most_side(data::Image image) {
+data::Image within(int most_side, data::Image image) {
   const int longest = std::max(image.height, image.width);
-  if (longest <= kMostSide) return image;
+  if (longest <= most_side) return image;
   data::Image small;
-  data::resize_bilinear(image, std::max(1, image.height * kMostSide / longest),
-                        std::max(1, image.width * kMostSide / longest), small);
+  data::resize_bilinear(image, std::max(1, image.height * most_side / longest),
+                        std::max(1, image.width * most_side / longest), small);
   return small;
 }
 
 }  // namespace
 
-SampleImages::SampleImages(const caffe::LayerParameter& layer, const Shape& batch) : batch_(batch) {
+SampleImages::SampleImages(const caffe::LayerParameter& layer, const Shape& batch, int most_side)
+    : batch_(batch), most_side_(most_side) {
   if (!can_show()) return;
   const caffe::TransformationParameter& transform = layer.transform_param();
   if (transform.scale() != 0) scale_ = transform.scale();
@@ -50,7 +49,7 @@ std::string SampleImages::show(const float* values) const {
     for (int64_t i = 0; i < plane; ++i)
       image.pixels[size_t(i * batch_[1] + c)] =
           uint8_t(std::lround(std::clamp(values[c * plane + i] / scale_ + means_[size_t(c)], 0.0f, 255.0f)));
-  image = within_most_side(std::move(image));
+  image = within(most_side_, std::move(image));
   if (image.height * image.width <= 64 * 64) return data_uri("image/png", data::encode_png(image));
   return data_uri("image/jpeg", data::encode_image(image, "jpg"));
 }

@@ -9,6 +9,7 @@
 #include "net/epoch.h"
 #include "tools/class_names.h"
 #include "tools/frozen_net.h"
+#include "tools/report/detected_images.h"
 #include "tools/report/shown_image.h"
 #include "tools/test_report.h"
 
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMostSeconds = 60;
-constexpr size_t kShown = 32, kGuesses = 3, kBins = 15;
+constexpr size_t kShown = 32, kGuesses = 3, kBins = 15, kCurvePoints = 200;
 
 /// The blobs that the net's scores are judged by, and the layer that reads the data.
 struct Judged {
@@ -183,22 +184,45 @@ class Samples {
   int64_t number_ = 0;
 };
 
+/// Precision over recall of each class that has objects, at no more than kCurvePoints recalls.
+Json detection_json(const DetectionTally& tally, ApVersion version) {
+  Json classes = Json::array();
+  for (int64_t c = 0; c < tally.classes(); ++c) {
+    if (!tally.has_objects(c)) continue;
+    const std::vector<PrecisionRecall> curve = tally.curve(c);
+    const size_t step = curve.size() / kCurvePoints + 1;
+    Json points = Json::array();
+    for (size_t i = 0; i < curve.size(); ++i)
+      if (i % step == 0 || i + 1 == curve.size()) points.push_back({curve[i].recall, curve[i].precision});
+    classes.push_back({{"class", c},
+                       {"objects", tally.objects(c)},
+                       {"average_precision", tally.average_precision(c, version)},
+                       {"curve", points}});
+  }
+  return classes;
+}
+
 }  // namespace
 
 Json test_results(std::shared_ptr<const NetFile> file, const std::string& weights, Context& context) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
   const Judged judged = find_judged(file->net, options.state);
+  const DetectorBlobs detector = find_detector(file->net, options.state);
   if (judged.known()) options.keep = {judged.data, judged.scores, judged.labels};
+  if (detector.reader) options.keep = {detector.images, detector.objects, detector.detections};
   const std::unique_ptr<Net> net = make_frozen_net(file, options, {weights}, context);
   ClassWatch watch(*net);
-  const int64_t records = records_if_known(net->plan().graph), batch = net->batch_size();
-  if (watch.size() == 0 || batch == 0 || records < batch) return {};
   OutputReader outputs(*net);
+  const int64_t records = records_if_known(net->plan().graph), batch = net->batch_size();
   TestReport report{.batches = 0, .samples = 0, .scores = ScoreSums(outputs)};
+  const bool detects = !report.scores.detections().empty();
+  if ((watch.size() == 0 && !detects) || batch == 0 || records < batch) return {};
   report.classifications = watch.none_yet();
   std::optional<Samples> samples;
-  if (judged.known() && Samples::fit(judged, *net)) samples.emplace(judged, *net);
+  std::optional<DetectedImages> detected;
+  if (judged.known() && !detector.reader && Samples::fit(judged, *net)) samples.emplace(judged, *net);
+  if (detects && detector.reader) detected.emplace(detector, *net);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostSeconds);
   for (; report.batches < records / batch && std::chrono::steady_clock::now() < end; ++context.pass) {
     net->forward();
@@ -206,6 +230,7 @@ Json test_results(std::shared_ptr<const NetFile> file, const std::string& weight
     report.scores.add(outputs, net->loss(), 1);
     watch.add_to(report.classifications);
     if (samples) samples->add_batch(*net);
+    if (detected) detected->add_batch(*net);
     ++report.batches;
     report.samples += batch;
   }
@@ -215,6 +240,8 @@ Json test_results(std::shared_ptr<const NetFile> file, const std::string& weight
   out["weights"] = weights;
   out["records"] = records;
   if (samples) samples->write(report.names.back(), out);
+  if (detects) out["detection"] = detection_json(report.scores.detections()[0].tally, report.scores.ap_version());
+  if (detected) out["images"] = detected->json();
   return out;
 }
 

@@ -1,0 +1,20 @@
+// A net's prototxt, as `check` reads it: built for both phases, without data, and brought through the passes.
+#include "graph/graph.h"
+#include "graph/passes/passes.h"
+#include "proto/read_text.h"
+#include "tests/fuzz/fuzzed.h"
+
+void cortado::fuzz::fuzz(std::string_view input) {
+  std::shared_ptr<const NetFile> file;
+  expect_answer([&] { file = std::make_shared<const NetFile>(read_net_from_text(input, "net")); });
+  if (!file) return;
+  for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST})
+    expect_answer([&] {
+      graph::BuildOptions options;
+      options.state.set_phase(phase);
+      options.open_data = false;
+      options.backward = phase == caffe::TRAIN;
+      graph::Graph graph = graph::build(file, options);
+      graph::run_passes(graph);
+    });
+}

@@ -1,0 +1,14 @@
+// Files of a run folder: metrics, events, the record.
+#include "runs/metrics_file.h"
+#include "runs/run_comparison.h"
+#include "runs/run_record.h"
+#include "runs/tensorboard/record_file.h"
+#include "tests/fuzz/fuzzed.h"
+
+void cortado::fuzz::fuzz(std::string_view input) {
+  runs::metrics_in(input);
+  runs::records_in(input);
+  expect_answer([&] { runs::read_record(FuzzedFile(input).path()); });
+  const std::string_view first = take_text(input);
+  runs::line_differences(std::string(first), std::string(input));
+}
