@@ -5,11 +5,13 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/log.h"
 #include "tools/command.h"
 #include "tools/run_options.h"
 #include "tools/starter/project.h"
 #include "tools/starter/starting_net.h"
 #include "tools/terminal.h"
+#include "tools/tuner/trial.h"
 
 namespace cortado::tools {
 
@@ -26,13 +28,27 @@ nlohmann::ordered_json to_json(const Project& project) {
   return json;
 }
 
-void show(const Project& project) {
+/// Seconds that the training will take here, tests apart, by a short one; 0 where even that would take long.
+double expected_seconds(const Arguments& arguments, const Project& project) {
+  constexpr int64_t kMuch = 200'000'000'000;
+  constexpr double kTrial = 1;
+  if (project.flops > kMuch) return 0;
+  set_log_level(Severity::kWarning);
+  Context context = make_context(arguments);
+  const Speed speed = measure_speed(read_solver(project.solver_path()), {}, kTrial, context);
+  return double(project.images) / speed.images_per_second;
+}
+
+void show(const Arguments& arguments, const Project& project) {
   std::cout << project.data_line << "\n";
   Table table({"chosen", "value", "why"});
   for (const Choice& choice : project.choices) table.add({choice.what, choice.value, choice.why});
   std::cout << table.str() << "wrote " << project.net_path() << ", " << project.deploy_path() << ", "
-            << project.solver_path() << ", " << project.labels_path() << "\nnext: cortado train "
-            << project.solver_path() << "\n";
+            << project.solver_path() << ", " << project.labels_path() << "\n";
+  if (const double seconds = expected_seconds(arguments, project); seconds > 0)
+    std::cout << "the training will take about " << duration_text(seconds)
+              << " here, tests apart; --epochs makes it shorter\n";
+  std::cout << "next: cortado train " << project.solver_path() << "\n";
 }
 
 int run_new(const Arguments& arguments) {
@@ -60,17 +76,17 @@ int run_new(const Arguments& arguments) {
   if (arguments.on("json"))
     std::cout << to_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   else
-    show(project);
+    show(arguments, project);
   return 0;
 }
 
 }  // namespace
 
 Command new_command() {
-  return {
-      .name = "new",
-      .summary = "writes net and solver for a dataset of one's own",
-      .flags = {{.name = "data",
+  return {.name = "new",
+          .summary = "writes net and solver for a dataset of one's own",
+          .flags = joined(
+              {{{.name = "data",
                  .kind = FlagKind::kText,
                  .value = "FOLDER",
                  .help = "a folder with train_lmdb and test_lmdb, as `cortado convert folder --split` makes it",
@@ -113,20 +129,21 @@ Command new_command() {
                  .most = 100000},
                 {.name = "force", .help = "replace files that are there"},
                 json_flag()},
-      .operands = {"KIND", "classifier, or detector", 1, 1},
-      .examples = {{"cortado new classifier --data=flowers -o my",
-                    "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
-                   {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},
-                   {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
-                    "from weights that have learned other images"},
-                   {"cortado new detector --data=boxes -o my",
-                    "boxes/train_lmdb and boxes/test_lmdb are of `convert annoset`"},
-                   {"cortado train my/solver.prototxt", "what comes next"}},
-      .run = run_new,
-      .about =
-          "Nothing is asked: sizes, mean, random changes, batch, rate and length follow from the dataset and the "
-          "net's own recipe, are printed, and stand in the files as comments, to be changed there. Paths in the "
-          "files begin in the folder that `new` was called from; `train` is called from there, too."};
+               device_flags()}),
+          .operands = {"KIND", "classifier, or detector", 1, 1},
+          .examples = {{"cortado new classifier --data=flowers -o my",
+                        "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
+                       {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},
+                       {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
+                        "from weights that have learned other images"},
+                       {"cortado new detector --data=boxes -o my",
+                        "boxes/train_lmdb and boxes/test_lmdb are of `convert annoset`"},
+                       {"cortado train my/solver.prototxt", "what comes next"}},
+          .run = run_new,
+          .about =
+              "Nothing is asked: sizes, mean, random changes, batch, rate and length follow from the dataset and the "
+              "net's own recipe, are printed, and stand in the files as comments, to be changed there. Paths in the "
+              "files begin in the folder that `new` was called from; `train` is called from there, too."};
 }
 
 }  // namespace cortado::tools

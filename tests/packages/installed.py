@@ -31,6 +31,9 @@ assert 'cortado' in open(there + '/share/bash-completion/completions/cortado').r
 assert open(there + '/share/zsh/vendor-completions/_cortado').read().startswith('#compdef')
 run(program, 'train', '--solver=solver.prototxt')
 run(there + '/lib/cortado/caffe-names/caffe', 'time', '-model', 'net.prototxt', '-iterations', '1')
+run(program, 'data', 'split', 'train_lmdb', '-o', 'data')
+run(program, 'new', 'classifier', '--data=data', '--from=resnet18', '-o', 'my')  # models/ is installed
+assert 'num_output: 4 ' in open('my/train_val.prototxt').read()
 if os.path.exists(build + '/bin/cortado-hdf5'):
     run(program, 'convert', 'weights', 'snap_iter_4.caffemodel', 'weights.h5')
     assert os.path.getsize('weights.h5') > 0

@@ -111,7 +111,8 @@ Project make_classifier(const ProjectOptions& options) {
       describe_data(design.data.path, design.data.classes(), design.data.stats.records, design.data.test_records);
   project.net = net_text(design, name, project.data_line);
   const auto net = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
-  try_out(net);
+  project.flops = try_out(net);
+  project.images = design.schedule.epochs * design.data.stats.records;
   project.deploy = deploy_text(*net, project.net_path(), "");
   project.solver = solver_text(project, design.schedule, design.start.recipe, options.weights, design.score,
                                design.data.test_records);

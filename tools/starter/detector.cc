@@ -174,7 +174,8 @@ Project make_detector(const ProjectOptions& options) {
                 comments_of(project.choices) + comments_of({schedule.choices[0]}) + "name: \"" +
                 word_of(project.folder) + "\"\n" + layers_text(net);
   const auto file = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
-  try_out(file);
+  project.flops = try_out(file);
+  project.images = schedule.epochs * set.stats.records;
   project.deploy = deploy_text(*file, project.net_path(), output_blob(net));
   project.solver = solver_text(project, schedule, start.recipe, options.weights, score_blob(net), set.test_records,
                                "eval_type: \"detection\"  # tests give the mean average precision\n");

@@ -19,6 +19,8 @@ struct Project {
   std::string labels;                       ///< the classes' names, one a line
   std::string data_line;                    ///< what the dataset is
   Choices choices;
+  int64_t images = 0;  ///< that the training will see, repeated ones counted
+  int64_t flops = 0;   ///< of an update's forward passes
 
   std::string net_path() const, deploy_path() const, solver_path() const, labels_path() const;
 };

@@ -71,13 +71,17 @@ std::string deploy_text(const NetFile& net, const std::string& path, const std::
   return text + layers_text(deployed.net);
 }
 
-void try_out(const std::shared_ptr<const NetFile>& file) {
-  for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+int64_t try_out(const std::shared_ptr<const NetFile>& file) {
+  int64_t flops = 0;
+  for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
     graph::BuildOptions options;
     options.state.set_phase(phase);
     options.backward = phase == caffe::TRAIN;
-    graph_with_shapes(file, options);
+    const graph::Graph graph = graph_with_shapes(file, options);
+    flops = 0;
+    for (const graph::Node& node : graph.nodes) flops += flops_of(graph, node);
   }
+  return flops;
 }
 
 std::string describe_data(const std::string& path, int64_t classes, int64_t train, int64_t test) {

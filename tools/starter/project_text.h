@@ -23,8 +23,9 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
 /// The net without labels; `output`: the blob that is to come out, "" finds it out.
 std::string deploy_text(const NetFile& net, const std::string& path, const std::string& output);
 
-/// Builds the net in both phases, with its data: what is wrong with it is told now, not by the training.
-void try_out(const std::shared_ptr<const NetFile>& file);
+/// Builds the net in both phases, with its data: what is wrong with it is told now, not by the training. Returns the
+/// operations of a training pass forward.
+int64_t try_out(const std::shared_ptr<const NetFile>& file);
 
 /// "flowers: 3 classes, 96 images to train with, 24 to test with".
 std::string describe_data(const std::string& path, int64_t classes, int64_t train, int64_t test);

@@ -83,7 +83,7 @@ Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options,
     do solver.step(1);
     while (solver.progress().seconds < until);
   };
-  run(seconds / 10);
+  run(seconds / 2);
   const Progress before = solver.progress();
   run(before.seconds + seconds);
   const Progress& after = solver.progress();

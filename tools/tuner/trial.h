@@ -27,7 +27,7 @@ struct Speed {
   double images_per_second = 0, wait_share = 0;
 };
 
-/// Trains for about `seconds` at a rate of nothing, after a tenth of them to get going.
+/// Trains for about `seconds` at a rate of nothing, after half as long to get going.
 Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context);
 
 }  // namespace cortado::tools
