@@ -142,9 +142,9 @@
       this.series.forEach((one, i) => {
         if (this.hidden.has(one.name)) return;
         const line = (points, kind) => {
-          const d = path(within(points, low, high), this.x, this.y, this.log);
-          if (d)
-            area.append(svg('path', {class: `curve ${kind} series-${i % kColours}`, d, 'stroke-linecap': 'round'}));
+          const seen = within(points, low, high), d = path(seen, this.x, this.y, this.log);
+          const names = `curve ${kind} series-${i % kColours}${seen.length === 1 ? ' alone' : ''}`;
+          if (d) area.append(svg('path', {class: names, d, 'stroke-linecap': 'round'}));
         };
         if (this.smoothing > 0) line(one.points, 'raw');
         line(one.smoothed, '');

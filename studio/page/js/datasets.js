@@ -107,7 +107,7 @@ function preview(one) {
   const image = h('img', {className: 'sheet', alt: `samples of ${one.path}`, hidden: true}),
         text = h('pre', {}, kNoChange);
   const element = form(
-      h('div', {className: 'fields'}, [...inputs.values()].map(([label, input]) => field(label, input)),
+      h('div', {className: 'fields small'}, [...inputs.values()].map(([label, input]) => field(label, input)),
         field('Epoch', epoch, 'each draws anew')),
       'Show samples', async () => {
         const transform = {};
