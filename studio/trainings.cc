@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "core/error.h"
@@ -22,13 +23,20 @@ using http::RequestError;
 namespace {
 
 constexpr std::chrono::milliseconds kLook(50);
-constexpr std::chrono::seconds kStart(60), kStop(300);
+constexpr std::chrono::seconds kStart(300), kStop(300);
 constexpr int64_t kMostLog = 1 << 20;
 constexpr const char* kLogs = ".studio";  // hidden: what trainings say before they have a folder, or outside of it
 
-/// What was begun here, so that its end is noticed by the system.
+/// What was begun here, so that its end is noticed by the system, and the names of runs that are being begun.
 class Children {
  public:
+  /// The name until the pointer is gone. Throws RequestError(kInvalid) where it is taken.
+  std::shared_ptr<void> claim(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being begun already");
+    return {this, [path](void* children) { static_cast<Children*>(children)->release(path); }};
+  }
+
   void add(pid_t process) {
     const std::lock_guard lock(mutex_);
     std::erase_if(processes_, [](pid_t old) { return ended_child(old) >= 0; });
@@ -36,7 +44,13 @@ class Children {
   }
 
  private:
+  void release(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    claimed_.erase(path);
+  }
+
   std::mutex mutex_;
+  std::set<std::string> claimed_;
   std::vector<pid_t> processes_;
 };
 
@@ -89,6 +103,7 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = "runs/" + checked_name(text_in(body, "name")), solver = text_in(body, "solver");
   if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": there is no such file");
+  const auto claim = children.claim(path);
   if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a run " + path + " already");
   place.folder.make("runs");
   std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
@@ -101,9 +116,10 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   add_settings(body, words);
   try {
     return start(place, children, words, path);
-  } catch (const RequestError&) {  // what it left is no run: the name is free again
-    std::error_code ignored;
-    if (!place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
+  } catch (const RequestError& error) {
+    std::error_code ignored;  // what it left where it ended without a record is no run: the name is free again
+    const bool is_over = error.why() != Refusal::kLate;
+    if (is_over && !place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
     throw;
   }
 }
@@ -131,13 +147,18 @@ void stop(const Workplace& place, const std::string& path) {
   }
 }
 
-/// Goes on, with what is to be set anew; a training that runs is stopped first.
+/// Goes on, with what is to be set anew; a training that runs is stopped first, unless a setting is wrong.
 Json resume(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path");
-  if (run_at(place, path).process != 0) stop(place, path);
-  std::vector<std::string> words = {"--resume=" + place.folder.at(path)};
+  const bool is_running = run_at(place, path).process != 0;
+  const auto claim = children.claim(path);
+  std::vector<std::string> words = {"--resume=" + place.folder.at(path)},
+                           trial = {"check", place.folder.at(path + "/solver.prototxt"), "--no-data"};
   add_settings(body, words);
+  add_settings(body, trial);
+  place.run(trial);
+  if (is_running) stop(place, path);
   return start(place, children, words, path);
 }
 

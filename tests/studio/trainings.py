@@ -124,6 +124,7 @@ def check_resume(studio):
     check([start['set'] for start in one['starts']] == [[], [], ['solver.base_lr=0.00125']], one['starts'])
     status, told, _ = studio.ask('POST', '/api/run/resume', {'path': 'runs/first', 'set': ['solver.base_rl=1']})
     check(status == 400 and 'base_lr' in told['error'], status, told)
+    check(studio.get('/api/run', path='runs/first')['state'] == 'running', 'a wrong setting stops nothing')
 
 def check_report(studio):
     status, page, headers = studio.ask('GET', '/api/run/report', path='runs/first')
@@ -133,7 +134,6 @@ def check_report(studio):
 
 def check_killed(studio):
     stopped = studio.get('/api/run', path='runs/first')
-    studio.post('/api/run/resume', path='runs/first')
     wait_for(lambda: studio.get('/api/run', path='runs/first')['iter'] > stopped['iter'], 'it goes on')
     os.kill(studio.get('/api/run', path='runs/first')['process'], signal.SIGKILL)
     wait_for(lambda: studio.get('/api/run', path='runs/first')['state'] == 'killed', 'killed')

@@ -23,7 +23,7 @@ export const send = async (path, parameters, content) => answered(await fetch(
 
 /** Server-sent events: `on` has a function of the parsed data for each kind. close() ends it. */
 export function follow(path, parameters, on) {
-  const source = new EventSource(path + query(typeof parameters === 'function' ? parameters() : parameters));
+  const source = new EventSource(path + query(parameters));
   for (const [kind, act] of Object.entries(on)) source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
   return source;
 }

@@ -1,11 +1,11 @@
 // Elements by function calls: no text becomes markup.
 
-/** An element with properties (class, events, attributes with '-' or of SVG by setAttribute) and children. */
+/** An element with properties, attributes whose names are no properties, and children, of which some may be missing. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.includes('-') || name === 'role' || name === 'for' || name === 'list')
+    if (name.includes('-') || name === 'role')
       element.setAttribute(name, value);
     else
       element[name] = value;
@@ -21,11 +21,11 @@ export function field(name, control, meaning) {
 
 export function check(name, input) { return h('label', {className: 'check'}, input, name); }
 
-/** A form that calls `send(values)`; its button waits for it, and mistakes stand below. */
+/** A form that calls `send()`; its button waits for it, and mistakes stand below. */
 export function form(fields, label, send) {
   const button = h('button', {className: 'first', type: 'submit'}, label);
   const mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
-  const element = h('form', {noValidate: false}, fields, h('div', {className: 'row'}, button), mistake);
+  const element = h('form', {}, fields, h('div', {className: 'row'}, button), mistake);
   element.onsubmit = async (event) => {
     event.preventDefault();
     button.disabled = true;

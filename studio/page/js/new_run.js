@@ -70,7 +70,8 @@ function ofSolver(solvers, chosen) {
 }
 
 export async function newRun(place, parameters) {
-  const [datasets, models, texts] = await Promise.all([get('/api/datasets'), get('/api/classifiers'), get('/api/texts')]);
+  const [datasets, models, texts] =
+      await Promise.all([get('/api/datasets'), get('/api/classifiers'), get('/api/texts')]);
   const solvers = texts.map((one) => one.path).filter((path) => /solver[^/]*\.prototxt$/.test(path));
   place.append(h('h1', {}, 'New training'), h('h2', {}, 'Of a dataset'));
   if (datasets.length > 0)
