@@ -3,6 +3,10 @@
 // One client: reads a request, has it answered, writes the answer, again and again. A coroutine on the server's I/O
 // thread; only `Call::answer` may be called elsewhere.
 
+// clang-format off: Boost 1.74 needs it first and does not say so
+#include <utility>
+// clang-format on
+
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -39,7 +39,7 @@ def read_page(browser, name):
     for width in 1280, 390:
         for scheme in 'light', 'dark':
             browser.look_like(width, scheme)
-            time.sleep(0.3)
+            time.sleep(0.1)  # charts take their new width
             faults = browser.value(ACCESSIBLE)
             if shots:
                 height = browser.value('document.documentElement.scrollHeight')
