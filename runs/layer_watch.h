@@ -23,7 +23,7 @@ struct Spread {
 
   double norm() const;
 };
-/// Of those that are finite. Bins of more than 65,536 values are estimated from evenly chosen ones.
+/// Of those that are finite. Bins of more than 16,384 values are estimated from evenly chosen ones.
 Spread spread_of(const std::vector<float>& values);
 
 /// One weight of the net at one iteration, before its update.

@@ -54,10 +54,10 @@ runs::RunPaths made_folder(const std::string& folder) {
   return paths;
 }
 
-/// About a hundred looks in a training, unless --histograms says otherwise.
+/// About fifty looks in a training, unless --histograms says otherwise.
 int64_t looks_every(const Arguments& arguments, int64_t max_iter) {
   if (arguments.has("histograms")) return arguments.integer("histograms");
-  return std::max<int64_t>(1, max_iter / 100);
+  return std::max<int64_t>(1, max_iter / 50);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<Flag> run_flags() {
           {.name = "histograms",
            .kind = FlagKind::kInteger,
            .value = "N",
-           .help = "of --run: weights and gradients are looked at every N iterations, 0: never; a hundredth of the "
+           .help = "of --run: weights and gradients are looked at every N iterations, 0: never; a fiftieth of the "
                    "training unless given",
            .least = 0},
           {.name = "keep-best",

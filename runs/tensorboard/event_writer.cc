@@ -11,6 +11,8 @@ namespace cortado::runs {
 
 namespace {
 
+constexpr int kLooksPerImage = 10;
+
 using Scalars = std::vector<std::pair<std::string, double>>;
 
 std::string number_text(double value) {
@@ -73,8 +75,9 @@ void EventWriter::on_start(const Progress& progress) {
 
 /// At the first gradient of a pass the batch is still there: the layers that read it have yet to be reached.
 void EventWriter::on_gradient(const Progress& progress, size_t) {
-  if (imaged_ == progress.iter) return;
-  imaged_ = progress.iter;
+  if (looked_ == progress.iter) return;
+  looked_ = progress.iter;
+  if (looks_++ % kLooksPerImage != 0) return;
   if (const auto batch = batch_image(net_)) file_.image(progress.iter, "batch", *batch);
   if (const auto filters = filter_image(net_)) file_.image(progress.iter, "first filters", *filters);
 }

@@ -17,7 +17,7 @@ class EventWriter : public TrainObserver {
   /// Error(kIo).
   EventWriter(const std::string& folder, const std::string& name, const caffe::SolverParameter& solver, Net& net);
 
-  /// Histograms and images whenever `watch` looks. It outlives this.
+  /// Histograms whenever `watch` looks, images every tenth time. It outlives this.
   void follow(LayerWatch& watch);
 
   void on_start(const Progress&) override;
@@ -36,7 +36,8 @@ class EventWriter : public TrainObserver {
   const caffe::SolverParameter& solver_;
   Net& net_;
   LayerWatch* watch_ = nullptr;
-  int64_t imaged_ = -1;  ///< the iteration whose batch was written last
+  int64_t looked_ = -1;  ///< the latest iteration that the watch looks at
+  int looks_ = 0;
 };
 
 }  // namespace cortado::runs
