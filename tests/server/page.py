@@ -7,9 +7,8 @@ import os, re, shutil, sys
 
 import cv2, numpy
 
-sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
-from devtools import Browser
 from serving import Place, Server, check, scores
+from devtools import Browser
 
 exe = os.path.abspath(sys.argv[1])
 chromium = shutil.which('chromium')

@@ -1,7 +1,10 @@
 """A folder with a trained net, and servers that are started in it, for the tests of this folder."""
-import atexit, http.client, json, os, re, signal, socket, subprocess, sys, tempfile, time
+import atexit, http.client, json, os, re, signal, subprocess, sys, tempfile, time
 
 import numpy
+
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
+import sockets
 
 NET = '''name: "small"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
@@ -118,14 +121,6 @@ class Server:
                             'data': images.ravel().tolist()}], **more}
         return self.ask('POST', '/v2/models/%s/infer' % model, json.dumps(body))
 
-    def raw(self, content, wait=5):
-        """What comes back for these bytes until the server closes or says no more."""
-        with socket.create_connection(('127.0.0.1', self.port), timeout=wait) as connection:
-            connection.sendall(content)
-            got = b''
-            try:
-                while part := connection.recv(65536): got += part
-            except (TimeoutError, ConnectionResetError): pass
-            return got
+    def raw(self, content, wait=5): return sockets.raw(self.port, content, wait)
 
 def images(count, seed=0): return numpy.random.default_rng(seed).normal(0, 1, (count, 3, 8, 8)).astype(numpy.float32)

@@ -7,9 +7,8 @@ Chromium or Fashion-MNIST.
 """
 import json, os, shutil, sys, time
 
-sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
-from devtools import Browser
 from studio_place import Place, Studio, check, fashion
+from devtools import Browser
 
 exe = os.path.abspath(sys.argv[1])
 shots = sys.argv[2] if len(sys.argv) > 2 else None

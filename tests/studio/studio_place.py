@@ -1,5 +1,8 @@
 """A folder of real images, and studios that are started in it, for the tests of this folder."""
-import atexit, gzip, http.client, json, os, re, signal, socket, subprocess, tempfile, time, urllib.parse
+import atexit, gzip, http.client, json, os, re, signal, subprocess, sys, tempfile, time, urllib.parse
+
+sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'harness'))
+import sockets
 
 TOKEN = 'a-token-for-tests-0123456789'
 FASHION = '/usr/share/datasets/fashion-mnist'
@@ -85,12 +88,4 @@ class Studio:
             time.sleep(0.1)
         raise AssertionError('the job runs and runs: %s' % now)
 
-    def raw(self, content, wait=5):
-        """What comes back for these bytes until the studio closes or says no more."""
-        with socket.create_connection(('127.0.0.1', self.port), timeout=wait) as connection:
-            connection.sendall(content)
-            got = b''
-            try:
-                while part := connection.recv(65536): got += part
-            except (TimeoutError, ConnectionResetError): pass
-            return got
+    def raw(self, content, wait=5): return sockets.raw(self.port, content, wait)
