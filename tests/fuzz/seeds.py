@@ -49,7 +49,9 @@ layer { name: "bn" type: "BatchNorm" bottom: "c" top: "bn" }
 layer { name: "ip" type: "InnerProduct" bottom: "bn" top: "ip" inner_product_param { num_output: 2 } }
 layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "t" top: "loss" }
 '''
-SOLVER = 'net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" momentum: 0.9 max_iter: 4 display: 1 snapshot: 2 snapshot_prefix: "s"\n'
+SOLVER = '''net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" momentum: 0.9 max_iter: 4 display: 1
+snapshot: 2 snapshot_prefix: "s"
+'''
 
 
 def binaries():
