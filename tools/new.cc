@@ -48,7 +48,7 @@ void show(const Arguments& arguments, const Project& project) {
   if (const double seconds = expected_seconds(arguments, project); seconds > 0)
     std::cout << "the training will take about " << duration_text(seconds)
               << " here, tests apart; --epochs makes it shorter\n";
-  std::cout << "next: cortado train " << project.solver_path() << "\n";
+  std::cout << "next: cortado train " << project.solver_path() << "; with --run=FOLDER a report comes with it\n";
 }
 
 int run_new(const Arguments& arguments) {
@@ -138,7 +138,8 @@ Command new_command() {
                         "from weights that have learned other images"},
                        {"cortado new detector --data=boxes -o my",
                         "boxes/train_lmdb and boxes/test_lmdb are of `convert annoset`"},
-                       {"cortado train my/solver.prototxt", "what comes next"}},
+                       {"cortado train my/solver.prototxt --run=my/run",
+                        "what comes next: snapshots and a report in my/run"}},
           .run = run_new,
           .about =
               "Nothing is asked: sizes, mean, random changes, batch, rate and length follow from the dataset and the "

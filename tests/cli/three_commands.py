@@ -40,10 +40,13 @@ def main():
         assert sum(seen) == count + 3 and abs(seen[1] - 0.2 * count) < 10, out
         run('new', 'classifier', '--data=data', '-o', 'my', *(['--epochs=10'] if count < 10000 else []))
         run('check', 'my/solver.prototxt')
-        scores = [float(a) for a in re.findall(r'accuracy = ([\d.]+)', run('train', 'my/solver.prototxt')[1])]
+        out, err = run('train', 'my/solver.prototxt', '--run=my/run')
+        scores = [float(a) for a in re.findall(r'accuracy = ([\d.]+)', err)]
         assert max(scores) >= least, scores
+        report = open(folder + '/my/run/report.html').read()
+        assert '"state":"finished"' in report and len(report) < 5e6, len(report)
         image = 'photos/boot/' + sorted(os.listdir(folder + '/photos/boot'))[0]
-        out, _ = run('classify', '--model=my/deploy.prototxt', '--weights=my/snapshots/my_best.caffemodel', image)
+        out, _ = run('classify', '--model=my/deploy.prototxt', '--weights=my/run/snapshots/my_best.caffemodel', image)
         assert any(name in out.split('\n')[0] for name in ('boot', 'sneaker', 'sandal')), out
     print('accuracy %.4f of %d test images' % (max(scores), seen[1]))
 
