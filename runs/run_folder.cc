@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/try_for.h"
 
 namespace cortado::runs {
 
@@ -61,8 +62,12 @@ void make_run_folder(const RunPaths& paths) {
 
 RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {
   struct flock wanted = whole_file(F_WRLCK);
-  if (::fcntl(file_, F_OFD_SETLK, &wanted) != 0) {
-    const int reason = errno;
+  int reason = 0;
+  const auto lock = [&] {
+    reason = ::fcntl(file_, F_OFD_SETLK, &wanted) == 0 ? 0 : errno;
+    return reason != EAGAIN && reason != EACCES;
+  };
+  if (!succeeds_within_a_second(lock) || reason != 0) {
     ::close(file_);
     if (reason == EAGAIN || reason == EACCES)
       throw Error(ExitCode::kIo, "another process trains in " + paths.folder, "wait for it, or stop it");

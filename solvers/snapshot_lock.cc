@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/try_for.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {
@@ -40,8 +41,12 @@ int open_locked(const std::string& path, const std::string& prefix) {
   if (file < 0)
     throw Error(ExitCode::kIo, "snapshots of " + prefix + " cannot be written: " + std::strerror(errno),
                 "snapshot_prefix must lie in a folder that this user may write to");
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    const int reason = errno;
+  int reason = 0;
+  const auto lock = [&] {
+    reason = ::flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    return reason != EWOULDBLOCK;
+  };
+  if (!succeeds_within_a_second(lock) || reason != 0) {
     ::close(file);
     if (reason == EWOULDBLOCK)
       throw Error(ExitCode::kIo, "another process writes snapshots of " + prefix,
