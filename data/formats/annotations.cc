@@ -39,23 +39,29 @@ int64_t side_in(const pugi::xml_node& size, const char* name) {
 
 using Json = nlohmann::json;
 
+/// A number that is whole and fits, however it is written. Throws SampleError.
+int64_t integer_of(const Json& number) {
+  const double value = number.get<double>();
+  if (!(std::abs(value) <= 9e15) || value != std::floor(value))
+    throw SampleError(number.dump() + " is no whole number");
+  return int64_t(value);
+}
+
 CocoSet coco_of(const Json& set) {
   CocoSet made;
   std::map<int64_t, size_t> places;
   for (const Json& category : set.at("categories"))
-    made.categories[category.at("id").get<int64_t>()] = category.at("name").get<std::string>();
+    made.categories[integer_of(category.at("id"))] = category.at("name").get<std::string>();
   for (const Json& image : set.at("images")) {
-    Annotation one{image.at("file_name").get<std::string>(),
-                   image.at("height").get<int64_t>(),
-                   image.at("width").get<int64_t>(),
-                   {}};
+    Annotation one{
+        image.at("file_name").get<std::string>(), integer_of(image.at("height")), integer_of(image.at("width")), {}};
     if (one.height < 1 || one.width < 1) throw SampleError("image '" + one.file + "' has no size");
-    places[image.at("id").get<int64_t>()] = made.images.size();
+    places[integer_of(image.at("id"))] = made.images.size();
     made.images.push_back(std::move(one));
   }
   for (const Json& given : set.at("annotations")) {
-    const auto place = places.find(given.at("image_id").get<int64_t>());
-    const auto category = made.categories.find(given.at("category_id").get<int64_t>());
+    const auto place = places.find(integer_of(given.at("image_id")));
+    const auto category = made.categories.find(integer_of(given.at("category_id")));
     if (place == places.end() || category == made.categories.end())
       throw SampleError("annotation " + given.at("id").dump() + " is of an image or a category that is not there");
     Annotation& image = made.images[place->second];
@@ -63,7 +69,7 @@ CocoSet coco_of(const Json& set) {
     if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox has not four numbers");
     image.objects.push_back({category->second,
                              in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.height, image.width),
-                             given.value("iscrowd", 0) != 0});
+                             given.contains("iscrowd") && integer_of(given.at("iscrowd")) != 0});
   }
   return made;
 }

@@ -85,6 +85,10 @@ TEST(Annotations, OfCoco) {
   const auto wrong = [](const std::string& json) { return reason_of([&] { parse_coco(json); }); };
   EXPECT_NE(wrong("[1, 2").find("not COCO's form"), std::string::npos);
   EXPECT_NE(wrong("{}").find("not COCO's form"), std::string::npos);
+  for (const char* id : {"2.5e28", "1.5", "-1e300"})
+    EXPECT_NE(wrong("{\"categories\": [{\"id\": " + std::string(id) + ", \"name\": \"cat\"}]}").find("no whole number"),
+              std::string::npos)
+        << id;
   EXPECT_NE(wrong("{" + categories + "," + images + R"(, "annotations": [{"id": 5, "image_id": 4, "category_id": 7,
       "bbox": [0, 0, 1, 1]}]})")
                 .find("annotation 5 is of an image"),
