@@ -11,12 +11,6 @@ namespace cortado::runs {
 
 namespace {
 
-std::string host_name() {
-  char name[256] = "unknown";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 std::string memory_text() {
   struct sysinfo info {};
   if (::sysinfo(&info) != 0) return "unknown";
@@ -24,6 +18,12 @@ std::string memory_text() {
 }
 
 }  // namespace
+
+std::string host_name() {
+  char name[256] = "unknown";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
 
 std::map<std::string, std::string> describe_environment(Context& context) {
   std::string libraries;

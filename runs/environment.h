@@ -11,6 +11,7 @@ namespace cortado::runs {
 /// arithmetic).
 std::map<std::string, std::string> describe_environment(Context& context);
 
+std::string host_name();  ///< "unknown" where the system does not tell
 std::string program_version();
 
 }  // namespace cortado::runs

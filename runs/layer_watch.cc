@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "runs/clock.h"
+#include "core/unix_seconds.h"
 
 namespace cortado::runs {
 

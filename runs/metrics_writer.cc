@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/process_limits.h"
-#include "runs/clock.h"
+#include "core/unix_seconds.h"
 
 namespace cortado::runs {
 

@@ -132,6 +132,26 @@ RunSummary read_run(const std::string& folder) {
   return run;
 }
 
+std::string run_before(const std::string& folder) {
+  const double begun = read_record(RunPaths(folder).record).created;
+  const std::string parent = folder_of(without_trailing_slashes(folder));
+  std::string latest;
+  double created = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent.empty() ? "." : parent, ignored)) {
+    const std::string path = entry.path().lexically_normal().string();
+    if (entry.is_symlink(ignored) || !is_run(path)) continue;
+    try {
+      const double other = read_record(RunPaths(path).record).created;
+      if (other >= begun || other <= created) continue;
+      latest = path;
+      created = other;
+    } catch (const Error&) {  // no record of a run: there is nothing to compare with
+    }
+  }
+  return latest;
+}
+
 std::vector<RunSummary> list_runs(const std::string& folder) {
   if (!fs::is_directory(folder)) throw Error(ExitCode::kIo, "there is no folder " + folder);
   std::vector<RunSummary> runs;

@@ -43,6 +43,9 @@ const MetricRow::Best* main_score(const RunSummary& run);
 /// Throws Error(kUsage) where the folder is no run's, and what reading the record throws.
 RunSummary read_run(const std::string& folder);
 
+/// The run beside this one that was begun last before it; "" where there is none. Reads records alone.
+std::string run_before(const std::string& folder);
+
 /// The runs in `folder` and up to four folders below it, the newest first. Folders within runs and links are not looked
 /// into, runs whose record cannot be read are left out. Throws Error(kIo) where there is no such folder.
 std::vector<RunSummary> list_runs(const std::string& folder);

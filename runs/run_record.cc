@@ -1,8 +1,6 @@
 #include "runs/run_record.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -75,13 +73,6 @@ RunRecord read_record(const std::string& path) {
   } catch (const Json::exception& error) {
     throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
   }
-}
-
-std::string new_run_id() {
-  std::random_device random;
-  char text[17];
-  std::snprintf(text, sizeof text, "%08x%08x", random(), random());
-  return text;
 }
 
 }  // namespace cortado::runs

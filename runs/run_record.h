@@ -44,6 +44,4 @@ void write_record(const std::string& path, const RunRecord& record);
 /// Throws Error(kIo) where it cannot be read, Error(kUsage) where it is no record of a run.
 RunRecord read_record(const std::string& path);
 
-std::string new_run_id();
-
 }  // namespace cortado::runs

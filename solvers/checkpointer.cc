@@ -1,10 +1,8 @@
 #include "solvers/checkpointer.h"
 
-#include <chrono>
-#include <cstdio>
-#include <random>
-
 #include "core/log.h"
+#include "core/random_id.h"
+#include "core/unix_seconds.h"
 #include "solvers/run_conditions.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"
@@ -16,17 +14,10 @@ namespace {
 
 constexpr const char* kVersion = "cortado 1";
 
-std::string new_run() {
-  std::random_device random;
-  char text[17];
-  std::snprintf(text, sizeof text, "%08x%08x", random(), random());
-  return text;
-}
-
 }  // namespace
 
 Checkpointer::Checkpointer(TrainState& state, Evaluation& evaluation, Observers& observers)
-    : state_(state), evaluation_(evaluation), observers_(observers), run_(new_run()) {}
+    : state_(state), evaluation_(evaluation), observers_(observers), run_(random_id()) {}
 
 void Checkpointer::begin(RunStart start) {
   lock_ = std::move(start.lock);
@@ -72,7 +63,7 @@ caffe::SolverState Checkpointer::state_message() {
   caffe::TrainingState& training = *message.mutable_training();
   training.set_version(kVersion);
   training.set_run(run_);
-  training.set_written(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  training.set_written(unix_seconds());
   training.set_seed(state_.net.context().seed);
   save_conditions(state_.net, training);
   evaluation_.save(training);

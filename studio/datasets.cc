@@ -2,8 +2,8 @@
 // `cortado data sheet`.
 #include <filesystem>
 
+#include "core/base64.h"
 #include "core/file.h"
-#include "studio/base64.h"
 #include "studio/temporary.h"
 #include "studio/transform_text.h"
 #include "studio/workplace.h"

@@ -1,7 +1,6 @@
 // `cortado report`: writes a run's report.html anew.
 #include <iostream>
 
-#include "core/file.h"
 #include "core/log.h"
 #include "runs/run_folder.h"
 #include "tools/command.h"
@@ -16,14 +15,14 @@ int run_report(const Arguments& arguments) {
   set_log_level(Severity::kWarning);
   Context context = make_context(arguments);
   for (const std::string& run : arguments.operands()) {
-    const nlohmann::ordered_json report = report_of(run, arguments.on("light") ? nullptr : &context);
+    Context* const computes = arguments.on("light") ? nullptr : &context;
     if (arguments.on("json")) {
-      std::cout << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
-      continue;
+      std::cout << report_of(run, computes).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                << "\n";
+    } else {
+      write_report(run, computes);
+      std::cout << runs::RunPaths(run).report << "\n";
     }
-    const std::string path = runs::RunPaths(run).report;
-    write_file_atomically(path, report_page(report));
-    std::cout << path << "\n";
   }
   return 0;
 }

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "runs/clock.h"
+#include "core/unix_seconds.h"
 #include "runs/run_comparison.h"
 #include "runs/run_list.h"
 #include "tools/command.h"
@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string age_text(double since) {
-  const double seconds = std::max(0.0, runs::unix_seconds() - since);
+  const double seconds = std::max(0.0, unix_seconds() - since);
   if (seconds < 48 * 3600) return duration_text(seconds) + " ago";
   return number_text("%.0f", seconds / 86400) + " days ago";
 }

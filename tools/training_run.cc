@@ -7,7 +7,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "runs/clock.h"
+#include "core/random_id.h"
+#include "core/unix_seconds.h"
 #include "runs/environment.h"
 #include "runs/resolved_files.h"
 #include "solvers/snapshot_files.h"
@@ -37,8 +38,8 @@ std::string nearest_name(const std::string& path, const std::string& base) {
 
 runs::RunRecord new_record(const Arguments& arguments, const SolverOptions& options) {
   runs::RunRecord record;
-  record.id = runs::new_run_id();
-  record.created = runs::unix_seconds();
+  record.id = random_id();
+  record.created = unix_seconds();
   record.folder = fs::current_path().string();
   record.solver = arguments.text("solver");
   record.command = own_command();
@@ -134,11 +135,9 @@ TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, 
   runs::write_resolved(paths_, file, options);
   record_.version = runs::program_version();
   record_.inputs = runs::inputs_of(file, options);
-  record_.starts.push_back({runs::unix_seconds(), ::getpid(), "", arguments.each("set")});
+  record_.starts.push_back({unix_seconds(), ::getpid(), "", arguments.each("set")});
   runs::write_record(paths_.record, record_);
 }
-
-TrainingRun::~TrainingRun() = default;
 
 void TrainingRun::watch(Solver& solver) {
   Net& net = solver.net();

@@ -42,7 +42,6 @@ class TrainingRun {
  public:
   /// Takes the folder, makes it unless `resumed`, and says in `file` where snapshots go. Throws Error.
   TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file, const SolverOptions& options);
-  ~TrainingRun();
 
   /// The training is built and begins: it is recorded and watched from now on.
   void watch(Solver& solver);

@@ -9,7 +9,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "runs/clock.h"
+#include "core/unix_seconds.h"
+#include "runs/environment.h"
 #include "runs/tensorboard/events.pb.h"
 
 namespace cortado::runs {
@@ -23,10 +24,8 @@ std::string new_path(const std::string& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + folder + ": " + failure.message());
-  char host[65] = "host";
-  ::gethostname(host, sizeof host - 1);
   const std::string stem =
-      join_path(folder, "events.out.tfevents." + std::to_string(int64_t(unix_seconds())) + "." + host + ".");
+      join_path(folder, "events.out.tfevents." + std::to_string(int64_t(unix_seconds())) + "." + host_name() + ".");
   for (int64_t number = ::getpid();; ++number)
     if (const std::string path = stem + std::to_string(number); !file_exists(path)) return path;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "studio/base64.h"
+#include "core/base64.h"
 #include "studio/look/tiles.h"
 
 namespace cortado::studio {

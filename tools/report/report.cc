@@ -63,19 +63,16 @@ Json warnings_of(const std::vector<runs::MetricRow>& rows) {
 }
 
 /// What differs from the run that was begun before this one in the same folder.
-Json previous_of(const runs::RunSummary& run) {
-  const std::string parent = folder_of(run.path);
-  for (const runs::RunSummary& other : runs::list_runs(parent.empty() ? "." : parent)) {
-    if (other.created >= run.created || folder_of(other.path) != parent) continue;
-    const runs::RunComparison comparison = runs::compare_runs(other.path, run.path);
-    Json files = Json::array(), facts = Json::array(), scores = Json::array();
-    for (const auto& file : comparison.files) files.push_back({{"name", file.name}, {"lines", file.lines}});
-    for (const auto& fact : comparison.facts) facts.push_back({fact.name, fact.a, fact.b});
-    for (const auto& score : comparison.scores)
-      scores.push_back({score.name, score.a ? Json(*score.a) : Json(), score.b ? Json(*score.b) : Json()});
-    return {{"path", other.path}, {"files", files}, {"facts", facts}, {"scores", scores}};
-  }
-  return {};
+Json previous_of(const std::string& run) {
+  const std::string before = runs::run_before(run);
+  if (before.empty()) return {};
+  const runs::RunComparison comparison = runs::compare_runs(before, run);
+  Json files = Json::array(), facts = Json::array(), scores = Json::array();
+  for (const auto& file : comparison.files) files.push_back({{"name", file.name}, {"lines", file.lines}});
+  for (const auto& fact : comparison.facts) facts.push_back({fact.name, fact.a, fact.b});
+  for (const auto& score : comparison.scores)
+    scores.push_back({score.name, score.a ? Json(*score.a) : Json(), score.b ? Json(*score.b) : Json()});
+  return {{"path", before}, {"files", files}, {"facts", facts}, {"scores", scores}};
 }
 
 /// Those of keep_best, else the newest; "" where there are none.
@@ -109,11 +106,11 @@ Json attempted(const char* what, Json& notes, const std::function<Json()>& compu
 
 void add_computed(const runs::RunPaths& paths, Context& context, Json& report) {
   Json& notes = report["notes"];
-  const std::optional<SolverFile> file = [&]() -> std::optional<SolverFile> {
-    std::optional<SolverFile> solver;
-    attempted("the solver", notes, [&] { return solver = runs::read_resolved(paths), Json(); });
-    return solver;
-  }();
+  std::optional<SolverFile> file;
+  attempted("the solver", notes, [&] {
+    file = runs::read_resolved(paths);
+    return Json();
+  });
   if (!file) return;
   const std::string weights = weights_of(file->solver);
   report["test"] = attempted("the test", notes, [&]() -> Json {
@@ -136,7 +133,7 @@ Json report_of(const std::string& folder, Context* context) {
                  {"layers", layer_curves(paths.layers)},
                  {"warnings", warnings_of(rows)},
                  {"notes", Json::array()},
-                 {"previous", previous_of(run)},
+                 {"previous", previous_of(run.path)},
                  {"test", Json()},
                  {"times", Json()}};
   if (context) add_computed(paths, *context, report);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base64.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
 #include "tools/image_input.h"
-#include "tools/report/data_uri.h"
 
 namespace cortado::tools {
 
@@ -50,8 +50,8 @@ std::string SampleImages::show(const float* values) const {
       image.pixels[size_t(i * batch_[1] + c)] =
           uint8_t(std::lround(std::clamp(values[c * plane + i] / scale_ + means_[size_t(c)], 0.0f, 255.0f)));
   image = within(most_side_, std::move(image));
-  if (image.height * image.width <= 64 * 64) return data_uri("image/png", data::encode_png(image));
-  return data_uri("image/jpeg", data::encode_image(image, "jpg"));
+  if (image.height * image.width <= 64 * 64) return "data:image/png;base64," + base64(data::encode_png(image));
+  return "data:image/jpeg;base64," + base64(data::encode_image(image, "jpg"));
 }
 
 }  // namespace cortado::tools

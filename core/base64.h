@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace cortado::studio {
+namespace cortado {
 
 /// RFC 4648, with padding.
 std::string base64(std::string_view bytes);
 
-}  // namespace cortado::studio
+}  // namespace cortado

@@ -1,8 +1,8 @@
-#include "studio/base64.h"
+#include "core/base64.h"
 
 #include <cstdint>
 
-namespace cortado::studio {
+namespace cortado {
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -15,4 +15,4 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace cortado::studio
+}  // namespace cortado
