@@ -97,14 +97,24 @@ if(cortado_added_flags)
   list(APPEND CORTADO_HOST_FLAGS ${cortado_added_flags})
 endif()
 if(CORTADO_SANITIZE)
-  list(APPEND CORTADO_HOST_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-       -g1)
-  add_link_options(-fsanitize=address,undefined)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -DNDEBUG")  # compiling takes longer than running
+  set(sanitizers address,undefined)
+  if(CORTADO_SANITIZE STREQUAL thread)
+    set(sanitizers thread)
+  elseif(NOT CORTADO_SANITIZE STREQUAL address)
+    message(FATAL_ERROR "CORTADO_SANITIZE=${CORTADO_SANITIZE}: address, thread or OFF")
+  endif()
+  list(APPEND CORTADO_HOST_FLAGS -fsanitize=${sanitizers} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${sanitizers})
 endif()
 if(CORTADO_FUZZ)
   list(APPEND CORTADO_HOST_FLAGS -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
        -Wno-unknown-warning-option -g1)
   add_link_options(-fsanitize=address,undefined)
+endif()
+include(hardening)
+if(CORTADO_COVERAGE)
+  add_link_options(--coverage)
 endif()
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
 # the CPU's stay within a file.
@@ -120,7 +130,7 @@ function(cortado_target name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
   target_compile_options(${name} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:${CORTADO_WARNINGS} ${CORTADO_HOST_FLAGS}>
+    "$<$<COMPILE_LANGUAGE:CXX>:${CORTADO_WARNINGS};${CORTADO_HOST_FLAGS};${CORTADO_HARDENING}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:${CORTADO_CUDA_FLAGS}>")
   foreach(flag ${CORTADO_HOST_FLAGS} -fopenmp)
     target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler ${flag}>")
@@ -205,6 +215,9 @@ function(cortado_folder kind)
   endif()
   add_library(cortado_${folder} ${kind} ${sources} ${ARGN})
   cortado_target(cortado_${folder})
+  if(CORTADO_COVERAGE AND folder MATCHES "^(proto|data|graph|solvers)$")
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS --coverage -O1 -fno-inline)
+  endif()
 endfunction()
 
 # cortado_embed(VARIABLE FILE NAME): a source with the bytes of FILE as `extern const char NAME[]` and
