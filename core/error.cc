@@ -93,6 +93,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   size_t best = std::max<size_t>(1, name.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : known) {
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+    if (longer - shorter >= best) continue;  // at least as far
     const size_t distance = edit_distance(name, candidate);
     if (distance < best) {
       best = distance;

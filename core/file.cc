@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "core/descriptor.h"
@@ -44,6 +45,13 @@ void write_all(int fd, std::string_view content, const std::string& path) {
 void sync(int fd, const std::string& path) {
   while (::fsync(fd) != 0)
     if (errno != EINTR) fail("write to the disk", path, errno);
+}
+
+bool cut(int fd, off_t end) {
+  int status;
+  do status = ::ftruncate(fd, end);
+  while (status != 0 && errno == EINTR);
+  return status == 0;
 }
 
 /// Takes the space before anything is written. Not every file system can; then the writes will tell.
@@ -101,8 +109,12 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
   const bool direct = exists && !S_ISREG(info.st_mode);  // a pipe or a device is written to, never replaced
-  if (!direct) temporary_ = temporary_beside(path);
-  Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC,
+  if (!direct) {
+    temporary_ = temporary_beside(path);
+    ::unlink(temporary_.c_str());  // what an earlier process of this number left
+  }
+  // O_EXCL: the name can be foretold, and what somebody puts there, a link to another file, must not be written to.
+  Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL,
                   exists ? info.st_mode & 0777 : 0666);
   if (!file.ok()) fail("write", path, errno);
   try {
@@ -125,7 +137,7 @@ void AtomicFile::append(std::string_view piece) { write_all(fd_, piece, path_); 
 void AtomicFile::commit() {
   if (!temporary_.empty()) {
     const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // more may have been reserved than was needed
-    if (end < 0 || ::ftruncate(fd_, end) != 0) fail("write", path_, errno);
+    if (end < 0 || !cut(fd_, end)) fail("write", path_, errno);
     sync(fd_, path_);
   }
   // The descriptor is gone even where close() fails; the file beside is then removed here, not by the destructor.
@@ -148,6 +160,21 @@ void sync_folder(const std::string& folder) {
   do status = ::fsync(descriptor.fd());
   while (status != 0 && errno == EINTR);
   if (status != 0 && errno != EINVAL) fail("write to the disk", name, errno);
+}
+
+bool make_folders(const std::string& name, std::error_code& failure) {
+  const std::string folder = without_trailing_slashes(name);
+  failure.clear();
+  if (folder.empty() || file_exists(folder)) {
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+      failure = std::make_error_code(std::errc::not_a_directory);
+    return false;
+  }
+  make_folders(folder_of(folder), failure);
+  if (failure) return false;
+  const bool made = std::filesystem::create_directory(folder, failure);
+  if (made) sync_folder(folder_of(folder));
+  return made;
 }
 
 std::string temporary_beside(const std::string& path) { return path + ".tmp." + std::to_string(::getpid()); }

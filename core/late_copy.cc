@@ -14,7 +14,7 @@ void LateCopy::begin(Context& context, const void* from) {
     cuda::copy_async(context, host_.data(), from, host_.bytes(), cuda::Way::kToHost);
   } else {
     const DeviceAccess access(context);
-    std::memcpy(host_.data(), from, host_.bytes());
+    if (host_.bytes() > 0) std::memcpy(host_.data(), from, host_.bytes());
   }
   there_.mark(context);
 }

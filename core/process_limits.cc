@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <fstream>
 
+#include "core/sanitized.h"
+
 namespace cortado {
 
 namespace {
-
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kLimitsMemory = false;
-#else
-constexpr bool kLimitsMemory = true;
-#endif
 
 void limit(int resource, rlim_t most) {
   rlimit now;
@@ -26,7 +22,7 @@ void limit(int resource, rlim_t most) {
 }  // namespace
 
 void limit_memory(int64_t bytes) {
-  if (kLimitsMemory) limit(RLIMIT_AS, rlim_t(bytes));
+  if (!kSanitized) limit(RLIMIT_AS, rlim_t(bytes));
 }
 
 void limit_seconds(int64_t seconds) {

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "proto/weights_checksum.h"
+
 namespace cortado {
 
 namespace {
@@ -52,6 +54,7 @@ bool is_ours(const WireField& field) { return field.number >= 10000 && field.num
 }  // namespace
 
 void DialectClues::net_field(const WireField& field) {
+  if (field.number == kChecksumField) return;  // of files of every dialect that were written here
   ours_ |= is_ours(field);
   if (const Clue* clue = find(kNet, field)) take(clue->dialect);
 }

@@ -229,6 +229,7 @@ void TextReader::report_value(const Field* field, const Token& value, ScalarProb
 }
 
 void TextReader::read_unknown_field(const Token& name) {
+  if (stopped_) return;  // at the token behind the name
   const std::string where =
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);

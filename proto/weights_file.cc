@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/crc.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -13,6 +14,7 @@
 #include "proto/file_kind.h"
 #include "proto/onnx_file.h"
 #include "proto/safetensors.h"
+#include "proto/weights_checksum.h"
 #include "proto/weights_hdf5.h"
 #include "proto/weights_npz.h"
 #include "proto/wire.h"
@@ -68,7 +70,10 @@ std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std
   const WireFile file{path, content, ExitCode::kSnapshot};
   WeightsOrigin found;
   const FileKind kind = kind_of_content(content);
-  if (kind != FileKind::kSafetensors && kind != FileKind::kNpz) check_kind(file, FileKind::kWeights);
+  if (kind != FileKind::kSafetensors && kind != FileKind::kNpz) {
+    check_weights_checksum(file);
+    check_kind(file, FileKind::kWeights);
+  }
   std::vector<LayerWeights> layers = kind == FileKind::kSafetensors ? read_safetensors(file, found)
                                      : kind == FileKind::kNpz       ? read_weights_npz(file, found)
                                                                     : read_caffemodel(file, found);
@@ -101,6 +106,7 @@ std::vector<LayerWeights> read_weights(const std::string& path, std::string* dig
 
 WeightsWriter::WeightsWriter(const std::string& path, const std::string& net_name, int64_t bytes)
     : path_(path), file_(path, bytes) {
+  append(checksum_field(0));
   caffe::NetParameter head;
   head.set_name(net_name);
   append(head.SerializeAsString());
@@ -118,9 +124,11 @@ void WeightsWriter::append(std::string_view piece) {
   check_size(size_t(bytes_), path_);
   file_.append(piece);
   digest_.add(piece);
+  crc_ = crc32c_of(piece, crc_);
 }
 
 std::string WeightsWriter::commit() {
+  append(checksum_field(crc_));
   file_.commit();
   return digest_.str();
 }

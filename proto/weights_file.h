@@ -34,9 +34,9 @@ std::vector<LayerWeights> read_weights(const std::string& path, std::string* dig
 std::vector<LayerWeights> weights_from_bytes(std::string_view content, const std::string& path,
                                              WeightsOrigin* origin = nullptr);
 
-/// Writes a .caffemodel layer by layer, so that only one of them lies in memory twice. Atomic: without commit() the
-/// path keeps its old content. Throws Error(kSnapshot) past the 2 GiB that the format can hold, Error(kIo) where it
-/// cannot be written.
+/// Writes a .caffemodel layer by layer, so that only one of them lies in memory twice, with a checksum behind them
+/// (weights_checksum.h). Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) past the 2
+/// GiB that the format can hold, Error(kIo) where it cannot be written.
 class WeightsWriter {
  public:
   /// `bytes`: about how large the file will be; the space is reserved first.
@@ -50,6 +50,7 @@ class WeightsWriter {
   std::string path_;
   AtomicFile file_;
   Digest digest_;
+  uint32_t crc_ = 0;
   int64_t bytes_ = 0;
 };
 

@@ -3,11 +3,13 @@
 
 #include <limits>
 
+#include "core/crc.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "proto/batch_norm_form.h"
 #include "proto/safetensors.h"
 #include "proto/value_bytes.h"
+#include "proto/weights_checksum.h"
 #include "proto/weights_hdf5.h"
 #include "proto/weights_npz.h"
 #include "proto/wire.h"
@@ -35,7 +37,7 @@ class CaffemodelWriter {
       : target_(target), path_(path), width_(target.halves ? 2 : 4) {}
 
   std::string write(const std::string& net, const std::vector<LayerWeights>& layers) {
-    uint64_t total = bytes_field(kNetName, net).size();
+    uint64_t total = 2 * checksum_field(0).size() + bytes_field(kNetName, net).size();
     for (const LayerWeights& layer : layers) total += field_head(kNetLayer, size_of(layer)).size() + size_of(layer);
     if (total > uint64_t(std::numeric_limits<int32_t>::max()))
       throw Error(
@@ -44,10 +46,15 @@ class CaffemodelWriter {
           "--to=safetensors has no such limit");
     AtomicFile file(path_, int64_t(total));
     Digest digest;
-    send(net, layers, [&](std::string_view piece) {
+    uint32_t crc = 0;
+    const auto append = [&](std::string_view piece) {
       file.append(piece);
       digest.add(piece);
-    });
+      crc = crc32c_of(piece, crc);
+    };
+    append(checksum_field(0));
+    send(net, layers, append);
+    append(checksum_field(crc));
     file.commit();
     return digest.str();
   }

@@ -79,6 +79,9 @@ std::shared_ptr<const Lmdb> Lmdb::open(const std::string& path) {
 
 Lmdb::Lmdb(const std::string& path, const std::string& file) : file_(file), path_(path) {
   choose_meta();
+  checksums_ = PageChecksums::beside(file_, page_size_);
+  if (checksums_ && checksums_->state() == PageChecksums::State::kDamagedMeta)
+    fail("its header does not match its checksum");
   if (records_ == 0)
     fail_to_open(ExitCode::kData, path_, "0 records in " + path_,
                  "the dataset is empty: make it again with `cortado convert`");
@@ -123,7 +126,7 @@ void Lmdb::choose_meta() {
 
 void Lmdb::verify() const {
   LmdbCursor cursor(std::shared_ptr<const Lmdb>(std::shared_ptr<const Lmdb>(), this));  // not owned: we are being made
-  for (int64_t i = 0; i < records_; ++i) cursor.next();
+  for (int64_t i = 0; i < records_; ++i) cursor.locate_next();
 }
 
 void Lmdb::check_unchanged() const {
@@ -143,6 +146,31 @@ void Lmdb::bring_in(const Record& record) const {
   constexpr size_t kStep = 4096;
   const volatile char* bytes = record.value.data();
   for (size_t at = 0; at < record.value.size(); at += kStep) (void)bytes[at];
+}
+
+/// A value that lies at a page's start, behind its head, has pages of its own: an entry of a leaf has pointers before
+/// it.
+bool Lmdb::is_whole(const Record& record) const {
+  if (!checksums_) return true;
+  const int64_t at = reinterpret_cast<const uint8_t*>(record.value.data()) - file_.data(), page = at / page_size_;
+  const int64_t bytes = at - page * page_size_ == kPageHead ? kPageHead + int64_t(record.value.size()) : 1;
+  return checksums_->agree(uint64_t(page), uint64_t((bytes + page_size_ - 1) / page_size_)) &&
+         (bytes == 1 || is_whole({record.key, record.key}));
+}
+
+void Lmdb::check(const Record& record) const {
+  if (is_whole(record)) return;
+  check_unchanged();
+  std::string key(record.key.substr(0, 200));
+  std::replace_if(
+      key.begin(), key.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  fail("record '" + key + "' does not match its checksum");
+}
+
+void Lmdb::check_page(uint64_t number) const {
+  if (!checksums_ || checksums_->agree(number, 1)) return;
+  check_unchanged();
+  fail("page " + std::to_string(number) + " does not match its checksum");
 }
 
 void Lmdb::fail_cut_off() const {

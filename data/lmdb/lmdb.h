@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "core/mapped_file.h"
+#include "data/lmdb/page_checksums.h"
 #include "data/record.h"
 
 namespace cortado::data {
@@ -42,9 +43,16 @@ class Lmdb {
   /// records.
   void check_unchanged() const;
 
-  /// The record of one entry of a leaf page, as told by LmdbCursor::position().
+  /// The record of one entry of a leaf page, as told by LmdbCursor::position(), checked.
   Record record_at(uint64_t position) const;
-  /// A record about that share (below 1) of all of them from the first one. Reads one page of each level.
+  /// The same where the value is not wanted yet: check() checks it.
+  Record locate(uint64_t position) const;
+  /// Throws Error(kData) where the record is not what was written, as far as the database has checksums
+  /// (page_checksums.h). Each page is looked at once.
+  void check(const Record& record) const;
+  bool is_whole(const Record& record) const;  ///< or else check() throws
+  /// A record about that share (below 1) of all of them from the first one, as by locate(). Reads one page of each
+  /// level.
   Record record_near(double share) const;
 
  private:
@@ -55,6 +63,7 @@ class Lmdb {
   uint64_t transaction(int meta) const;
   void verify() const;
   const uint8_t* page_bytes(uint64_t number) const;
+  void check_page(uint64_t number) const;
   Page page(uint64_t number, bool leaf) const;
   const uint8_t* node(const Page& page, int entry) const;
   uint64_t child(uint64_t page, int entry) const;
@@ -63,6 +72,7 @@ class Lmdb {
   [[noreturn]] void fail(const std::string& what) const;
 
   MappedFile file_;
+  std::unique_ptr<const PageChecksums> checksums_;  ///< null: there are none
   std::string path_;
   int64_t page_size_ = 0, records_ = 0;
   uint64_t root_ = 0, last_page_ = 0, transaction_ = 0;
@@ -75,8 +85,9 @@ class LmdbCursor {
  public:
   explicit LmdbCursor(std::shared_ptr<const Lmdb> database);
 
-  /// The next record; after the last one, the first. Throws Error(kData) when the tree is broken.
+  /// The next record, checked; after the last one, the first. Throws Error(kData) when the tree is broken.
   Record next();
+  Record locate_next();  ///< the same, by Lmdb::locate()
   /// Makes record `index` (0 is the first; below records()) the one that next() returns. Reads leaf headers up to
   /// there.
   void seek(int64_t index);

@@ -19,6 +19,7 @@ const uint8_t* Lmdb::page_bytes(uint64_t number) const {
 Lmdb::Page Lmdb::page(uint64_t number, bool leaf) const {
   const uint8_t* bytes = page_bytes(number);
   const int flags = load<uint16_t>(bytes + 10), lower = load<uint16_t>(bytes + 12), upper = load<uint16_t>(bytes + 14);
+  if (!leaf) check_page(number);  // a leaf is checked with the records that are found in it, which have names
   const bool right_kind =
       (flags & (kBranchPage | kLeafPage | kOverflowPage | kFixedSizeLeaf)) == (leaf ? kLeafPage : kBranchPage);
   if (!right_kind || lower < kPageHead + 2 || lower > upper || upper > page_size_)
@@ -35,6 +36,12 @@ const uint8_t* Lmdb::node(const Page& page, int entry) const {
 }
 
 Record Lmdb::record_at(uint64_t position) const {
+  const Record record = locate(position);
+  check(record);
+  return record;
+}
+
+Record Lmdb::locate(uint64_t position) const {
   const Page leaf = page(position >> 16, true);
   const int entry = int(position & 0xFFFF);
   if (entry >= leaf.entries) fail("a leaf lost entries");
@@ -61,7 +68,7 @@ Record Lmdb::record_near(double share) const {
     const int entries = page(number, leaf).entries;
     const double at = share * entries;
     const int entry = std::min(int(at), entries - 1);
-    if (leaf) return record_at(number << 16 | uint64_t(entry));
+    if (leaf) return locate(number << 16 | uint64_t(entry));
     share = at - entry;
     number = child(number, entry);
   }
@@ -122,6 +129,12 @@ uint64_t LmdbCursor::position() {
 
 Record LmdbCursor::next() {
   const Record record = database_->record_at(position());
+  skip();
+  return record;
+}
+
+Record LmdbCursor::locate_next() {
+  const Record record = database_->locate(position());
   skip();
   return record;
 }

@@ -15,6 +15,7 @@
 #include "core/file_error.h"
 #include "core/replace_file.h"
 #include "data/lmdb/folder_exchange.h"
+#include "data/lmdb/page_checksums.h"
 
 namespace cortado::data {
 
@@ -26,6 +27,15 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
   throw file_error(code, path, what, hint);
 }
 
+/// Of a write that the system did in part, as it does when the disk is full, the library says that it failed.
+[[noreturn]] void fail_to_write(const std::string& path, int status) {
+  std::error_code unknown;
+  const std::filesystem::path folder = folder_of(path);
+  const auto room = std::filesystem::space(folder.empty() ? "." : folder, unknown).available;
+  fail(ExitCode::kIo, path, std::string("cannot write the dataset: ") + ::mdb_strerror(status),
+       status == EIO && !unknown ? "is the disk full? " + std::to_string(room >> 20) + " MiB are free there" : "");
+}
+
 /// Only what is surely a database (or nothing) is ever replaced.
 void check_target(const std::string& path, bool replace) {
   std::error_code error;
@@ -33,15 +43,14 @@ void check_target(const std::string& path, bool replace) {
   if (!replace) fail(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
-    if (name != "data.mdb" && name != "lock.mdb")
-      fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
+    if (!is_lmdb_file(name)) fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
   }
   if (error) fail(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
 }
 
 /// The folder stays where something else is in it.
 void remove_lmdb(const std::string& folder) {
-  for (const char* file : {"/data.mdb", "/lock.mdb", ""}) ::remove((folder + file).c_str());
+  for (const char* file : {"/data.mdb", "/lock.mdb", "/checksums", ""}) ::remove((folder + file).c_str());
 }
 
 }  // namespace
@@ -121,16 +130,19 @@ void LmdbWriter::flush() {
     status = ::mdb_env_set_mapsize(env_, map_size_);
     if (status == 0) status = write_pending();
   }
-  if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
+  if (status != 0) fail_to_write(path_, status);
   pending_.clear();
   pending_bytes_ = 0;
 }
 
 void LmdbWriter::commit() {
   flush();
-  const int status = ::mdb_env_sync(env_, 1);
-  if (status != 0) fail(ExitCode::kIo, path_, std::string("cannot write the dataset: ") + ::mdb_strerror(status));
+  int status;
+  do status = ::mdb_env_sync(env_, 1);
+  while (status == EINTR);
+  if (status != 0) fail_to_write(path_, status);
   ::mdb_env_close(std::exchange(env_, nullptr));
+  write_page_checksums(temporary_);
   check_target(path_, replace_);  // again: much time may have passed
   put_folder_in_place(temporary_, path_, remove_lmdb);
   temporary_.clear();

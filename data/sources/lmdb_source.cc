@@ -13,6 +13,10 @@ namespace {
 
 constexpr int64_t kMaxBytesAhead = int64_t(32) << 20;
 
+[[noreturn]] void throw_not_as_written() {
+  throw SampleError("it does not match its checksum", "copy the dataset again, or make it again from its sources");
+}
+
 class Walk : public RecordFinder {
  public:
   explicit Walk(std::shared_ptr<const Lmdb> database) : cursor_(std::move(database)) {}
@@ -28,7 +32,7 @@ class Walk : public RecordFinder {
       cursor_.skip();
     }
     ++at_;
-    return cursor_.next();
+    return cursor_.locate_next();
   }
 
  private:
@@ -46,7 +50,7 @@ class Jumps : public RecordFinder {
     database_->expect_random_reads();
   }
 
-  Record find(uint64_t number) override { return database_->record_at(places_[number]); }
+  Record find(uint64_t number) override { return database_->locate(places_[number]); }
 
   /// Records lie in the file in one piece, or nearly, where they were written in key order; else each is read when its
   /// turn comes.
@@ -78,7 +82,7 @@ class LmdbSource : public DataSource {
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override;
   bool has_objects() const override { return kind_ == RecordKind::kAnnotated; }
-  void bring_in(const Record& record) const override { database_->bring_in(record); }
+  void bring_in(const Record& record) const override;
   void check_unchanged() const override { database_->check_unchanged(); }
   void fail(const Record& record, const SampleError& error) const override {
     throw_bad_record(*database_, record.key, error);
@@ -88,6 +92,11 @@ class LmdbSource : public DataSource {
   std::shared_ptr<const Lmdb> database_;
   RecordKind kind_;
 };
+
+void LmdbSource::bring_in(const Record& record) const {
+  database_->bring_in(record);
+  if (!database_->is_whole(record)) throw_not_as_written();
+}
 
 void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
   if (kind_ != RecordKind::kDatum) return;
@@ -103,7 +112,7 @@ void LmdbSource::visit_labels(int64_t most, const LabelVisit& visit) const {
   LmdbCursor cursor(database_);
   const int64_t n = records();
   for (int64_t i = 0; i < std::min(n, most); ++i)
-    look(n <= most ? cursor.next() : database_->record_near((double(i) + 0.5) / double(most)));
+    look(n <= most ? cursor.locate_next() : database_->record_near((double(i) + 0.5) / double(most)));
   check_unchanged();
 }
 
@@ -113,17 +122,19 @@ std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> databa
   return std::make_shared<LmdbSource>(std::move(database), kind);
 }
 
-int64_t most_objects(const std::shared_ptr<const Lmdb>& database) {
+int64_t most_objects(const std::shared_ptr<const Lmdb>& database, bool passes_over_bad) {
   size_t most = 0;
   std::vector<Object> objects;
   LmdbCursor cursor(database);
   for (int64_t i = 0; i < database->records(); ++i) {
-    const Record record = cursor.next();
+    const Record record = cursor.locate_next();
     try {
+      if (!database->is_whole(record)) throw_not_as_written();
       parse_annotated_datum(record.value, objects);
     } catch (const SampleError& error) {
       database->check_unchanged();
-      throw_bad_record(*database, record.key, error);
+      if (!passes_over_bad) throw_bad_record(*database, record.key, error);
+      objects.clear();
     }
     most = std::max(most, objects.size());
   }

@@ -16,6 +16,6 @@ std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> databa
 
 /// The largest number of objects in one of a database's AnnotatedDatums: all are looked at, no image is opened. Throws
 /// Error(kData).
-int64_t most_objects(const std::shared_ptr<const Lmdb>& database);
+int64_t most_objects(const std::shared_ptr<const Lmdb>& database, bool passes_over_bad = false);
 
 }  // namespace cortado::data
