@@ -77,7 +77,8 @@ class DataSource {
 
   virtual bool has_objects() const { return false; }  ///< records say what is where in their images
 
-  /// Brings a record's bytes to memory, so that reading them afterwards does not wait.
+  /// Brings a record's bytes to memory, so that reading them afterwards does not wait, and checks them where the source
+  /// has something to check them by; to be called before they are used. Throws SampleError.
   virtual void bring_in(const Record& record) const { (void)record; }
   /// Throws Error(kData) when the dataset was cut off or changed under its readers. Cheap.
   virtual void check_unchanged() const {}

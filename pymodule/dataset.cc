@@ -25,7 +25,13 @@ class Dataset {
     const int64_t from_start = number < 0 ? number + size() : number;
     if (from_start < 0 || from_start >= size())
       throw py::index_error("record " + std::to_string(number) + " of " + std::to_string(size()));
-    return finder_->find(uint64_t(from_start));
+    const data::Record record = finder_->find(uint64_t(from_start));
+    try {
+      source_->bring_in(record);
+    } catch (const data::SampleError& error) {
+      source_->fail(record, error);
+    }
+    return record;
   }
 
   std::string key(int64_t number) { return std::string(find(number).key); }

@@ -7,6 +7,7 @@
 #include "tools/decode_flag.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
+#include "tools/skip_bad_flag.h"
 
 namespace cortado::tools {
 
@@ -115,7 +116,8 @@ std::vector<Flag> flags() {
         set_flag(),
         json_flag(),
         data_threads_flag(),
-        decode_flag()},
+        decode_flag(),
+        skip_bad_flag()},
        state_flags(),
        device_flags()});
 }

@@ -12,6 +12,7 @@
 #include "tools/data_command.h"
 #include "tools/decode_flag.h"
 #include "tools/run_options.h"
+#include "tools/skip_bad_flag.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -73,6 +74,7 @@ class Reader {
 int run_data_bench(const Arguments& arguments) {
   Context context = make_context(arguments);
   choose_decoder(arguments, context);
+  heed_skip_bad(arguments);
   const data::PipelineOptions options = pipeline_options_of(arguments);
   data::DataPipeline pipeline(options);
   Reader reader(pipeline, context);

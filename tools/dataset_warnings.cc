@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "core/error.h"
 #include "core/file.h"
+#include "data/pipeline/bad_records.h"
 #include "layers/record_source.h"
 #include "layers/registry.h"
 #include "tools/terminal.h"
@@ -64,7 +66,11 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
     if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // every batch holds them all
     Stretches stretches;
-    pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
+    try {
+      pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
+    } catch (const Error&) {  // what came before the bad record tells enough
+      if (data::bad_records_passed_over() == 0) throw;
+    }
     if (!stretches.sorted()) continue;
     const std::string options = find_layer_type(node.type)->options;
     Mistake warning;

@@ -79,7 +79,8 @@ Mistake mistake_of(const graph::Graph& graph, const Reader& reader, const Labels
 
 std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
   std::vector<Mistake> mistakes;
-  for (auto& [node, readers] : readers_of(graph)) {
+  for (auto& [node, of_node] : readers_of(graph)) {
+    std::vector<Reader>& readers = of_node;  // a lambda cannot take what a binding names
     const data::DataPipeline& pipeline = *dynamic_cast<const RecordSource&>(*node->layer).pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
     pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLooks,

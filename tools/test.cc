@@ -13,6 +13,7 @@
 #include "tools/net_file.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
+#include "tools/skip_bad_flag.h"
 #include "tools/test_report.h"
 
 namespace cortado::tools {
@@ -118,6 +119,7 @@ int run_test(const Arguments& arguments) {
   const Forms forms = forms_of(arguments);
   Context context = make_context(arguments);
   choose_decoder(arguments, context);
+  heed_skip_bad(arguments);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   options.data_threads = data_threads_of(arguments);
@@ -174,6 +176,7 @@ Command test_command() {
             json_flag(),
             data_threads_flag(),
             decode_flag(),
+            skip_bad_flag(),
             {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}},
            state_flags(),
            device_flags()}),

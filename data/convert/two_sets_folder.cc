@@ -13,6 +13,7 @@
 #include "core/replace_file.h"
 #include "data/convert/convert.h"
 #include "data/lmdb/folder_exchange.h"
+#include "data/lmdb/page_checksums.h"
 
 namespace cortado::data {
 
@@ -20,6 +21,13 @@ namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
   throw file_error(ExitCode::kIo, path, what, hint);
+}
+
+bool is_lmdb(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (!is_lmdb_file(entry.path().filename())) return false;
+  return !error;
 }
 
 bool holds_only(const std::filesystem::path& folder, const std::vector<std::string>& names) {
@@ -34,7 +42,7 @@ bool is_two_sets(const std::string& path) {
   bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart});
   for (const char* part : {kTrainPart, kTestPart}) {
     const std::string set = join_path(path, part);
-    if (file_exists(set)) ours = ours && holds_only(set, {"data.mdb", "lock.mdb"});
+    if (file_exists(set)) ours = ours && is_lmdb(set);
   }
   return ours;
 }

@@ -64,10 +64,15 @@ class Collector {
       else
         measure(reader_.open(record, label));
     } catch (const SampleError& error) {
-      if (stats_.broken++ < int64_t(kMaxTold)) stats_.told_broken.push_back({printable(record.key), error.what()});
-      return;
+      return tell_broken(record, error.what());
     }
     ++stats_.per_label[label];
+  }
+
+  void note_broken(const Record& record, const char* why) {
+    ++stats_.records;
+    stats_.bytes += int64_t(record.value.size());
+    tell_broken(record, why);
   }
 
   DatasetStats finish() {
@@ -85,6 +90,10 @@ class Collector {
   }
 
  private:
+  void tell_broken(const Record& record, const char* why) {
+    if (stats_.broken++ < int64_t(kMaxTold)) stats_.told_broken.push_back({printable(record.key), why});
+  }
+
   void add(const Sample& sample, const Record& record, int32_t label) {
     measure(sample);
     ++stats_.decoded;
@@ -134,7 +143,11 @@ DatasetStats dataset_stats(const std::string& lmdb, const StatsOptions& options)
   Collector collector(options);
   const int64_t n = database->records(), wanted = options.most_decoded > 0 ? std::min(n, options.most_decoded) : n;
   for (int64_t i = 0; i < n; ++i) {
-    collector.look(cursor.next(), (i + 1) * wanted / n > i * wanted / n);
+    const Record record = cursor.locate_next();
+    if (database->is_whole(record))
+      collector.look(record, (i + 1) * wanted / n > i * wanted / n);
+    else
+      collector.note_broken(record, "it does not match its checksum");
     if (options.progress && (i + 1) % 16 == 0) options.progress(i + 1, n);
   }
   database->check_unchanged();

@@ -27,25 +27,39 @@ constexpr int kMarginColumns = 24;  // that decoding a window takes along
 DataPipeline::State::State(PipelineOptions given_options)
     : options(std::move(given_options)),
       source(options.open ? options.open() : lmdb_source(Lmdb::open(options.source))),
+      bad(options.skip_bad),
       order(source, {options.shuffle, options.seed}) {
-  const Record record = source->finder(false)->find(0);
-  try {
-    int32_t label;
-    const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
-    first = reader->open(record, label);
-    encoded = reader->decodes();
-    size = output_size(options.transform, first);
-    const SourceWindow window =
-        source_window(draw_params(options.transform, first.channels, first.height, first.width, options.seed, 0, 0));
-    window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width) *
-                   (reader->holds_floats() ? int64_t(sizeof(float)) : 1);
-  } catch (const SampleError& error) {
-    source->check_unchanged();
-    source->fail(record, error);
-  }
+  look_at_first();
   if (!encoded) at_once = kMaxSamplesAtOnce;
   at_once = std::min(at_once, (options.batch_size + options.threads - 1) / options.threads);
   if (options.rand_skip > 0) seek(Philox(mix_key(options.seed, kSkipKey))(0, 0).v[0] % options.rand_skip);
+}
+
+/// The first record that can be opened gives the shapes.
+void DataPipeline::State::look_at_first() {
+  const std::unique_ptr<RecordFinder> finder = source->finder(false);
+  const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
+  for (int64_t number = 0;; ++number) {
+    const Record record = finder->find(uint64_t(number));
+    try {
+      source->bring_in(record);
+      return take_shapes(record, *reader);
+    } catch (const SampleError& error) {
+      source->check_unchanged();
+      if (number + 1 == source->records() || number >= bad.most()) source->fail(record, error);
+    }
+  }
+}
+
+void DataPipeline::State::take_shapes(const Record& record, SampleReader& reader) {
+  int32_t label;
+  first = reader.open(record, label);
+  encoded = reader.decodes();
+  size = output_size(options.transform, first);
+  const SourceWindow window =
+      source_window(draw_params(options.transform, first.channels, first.height, first.width, options.seed, 0, 0));
+  window_bytes = int64_t(first.channels) * window.height * std::min(window.width + kMarginColumns, first.width) *
+                 (reader.holds_floats() ? int64_t(sizeof(float)) : 1);
 }
 
 void DataPipeline::State::start(Context& context, const Tensor& y) {
@@ -53,7 +67,7 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
     here = context.shares_host_memory() && y.spec.dtype == DType::kF32 && y.spec.layout == Layout::kPlain;
     std::vector<Slab> made(static_cast<size_t>(options.prefetch));
     if (options.cache != CacheOn::kNowhere)
-      cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads);
+      cache = std::make_unique<SampleCache>(source, options.transform.color, options.threads, bad.passes_over());
     if (!here) device.emplace(context, options.transform, options.cache == CacheOn::kDevice ? cache.get() : nullptr);
     choose_decoder(context);
     const bool nothing_copied = (here && (cache || !encoded)) || (device && device->holds_dataset());
@@ -68,6 +82,11 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
 void DataPipeline::State::choose_decoder(Context& context) {
   JpegDecoding& decoding = context.handle<JpegDecoding>();
   if (decoding.wanted == DecodeOn::kCpu || !device || !encoded || cache) return;
+  if (bad.passes_over()) {  // a device finds out too late that another record has to stand in
+    if (decoding.wanted == DecodeOn::kGpu)
+      throw Error(ExitCode::kUsage, "--decode=gpu and --skip-bad exclude each other", "--decode=auto takes the CPU");
+    return;
+  }
   try {
     decoding.by = device->decode_jpegs([this](const Record& record, const SampleError& error) {
       source->check_unchanged();

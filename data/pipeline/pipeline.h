@@ -42,6 +42,7 @@ struct PipelineOptions {
   BatchShare share = {};  ///< DataOptions'
   CacheOn cache = CacheOn::kNowhere;
   uint32_t rand_skip = 0;  ///< start at a random record below this one
+  int64_t skip_bad = 0;    ///< bad records that others stand in for (data/pipeline/bad_records.h)
   TransformPlan transform;
 };
 

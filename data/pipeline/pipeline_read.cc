@@ -23,6 +23,11 @@ Slab& DataPipeline::State::wait_for_batch() {
     batch_ready.wait(lock, ready);
     waited += std::chrono::duration<double>(Clock::now() - from).count();
   }
+  try {
+    bad.take(slab.passed_over);
+  } catch (...) {  // the same again if it is asked for again
+    slab.error = std::current_exception();
+  }
   if (slab.error) std::rethrow_exception(slab.error);
   return slab;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "data/order.h"
+#include "data/pipeline/bad_records.h"
 #include "data/pipeline/batch_slab.h"
 #include "data/pipeline/device_batches.h"
 #include "data/pipeline/pipeline.h"
@@ -34,11 +35,13 @@ struct Slab {
   int left = 0;        ///< samples not yet made
   int64_t bad = 0;     ///< the earliest sample that failed, if `error`
   std::exception_ptr error;
+  std::vector<BadRecord> passed_over;
 
   void begin(int64_t number, int samples) {
     batch = number;
     left = samples;
     error = nullptr;
+    passed_over.clear();
     content.begin();
   }
   void note_error(int64_t sample, std::exception_ptr what) {
@@ -57,10 +60,19 @@ struct Task {
   Record records[kMaxSamplesAtOnce];
 };
 
+/// What one worker keeps for itself.
+struct Worker {
+  std::unique_ptr<SampleReader> reader;
+  std::unique_ptr<RecordFinder> others;  ///< for those that stand in for bad ones; null until there is one
+  std::vector<BadRecord> passed_over;    ///< of the task at hand
+};
+
 struct DataPipeline::State {
   explicit State(PipelineOptions given_options);
   ~State() { stop(); }
 
+  void look_at_first();
+  void take_shapes(const Record& record, SampleReader& reader);
   void start(Context& context, const Tensor& y);
   void choose_decoder(Context& context);
   void stop();
@@ -69,10 +81,13 @@ struct DataPipeline::State {
 
   void work();
   bool take(Task& task, std::unique_lock<std::mutex>& lock);
-  void make(const Task& task, SampleReader& reader);
-  void make_one(const Task& task, int i, SampleReader& reader) const;
+  void make(const Task& task, Worker& worker);
+  void make_one(const Task& task, int i, Worker& worker) const;
+  void make_of(const Record& record, const Task& task, int i, SampleReader& reader) const;
+  Record stand_in(const Record& bad, Worker& worker) const;
   bool leaves_to_device(const Sample& whole, const AugmentParams& params, const SampleReader& reader) const;
-  SamplePart part_for(const SourceWindow& window, const Task& task, int i, SampleReader& reader) const;
+  SamplePart part_for(const SourceWindow& window, const Record& record, const Task& task, int i,
+                      SampleReader& reader) const;
 
   /// Where the `sample`th that this process takes, counted from begin_position, stands in the common order.
   uint64_t place(int64_t sample) const {
@@ -103,6 +118,7 @@ struct DataPipeline::State {
   std::optional<DeviceBatches> device;
   std::vector<std::jthread> threads;
   std::vector<std::vector<Object>> objects;  ///< of the batch that read() gave last
+  BadRecords bad;                            ///< the reader's
   double waited = 0;
   int64_t given = 0;            ///< batches that read() gave
   uint64_t begin_position = 0;  ///< of the common order: where this share of it began

@@ -32,13 +32,13 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Task& task, int i,
+SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Record& record, const Task& task, int i,
                                          SampleReader& reader) const {
   BatchSlab& content = task.slab->content;
   const int at = task.first + i;
   const PixelPlace place = [&content, at](size_t bytes) { return content.take(at, bytes); };
   if (!cache) return reader.read_part(window, here, place);
-  const Sample& whole = cache->sample(task.records[i].number);
+  const Sample& whole = cache->sample(record.number);
   if (here || device->holds_dataset()) return {whole, {0, 0, whole.height, whole.width}};
   const size_t element = whole.floats != nullptr ? sizeof(float) : 1;
   return copy_part(whole, {window.top, window.left, window.height, window.width},
@@ -52,43 +52,69 @@ bool DataPipeline::State::leaves_to_device(const Sample& whole, const AugmentPar
          is_plain_jpeg(reader.file());
 }
 
-void DataPipeline::State::make_one(const Task& task, int i, SampleReader& reader) const {
-  try {
-    int32_t label = cache ? cache->label(task.records[i].number) : 0;
-    const Sample whole = cache ? cache->sample(task.records[i].number) : reader.open(task.records[i], label);
-    const uint64_t place = this->place(task.sample + i), records = uint64_t(source->records());
-    const std::vector<Object>& objects = reader.objects();
-    const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
-                                             place / records, place % records, objects);
-    if (whole.channels != first.channels || params.out_height != size.height || params.out_width != size.width)
-      throw SampleError(
-          "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
-          "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
-          "new_width)");
-    ReadySample& ready = task.slab->content.samples[size_t(task.first + i)];
-    ready.file.clear();
-    const bool leaves = leaves_to_device(whole, params, reader);
-    const SamplePart got = leaves ? SamplePart{whole, {0, 0, whole.height, whole.width}}
-                                  : part_for(source_window(params), task, i, reader);
-    if (leaves) {
-      ready.file = reader.file();
-      ready.record = task.records[i];
+/// Throws SampleError.
+void DataPipeline::State::make_of(const Record& record, const Task& task, int i, SampleReader& reader) const {
+  if (!cache) source->bring_in(record);
+  int32_t label = cache ? cache->label(record.number) : 0;
+  const Sample whole = cache ? cache->sample(record.number) : reader.open(record, label);
+  const uint64_t place = this->place(task.sample + i), records = uint64_t(source->records());
+  const std::vector<Object>& objects = reader.objects();
+  const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
+                                           place / records, place % records, objects);
+  if (whole.channels != first.channels || params.out_height != size.height || params.out_width != size.width)
+    throw SampleError(
+        "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+        "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
+        "new_width)");
+  ReadySample& ready = task.slab->content.samples[size_t(task.first + i)];
+  ready.file.clear();
+  const bool leaves = leaves_to_device(whole, params, reader);
+  const SamplePart got = leaves ? SamplePart{whole, {0, 0, whole.height, whole.width}}
+                                : part_for(source_window(params), record, task, i, reader);
+  if (leaves) {
+    ready.file = reader.file();
+    ready.record = record;
+  }
+  ready.sample = got.sample;
+  ready.params = resolve_params(params, got.sample, got.part);
+  ready.label = float(label);
+  carry_objects(params, objects, options.transform.augment.keep, ready.objects);
+}
+
+/// A function of the record's number alone.
+Record DataPipeline::State::stand_in(const Record& bad, Worker& worker) const {
+  if (!worker.others) worker.others = source->finder(false);
+  const uint64_t number = (bad.number + 1) % uint64_t(source->records());
+  Record next = worker.others->find(number);
+  next.number = number;
+  return next;
+}
+
+/// One more bad record on the way than may be passed over ends the search: the reader would refuse the last one.
+void DataPipeline::State::make_one(const Task& task, int i, Worker& worker) const {
+  Record record = task.records[i];
+  for (int64_t passed = 0;; ++passed) {
+    try {
+      return make_of(record, task, i, *worker.reader);
+    } catch (const SampleError& error) {
+      source->check_unchanged();
+      try {
+        source->fail(record, error);
+      } catch (const Error& told) {
+        if (!bad.passes_over()) throw;
+        worker.passed_over.push_back({task.first + i, record.number, told});
+        if (passed == bad.most()) throw;
+      }
     }
-    ready.sample = got.sample;
-    ready.params = resolve_params(params, got.sample, got.part);
-    ready.label = float(label);
-    carry_objects(params, objects, options.transform.augment.keep, ready.objects);
-  } catch (const SampleError& error) {
-    source->fail(task.records[i], error);
+    record = stand_in(record, worker);
   }
 }
 
-void DataPipeline::State::make(const Task& task, SampleReader& reader) {
+void DataPipeline::State::make(const Task& task, Worker& worker) {
   int i = 0;
   std::exception_ptr error;
   try {
-    for (int k = 0; k < task.n && !cache; ++k) source->bring_in(task.records[k]);
-    for (; i < task.n; ++i) make_one(task, i, reader);
+    for (; i < task.n; ++i) make_one(task, i, worker);
   } catch (...) {
     error = std::current_exception();
   }
@@ -98,18 +124,20 @@ void DataPipeline::State::make(const Task& task, SampleReader& reader) {
     error = std::current_exception();
     i = 0;
   }
-  if (!error) return;
+  if (!error && worker.passed_over.empty()) return;
   const std::lock_guard lock(mutex);
-  task.slab->note_error(task.first + i, error);
+  for (BadRecord& met : worker.passed_over) task.slab->passed_over.push_back(std::move(met));
+  worker.passed_over.clear();
+  if (error) task.slab->note_error(task.first + i, error);
 }
 
 void DataPipeline::State::work() {
-  const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
+  Worker worker{source->reader(options.transform.color), nullptr, {}};
   Task task;
   std::unique_lock lock(mutex);
   while (take(task, lock)) {
     lock.unlock();
-    make(task, *reader);
+    make(task, worker);
     lock.lock();
     task.slab->left -= task.done;
     if (task.slab->left == 0) batch_ready.notify_one();

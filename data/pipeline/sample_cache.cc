@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/signals_blocked.h"
 #include "core/start_thread.h"
 
 namespace cortado::data {
@@ -30,8 +31,8 @@ std::string mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) 
 
 }  // namespace
 
-SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads)
-    : source_(std::move(source)) {
+SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads, bool keeps_bad)
+    : source_(std::move(source)), keeps_bad_(keeps_bad) {
   const int64_t bytes = measure(mode), available = available_bytes();
   if (bytes > available)
     throw file_error(ExitCode::kDevice, source_->path(),
@@ -41,6 +42,7 @@ SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mod
   std::mutex mutex;
   std::exception_ptr error;
   std::vector<std::jthread> workers;
+  const SignalsBlocked blocked;
   for (int worker = 0; worker < threads; ++worker)
     workers.push_back(start_thread([&, worker] {
       try {
@@ -72,23 +74,40 @@ int64_t SampleCache::measure(ColorMode mode) {
       bytes += (sample.count() * (reader->holds_floats() ? 4 : 1) + kAlign - 1) / kAlign * kAlign;
     } catch (const SampleError& error) {
       source_->check_unchanged();
-      source_->fail(records_.back(), error);
+      note_bad(records_.back(), error);
+      samples_.emplace_back();
+      labels_.push_back(0);
+      offsets_.push_back(bytes);
     }
   }
   return bytes;
 }
 
+bool SampleCache::is_bad(const Record& record) {
+  const std::lock_guard lock(mutex_);
+  return bad_.contains(record.number);
+}
+
+/// Who asks for it is told. Throws Error(kData) at once unless bad records are kept.
+void SampleCache::note_bad(const Record& record, const SampleError& error) {
+  if (!keeps_bad_) source_->fail(record, error);
+  const std::lock_guard lock(mutex_);
+  bad_.emplace(record.number, error);
+}
+
 void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
   const std::unique_ptr<SampleReader> reader = source_->reader(mode);
   for (size_t i = first; i < records_.size(); i += step) {
+    if (is_bad(records_[i])) continue;  // there is no room for it
     try {
       int32_t label;
+      source_->bring_in(records_[i]);
       const Sample whole = reader->open(records_[i], label);
       const SourceWindow window{0, 0, whole.height, whole.width, whole.height, whole.width};
       uint8_t* to = reinterpret_cast<uint8_t*>(block_.data() + offsets_[i]);
       samples_[i] = reader->read_part(window, false, [to](size_t) { return to; }).sample;
     } catch (const SampleError& error) {
-      source_->fail(records_[i], error);
+      note_bad(records_[i], error);
     }
   }
 }

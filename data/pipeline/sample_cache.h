@@ -3,7 +3,9 @@
 // A dataset's decoded samples in memory, so that from then on nothing is read or decoded.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/arena.h"
@@ -15,11 +17,15 @@ namespace cortado::data {
 
 class SampleCache {
  public:
-  /// Decodes every record, on `threads` threads. Throws Error(kData) naming a record that cannot be read,
-  /// Error(kDevice) with the bytes when they do not fit into the memory that is free.
-  SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads);
+  /// Decodes every record, on `threads` threads. Throws Error(kData) naming a record that cannot be read, unless
+  /// `keeps_bad`; Error(kDevice) with the bytes when they do not fit into the memory that is free.
+  SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads, bool keeps_bad = false);
 
-  const Sample& sample(uint64_t number) const { return samples_[number]; }
+  /// Throws SampleError for one that could not be read.
+  const Sample& sample(uint64_t number) const {
+    if (const auto bad = bad_.find(number); bad != bad_.end()) throw bad->second;
+    return samples_[number];
+  }
   int32_t label(uint64_t number) const { return labels_[number]; }
 
   // All elements lie in one block, so that it can be copied as a whole.
@@ -29,6 +35,8 @@ class SampleCache {
  private:
   int64_t measure(ColorMode mode);
   void decode(size_t first, size_t step, ColorMode mode);
+  bool is_bad(const Record& record);
+  void note_bad(const Record& record, const SampleError& error);
 
   std::shared_ptr<const DataSource> source_;
   std::vector<Sample> samples_;
@@ -36,6 +44,9 @@ class SampleCache {
   std::vector<Record> records_;
   std::vector<int64_t> offsets_;
   Arena block_;
+  const bool keeps_bad_;
+  std::mutex mutex_;  ///< of `bad_`, while records are decoded
+  std::map<uint64_t, SampleError> bad_;
 };
 
 }  // namespace cortado::data

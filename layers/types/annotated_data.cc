@@ -29,7 +29,8 @@ class AnnotatedDataLayer : public PipelineLayer {
     LayerShapes shapes = PipelineLayer::infer(x);
     if (shapes.y.size() == 1) return shapes;
     if (open_ && rows_ == 0)
-      rows_ = std::max<int64_t>(1, data::most_objects(data::Lmdb::open(options().source))) * options().batch_size;
+      rows_ = std::max<int64_t>(1, data::most_objects(data::Lmdb::open(options().source), options().skip_bad > 0)) *
+              options().batch_size;
     shapes.y[1] = open_ ? Shape{1, 1, rows_, kTruthWidth} : Shape{-1};
     return shapes;
   }

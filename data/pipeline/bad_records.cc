@@ -1,0 +1,39 @@
+#include "data/pipeline/bad_records.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/log.h"
+
+namespace cortado::data {
+
+namespace {
+
+std::atomic<int64_t> passed_over{0};
+
+[[noreturn]] void throw_one_too_many(const Error& error, int64_t most) {
+  Mistake mistake = error.mistakes().front();
+  mistake.hint = (most == 1 ? std::string("one bad record was passed over before")
+                            : std::to_string(most) + " bad records were passed over before") +
+                 " this one, as many as --skip-bad allows; `cortado data verify` lists all";
+  throw Error(error.code(), std::move(mistake));
+}
+
+}  // namespace
+
+void pass_over_bad_records(int64_t most) { passed_over = most; }
+int64_t bad_records_passed_over() { return passed_over; }
+
+void BadRecords::take(std::vector<BadRecord>& met) {
+  std::ranges::stable_sort(met, {}, &BadRecord::sample);
+  for (const BadRecord& bad : met) {
+    if (known_.contains(bad.number)) continue;
+    if (int64_t(known_.size()) >= most_) throw_one_too_many(bad.error, most_);
+    known_.insert(bad.number);
+    log_warning() << "passed over, " << known_.size() << " of at most " << most_
+                  << " bad records: " << bad.error.mistakes().front().message;
+  }
+  met.clear();
+}
+
+}  // namespace cortado::data
