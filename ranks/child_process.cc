@@ -86,7 +86,8 @@ void ChildProcess::signal(int number) const {
 std::optional<int> ChildProcess::reap() {
   int status = 0;
   if (exit_code_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  was_killed_ = WIFSIGNALED(status);
+  exit_code_ = was_killed_ ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return exit_code_;
 }
 

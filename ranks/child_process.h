@@ -33,6 +33,8 @@ class ChildProcess {
   void signal(int number) const;
   /// Its exit code, or 128 + the signal that ended it, once, when it has ended.
   std::optional<int> reap();
+  /// It has ended by a signal, and not by an exit of its own.
+  bool was_killed() const { return was_killed_; }
   /// Shows its whole lines that have come, with its rank before them; those that have no end yet when it has closed
   /// its end.
   void relay_lines();
@@ -41,6 +43,7 @@ class ChildProcess {
   int rank_;
   pid_t pid_ = -1;
   std::optional<int> exit_code_;
+  bool was_killed_ = false;
   Descriptor lines_;
   std::string part_;  ///< of a line
 };

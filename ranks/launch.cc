@@ -103,7 +103,8 @@ class Launch {
   void act_on(int signal);
   void signal_all(int signal) const;
   void reap();
-  void note_end(int rank, int exit_code);
+  void note_end(const ChildProcess& child, int exit_code);
+  int exit_code() const;
   void end_others();
   bool any_runs() const { return std::ranges::any_of(children_, &ChildProcess::runs); }
 
@@ -115,6 +116,7 @@ class Launch {
   std::vector<ChildProcess> children_;
   std::set<int> told_;                   ///< exit codes of who ends by a signal that was forwarded
   int first_failure_ = 0, stopped_ = 0;  ///< exit codes
+  bool never_begun_ = false;             ///< all are ended because a signal has met one that could not take it yet
   int next_signal_ = 0;                  ///< what those that still run get at next_step_; 0: nothing
   Clock::time_point next_step_;
 };
@@ -156,7 +158,7 @@ int Launch::run(const std::vector<std::string>& command) {
     end_others();
   }
   for (ChildProcess& child : children_) child.relay_lines();
-  return first_failure_ != 0 ? first_failure_ : stopped_;
+  return exit_code();
 }
 
 /// Until there is something to do.
@@ -189,15 +191,18 @@ void Launch::signal_all(int signal) const {
 
 void Launch::reap() {
   for (ChildProcess& child : children_)
-    if (const std::optional<int> code = child.reap()) note_end(child.rank(), *code);
+    if (const std::optional<int> code = child.reap()) note_end(child, *code);
 }
 
-/// What follows our own SIGTERM tells nothing.
-void Launch::note_end(int rank, int exit_code) {
-  const bool follows = first_failure_ != 0 && next_signal_ != SIGTERM;
+/// What follows our own SIGTERM or SIGKILL tells nothing. One that a forwarded signal has killed had no handler yet:
+/// no step was made without it, and the others would only wait for it.
+void Launch::note_end(const ChildProcess& child, int exit_code) {
+  const bool follows = never_begun_ || (first_failure_ != 0 && next_signal_ != SIGTERM);
   if (exit_code == 0 || follows) return;
   if (told_.contains(exit_code)) {
     stopped_ = exit_code;
+    never_begun_ = child.was_killed();
+    if (never_begun_) signal_all(SIGKILL);
     return;
   }
   if (first_failure_ == 0) {
@@ -209,7 +214,13 @@ void Launch::note_end(int rank, int exit_code) {
   first_failure_ = exit_code;
   const std::string how = exit_code > 128 ? " was ended by signal " + std::to_string(exit_code - 128)
                                           : " has failed with exit code " + std::to_string(exit_code);
-  log_error() << "rank " << rank << how;
+  log_error() << "rank " << child.rank() << how;
+}
+
+/// Who lost one that a second signal had ended at once failed by what was asked for.
+int Launch::exit_code() const {
+  const bool as_asked = first_failure_ == 0 || first_failure_ == kLostAnother;
+  return stopped_ != 0 && as_asked ? stopped_ : first_failure_;
 }
 
 void Launch::end_others() {

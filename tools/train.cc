@@ -23,6 +23,7 @@
 #include "tools/resume_command.h"
 #include "tools/run_options.h"
 #include "tools/signals.h"
+#include "tools/skip_bad_flag.h"
 #include "tools/terminal.h"
 #include "tools/train_view.h"
 #include "tools/training_run.h"
@@ -158,6 +159,7 @@ int build_and_train(const RankRole& role, const Arguments& arguments, SolverFile
                     Requests& requests, TrainingRun* run) {
   Context context = context_for(arguments, file, role);
   choose_decoder(arguments, context);
+  heed_skip_bad(arguments);
   Solver solver = build_solver(arguments, std::move(file), options, context);
   if (!role.is_first()) return run_quietly(solver, requests);
   return train_first(role, arguments, solver, requests, run);
@@ -170,6 +172,7 @@ int train_as(const RankRole& role, const Arguments& arguments, SolverFile file, 
   options.device_engine = arguments.text("gpu-engine");
   options.divide_batch = arguments.on("divide-batch");
   if (resumed) resumed->choose_start(file, options);
+  if (role.engine) stop_with_snapshot();  // others may be training already, and cannot without this one
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
   std::optional<TrainingRun> run;
@@ -227,6 +230,7 @@ std::vector<Flag> flags() {
       set_flag(),
       data_threads_flag(),
       decode_flag(),
+      skip_bad_flag(),
       recompute_flag(),
       freeze_flag(),
       {.name = "seed",

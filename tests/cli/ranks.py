@@ -5,7 +5,7 @@ here; killed at random moments, at any rank, and gone on with by other numbers o
     ranks.py CORTADO [--kills 3] [--seed N] [--lenet]
 """
 import argparse, os, random, shutil, signal, subprocess, time
-from workplace import DATA, Workplace
+from workplace import DATA, NET, Workplace
 
 FLAGS = ['--threads=1', '--data-threads=1', '--deterministic', '--stall-limit=60']
 MPI = {'openmpi': ['mpirun.openmpi', '--oversubscribe', '--mca', 'mpi_yield_when_idle', '1', '-n'],
@@ -31,13 +31,20 @@ layer { name: "accuracy" type: "Accuracy" bottom: "ip2" bottom: "label" top: "ac
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
 """
 
+NET_WITH_STATISTICS = NET.replace('layer { name: "pool"',
+                                  'layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "conv" }\n'
+                                  'layer { name: "pool"')
+
 def command(place, ranks, engine='shm', *more):
     train = [place.exe, 'train', '--solver=solver.prototxt', *FLAGS, *more]
     if engine in MPI: return MPI[engine] + [str(ranks)] + train
     return train + ['--ranks=%d' % ranks, '--engine=' + engine]
 
 def start(place, ranks, *more, engine='shm'):
-    return subprocess.Popen(command(place, ranks, engine, *more), cwd=place.name, stderr=subprocess.PIPE, text=True)
+    env = dict(os.environ)
+    if engine in MPI: env['ASAN_OPTIONS'] = 'detect_leaks=0'  # MPI's libraries are gone when what they kept is found
+    words = command(place, ranks, engine, *more)
+    return subprocess.Popen(words, cwd=place.name, stderr=subprocess.PIPE, text=True, env=env)
 
 def train(place, ranks, *more, engine='shm'):
     process = start(place, ranks, *more, engine=engine)
@@ -233,7 +240,7 @@ def main():
     options = parser.parse_args()
     print('seed', options.seed)
     place = Workplace(options.cortado, iters=60, snapshot=20, test_interval=30)
-    if options.lenet: place.write('net.prototxt', LENET)
+    place.write('net.prototxt', LENET if options.lenet else NET_WITH_STATISTICS)
     place.write('solver.prototxt', open(place.path('solver.prototxt')).read() + 'shards: 4\n')
     wanted = check_bits(place)
     check_devices(place)

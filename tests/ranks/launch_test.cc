@@ -127,6 +127,17 @@ TEST(Launch, OneThatDoesNotListenIsKilled) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+TEST(Launch, OneThatASignalMeetsBeforeItsHandlersEndsAll) {
+  for (const int number : {SIGINT, SIGHUP}) {
+    const ProbeFolder folder;
+    Probes probes(probe_command("shm", 3, "half_ready"), {"PROBE_FOLDER=" + folder.path()});
+    ASSERT_TRUE(comes_true([&] { return file_exists(folder.path() + "/0"); })) << probes.output();
+    ::kill(probes.pid(), number);
+    EXPECT_EQ(probes.ended_within(kLongest), 128 + number) << probes.output();
+    EXPECT_EQ(probes.output().find("has failed"), std::string::npos) << probes.output();
+  }
+}
+
 TEST(Launch, EnginesOfOtherLaunchersAreRefused) {
   EXPECT_THROW(launch_local(2, "openmpi", {"x"}), Error);
   EXPECT_THROW(launch_local(2, "mpich", {"x"}), Error);

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""SIGINT, SIGTERM, SIGHUP and SIGUSR1 at random moments of trainings drawn at random (drawn_training.py): while one
+starts, computes, tests, writes a snapshot or ends; some twice in a row. Looked at: the exit code, how long the end
+takes, that snapshots are whole, that nothing is left running, and that the training goes on to the same bits.
+
+    signal_rounds.py CORTADO [--rounds 8] [--seed N] [--first N]
+
+A round is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
+"""
+import argparse, collections, random, signal, subprocess, time
+from drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, text_of
+
+INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
+SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
+STOPPING = 'stopping after this iteration'
+ONCE, TWICE = 10, 1  # seconds until a training has ended, after one request to stop and after two
+
+
+class Watched:
+    """A training that gets these signals at this moment, and what became of it."""
+
+    def __init__(self, place, drawn, ranks, sent, moment, between):
+        self.sent = sent
+        self.process = place.start(drawn, ranks)
+        time.sleep(moment)
+        for i, number in enumerate(sent):
+            if i: time.sleep(between)
+            self.process.send_signal(number)
+        begun = time.monotonic()
+        self.log = end_of(self.process)
+        self.seconds = time.monotonic() - begun
+        self.left = left_behind(self.process.pid)
+        self.code = self.process.returncode
+
+    def stops(self):
+        """Those of the signals that ask for an end; a hangup asks for a snapshot."""
+        return [number for number in self.sent if number != HUP]
+
+    def finished(self): return 'Optimization Done' in self.log
+
+    def wrong_code(self):
+        """Before the handlers are there a signal does what it does to any program."""
+        allowed = {128 + number for number in self.stops()}
+        if 'Solving' not in self.log: allowed |= {-number for number in self.sent} | {128 + n for n in self.sent}
+        if self.finished() or not self.stops(): allowed.add(0)
+        if self.code not in allowed: return 'exit %d, not one of %s' % (self.code, sorted(allowed))
+        return ''
+
+    def took_long(self):
+        """Two signals of a kind that come while the first is not taken yet are one to the system."""
+        twice = len(self.stops()) > 1 and 'Optimization stopped early' not in self.log
+        limit = TWICE if twice else ONCE if self.stops() else None
+        if limit and self.code != 0 and self.seconds > limit: return 'took %.1f s to end' % self.seconds
+        return ''
+
+    def promised_nothing(self, place):
+        """Who is told that it stops with a snapshot finds one, unless it asked for an end at once."""
+        if STOPPING not in self.log or len(self.stops()) > 1 or place.snapshots(): return ''
+        return 'no snapshot'
+
+    def faults(self, place):
+        found = [self.wrong_code(), self.took_long(), self.promised_nothing(place), damaged(place)]
+        if self.left: found.append('left behind: %s' % self.left)
+        return [fault for fault in found if fault]
+
+
+def damaged(place):
+    if not place.snapshots(): return ''
+    done = subprocess.run([place.exe, 'snapshot', 'verify', place.name], capture_output=True, text=True)
+    return '' if done.returncode == 0 else done.stdout + done.stderr
+
+def run_round(place, number, options):
+    draw = random.Random('%d/%d' % (options.seed, number))
+    drawn, sent = draw_training(draw), draw.choice(SENT)
+    first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
+    names = '+'.join(s.name for s in sent)
+    what = 'round %d: %s to %s, by %d ranks' % (number, names, text_of(drawn), first)
+    try:
+        longest = place.undisturbed(drawn).seconds
+        place.begin(drawn)
+        moment = draw.uniform(0, max(longest, 0.3))
+        run = Watched(place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))
+        faults = run.faults(place)
+        differs, begins = place.resume(drawn, second)
+        if differs: faults.append(differs)
+    except AssertionError as error:
+        print('%s: %s' % (what, error), flush=True)
+        return 'wrong'
+    print('%s after %.3f s: exit %d in %.3f s, resumed from %d: %s' % (
+        what, moment, run.code, run.seconds, begins, '; '.join(faults) or 'ok'), flush=True)
+    if faults: print(run.log[-2000:], flush=True)
+    return 'wrong' if faults else run.code
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('cortado')
+    parser.add_argument('--rounds', type=int, default=8)
+    parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
+    parser.add_argument('--first', type=int, default=0, help='the number of the first round')
+    options = parser.parse_args()
+    print('seed', options.seed)
+    place = DrawnPlace(options.cortado)
+    ends = collections.Counter(run_round(place, number, options)
+                               for number in range(options.first, options.first + options.rounds))
+    print('ends:', ', '.join('%s: %d' % pair for pair in sorted(ends.items(), key=str)))
+    print('signals: %d of %d ended as they should' % (options.rounds - ends['wrong'], options.rounds))
+    assert not ends['wrong'], 'seed %d' % options.seed
+
+
+main()
