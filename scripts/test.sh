@@ -5,6 +5,7 @@
 #   scripts/test.sh --levels      programs for every CPU level, in build-levels/, and the tests of each that runs here
 #   scripts/test.sh --sanitize    all but parity and OpenCV, under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                                 in build-sanitize/
+#   scripts/test.sh --tsan        what has threads, under ThreadSanitizer, in build-tsan/
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,8 @@ case "${1-}" in
   --cuda) options+=(-DCORTADO_CUDA=ON) ;;
   --levels) preset=levels ;;
   --sanitize) preset=sanitize; select=(--label-exclude whole-program) ;;
-  *) echo "usage: scripts/test.sh [--cuda | --levels | --sanitize]" >&2; exit 2 ;;
+  --tsan) preset=tsan; select=(--label-exclude 'whole-program|one-thread') ;;
+  *) echo "usage: scripts/test.sh [--cuda | --levels | --sanitize | --tsan]" >&2; exit 2 ;;
 esac
 
 scripts/install_deps.sh
@@ -34,4 +36,8 @@ if [ "$preset" = levels ]; then
   done
   exit
 fi
-ctest --preset "$preset" --parallel "$jobs" "${select[@]}"
+as=()
+if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then
+  as=(setarch -R)  # the kernel's random addresses may lie where ThreadSanitizer's own memory has to
+fi
+"${as[@]}" ctest --preset "$preset" --parallel "$jobs" "${select[@]}"

@@ -305,8 +305,8 @@ def parity(check, options, precision, cases=()):
 
 def resume(check, options, precision):
     check.run('resume', precision, [sys.executable, ROOT / 'tests/cli/kill_resume.py', options.bin + '/cortado',
-                                    '--rounds=3', '--threads=1', '--flags=%s --precision=%s' % (
-                                        gpu_flag(options), precision)], last_line)
+                                    '--rounds=6', '--flags=%s --precision=%s' % (gpu_flag(options), precision)],
+              last_line)
 
 
 def sanitizer(check, options, chosen):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Faults that no file holds: calls of the system that fail or are the last, pipes where files should be, descriptors
-that are closed, disks and limits that are reached. faults.py CORTADO FAILING_CALLS.so"""
+that are closed, disks and limits that are reached. faults.py CORTADO FAULT_CALLS.so"""
 import errno, glob, json, os, re, resource, shutil, signal, subprocess, sys, time
 from workplace import Workplace
 import fixtures
@@ -58,7 +58,7 @@ def check_death_while_replacing(place):
     for call in ('fsync', 'rename', 'renameat2', 'remove'):
         for count in range(1, 20):
             sets.reset()
-            done = sets.convert(16, '--force', env={'DIE': '%s:%d' % (call, count)})
+            done = sets.convert(16, '--force', env={'FAULT': '%s:%d:before' % (call, count)})
             assert sets.records() in (8, 16), (call, count, done.returncode)
             if done.returncode == 0: break
             assert done.returncode == ENDED, done.stderr
@@ -69,11 +69,11 @@ def check_death_without_exchange(place):
     """Where the file system cannot exchange, the old dataset may be without its name; a reader says how to get it back,
     and the next conversion does."""
     sets, lost = Datasets(place), 0
-    env = {'FAIL': 'renameat2:1:%d' % errno.EINVAL}
+    exchanges = 'renameat2:1:failon:%d' % errno.EINVAL
     for call in ('fsync', 'rename', 'remove'):
         for count in range(1, 20):
             sets.reset()
-            done = sets.convert(16, '--force', env=dict(env, DIE='%s:%d' % (call, count)))
+            done = sets.convert(16, '--force', env={'FAULT': '%s,%s:%d:before' % (exchanges, call, count)})
             if sets.records() is None:
                 lost += 1
                 fails(place, 5, 'mean', 'sets/db', tells=['mv sets/db.tmp.old sets/db'])
@@ -90,11 +90,25 @@ def check_failing_sync(place):
     sets = Datasets(place)
     for count in range(1, 20):
         sets.reset()
-        done = sets.convert(16, '--force', env={'FAIL': 'fsync:%d:%d' % (count, errno.EIO)})
+        done = sets.convert(16, '--force', env={'FAULT': 'fsync:%d:failon:%d' % (count, errno.EIO)})
         if done.returncode == 0: break
         assert done.returncode == 5 and 'Input/output error' in done.stderr, (done.returncode, done.stderr)
         assert sets.records() == 8 and sets.names() == ['db'], (count, sets.names())
     assert done.returncode == 0 and count > 2, count
+
+
+def check_interrupted_calls(place):
+    """A signal that comes in the middle of a call is no reason to fail."""
+    for call in ('ftruncate', 'fsync', 'write', 'read'):
+        for count in range(1, 30):
+            log = place.path('calls.log')
+            if os.path.exists(log): os.remove(log)
+            done = run(place, 'mean', 'train_lmdb', '-o', 'mean.binaryproto', env={
+                'FAULT': '%s:%d:fail:%d' % (call, count, errno.EINTR), 'FAULT_UNDER': place.name, 'FAULT_LOG': log})
+            assert done.returncode == 0, (call, count, done.returncode, done.stderr)
+            if 'fired ' not in open(log).read(): break
+        print('  %s: %d interruptions' % (call, count - 1))
+        assert call == 'read' or count > 1, call
 
 
 # Pipes.
@@ -218,7 +232,7 @@ def check_threads(place):
     """Whichever thread cannot be made: exit 6, with words, and the old snapshots stay."""
     for count in (1, 2, 3, 4, 5, 6, 8, 12, 20, 50, 200):
         done = run(place, 'train', '--solver=solver.prototxt', '--threads=3', '--data-threads=2',
-                   env={'FAIL': 'pthread_create:%d:%d' % (count, errno.EAGAIN), 'OMP_NUM_THREADS': '3'})
+                   env={'FAULT': 'thread:%d:failon:%d' % (count, errno.EAGAIN), 'OMP_NUM_THREADS': '3'})
         if done.returncode == 0: break
         assert done.returncode == 6, (count, done.returncode, done.stderr[-2000:])
         assert 'thread' in done.stderr and 'hint: ' in done.stderr and 'ulimit -u' in done.stderr, done.stderr[-2000:]
@@ -239,9 +253,9 @@ def main():
     global SHIM
     SHIM = os.path.abspath(sys.argv[2])
     place = Workplace(sys.argv[1], iters=40)
-    for check in (check_death_while_replacing, check_death_without_exchange, check_failing_sync, check_pipes,
-                  check_prototxt_from_pipes, check_signals_while_waiting, check_closed_descriptors, check_full_disk,
-                  check_threads, check_address_space):
+    for check in (check_death_while_replacing, check_death_without_exchange, check_failing_sync,
+                  check_interrupted_calls, check_pipes, check_prototxt_from_pipes, check_signals_while_waiting,
+                  check_closed_descriptors, check_full_disk, check_threads, check_address_space):
         if len(sys.argv) > 3 and check.__name__ not in sys.argv[3:]: continue
         check(place)
         print(check.__name__, 'ok')

@@ -1,76 +1,72 @@
 #!/usr/bin/python3
-"""Training 200 iterations, against being killed at a random moment after the snapshot of iteration 100 and going on
-with --snapshot=auto: the weights must be the same bytes. With dropout, shuffle, mirror and random crop.
+"""Trainings drawn at random (drawn_training.py), each killed at a random moment of its whole run, also before its first
+snapshot, and gone on with by --snapshot=auto: weights and scores must be those of the training that nobody killed, bit
+for bit. Of several ranks any is killed, or the launcher; others may go on with what they left.
 
-    kill_resume.py CORTADO [--rounds 3] [--threads 1 2] [--seed N] [--flags="--gpu=0"]
+    kill_resume.py CORTADO [--rounds 6] [--seed N] [--first N] [--flags="--gpu=0"]
+
+A round is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
 """
-import argparse, os, random, signal, subprocess, time
-from workplace import Workplace
+import argparse, collections, os, random, signal, time
+from drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, session_of, text_of
 
-FLAGS = []
+def kill_one(process, draw):
+    """The process, or another of its session."""
+    others = sorted(set(session_of(process.pid)) - {process.pid})
+    victim = draw.choice([process.pid, process.pid, *others])
+    try: os.kill(victim, signal.SIGKILL)
+    except ProcessLookupError: pass
 
-def command(place, threads, *more):
-    return [place.exe, 'train', '--solver=solver.prototxt', '--threads=%d' % threads, '--data-threads=2', *FLAGS, *more]
-
-def weights(place): return open(place.path('snap_iter_200.caffemodel'), 'rb').read()
-
-def train(place, threads, *more):
-    done = subprocess.run(command(place, threads, *more), cwd=place.name, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stderr
-
-def wait_for(path, process):
-    while not os.path.exists(path):
-        assert process.poll() is None, 'ended before ' + path
-        time.sleep(0.001)
-
-def killed_run(place, threads, delay):
-    """Kills a training `delay` seconds after iteration 100, or sooner where it ended before; returns where it was
-    resumed."""
+def killed_run(place, drawn, ranks, draw):
+    """Kills the training somewhere; returns after how many seconds."""
+    longest = place.known[drawn].seconds
     while True:
-        place.clear()
-        process = subprocess.Popen(command(place, threads), cwd=place.name, stderr=subprocess.DEVNULL)
-        wait_for(place.path('snap_iter_100.solverstate'), process)
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        if process.wait() != 0: break
-        delay /= 2
-    log = train(place, threads, '--snapshot=auto')
-    restored = [l for l in log.split('\n') if 'Restoring previous solver status from' in l]
-    assert restored, 'began anew instead of going on'
-    return restored[0].rpartition(' ')[2]
+        place.begin(drawn)
+        process = place.start(drawn, ranks)
+        moment = draw.uniform(0, longest)
+        time.sleep(moment)
+        kill_one(process, draw)
+        log = end_of(process)
+        left = left_behind(process.pid)
+        assert not left, 'left behind: %s' % left
+        if process.returncode != 0: break
+        longest *= 0.9  # it had ended
+    assert process.returncode in (137, -9), 'exit %d\n%s' % (process.returncode, log[-2000:])
+    return moment
 
-def seconds_after_100(place, threads):
-    """How long the second half takes: kills are spread over it."""
-    place.clear()
-    process = subprocess.Popen(command(place, threads), cwd=place.name, stderr=subprocess.DEVNULL)
-    wait_for(place.path('snap_iter_100.solverstate'), process)
-    begin = time.monotonic()
-    assert process.wait() == 0
-    return time.monotonic() - begin
+def run_round(place, number, options):
+    draw = random.Random('%d/%d' % (options.seed, number))
+    drawn = draw_training(draw, options.flags)
+    first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
+    what = 'round %d: %s, by %d and %d ranks' % (number, text_of(drawn), first, second)
+    try:
+        place.undisturbed(drawn)
+        moment = killed_run(place, drawn, first, draw)
+        differs, begins = place.resume(drawn, second)
+    except AssertionError as error:
+        print('%s: %s' % (what, error), flush=True)
+        return False, 0
+    print('%s: killed after %.3f s, resumed from %d: %s' % (what, moment, begins, differs or 'equal'), flush=True)
+    return not differs, begins
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('cortado')
-    parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--threads', type=int, nargs='+', default=[1, 2])
+    parser.add_argument('--rounds', type=int, default=6)
     parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
-    parser.add_argument('--flags', default='', help='more for `train`')
+    parser.add_argument('--first', type=int, default=0, help='the number of the first round')
+    parser.add_argument('--flags', default='', help='more for `train`: its device, in place of a random one')
     options = parser.parse_args()
-    FLAGS.extend(options.flags.split())
-    draw = random.Random(options.seed)
-    place = Workplace(options.cortado, snapshot=20)
-    for threads in options.threads:
-        half = seconds_after_100(place, threads)
-        wanted = weights(place)
-        equal = 0
-        for _ in range(options.rounds):
-            resumed = killed_run(place, threads, draw.uniform(0, half))
-            same = weights(place) == wanted
-            equal += same
-            print('threads %d: killed, resumed from %s: %s' % (threads, resumed, 'equal' if same else 'DIFFERENT'))
-        print('threads %d: %d of %d equal (seed %d)' % (threads, equal, options.rounds, options.seed))
-        assert equal == options.rounds
+    print('seed', options.seed)
+    place = DrawnPlace(options.cortado)
+    equal, begins = 0, collections.Counter()
+    for number in range(options.first, options.first + options.rounds):
+        same, begin = run_round(place, number, options)
+        equal += same
+        begins[begin] += 1
+    print('resumed from iteration:', ', '.join('%d: %d' % pair for pair in sorted(begins.items())))
+    print('kills: %d of %d resumed bit for bit' % (equal, options.rounds))
+    assert equal == options.rounds, 'seed %d' % options.seed
 
 
 main()

@@ -66,9 +66,9 @@ def photographs(folder, exe, blocks):
         os.makedirs(where)
         for i in range(40):
             h, w = draw.integers(90, 120, 2)
-            image = draw.integers(60, 140, (h, w, 3)).astype('uint8')
+            image = draw.integers(60, 100, (h, w, 3)).astype('uint8')
             shape(image, kind, (int(w // 2 + draw.integers(-8, 9)), int(h // 2 + draw.integers(-8, 9))),
-                  [int(c) for c in draw.integers(150, 255, 3)])
+                  [int(c) for c in draw.integers(170, 255, 3)])
             cv2.imwrite('%s/%04d.jpg' % (where, i + 1), image)
 
 def empty_folder(folder, exe, blocks):

@@ -164,7 +164,7 @@ def check_kills(rounds=4):
             if seen == 'finished':
                 break
             words = ['--resume=' + folder]
-        run('train', '--resume=' + folder)
+        run('train', *words)
         assert state(folder)['state'] == 'finished'
         assert weights(folder) == weights('runs/a'), folder
         assert weights(folder, 'small_best.caffemodel') == weights('runs/a', 'small_best.caffemodel'), folder
@@ -211,7 +211,7 @@ def check_snapshots():
     content = bytearray(open(damaged, 'rb').read())
     content[len(content) // 2] ^= 1
     open(damaged, 'wb').write(content)
-    assert 'is not what' in run('snapshot', 'verify', 'runs/b', code=8)
+    assert 'does not match its checksum' in run('snapshot', 'verify', 'runs/b', code=8)
     run('snapshot', 'prune', 'runs/b/snapshots/small', code=8)
     a = 'runs/a/snapshots/small_iter_600.'
     assert '0 blobs are equal' not in run('snapshot', 'diff', a + 'caffemodel', a + 'solverstate')

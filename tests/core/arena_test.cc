@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/sanitized.h"
 
 namespace cortado {
 namespace {
@@ -59,9 +60,7 @@ TEST(Arena, TooMuchIsAnErrorThatNamesTheSize) {
 }
 
 TEST(Arena, LimitsOfTheProcessCount) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "it maps more than any limit";
-#endif
+  if (kSanitized) GTEST_SKIP() << "it maps more than any limit";
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit before;
     ASSERT_EQ(::getrlimit(resource, &before), 0);

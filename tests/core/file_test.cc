@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "core/replace_file.h"
 
 namespace cortado {
 namespace {
@@ -102,6 +103,15 @@ TEST_F(FileTest, ReplacingKeepsThePermissions) {
   fs::permissions(path("a"), fs::perms::owner_read | fs::perms::owner_write);
   write_file_atomically(path("a"), "2");
   EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(FileTest, ALinkWhereTheNewFileIsMadeIsNotFollowed) {
+  write_file_atomically(path("other"), "somebody's");
+  fs::create_symlink("other", temporary_beside(path("file")));
+  write_file_atomically(path("file"), "mine");
+  EXPECT_EQ(read_file(path("other")), "somebody's");
+  EXPECT_EQ(read_file(path("file")), "mine");
+  EXPECT_FALSE(fs::is_symlink(path("file")));
 }
 
 TEST_F(FileTest, AFolderOrAMissingFolderIsAnError) {

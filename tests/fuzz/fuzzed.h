@@ -25,7 +25,7 @@ void expect_answer(const Read& read) {
   }
 }
 
-/// The bytes as a file in memory, under a path that is the same each time.
+/// The bytes as a file in memory, under a path that is the same each time, in processes that this one starts, too.
 class FuzzedFile {
  public:
   explicit FuzzedFile(std::string_view content);

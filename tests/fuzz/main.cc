@@ -12,7 +12,7 @@ namespace cortado::fuzz {
 
 FuzzedFile::FuzzedFile(std::string_view content) {
   static const int file = ::memfd_create("fuzzed", MFD_CLOEXEC);
-  path_ = "/proc/self/fd/" + std::to_string(file);
+  path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, content.data(), content.size(), 0) != ssize_t(content.size()))
     std::abort();
 }

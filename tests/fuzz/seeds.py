@@ -2,7 +2,7 @@
 """Makes what each fuzzer begins with, from files of ours: seeds.py SOURCE_TREE CORTADO OUT. OUT gets a folder for each
 target.
 """
-import glob, os, shutil, subprocess, sys, tempfile
+import glob, io, os, re, shutil, struct, subprocess, sys, tarfile, tempfile
 
 tree, cortado, out = (os.path.abspath(word) for word in sys.argv[1:])
 MOST = 200000
@@ -35,6 +35,17 @@ def nets_and_solvers():
     text = open(os.path.join(tree, 'docs/layers.md')).read()
     for number, example in enumerate(text.split('```')[1::2]):
         take('net_run', example.split('\n', 1)[1].encode() if '\n' in example else b'', 'layer_%d' % number)
+
+
+def words():
+    """What prototxts are written with, for libFuzzer's dictionary."""
+    text = open(os.path.join(tree, 'proto/cortado.proto')).read()
+    found = set(re.findall(r'^ *(?:optional|required|repeated) +\S+ +(\w+) *=', text, re.M))
+    found |= set(re.findall(r'^ *([A-Z][A-Z0-9_]+) *= *\d+;', text, re.M))
+    listed = subprocess.run([cortado, 'layers'], capture_output=True, text=True, check=True).stdout
+    found |= set(re.findall(r'^ *([A-Z]\w+)', listed, re.M))
+    with open(os.path.join(out, 'words.dict'), 'w') as file:
+        file.writelines('"%s"\n' % word for word in sorted(found))
 
 
 def run(*words, **options):
@@ -70,6 +81,86 @@ def binaries():
                 place + '/run/tb/*'):
             take('runs', open(path, 'rb').read(), os.path.basename(path))
         images(place)
+        archives(place)
+        more_binaries(place, snapshots)
+
+
+def more_binaries(place, snapshots):
+    """For the targets that stand on the same files."""
+    weights = open(snapshots + 's_iter_4.caffemodel', 'rb').read()
+    take('resume', open(snapshots + 's_iter_4.solverstate', 'rb').read(), 'state')
+    run('convert', 'weights', snapshots + 's_iter_4.caffemodel', 'w.h5', cwd=place)
+    take('hdf5', open(place + '/w.h5', 'rb').read(), 'weights')
+    for path in glob.glob(os.path.join(out, 'weights/*')):
+        take('load_weights', open(path, 'rb').read(), os.path.basename(path))
+    deploy = NET.replace('DummyData" top: "data" top: "t"', 'Input" top: "data"').split('dummy_data_param')[0] + (
+        'input_param { shape { dim: 2 dim: 3 dim: 6 dim: 6 } } }\n' + NET[NET.index('layer { name: "c"'):].split(
+            'layer { name: "loss"')[0])
+    open(place + '/deploy.prototxt', 'w').write(deploy)
+    open(place + '/w.caffemodel', 'wb').write(weights)
+    run('convert', 'onnx', 'deploy.prototxt', '--weights=w.caffemodel', '-o', 'small.onnx', cwd=place)
+    take('onnx_model', open(place + '/small.onnx', 'rb').read(), 'small')
+
+
+def requests():
+    body = (b'{"id":"1","parameters":{"binary_data_output":true},"inputs":[{"name":"x","shape":[1,3,2,2],'
+            b'"datatype":"FP32","data":[1,2,3,4,5,6,7,8,9,10,11,12]},{"name":"z","shape":[1,4],"datatype":"FP32",'
+            b'"data":[[1,2,3,4]]}],'
+            b'"outputs":[{"name":"y","parameters":{"binary_data":false}}]}')
+    take('serve_json', body, 'json')
+    head = (b'{"inputs":[{"name":"z","shape":[1,4],"datatype":"FP32","parameters":{"binary_data_size":16}}]}')
+    take('serve_json', b'%d\0' % len(head) + head + bytes(16), 'binary')
+    take('http_head', b'POST /v2/models/lenet/versions/1/infer?a=b&c HTTP/1.1\r\nHost: a\r\n'
+         b'Content-Length: 2\r\n\r\n{}', 'post')
+    take('http_head', b'GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+         'chunks')
+    tensor = b'\x0a\x01z\x12\x04FP32\x1a\x02\x01\x04'
+    take('serve_grpc', b'\x0a\x05model\x2a' + bytes([len(tensor)]) + tensor + b'\x3a\x10' + bytes(16), 'raw')
+    contents = b'\x2a\x12\x32\x10' + bytes(16)
+    take('serve_grpc', b'\x0a\x05model\x2a' + bytes([len(tensor) + len(contents)]) + tensor + contents, 'listed')
+
+
+def archives(place):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode='w') as tar:
+        for path in sorted(glob.glob(place + '/photos/a/*.ppm')):
+            tar.add(path, os.path.basename(path))
+            info = tarfile.TarInfo(os.path.basename(path)[:-4] + '.cls')
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b'1'))
+    take('tar', made.getvalue(), 'shard')
+    take('tar', b'path,label\na.jpg,"x ""y"""\n', 'table')
+    take('convert', b'\x03' + made.getvalue(), 'tar')
+    images = struct.pack('>IIII', 0x803, 2, 3, 3) + bytes(range(18))
+    labels = struct.pack('>II', 0x801, 2) + bytes([1, 0])
+    take('convert', b'\0' + images + labels.ljust(len(images), b'\0'), 'idx')
+    take('convert', b'\1' + bytes(3073), 'cifar')
+    take('convert', b'\2label,p0,p1,p2,p3\n1,0,1,2,3\n0,3,2,1,0\n', 'csv')
+
+
+def transforms():
+    record = b'\x08\x03\x10\x08\x18\x08\x22\xc0\x01' + bytes(range(192)) + b'\x28\x03'
+    for number, text in enumerate((
+            b'crop_size: 4 mirror: true scale: 0.5 mean_value: 3', b'augment { rotation { low: -10 high: 10 } }',
+            b'resize_param { prob: 1 resize_mode: WARP height: 5 width: 6 } distort_param { brightness_prob: 0.5 '
+            b'brightness_delta: 32 } expand_param { prob: 0.5 max_expand_ratio: 2 }')):
+        take('augment', text + b'\0' + record, str(number))
+    for path in glob.glob(os.path.join(tree, '**/*.md'), recursive=True) + glob.glob(
+            os.path.join(tree, '**/*.prototxt'), recursive=True):
+        text = open(path).read()
+        kinds = r'\b(transform_param|augment|expand_param|distort_param) *\{'
+        for number, found in enumerate(re.finditer(kinds, text)):
+            inner = until_closed(text[found.end():])
+            whole = inner if found[1] == 'transform_param' else '%s { %s }' % (found[1], inner)
+            take('augment', whole.encode() + b'\0' + record, '%s_%d' % (os.path.basename(path), number))
+
+
+def until_closed(text):
+    depth = 1
+    for at, letter in enumerate(text):
+        depth += (letter == '{') - (letter == '}')
+        if depth == 0: return text[:at]
+    return ''
 
 
 def images(place):
@@ -110,7 +201,10 @@ def texts():
 
 shutil.rmtree(out, ignore_errors=True)
 nets_and_solvers()
+words()
 binaries()
 texts()
-for target in sorted(os.listdir(out)):
+requests()
+transforms()
+for target in sorted(set(os.listdir(out)) - {'words.dict'}):
     print('%s: %d seeds' % (target, len(os.listdir(os.path.join(out, target)))))

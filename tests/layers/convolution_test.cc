@@ -206,6 +206,7 @@ TEST(Convolution, NamesWhatIsWrong) {
   refuses("num_output: 2 kernel_size: 4294967295 dilation: 4294967295", p + ".kernel_size[0]", "too large");
   refuses("num_output: 2 kernel_size: 3 axis: 3", p + ".axis", "axis is 3, but bottom[0] has shape 2x4x5x5");
   refuses("num_output: 2 kernel_size: 3 axis: -5", p + ".axis", "axis is -5");
+  refuses("num_output: 2 kernel_size: 3 axis: -2147483644", p + ".axis", "axis is -2147483644");
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "convolution needs N x C x H x W", {2, 4});
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "no channels", {2, 0, 5, 5});
   refuses("num_output: 2 kernel_size: 3 hole: 2 dilation: 1", p + ".hole[0]", "hole contradicts dilation");

@@ -71,7 +71,7 @@ TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
   for (uint64_t seed = 0; seed < 8; ++seed)
     expected.push_back(alone.predict(request(1 + int64_t(seed % 3), seed)).at("prob").values);
   std::vector<std::thread> threads;
-  std::vector<int> wrong(4);
+  std::vector<int> wrong(16);
   for (size_t t = 0; t < wrong.size(); ++t)
     threads.emplace_back([&, t] {
       for (uint64_t i = 0; i < 40; ++i) {
@@ -80,7 +80,7 @@ TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, std::vector<int>(4));
+  EXPECT_EQ(wrong, std::vector<int>(wrong.size()));
 }
 
 TEST_F(PredictorTest, rows_of_a_batch_are_what_they_are_alone) {

@@ -74,11 +74,12 @@ TEST(PythonNet, LayersBehindRowsThatVaryRunOnThose) {
       net->backward();
     }
     const std::vector<float> y = net->read_blob("y"), ip = net->read_blob("ip");
-    for (size_t i = 0; i < 20; ++i) EXPECT_EQ(y[i], i < 16 ? float(i) : 0);
+    ASSERT_EQ(y.size(), 16u) << "four rows of five";
+    ASSERT_EQ(ip.size(), 8u);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], float(i));
     double sum = 0;
-    for (size_t i = 0; i < 8; ++i) sum += double(ip[i]) * double(ip[i]);
+    for (const float value : ip) sum += double(value) * double(value);
     EXPECT_NEAR(net->loss(), sum, 1e-4 * sum);
-    EXPECT_EQ(ip[8], 0);
   }
 }
 

@@ -222,6 +222,14 @@ TEST(Mistakes, StopAtACount) {
             "too many mistakes, these are the first");
 }
 
+/// What cannot be a token ends the reading where there are many mistakes already, and the name before it has no mistake
+/// of its own.
+TEST(Mistakes, AWrongTokenBehindAnUnknownNameIsTheLast) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "x: 1\n";
+  EXPECT_EQ(mistakes_in(text + "y \"").back().message, "too many mistakes, these are the first");
+}
+
 TEST(Bounds, DeepNestingIsRefusedAtOnce) {
   std::string unknown, lists;
   for (int i = 0; i < 100'000; ++i) {

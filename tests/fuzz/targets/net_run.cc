@@ -3,6 +3,7 @@
 #include "net/net.h"
 #include "proto/read_text.h"
 #include "tests/fuzz/fuzzed.h"
+#include "tests/fuzz/mutate_message.h"
 
 namespace {
 
@@ -40,4 +41,8 @@ void cortado::fuzz::fuzz(std::string_view input) {
     net->forward();
     if (!net->plan().backward.empty()) net->backward();
   });
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  return cortado::fuzz::mutate_text(caffe::NetParameter::default_instance(), data, size, most, seed);
 }

@@ -3,6 +3,7 @@
 #include "graph/passes/passes.h"
 #include "proto/read_text.h"
 #include "tests/fuzz/fuzzed.h"
+#include "tests/fuzz/mutate_message.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {
   std::shared_ptr<const NetFile> file;
@@ -17,4 +18,8 @@ void cortado::fuzz::fuzz(std::string_view input) {
       graph::Graph graph = graph::build(file, options);
       graph::run_passes(graph);
     });
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  return cortado::fuzz::mutate_text(caffe::NetParameter::default_instance(), data, size, most, seed);
 }

@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+"""Files that say much in few bytes: time and memory stay within what follows from the file's size, and the end is a
+result or a mistake that is told.
+
+    limits.py CORTADO
+"""
+import resource, subprocess, sys, tempfile, os
+
+INPUT = 'layer { name: "a" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }\n'
+PRODUCT = 'inner_product_param { num_output: 2 }'
+MOST = 1 << 30  # bytes of address space beyond what the program takes for itself
+
+
+def many(count, line):
+    return INPUT + '\n'.join(line % dict(i=i, before='x' if i == 0 else 'y%d' % (i - 1)) for i in range(count)) + '\n'
+
+
+NETS = {
+    'brackets that nest': 'layer {' * 100000,
+    'messages that nest': 'layer { a {' + ' b {' * 50000 + '}' * 50002,
+    'lists that nest': 'layer { x: [' * 200000,
+    'more layers than there may be': many(150000, 'layer { type: "ReLU" bottom: "x" top: "x" }'),
+    'a chain': many(30000, 'layer { type: "ReLU" bottom: "%(before)s" top: "y%(i)d" }'),
+    'a chain that learns': many(4000, 'layer { name: "%(i)d" type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
+                                + PRODUCT + ' }') +
+                           'layer { type: "EuclideanLoss" bottom: "y3999" bottom: "x" top: "loss" }',
+    'one blob that many read': 'layer { name: "w" type: "InnerProduct" bottom: "x" top: "s" %s }\n'.join(
+        [INPUT, '']) % PRODUCT + many(15000, 'layer { type: "EuclideanLoss" bottom: "s" bottom: "x" top: "y%(i)d" }')
+        .removeprefix(INPUT),
+    'one weight for many': many(5000, 'layer { type: "InnerProduct" bottom: "x" top: "y%(i)d" param { name: "w" } '
+                                'param { name: "b" } ' + PRODUCT + ' }'),
+    'a layer of many bottoms': many(15000, 'layer { type: "Power" bottom: "x" top: "y%(i)d" }') +
+        'layer { type: "Concat" top: "z" ' + ' '.join('bottom: "y%d"' % i for i in range(15000)) + ' }',
+    'a layer of many tops': INPUT + 'layer { type: "Slice" bottom: "x" ' +
+        ' '.join('top: "t%d"' % i for i in range(50000)) + ' }',
+    'twice as large with each': many(100, 'layer { type: "Concat" bottom: "%(before)s" bottom: "%(before)s" '
+                                     'top: "y%(i)d" }'),
+    'mistakes in every line': many(20000, 'layer { type: "Convolutio%(i)d" bottom: "z%(i)d" top: "x%(i)d" foo: 3 }'),
+    'a large shape': INPUT.replace('dim: 2', 'dim: 1000000000'),
+    'a shape beyond 64 bits': INPUT.replace('dim: 2', 'dim: 3000000000 dim: 3000000000 dim: 1000'),
+    'weights beyond 64 bits': many(3, 'layer { type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
+                                   'inner_product_param { num_output: 4000000000 } }'),
+    'a long name': INPUT.replace('name: "a"', 'name: "%s"' % ('a' * 10000000)),
+    'more than a file may have': '# ' + 'x' * (17 << 20),
+}
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+
+def main():
+    cortado = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as place:
+        for name, net in NETS.items():
+            path = os.path.join(place, 'net.prototxt')
+            with open(path, 'w') as file: file.write(net)
+            for command in ('check', 'plan', 'summary'):
+                words = [cortado, command, path]
+                done = subprocess.run(words, capture_output=True, text=True, preexec_fn=limited, timeout=120)
+                assert done.returncode in (0, 3, 5, 6), (name, command, done.returncode, done.stderr[-1000:])
+                assert done.returncode == 0 or 'error: ' in done.stderr, (name, command, done.stderr[-1000:])
+                assert 'internal' not in done.stderr, (name, command, done.stderr[-1000:])
+            print('%s: ends with %d' % (name, done.returncode))
+
+
+main()

@@ -1,0 +1,172 @@
+"""A disk as power loss leaves it: what a recorded program did is done again, each operation all, in part or not at all,
+within what the program had a right to rely on.
+
+The model, of POSIX and no kinder: what was written to a file is surely there after a sync of that file, a name after a
+sync of its folder. Until then bytes may be missing (zeros), torn at 512 or 4096, a file may be shorter, and names may
+be as they were before, each for itself. Renaming is one step, as every journal has it: never both names gone.
+"""
+import json, os
+
+
+def read_record(path):
+    """Operations as dictionaries; those that have bytes have them as 'data'."""
+    operations = []
+    with open(path, 'rb') as f:
+        while line := f.readline():
+            operation = json.loads(line)
+            if 'bytes' in operation: operation['data'] = f.read(operation['bytes'])
+            operations.append(operation)
+    return operations
+
+
+class File:
+    """`durable`: what a sync has put down. `steps`: what came since, (at, data) or a new size."""
+
+    def __init__(self, content=b''):
+        self.durable, self.steps = content, []
+
+    def content(self, steps=None):
+        data = bytearray(self.durable)
+        for step in self.steps if steps is None else steps: apply(data, step)
+        return bytes(data)
+
+    def sync(self): self.durable, self.steps = self.content(), []
+
+
+def apply(data, step):
+    if isinstance(step, int):
+        data[step:] = bytes(max(0, step - len(data)))
+        return
+    at, piece = step
+    if at > len(data): data.extend(bytes(at - len(data)))
+    data[at:at + len(piece)] = piece
+
+
+class Disk:
+    """Names are paths below `root`, folders map to None. `pending`: changes of names that no folder's sync covers."""
+
+    def __init__(self, root, begin):
+        self.root, self.inodes, self.pending, self.said = root, {}, [], b''
+        self.now, self.durable = {}, {}
+        for folder, folders, files in os.walk(begin):
+            there = os.path.normpath(os.path.join(root, os.path.relpath(folder, begin)))
+            self.now[there] = None
+            for name in files:
+                with open(os.path.join(folder, name), 'rb') as f: self.now[there + '/' + name] = File(f.read())
+        self.durable = dict(self.now)
+        self.by_inode = {}
+
+    def file(self, operation):
+        if operation['inode'] not in self.by_inode and operation.get('path') in self.now:
+            self.by_inode[operation['inode']] = self.now[operation['path']]
+        return self.by_inode.get(operation['inode'])
+
+    def names(self, *change):
+        perform(self.now, change)
+        self.pending.append(change)
+
+    def do(self, operation):
+        op = operation['op']
+        if op == 'say': self.said += operation['data']
+        elif op == 'create':
+            made = self.by_inode[operation['inode']] = File()
+            self.names('put', operation['path'], made)
+        elif op == 'mkdir': self.names('put', operation['from'], None)
+        elif op == 'unlink': self.names('remove', operation['from'])
+        elif op == 'link': self.names('put', operation['to'], self.now[operation['from']])
+        elif op == 'rename': self.rename(operation)
+        elif op == 'write': self.change(operation, (operation['at'], operation['data']))
+        elif op == 'truncate': self.change(operation, operation['at'])
+        elif op == 'extend':
+            file = self.file(operation)
+            if file and len(file.content()) < operation['at']: file.steps.append(operation['at'])
+        elif op == 'sync': self.sync(operation)
+
+    def change(self, operation, step):
+        file = self.file(operation)
+        if file: file.steps.append(step)
+
+    def rename(self, operation):
+        a, b = operation['from'], operation['to']
+        if operation['flags'] == 2: self.names('exchange', a, b, self.now[a], self.now[b])
+        else: self.names('rename', a, b, self.now[a])
+
+    def sync(self, operation):
+        path = operation['path']
+        if path in self.now and self.now[path] is None:
+            for change in [c for c in self.pending if path in folders_of(c)]: perform(self.durable, change)
+            self.pending = [c for c in self.pending if path not in folders_of(c)]
+        elif self.file(operation): self.file(operation).sync()
+
+    def after_loss(self, choose=None):
+        """{path: bytes, or None for a folder}. Without `choose` everything up to now is there, as after a kill; else a
+        random.Random says what is."""
+        if choose is None: return {path: f if f is None else f.content() for path, f in self.now.items()}
+        names = dict(self.durable)
+        for change in self.pending:
+            if choose.random() < 0.5: perform(names, change)
+        memory = {}
+        for thing in names.values():
+            if thing is not None and id(thing) not in memory: memory[id(thing)] = survived(thing, choose)
+        reachable = {path: f if f is None else memory[id(f)] for path, f in names.items()}
+        return {path: f for path, f in reachable.items() if parents_exist(path, reachable, self.root)}
+
+    def least(self):
+        """Only what was synced."""
+        reachable = {path: f if f is None else f.durable for path, f in self.durable.items()}
+        return {path: f for path, f in reachable.items() if parents_exist(path, reachable, self.root)}
+
+
+def perform(names, change):
+    """put PATH THING, remove PATH, rename A B THING, exchange A B THING_A THING_B. Folders move with what they hold."""
+    op, path = change[:2]
+    if op == 'put': names[path] = change[2]
+    elif op == 'remove': names.pop(path, None)
+    elif op == 'rename':
+        moved = {change[2] + name[len(path):]: names.pop(name) for name in below(names, path)}
+        for name in below(names, change[2]): del names[name]
+        names.update(moved)
+        names[change[2]] = change[3]
+    else:
+        there = {change[2] + name[len(path):]: names.pop(name) for name in below(names, path)}
+        back = {path + name[len(change[2]):]: names.pop(name) for name in below(names, change[2])}
+        names.update(there)
+        names.update(back)
+        names[change[2]], names[path] = change[3:]
+
+def folders_of(change):
+    paths = change[1:3] if change[0] in ('rename', 'exchange') else change[1:2]
+    return [os.path.dirname(path) for path in paths]
+
+def below(names, path): return [name for name in names if name == path or name.startswith(path + '/')]
+
+def parents_exist(path, names, root):
+    while path != root:
+        path = os.path.dirname(path)
+        if path not in names: return path == root or not path.startswith(root)
+    return True
+
+def survived(file, choose):
+    """What the disk has of a file: the steps since its last sync, in any selection, some in part."""
+    steps = []
+    for step in file.steps:
+        fate = choose.random()
+        if fate < 0.4: continue
+        if fate > 0.8 and not isinstance(step, int) and len(step[1]) > 512:
+            at, data = step
+            unit = choose.choice((512, 4096))
+            piece = bytearray(data)
+            for begin in range(0, len(piece), unit):
+                if choose.random() < 0.5: piece[begin:begin + unit] = bytes(len(piece[begin:begin + unit]))
+            step = (at, bytes(piece))
+        steps.append(step)
+    return file.content(steps)
+
+def build(tree, root, folder):
+    """Writes a tree, whose names lie below `root`, to a new folder."""
+    os.makedirs(folder)
+    for path in sorted(tree):
+        there = folder + path[len(root):]
+        if tree[path] is None: os.makedirs(there, exist_ok=True)
+        else:
+            with open(there, 'wb') as f: f.write(tree[path])

@@ -1,0 +1,72 @@
+#pragma once
+
+// Damage at random: bits that flip, files that end early. How much of it: CORTADO_FLIPS, 2,000 unless it says.
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/rng.h"
+
+namespace cortado {
+
+inline int flips_wanted() {
+  const char* text = std::getenv("CORTADO_FLIPS");
+  return text ? std::atoi(text) : 2000;
+}
+
+/// What became of damage.
+struct Tally {
+  const char* what;
+  int detected = 0, harmless = 0, silent = 0;
+
+  ~Tally() {
+    std::printf("faults: %s: %d damaged files, %d detected, %d harmless: %d violations\n", what,
+                detected + harmless + silent, detected, harmless, silent);
+  }
+
+  /// `is_same` looks at the damaged thing as a reader would, and says whether it found what was written.
+  bool count(const std::function<bool()>& is_same) {
+    bool same = false;
+    try {
+      same = is_same();
+    } catch (const Error&) {
+      ++detected;
+      return true;
+    }
+    same ? ++harmless : ++silent;
+    return same;
+  }
+};
+
+inline std::string with_flip(std::string bytes, RandomStream& random) {
+  const uint64_t bit = random.below(bytes.size() * 8);
+  bytes[bit / 8] = char(bytes[bit / 8] ^ (1 << bit % 8));
+  return bytes;
+}
+
+inline std::string cut(const std::string& bytes, RandomStream& random) {
+  return bytes.substr(0, random.below(bytes.size()));
+}
+
+/// `flips` of them, and a tenth as many files that are cut.
+inline void damage(const std::string& bytes, int flips, uint64_t seed,
+                   const std::function<void(const std::string& damaged)>& look) {
+  RandomStream random(seed);
+  for (int i = 0; i < flips; ++i) look(with_flip(bytes, random));
+  for (int i = 0; i < flips / 10; ++i) look(cut(bytes, random));
+}
+
+/// Not atomic, which would sync: this is damage.
+inline void put_file(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) std::abort();
+  std::fclose(file);
+}
+
+}  // namespace cortado

@@ -1,0 +1,15 @@
+// A request for an inference by gRPC, whose own part reads the message.
+#include "server/grpc/infer_call.h"
+#include "tests/fuzz/fuzzed.h"
+#include "tests/fuzz/served.h"
+
+void cortado::fuzz::fuzz(std::string_view input) {
+  inference::ModelInferRequest message;
+  if (!message.ParseFromArray(input.data(), int(input.size()))) return;
+  try {
+    server::Request request;
+    server::read_inputs(message, served_version(), request);
+    served_version().check(request);
+  } catch (const server::RequestError&) {
+  }
+}
