@@ -18,7 +18,7 @@ using caffe::LayerParameter;
 
 class Builder {
  public:
-  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) : draft_(*file) {
+  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) : given_(file), draft_(*file) {
     graph_.file = with_frozen_averages(std::move(file), options.freeze);
     graph_.options = options;
     graph_.name = net().name();
@@ -263,8 +263,9 @@ class Builder {
       for (const auto& [name, id] : graph_.names) graph_.value(id).kept = true;
   }
 
+  std::shared_ptr<const NetFile> given_;  ///< the graph's is another one where layers are frozen
   Graph graph_;
-  Draft draft_;
+  Draft draft_;  ///< of what was given
   NetMistakes found_;
   ExitCode code_ = ExitCode::kNet;
 };

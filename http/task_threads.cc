@@ -1,22 +1,29 @@
 #include "http/task_threads.h"
 
 #include "core/signals_blocked.h"
+#include "core/start_thread.h"
 #include "http/request_error.h"
 
 namespace cortado::http {
 
 TaskThreads::TaskThreads(size_t most, size_t threads) : most_(most) {
   const SignalsBlocked blocked;
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (size_t i = 0; i < threads; ++i) threads_.push_back(start_thread([this] { work(); }));
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-TaskThreads::~TaskThreads() {
+TaskThreads::~TaskThreads() { end(); }
+
+void TaskThreads::end() {
   {
     const std::lock_guard lock(mutex_);
     ends_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void TaskThreads::post(std::function<void()> task) {

@@ -12,8 +12,9 @@ namespace cortado::http {
 /// Threads that do what others may not wait for: loading models, decoding images. One of them does one after the other.
 class TaskThreads {
  public:
-  explicit TaskThreads(size_t most, size_t threads = 1);  ///< `most`: tasks that may wait
-  ~TaskThreads();                                         ///< does what waits
+  /// `most`: tasks that may wait. Throws Error(kDevice) where the system gives no more threads.
+  explicit TaskThreads(size_t most, size_t threads = 1);
+  ~TaskThreads();  ///< does what waits
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
@@ -22,13 +23,14 @@ class TaskThreads {
 
  private:
   void work();
+  void end();
 
   const size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool ends_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;  ///< use all of the above
 };
 
 }  // namespace cortado::http

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/replace_file.h"
 #include "core/try_for.h"
 
 namespace cortado::runs {
@@ -56,7 +57,7 @@ void make_run_folder(const RunPaths& paths) {
   std::error_code failure;
   if (fs::exists(paths.folder, failure) && !fs::is_empty(paths.folder, failure) && !file_exists(paths.lock))
     throw Error(ExitCode::kUsage, paths.folder + " is there, and is no run", "choose a folder that is new or empty");
-  fs::create_directories(paths.folder, failure);
+  make_folders(paths.folder, failure);
   if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + paths.folder + ": " + failure.message());
 }
 

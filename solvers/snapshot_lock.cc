@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/replace_file.h"
 #include "core/try_for.h"
 #include "solvers/snapshot.h"
 
@@ -25,7 +26,7 @@ std::string folder_or_here(const std::string& prefix) {
 
 void make_folder(const std::string& folder) {
   std::error_code failure;
-  if (!std::filesystem::create_directories(folder, failure)) {
+  if (!make_folders(folder, failure)) {
     if (failure)
       throw Error(ExitCode::kIo, "cannot make the folder " + folder + " for snapshots: " + failure.message(),
                   "choose another snapshot_prefix");

@@ -59,6 +59,7 @@ class SolverNetReader {
  public:
   SolverNetReader(const SolverFile& file, const SolverOptions& options, const Context& context)
       : file_(file), options_(options), context_(context) {}
+  SolverNetReader(const SolverFile&, const SolverOptions&&, const Context&) = delete;  ///< they are not copied
 
   const SolverFile& solver() const { return file_; }
   /// Test nets of this rank: all of them, or none of a rank other than the first where it tests alone.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "solvers/kept_aside.h"
 #include "solvers/rank_start.h"
 #include "solvers/rank_test.h"
 
@@ -79,9 +80,11 @@ void TrainingLoop::start() {
   observers_.tell_early_warnings(progress);
 }
 
-/// The loss after the last update, and the last test.
+/// The loss after the last update, and the last test: of the weights that were saved, also where a pass in training
+/// changes BatchNorm's statistics, on each rank by images of its own.
 void TrainingLoop::finish() {
   if (displays(iter())) {
+    const KeptAside kept(net_);
     net_.context().pass = state_.pass(0);
     net_.forward();
     state_.window.add(float(net_.loss()));

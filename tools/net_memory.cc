@@ -37,7 +37,7 @@ FittingBatch largest_batch(int64_t budget, int64_t most, const std::function<int
     const double slope = batch > 1 ? double(needed - low) / double(batch - 1) : 0;
     const int64_t guess = slope > 0 ? 1 + int64_t(double(budget - low) / slope) : batch * 2;
     const bool narrow = too_much <= most && round > 3;
-    batch = std::clamp(narrow ? (fits.batch + too_much) / 2 : guess, fits.batch + 1, too_much - 1);
+    batch = std::max(fits.batch + 1, std::min(narrow ? (fits.batch + too_much) / 2 : guess, too_much - 1));
   }
   return fits;
 }

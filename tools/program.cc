@@ -13,6 +13,7 @@
 #include "core/restart.h"
 #include "tools/failure.h"
 #include "tools/help.h"
+#include "tools/no_memory.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -106,6 +107,7 @@ int run_command(const Command& command, const std::vector<std::string>& words) {
 
 int program_main(int argc, char** argv, int (*run)(const std::string&, const std::vector<std::string>&)) {
   reserve_descriptors();
+  end_without_memory();
   if (const int code = restart(argv)) return code;
   // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);

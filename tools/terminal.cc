@@ -205,17 +205,20 @@ std::string count_text(int64_t count) {
   return digits;
 }
 
+/// What is longer pushes its own line aside: a layer with thousands of bottoms would else widen all others.
+constexpr size_t kWidestColumn = 200;
+
 std::string Table::str(const std::vector<size_t>& right) const {
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(row[i].size(), kWidestColumn));
   }
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - row[i].size(), ' ');
+      const std::string space(widths[i] - std::min(row[i].size(), widths[i]), ' ');
       const bool flush_right = std::find(right.begin(), right.end(), i) != right.end();
       line += (i ? "  " : "") + (flush_right ? space + row[i] : row[i] + space);
     }

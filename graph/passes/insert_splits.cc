@@ -27,7 +27,8 @@ std::vector<Split> find_splits(const Graph& graph) {
 }
 
 Node make_split(Graph& graph, const Split& split) {
-  const Value value = graph.value(split.value);  // a copy: the vector grows below
+  Value value = graph.value(split.value);  // a copy: the vector grows below
+  value.readers.clear();  // found anew at the end; n copies with n readers each would take memory of their square
   const Node& producer = graph.node(value.producer);
   Node node;
   node.type = "Split";

@@ -14,9 +14,10 @@ namespace cortado::kernels {
   return Vec16f(Vec16i(_mm512_maskz_cvtepu16_epi32(__mmask16(0xffff), bits)) << 16);
 }
 [[gnu::always_inline]] inline __m256i narrowed(const Vec16f& v) {
-  const Vec16i all = Vec16i(v), high = (all >> 16) & 0xFFFF;
-  const Vec16i nearest = Vec16i(_mm512_maskz_srli_epi32(__mmask16(0xffff), __m512i(all + 0x7FFF + (high & 1)), 16));
-  const Vec16i rounded = v == v ? nearest : high | 0x40;
+  using Bits = uint32_t __attribute__((vector_size(64)));
+  const Bits all = Bits(v), high = all >> 16;
+  const Bits nearest = Bits(_mm512_maskz_srli_epi32(__mmask16(0xffff), __m512i(all + 0x7FFF + (high & 1)), 16));
+  const Bits rounded = v == v ? nearest : high | 0x40;
   return _mm512_maskz_cvtepi32_epi16(__mmask16(0xffff), __m512i(rounded));
 }
 

@@ -107,7 +107,7 @@ void ConvWindow::check_kernel() const {
 }
 
 int ConvWindow::channel_axis(const Shape& x, const std::string& bottom) const {
-  const int axis = options_.axis() < 0 ? options_.axis() + x.axes() : options_.axis();
+  const int axis = x.canonical_axis(options_.axis());
   const int spatial = x.axes() - axis - 1;
   if (axis >= 0 && spatial >= 1 && spatial <= kernels::kMaxConvAxes && (!volumes_ || spatial == 3)) return axis;
   const std::string shape = "its shape is " + x.str();

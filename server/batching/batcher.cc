@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/signals_blocked.h"
+#include "core/start_thread.h"
 #include "server/batching/batch.h"
 
 namespace cortado::server {
@@ -10,7 +11,12 @@ namespace cortado::server {
 Batcher::Batcher(std::function<Arrays(const Arrays&)> predict, BatchingOptions options, BatchWatcher* watcher)
     : predict_(std::move(predict)), options_(options), watcher_(watcher) {
   const SignalsBlocked blocked;
-  for (int i = 0; i < options_.contexts; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (int i = 0; i < options_.contexts; ++i) threads_.push_back(start_thread([this] { work(); }));
+  } catch (...) {
+    close();
+    throw;
+  }
 }
 
 Batcher::~Batcher() { close(); }
@@ -39,7 +45,7 @@ void Batcher::close() {
     closed_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_)
+  for (std::jthread& thread : threads_)
     if (thread.joinable()) thread.join();
 }
 

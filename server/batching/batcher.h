@@ -42,7 +42,7 @@ class BatchWatcher {
 class Batcher {
  public:
   /// `predict` is called by up to `contexts` threads at once; it throws as Predictor::predict() does. `watcher` may be
-  /// null.
+  /// null. Throws Error(kDevice) where the system gives no more threads.
   Batcher(std::function<Arrays(const Arrays&)> predict, BatchingOptions options, BatchWatcher* watcher = nullptr);
   ~Batcher();  ///< as close()
   Batcher(const Batcher&) = delete;
@@ -90,7 +90,7 @@ class Batcher {
   size_t peak_ = 0;     ///< the most that were queued or computed since a batch was last taken
   int arriving_ = 0;
   bool closed_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace cortado::server

@@ -36,6 +36,8 @@ std::vector<float> listed_values(const ModelInferRequest::InferInputTensor& tens
   return {values.begin(), values.end()};
 }
 
+}  // namespace
+
 void read_inputs(const ModelInferRequest& message, const Version& version, Request& request) {
   const bool is_raw = message.raw_input_contents_size() > 0;
   if (is_raw && message.raw_input_contents_size() != message.inputs_size())
@@ -60,6 +62,8 @@ void read_inputs(const ModelInferRequest& message, const Version& version, Reque
     request.outputs.push_back(output.name());
   }
 }
+
+namespace {
 
 /// Values go as bytes, as Triton's do, unless the request has its own as numbers.
 void write_answer(const ModelInferRequest& message, const Version& version, const Arrays& outputs,

@@ -114,7 +114,8 @@ void add_computed(const runs::RunPaths& paths, Context& context, Json& report) {
   if (!file) return;
   const std::string weights = weights_of(file->solver);
   report["test"] = attempted("the test", notes, [&]() -> Json {
-    SolverNetReader reader(*file, {}, context);
+    const SolverOptions options;
+    SolverNetReader reader(*file, options, context);
     if (weights.empty() || reader.test_count() == 0) return {};
     return test_results(reader.test(0).file, weights, context);
   });
