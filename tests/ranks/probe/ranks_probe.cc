@@ -166,9 +166,9 @@ int half_ready(Engine& engine) {
 
 int run(Engine& engine, const std::string& action) {
   const std::map<std::string, int (*)(Engine&)> actions = {
-      {"exchange", exchange},       {"large", large},     {"die", die},  {"stop", stop}, {"fail", fail},
-      {"leave_alone", leave_alone}, {"signals", signals}, {"deaf", deaf},
-      {"half_ready", half_ready}};
+      {"exchange", exchange}, {"large", large}, {"die", die},
+      {"stop", stop},         {"fail", fail},   {"leave_alone", leave_alone},
+      {"signals", signals},   {"deaf", deaf},   {"half_ready", half_ready}};
   return actions.at(action)(engine);
 }
 
