@@ -60,7 +60,7 @@ double cpu_quota(const std::string& root) {
     if (controllers.empty())
       least = std::min(least, quota_of_group(groups, group, true));
     else if (names_cpu(controllers))
-      for (const std::string mount : {groups + "/" + controllers, groups + "/cpu"})
+      for (const std::string& mount : {groups + "/" + controllers, groups + "/cpu"})
         least = std::min(least, quota_of_group(mount, group, false));
   }
   return least;
