@@ -81,7 +81,10 @@ int default_threads() {
   return std::max(1, std::min(CPU_COUNT(&set), int(quota)));
 }
 
-void use_threads(int threads) { omp_set_num_threads(threads); }
+void use_threads(int threads) {
+  omp_set_dynamic(0);                                              // OMP_DYNAMIC
+  omp_set_num_threads(std::min(threads, omp_get_thread_limit()));  // OMP_THREAD_LIMIT
+}
 
 LibrariesAlone::LibrariesAlone() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
 LibrariesAlone::~LibrariesAlone() { omp_set_num_threads(threads_); }

@@ -20,7 +20,8 @@ void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<
 /// its control groups give it the time of (core/cpu_quota.h).
 int default_threads();
 
-/// Makes `threads` the number of OpenMP's threads that the vendor libraries use when the calling thread calls them.
+/// Makes `threads` the number of OpenMP's threads that the vendor libraries use when the calling thread calls them,
+/// or as many as the environment allows: where OpenMP gives fewer than it tells of, oneDNN leaves parts out.
 void use_threads(int threads);
 
 /// While there is one, the vendor libraries compute in the calling thread alone.

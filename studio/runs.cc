@@ -53,11 +53,11 @@ Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
   return json;
 }
 
-/// Tells the list where it changed.
-http::Reply follow_list(Workplace& place, RunIndex& index) {
-  return place.feeds.add([&index, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
+/// Tells the list where it changed. A feed may be looked at until the workplace ends: later than the routes do.
+http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
+  return place.feeds.add([index, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
     if (tick++ % 2 != 0) return true;
-    std::string now = dump(index.list());
+    std::string now = dump(index->list());
     if (now != last) Feeds::send(stream, "runs", now);
     last = std::move(now);
     return true;
@@ -65,13 +65,13 @@ http::Reply follow_list(Workplace& place, RunIndex& index) {
 }
 
 /// Tells lines of metrics and of the log behind those that are known, and the state where it changed.
-http::Reply follow_run(Workplace& place, RunIndex& index, const Request& request) {
+http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
   const std::string path = request.parameter("path");
-  index.tell(path);
+  index->tell(path);
   const int64_t log_bytes = place.folder.has(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
   int64_t at = request.header_number("Last-Event-ID", request.number("metrics", 0)),
           log_at = request.number("log", std::max<int64_t>(0, log_bytes - kLogPiece / 4));
-  return place.feeds.add([&place, &index, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {
+  return place.feeds.add([&place, index, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {
     const Folder& folder = place.folder;
     const auto [text, next] = lines_from(folder, path + "/metrics.jsonl", at, kPiece);
     if (!text.empty()) Feeds::send(stream, "metrics", dump({{"text", text}, {"next", next}}), std::to_string(next));
@@ -79,7 +79,7 @@ http::Reply follow_run(Workplace& place, RunIndex& index, const Request& request
     const auto [log, log_next] = lines_from(folder, path + "/log.txt", log_at, kLogPiece);
     if (!log.empty()) Feeds::send(stream, "log", dump({{"text", log}}));
     log_at = log_next;
-    Json told = index.tell(path);
+    Json told = index->tell(path);
     told.erase("curve");
     std::string now = dump(told);
     if (now != last) Feeds::send(stream, "state", now);
@@ -117,7 +117,7 @@ Routes run_routes(Workplace& place) {
   const auto index = std::make_shared<RunIndex>(place.folder);
   return {
       {"GET", "/api/runs", [index](const Request&) { return json_reply(index->list()); }},
-      {"GET", "/api/runs/feed", [&place, index](const Request&) { return follow_list(place, *index); }},
+      {"GET", "/api/runs/feed", [&place, index](const Request&) { return follow_list(place, index); }},
       {"GET", "/api/run",
        [&place, index](const Request& request) {
          return json_reply(detail(*index, place.folder, request.parameter("path")));
@@ -126,7 +126,7 @@ Routes run_routes(Workplace& place) {
        [&place, index](const Request& request) { return json_reply(compare(place, *index, request)); }},
       {"GET", "/api/run/metrics",
        [&place](const Request& request) { return json_reply(metrics(place.folder, request)); }},
-      {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, *index, request); }},
+      {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, index, request); }},
       {"GET", "/api/run/report", [&place, index](const Request& request) { return report(place, *index, request); }},
   };
 }
