@@ -51,6 +51,7 @@ class Watched:
 
     def verdict(self):
         """A line, and what is wrong."""
+        if len(self.samples) < 3: return self.name + ': no samples', []
         warm = max(0.1 * self.samples[-1][0], min(300, self.samples[-1][0] / 3))
         points = [sample for sample in self.samples if sample[0] >= warm]
         slope, floor = (3600 * each for each in slope_and_floor([(time, mib) for time, mib, _, _ in points]))
