@@ -1,10 +1,9 @@
-#!/usr/bin/python3
 """Files that say much in few bytes: time and memory stay within what follows from the file's size, and the end is a
-result or a mistake that is told.
-
-    limits.py CORTADO
+result or an error message.
 """
-import resource, subprocess, sys, tempfile, os
+import resource, subprocess
+
+import pytest
 
 INPUT = 'layer { name: "a" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }\n'
 PRODUCT = 'inner_product_param { num_output: 2 }'
@@ -50,19 +49,12 @@ def limited():
     resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
 
-def main():
-    cortado = os.path.abspath(sys.argv[1])
-    with tempfile.TemporaryDirectory() as place:
-        for name, net in NETS.items():
-            path = os.path.join(place, 'net.prototxt')
-            with open(path, 'w') as file: file.write(net)
-            for command in ('check', 'plan', 'summary'):
-                words = [cortado, command, path]
-                done = subprocess.run(words, capture_output=True, text=True, preexec_fn=limited, timeout=120)
-                assert done.returncode in (0, 3, 5, 6), (name, command, done.returncode, done.stderr[-1000:])
-                assert done.returncode == 0 or 'error: ' in done.stderr, (name, command, done.stderr[-1000:])
-                assert 'internal' not in done.stderr, (name, command, done.stderr[-1000:])
-            print('%s: ends with %d' % (name, done.returncode))
-
-
-main()
+@pytest.mark.parametrize('name', NETS)
+def test_time_and_memory_are_bounded(cortado, folder, name):
+    (folder / 'net.prototxt').write_text(NETS[name])
+    for command in ('check', 'plan', 'summary'):
+        done = subprocess.run([cortado, command, 'net.prototxt'], capture_output=True, text=True, preexec_fn=limited,
+                              timeout=120)
+        assert done.returncode in (0, 3, 5, 6), (command, done.returncode, done.stderr[-1000:])
+        assert done.returncode == 0 or 'error: ' in done.stderr, (command, done.stderr[-1000:])
+        assert 'internal' not in done.stderr, (command, done.stderr[-1000:])

@@ -1,0 +1,8 @@
+"""Packages from PyPI, in the venv that scripts/test_venv.sh makes in the build folder."""
+import glob, os, sys
+
+
+def use_venv():
+    """Puts its packages before the system's. Call it before importing them by pytest.importorskip()."""
+    venv = os.path.join(os.environ['CORTADO_BUILD'], 'test-venv')
+    if os.path.exists(venv + '/complete'): sys.path[:0] = glob.glob(venv + '/lib/python3*/site-packages')
