@@ -20,17 +20,17 @@ namespace cortado {
 
 namespace {
 
-constexpr const char* kProgram = "cortado-hdf5";
-constexpr size_t kPartBytes = size_t(1) << 20;
+constexpr const char* kHdf5FileProgram = "cortado-hdf5";
+constexpr size_t kHdf5FilePartBytes = size_t(1) << 20;
 
 std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
                                      const std::vector<std::string>& arguments) {
-  if (companion_path(kProgram).empty())
+  if (companion_path(kHdf5FileProgram).empty())
     throw file_error(code, path,
                      "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
-                     "apt install libhdf5-dev and build again");
+                     "apt install libhdf5-dev, then cmake --preset release && cmake --build build");
   try {
-    return std::make_unique<HelperProcess>(kProgram, arguments);
+    return std::make_unique<HelperProcess>(kHdf5FileProgram, arguments);
   } catch (const std::runtime_error& error) {
     throw file_error(code, path, error.what());
   }
@@ -163,9 +163,9 @@ void Hdf5Reader::fail_early() {
 void Hdf5Reader::read(float* out) {
   const TensorEntry& entry = entries_.at(next_++);
   const size_t width = size_t(tensor_value_bytes(entry.type));
-  part_.resize(kPartBytes);
+  part_.resize(kHdf5FilePartBytes);
   for (size_t left = size_t(entry.shape.count()); left > 0;) {
-    const size_t n = std::min(left, kPartBytes / width);
+    const size_t n = std::min(left, kHdf5FilePartBytes / width);
     take(part_.data(), n * width);
     tensor_to_floats(entry.type, part_.data(), int64_t(n), out);
     out += n;
@@ -180,7 +180,7 @@ std::string Hdf5Reader::read_bytes() {
 }
 
 void Hdf5Reader::skip() {
-  part_.resize(kPartBytes);
+  part_.resize(kHdf5FilePartBytes);
   for (size_t left = size_t(entries_.at(next_++).bytes()); left > 0;) {
     const size_t n = std::min(left, part_.size());
     take(part_.data(), n);

@@ -19,8 +19,8 @@ namespace cortado {
 
 namespace {
 
-constexpr const char* kProgram = "cortado-onnx";
-constexpr size_t kPartBytes = size_t(1) << 20;
+constexpr const char* kOnnxFileProgram = "cortado-onnx";
+constexpr size_t kOnnxFilePartBytes = size_t(1) << 20;
 constexpr uint64_t kMostText = uint64_t(64) << 20;
 
 /// What the program sends first: 0 and the length of the net's text, or an exit code and the lengths of a message and a
@@ -33,14 +33,14 @@ class Model {
  public:
   Model(const std::string& path, bool weights) : path_(path) {
     MappedFile readable(path);  // says why it is not
-    if (companion_path(kProgram).empty())
+    if (companion_path(kOnnxFileProgram).empty())
       throw file_error(ExitCode::kIo, path,
                        "an ONNX model, and this program was built without ONNX: there is no cortado-onnx beside it",
-                       "apt install libonnx-dev and build again with -DCORTADO_ONNX=ON");
+                       "apt install libonnx-dev, then cmake --preset release && cmake --build build");
     std::vector<std::string> arguments = {"send", path};
     if (weights) arguments.push_back("--weights");
     try {
-      process_ = std::make_unique<HelperProcess>(kProgram, arguments);
+      process_ = std::make_unique<HelperProcess>(kOnnxFileProgram, arguments);
     } catch (const std::runtime_error& error) {
       fail(error.what());
     }
@@ -63,8 +63,8 @@ class Model {
     for (;;) {
       const size_t have = bytes.size();
       if (double(have) > most) fail("its weights are more than this machine has room for");
-      bytes.resize(have + kPartBytes);
-      const size_t got = receive(bytes.data() + have, kPartBytes);
+      bytes.resize(have + kOnnxFilePartBytes);
+      const size_t got = receive(bytes.data() + have, kOnnxFilePartBytes);
       bytes.resize(have + got);
       if (got == 0) return bytes;
     }

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case " $* " in *" --help "* | *" -h "*) exec /usr/bin/python3 scripts/bench/load.py --help ;; esac
 scripts/install_deps.sh
-cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_SERVER=ON >/dev/null
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build build --target cortado cortado-serve cortado_bench_train cortado_bench_infer cortado_bench_serve
 venv=build/bench-venv
 if [ "${1-}" = peer ]; then

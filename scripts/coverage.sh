@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_deps.sh gcovr
-cmake --preset coverage -DCORTADO_TESTS=ON
+cmake --preset coverage
 cmake --build --preset coverage --parallel "$(nproc)"
 find build-coverage -name '*.gcda' -delete
 ctest --preset coverage --parallel "$(nproc)" "$@" || echo "coverage.sh: some tests failed"

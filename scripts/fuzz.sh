@@ -19,7 +19,7 @@ command -v clang++ > /dev/null || scripts/install_deps.sh clang libclang-rt-14-d
 mkdir -p build-fuzz/findings
 cmake --preset fuzz > build-fuzz/configure.log || { cat build-fuzz/configure.log; exit 1; }
 ninja -C build-fuzz fuzzers
-[ -x build/bin/cortado ] || { cmake --preset release -DCORTADO_TESTS=OFF; ninja -C build bin/cortado; }
+[ -x build/bin/cortado ] || { cmake --preset release; ninja -C build bin/cortado; }
 /usr/bin/python3 tests/fuzz/seeds.py . build/bin/cortado build-fuzz/seeds > /dev/null
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(basename -a build-fuzz/fuzz/fuzz_* | sed 's/^fuzz_//')
 

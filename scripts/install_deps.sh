@@ -1,25 +1,34 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building, testing and the quick start need, and those named as arguments; those that
-# are there are left alone.
+# Installs Debian packages; those that are there are left alone.
+#   scripts/install_deps.sh quickstart [PACKAGE...]   what the program `cortado` and the quick start need
+#   scripts/install_deps.sh build [PACKAGE...]        and its helpers, engines, server, studio, library, Python module
+#   scripts/install_deps.sh test [PACKAGE...]         and the tests; the default
 # Works as root or through sudo, and does nothing, quickly, when nothing is missing.
 set -euo pipefail
+
+level=test
+case "${1-}" in quickstart | build | test) level=$1; shift ;; esac
 
 packages=(
   build-essential cmake ninja-build ccache pkgconf
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev libpugixml-dev
-  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libopencv-dev
-  libhdf5-dev libleveldb-dev libonnx-dev python3-onnx
-  libgrpc++-dev protobuf-compiler-grpc libboost-dev prometheus-cpp-dev libssl-dev
-  libdnnl-dev libopenblas-dev libgomp1
-  libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
-  libgtest-dev libbenchmark-dev pybind11-dev
-  python3 python3-dev python3-numpy python3-protobuf python3-opencv python3-h5py
-  dataset-fashion-mnist
-  "$@"
+  liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libdnnl-dev libgomp1
+  python3 dataset-fashion-mnist
 )
+if [ $level != quickstart ]; then
+  packages+=(
+    libopencv-dev libhdf5-dev libleveldb-dev libonnx-dev
+    libgrpc++-dev protobuf-compiler-grpc libboost-dev prometheus-cpp-dev libssl-dev
+    libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev
+    python3-dev pybind11-dev python3-numpy python3-protobuf
+  )
+fi
+if [ $level = test ]; then
+  packages+=(libgtest-dev python3-pytest python3-onnx python3-opencv python3-h5py)
+fi
 
 missing=()
-for package in "${packages[@]}"; do
+for package in "${packages[@]}" "$@"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done

@@ -12,11 +12,10 @@ case "${1-}" in
   *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
 esac
 
-scripts/install_deps.sh dpkg-dev
+scripts/install_deps.sh build dpkg-dev
 export LDFLAGS=-Wl,-s  # of all levels: none has symbols
 cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DCORTADO_CPU_LEVELS="$levels" \
-  -DCORTADO_TESTS=OFF -DCORTADO_LIBRARY=ON -DCORTADO_ONNX=ON -DCORTADO_PYTHON_MODULE=ON -DCORTADO_SERVER=ON \
-  -DCORTADO_STUDIO=ON
+  -DCORTADO_TESTS=OFF
 cmake --build build-package --parallel "$(nproc)"
 (cd build-package && cpack)
 /usr/bin/python3 scripts/sbom.py --output build-package/packages/cortado.cdx.json build-package/bin/cortado* \

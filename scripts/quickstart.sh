@@ -3,7 +3,7 @@
 # With --detect: draws a data set of objects in images, trains a small SSD from nothing, stops it once and resumes it,
 # draws the boxes that it finds. With --read: draws strips of digits, trains a small CRNN that reads them in the same
 # way. What is there already is not done again, so that a second run takes seconds; delete snapshots/ to train once
-# more.
+# more. Builds the program alone, and what these data sets need: `cmake --build build` builds the rest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,14 @@ idx=/usr/share/datasets/fashion-mnist
 solver=models/lenet/solver.prototxt
 weights=snapshots/lenet_iter_$(sed -n 's/^max_iter: //p' "$solver").caffemodel
 
-step() { # step NAME COMMAND...: runs it and tells how long it took
+case "${1-}" in
+  '') packages=() targets=(cortado) ;;
+  --detect) packages=(python3-numpy python3-opencv libopencv-dev) targets=(cortado cortado_opencv) ;;
+  --read) packages=(python3-numpy python3-opencv python3-h5py libhdf5-dev) targets=(cortado cortado-hdf5) ;;
+  *) echo "usage: scripts/quickstart.sh [--detect | --read]" >&2; exit 2 ;;
+esac
+
+step() { # step NAME COMMAND...: runs it and prints how long it took
   local name=$1 begin=$SECONDS
   shift
   echo "== $name"
@@ -21,8 +28,8 @@ step() { # step NAME COMMAND...: runs it and tells how long it took
 }
 
 build() {
-  cmake --preset release -DCORTADO_TESTS=OFF | grep 'CUDA code'
-  cmake --build --preset release --parallel "$(nproc)" --target cortado
+  cmake --preset release | grep 'CUDA code'
+  cmake --build --preset release --parallel "$(nproc)" --target "${targets[@]}"
 }
 
 convert() { # convert PREFIX NAME
@@ -97,7 +104,7 @@ draw_digits() {
   [ -f data_sets/digits/sheet.png ] || /usr/bin/python3 scripts/draw_digit_set.py data_sets/digits
 }
 
-step install scripts/install_deps.sh
+step install scripts/install_deps.sh quickstart "${packages[@]}"
 step build build
 if [ "${1:-}" = --detect ]; then
   step draw draw_objects

@@ -12,7 +12,7 @@ case "${1-}" in
   *) sed -n '2,4s/^# //p' "$0" >&2; exit 2 ;;
 esac
 
-scripts/install_deps.sh python3-venv
+scripts/install_deps.sh build python3-venv
 tools=build-wheel/tools
 [ -x $tools/bin/auditwheel ] || {
   /usr/bin/python3 -m venv $tools

@@ -44,7 +44,7 @@ class Checker {
   Mistakes& mistakes_;
 };
 
-void check_finite(const Config& config) {
+void check_finite_numbers(const Config& config) {
   const auto* reflection = config.GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   reflection->ListFields(config, &fields);
@@ -187,8 +187,9 @@ void check_regularization(const Config& config) {
 
 void check_snapshots(const Config& config) {
   if (config.snapshot_format() == Config::HDF5 && companion_path("cortado-hdf5").empty())
-    throw FieldError("snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
-                     "remove snapshot_format: HDF5, or apt install libhdf5-dev and build again");
+    throw FieldError(
+        "snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
+        "remove snapshot_format: HDF5, or apt install libhdf5-dev, then cmake --preset release && cmake --build build");
   if (config.has_snapshot_every()) seconds_of_interval(config.snapshot_every());
 }
 
@@ -253,7 +254,7 @@ void require_valid(const SolverFile& file) {
 void check_solver(const SolverFile& file, Mistakes& mistakes) {
   const Config& config = file.solver;
   Checker checker(file, mistakes);
-  checker.run(check_finite);
+  checker.run(check_finite_numbers);
   checker.run([](const Config& c) { precision_named(c.precision()); });
   checker.run(check_one_train_net);
   checker.run(check_length);

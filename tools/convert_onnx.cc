@@ -76,7 +76,7 @@ int convert_onnx(const Arguments& arguments, const std::vector<std::string>& fil
   if (!file_exists(files[0])) throw file_error(ExitCode::kIo, files[0], "cannot read: there is no such file");
   if (companion_path(kProgram).empty())
     throw Error(ExitCode::kUsage, "this program was built without ONNX: there is no cortado-onnx beside it",
-                "apt install libonnx-dev and build again with -DCORTADO_ONNX=ON");
+                "apt install libonnx-dev, then cmake --preset release && cmake --build build");
   std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)
                                                                : words_to_export(arguments, files, output);
   refuse_existing(arguments, output);

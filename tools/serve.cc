@@ -11,10 +11,8 @@ namespace cortado::tools {
 namespace {
 
 int become_server(const Arguments& arguments) {
-  return become_companion("cortado-serve",
-                          "install what scripts/install_deps.sh lists (gRPC, Boost, prometheus-cpp, OpenSSL) and "
-                          "configure with -DCORTADO_SERVER=ON",
-                          arguments);
+  return become_companion(
+      "cortado-serve", "scripts/install_deps.sh build, then cmake --preset release && cmake --build build", arguments);
 }
 
 Flag count_flag(const char* name, const char* help, const char* fallback, int64_t least, int64_t most) {

@@ -7,10 +7,8 @@ namespace cortado::tools {
 namespace {
 
 int become_studio(const Arguments& arguments) {
-  return become_companion("cortado-studio",
-                          "install what scripts/install_deps.sh lists (Boost, OpenSSL) and configure with "
-                          "-DCORTADO_STUDIO=ON",
-                          arguments);
+  return become_companion(
+      "cortado-studio", "scripts/install_deps.sh build, then cmake --preset release && cmake --build build", arguments);
 }
 
 }  // namespace

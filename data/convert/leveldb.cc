@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kProgram = "cortado-leveldb";
 constexpr size_t kPartBytes = size_t(1) << 20;
-constexpr uint64_t kMaxBytes = uint64_t(1) << 31;  // of a key or a value: a Datum is smaller
+constexpr uint64_t kLeveldbMaxBytes = uint64_t(1) << 31;  // of a key or a value: a Datum is smaller
 
 void check_is_leveldb(const std::string& folder) {
   const std::string current = join_path(folder, "CURRENT");
@@ -33,7 +33,7 @@ Leveldb::Leveldb(const std::string& folder) : folder_(folder) {
   if (companion_path(kProgram).empty())
     throw file_error(ExitCode::kData, folder,
                      "a LevelDB, and this program was built without LevelDB: there is no cortado-leveldb beside it",
-                     "apt install libleveldb-dev and build again");
+                     "apt install libleveldb-dev, then cmake --preset release && cmake --build build");
   try {
     process_ = std::make_unique<HelperProcess>(kProgram, std::vector<std::string>{"read", folder});
   } catch (const std::runtime_error& error) {
@@ -82,7 +82,7 @@ bool Leveldb::next(std::string_view& key, std::string_view& value) {
   }
   if (whole) {
     std::memcpy(sizes, head_.data(), sizeof sizes);
-    if (sizes[0] > kMaxBytes || sizes[1] > kMaxBytes) fail("damaged LevelDB: a record is too long");
+    if (sizes[0] > kLeveldbMaxBytes || sizes[1] > kLeveldbMaxBytes) fail("damaged LevelDB: a record is too long");
     whole = take(record_, size_t(sizes[0] + sizes[1]));
   }
   if (!whole) {
