@@ -119,13 +119,27 @@ endif()
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
 # the CPU's stay within a file.
 set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)
+if(CORTADO_WERROR)
+  list(APPEND CORTADO_WARNINGS -Werror)
+endif()
 
 # A functor that calls what only the host has compiles as a warning, and fails on a device, if it is run there: 20011
 # and 20014 are those calls, 20013 and 20015 those of constexpr functions. 20012 is about defaulted functions.
 set(CORTADO_CUDA_FLAGS --extended-lambda --expt-relaxed-constexpr --fmad=false -diag-suppress=20012
     -diag-error=20011,20013,20014,20015)
 
-# cortado_target(NAME): include paths, flags and, for .cu files, the compiler that this build uses for them.
+# cortado_alone(FILE... OPTIONS OPTION...): files that are compiled each by itself, with options of their own. Call it
+# before the target is made.
+function(cortado_alone)
+  cmake_parse_arguments(PARSE_ARGV 0 given "" "" "OPTIONS")
+  foreach(file ${given_UNPARSED_ARGUMENTS})
+    set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS ${given_OPTIONS})
+    set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+endfunction()
+
+# cortado_target(NAME): include paths, flags, unity sources and, for .cu files, the compiler that this build uses for
+# them. They do arithmetic: they are optimised fully, whatever the rest of the target is.
 function(cortado_target name)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
@@ -142,78 +156,85 @@ function(cortado_target name)
     target_compile_definitions(${name} PUBLIC CORTADO_WITH_CUDA)
     target_link_libraries(${name} PUBLIC CUDA::cudart_static)
   elseif(device_sources)
-    set_source_files_properties(${device_sources} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+    set_source_files_properties(${device_sources} PROPERTIES LANGUAGE CXX)
+    if(NOT cortado_device_optimisation)
+      set(cortado_device_optimisation -O3)
+    endif()
+    set_property(SOURCE ${device_sources} APPEND PROPERTY COMPILE_OPTIONS -xc++
+                 $<$<CONFIG:Release>:${cortado_device_optimisation}>)
+  endif()
+  if(CORTADO_UNITY GREATER 1)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${CORTADO_UNITY})
   endif()
 endfunction()
 
 # cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
-# would run. An option of the files, not of the target: the precompiled header that others take from cortado_proto is
-# compiled as they are. Arithmetic, in .cu files, is left as it is.
+# would run.
 function(cortado_light name)
-  get_target_property(sources ${name} SOURCES)
-  list(FILTER sources EXCLUDE REGEX "\\.cu$")
-  set_property(SOURCE ${sources} APPEND PROPERTY
-               COMPILE_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+  target_compile_options(${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
-# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in cortado_proto;
-# with FROM, from what that target compiled, which in cortado_harness is GoogleTest, too.
+# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in
+# cortado_precompiled_headers (proto/); with FROM, from what that target compiled.
 function(cortado_precompiled name)
-  set(headers ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
-  if(name STREQUAL cortado_proto)
-    target_precompile_headers(${name} PRIVATE ${headers})
-  elseif(name STREQUAL cortado_harness)
-    target_precompile_headers(${name} PRIVATE ${headers} <gtest/gtest.h>)
-  elseif(ARGN)
+  if(ARGN)
     target_precompile_headers(${name} REUSE_FROM ${ARGN})
   else()
-    target_precompile_headers(${name} REUSE_FROM cortado_proto)
+    target_precompile_headers(${name} REUSE_FROM cortado_precompiled_headers)
   endif()
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
-# cortado_together(RESULT FILE...): the files, but units of CORTADO_CUDA_TOGETHER each for the .cu files of types and
-# rules that have nothing outside their nameless namespaces: nvcc parses the same headers three times for every file,
-# and eight together compile in a third of the time.
+# cortado_together(RESULT FILE...): the files, but sources that include CORTADO_UNITY .cu files each instead of those.
+# CMake's own unity sources know neither nvcc nor a .cu file's options. What only CUDA builds have, in cuda/, is left
+# alone.
 function(cortado_together result)
   set(units ${ARGN})
-  set(left "")
-  foreach(file ${ARGN})
-    if(file MATCHES "/(types|rules)/[^/]*[.]cu$")
-      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-      file(READ ${file} text)
-      if(text MATCHES "\n}  // namespace\n\n}  // namespace cortado\n$")
-        list(APPEND left ${file})
-        list(REMOVE_ITEM units ${file})
-      endif()
+  set(left ${ARGN})
+  list(FILTER left INCLUDE REGEX "[.]cu$")
+  list(FILTER left EXCLUDE REGEX "/cuda/")
+  foreach(file ${left})
+    get_source_file_property(alone ${file} SKIP_UNITY_BUILD_INCLUSION)
+    if(alone)
+      list(REMOVE_ITEM left ${file})
     endif()
   endforeach()
+  list(REMOVE_ITEM units ${left})
   set(number 0)
   while(left)
-    list(SUBLIST left 0 ${CORTADO_CUDA_TOGETHER} some)
+    list(SUBLIST left 0 ${CORTADO_UNITY} some)
     list(REMOVE_ITEM left ${some})
     math(EXPR number "${number} + 1")
     set(unit ${CMAKE_CURRENT_BINARY_DIR}/together_${number}.cu)
-    list(JOIN some "," names)
-    add_custom_command(OUTPUT ${unit} COMMAND ${CMAKE_COMMAND} -DSOURCES=${names} -DROOT=${CMAKE_SOURCE_DIR}
-                       -DOUTPUT=${unit} -P ${CMAKE_SOURCE_DIR}/cmake/together.cmake
-                       DEPENDS ${some} ${CMAKE_SOURCE_DIR}/cmake/together.cmake VERBATIM)
+    list(TRANSFORM some PREPEND "#include \"")
+    list(TRANSFORM some APPEND "\"\n")
+    list(JOIN some "" text)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "${text}" @ONLY)
     list(APPEND units ${unit})
   endwhile()
   set(${result} ${units} PARENT_SCOPE)
 endfunction()
 
-# cortado_folder(KIND): the target cortado_<folder> of every .cc and .cu file in the current folder, those in its cuda/
-# where CUDA is on.
+# cortado_folder(KIND [EXCLUDE REGEX] [FILE...]): the target cortado_<folder> of every .cc and .cu file in the current
+# folder, those in its cuda/ where CUDA is on, and of the generated FILEs.
 function(cortado_folder kind)
+  cmake_parse_arguments(PARSE_ARGV 1 given "" "EXCLUDE" "")
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc *.cu)
-  if(NOT CORTADO_WITH_CUDA)
-    list(FILTER sources EXCLUDE REGEX "/cuda/")
-  elseif(CORTADO_CUDA_TOGETHER GREATER 1)
+  if(given_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${given_EXCLUDE}")
+  endif()
+  set(cuda_sources ${sources})
+  list(FILTER cuda_sources INCLUDE REGEX "/cuda/")
+  if(CORTADO_WITH_CUDA)
+    cortado_alone(${cuda_sources})  # names of NVIDIA's and of ours meet in them
+  elseif(cuda_sources)
+    list(REMOVE_ITEM sources ${cuda_sources})
+  endif()
+  if(CORTADO_UNITY GREATER 1)
     cortado_together(sources ${sources})
   endif()
-  add_library(cortado_${folder} ${kind} ${sources} ${ARGN})
+  add_library(cortado_${folder} ${kind} ${sources} ${given_UNPARSED_ARGUMENTS})
   cortado_target(cortado_${folder})
   if(CORTADO_COVERAGE AND folder MATCHES "^(proto|data|graph|solvers)$")
     set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS --coverage -O1 -fno-inline)

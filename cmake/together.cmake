@@ -1,5 +1,6 @@
-# cmake -DSOURCES=A.cu,B.cu -DROOT=FOLDER -DOUTPUT=UNIT.cu -P together.cmake: one source of several, each of which keeps
-# its nameless namespace to itself: it gets the file's name, below ROOT. Compilers tell of the files that were written.
+# cmake -DSOURCES=A_test.cc,B_test.cc -DROOT=FOLDER -DOUTPUT=UNIT.cc -P together.cmake: one source of several tests.
+# Helpers of different files often have one name: each file's anonymous namespace gets the file's name, below ROOT.
+# Messages of compilers name the files that were written.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(unit "")
 foreach(source ${sources})

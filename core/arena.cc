@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kPage = 4096, kHugePage = size_t(2) << 20;
 constexpr size_t kWorthAsking = size_t(64) << 20;
-constexpr size_t kAll = std::numeric_limits<size_t>::max();
+constexpr size_t kArenaAll = std::numeric_limits<size_t>::max();
 
 size_t mapped_bytes(size_t bytes) {
   const size_t unit = bytes >= kHugePage ? kHugePage : kPage;
@@ -52,8 +52,8 @@ size_t entry_of(const char* path, const std::string& name, size_t otherwise) {
 
 /// What the limit of this process's control group leaves. Cached files count as used there, but give way.
 size_t left_in_group() {
-  const size_t limit = number_in("/sys/fs/cgroup/memory.max", kAll);
-  if (limit == kAll) return kAll;
+  const size_t limit = number_in("/sys/fs/cgroup/memory.max", kArenaAll);
+  if (limit == kArenaAll) return kArenaAll;
   const size_t used = number_in("/sys/fs/cgroup/memory.current", 0);
   const size_t cached = entry_of("/sys/fs/cgroup/memory.stat", "file", 0);
   return limit - std::min(limit, used - std::min(used, cached));
@@ -62,7 +62,7 @@ size_t left_in_group() {
 /// What `resource` (ulimit -v, ulimit -d) leaves of addresses, of which this process has `used` pages.
 size_t left_in_limit(int resource, size_t used) {
   rlimit limit{};
-  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kAll;
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kArenaAll;
   return limit.rlim_cur - std::min<size_t>(limit.rlim_cur, used * kPage);
 }
 
@@ -77,7 +77,7 @@ size_t left_in_limits() {
 /// What this process can still get: the system's memory and swap, or less under limits of the process or its control
 /// group.
 size_t available_memory() {
-  const size_t memory = entry_of("/proc/meminfo", "MemAvailable:", kAll / 2048);
+  const size_t memory = entry_of("/proc/meminfo", "MemAvailable:", kArenaAll / 2048);
   const size_t swap = entry_of("/proc/meminfo", "SwapFree:", 0);
   return std::min({(memory + swap) * 1024, left_in_group(), left_in_limits()});
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/arena.h"
 #include "core/context.h"
@@ -61,6 +62,17 @@ void copy_to_device(Context& context, void* to, const void* host, size_t bytes);
 void copy_to_host(Context& context, void* host, const void* from, size_t bytes);
 void copy_on_device(Context& context, void* to, const void* from, size_t bytes);
 void clear_on_device(Context& context, void* to, size_t bytes);  ///< bytes of zero
+
+/// A copy of `list` in memory of the context's device.
+template <typename T>
+DeviceMemory copy_of_list(Context& context, const std::vector<T>& list) {
+  DeviceMemory memory(context, list.size() * sizeof(T));
+  copy_to_device(context, memory.data(), list.data(), memory.bytes());
+  return memory;
+}
+
+/// `bytes` rounded up to whole cache lines: where the next part of a block may begin.
+inline size_t whole_lines(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
 
 /// Like copy_to_device, but returns at once: `pinned` stays as it is until the context's work so far is done.
 void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes);

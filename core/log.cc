@@ -17,7 +17,7 @@ namespace cortado {
 namespace {
 
 std::atomic<void (*)()> before_log{nullptr};
-std::atomic<int> copy{-1};
+std::atomic<int> copy_descriptor{-1};
 
 /// glog ends the process when it is set up twice, and prints a warning of its own when it is used before.
 void start_once(const char* program) {
@@ -65,13 +65,13 @@ void set_log_level(Severity lowest) { FLAGS_minloglevel = glog_severity(lowest);
 
 void log_line(Severity severity, const char* file, int line, const std::string& text) {
   start_once("cortado");
-  if (const int to = copy.load(); to >= 0) write_copy(to, severity, file, line, text);
+  if (const int to = copy_descriptor.load(); to >= 0) write_copy(to, severity, file, line, text);
   if (glog_severity(severity) < FLAGS_minloglevel) return;
   if (void (*hook)() = before_log.load()) hook();
   google::LogMessage(file, line, glog_severity(severity)).stream() << text;
 }
 
-void copy_log_to(int descriptor) { copy.store(descriptor); }
+void copy_log_to(int descriptor) { copy_descriptor.store(descriptor); }
 
 void set_before_log(void (*hook)()) { before_log.store(hook); }
 

@@ -6,7 +6,7 @@ namespace cortado {
 
 namespace {
 
-constexpr Precision kAll[] = {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16};
+constexpr Precision kPrecisionAll[] = {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16};
 
 }  // namespace
 
@@ -27,14 +27,14 @@ std::string name_of(Precision precision) {
 const std::vector<std::string>& precision_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
-    for (const Precision precision : kAll) list.push_back(name_of(precision));
+    for (const Precision precision : kPrecisionAll) list.push_back(name_of(precision));
     return list;
   }();
   return names;
 }
 
 Precision precision_named(const std::string& name) {
-  for (const Precision precision : kAll)
+  for (const Precision precision : kPrecisionAll)
     if (name_of(precision) == name) return precision;
   throw FieldError("precision", "there is no precision \"" + name + "\"", "it is fp32, tf32, bf16 or fp16");
 }

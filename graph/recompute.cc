@@ -14,9 +14,9 @@ namespace {
 
 bool says(const std::vector<bool>& list, int i) { return size_t(i) < list.size() && list[size_t(i)]; }
 
-class Chooser {
+class RecomputeChooser {
  public:
-  Chooser(const Plan& plan, const Timeline& time)
+  RecomputeChooser(const Plan& plan, const Timeline& time)
       : plan_(plan), time_(time), possible_(plan.graph.nodes.size(), false), chosen_(plan.graph.nodes.size()) {}
 
   std::vector<Recompute> run() {
@@ -73,7 +73,9 @@ class Chooser {
 
 }  // namespace
 
-std::vector<Recompute> choose_recomputes(const Plan& plan, const Timeline& time) { return Chooser(plan, time).run(); }
+std::vector<Recompute> choose_recomputes(const Plan& plan, const Timeline& time) {
+  return RecomputeChooser(plan, time).run();
+}
 
 std::vector<ValueId> same_memory(const Plan& plan, ValueId id) {
   std::vector<ValueId> names = {id};

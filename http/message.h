@@ -17,8 +17,8 @@ namespace cortado::http {
 
 /// What is known when the head was read.
 struct Head {
-  std::string method, path;                                 ///< "GET", "/v2/models/lenet"
-  std::map<std::string, std::string> query;                 ///< as it stands, not decoded
+  std::string method{}, path{};                             ///< "GET", "/v2/models/lenet"
+  std::map<std::string, std::string> query{};               ///< as it stands, not decoded
   std::vector<std::pair<std::string, std::string>> fields;  ///< in the request's order
 
   /// The value of the field of this name, whose case does not matter; "" where there is none.

@@ -12,7 +12,7 @@ namespace cortado::kernels {
 
 namespace {
 
-constexpr int64_t kBlock = 16;
+constexpr int64_t kWeightFormatBlock = 16;
 
 struct Blocked16 final : WeightFormat::Opaque {
   Blocked16(const Shape& shape, int64_t groups) : Blocked16(shape, groups, is_depthwise(shape, groups)) {}
@@ -21,15 +21,15 @@ struct Blocked16 final : WeightFormat::Opaque {
         k(shape[0] / this->groups),
         c(shape[1]),
         taps(shape.count(2)),
-        c_block(depthwise ? 1 : kBlock) {}
+        c_block(depthwise ? 1 : kWeightFormatBlock) {}
 
   static bool is_depthwise(const Shape& shape, int64_t groups) {
     return groups > 1 && shape[0] == groups && shape[1] == 1;
   }
-  int64_t k_blocks() const { return (k + kBlock - 1) / kBlock; }
+  int64_t k_blocks() const { return (k + kWeightFormatBlock - 1) / kWeightFormatBlock; }
   int64_t c_blocks() const { return (c + c_block - 1) / c_block; }
   int64_t bytes() const override {
-    return groups * k_blocks() * c_blocks() * taps * c_block * kBlock * int64_t(sizeof(float));
+    return groups * k_blocks() * c_blocks() * taps * c_block * kWeightFormatBlock * int64_t(sizeof(float));
   }
   bool equals(const Opaque& other) const override {
     const auto* same = dynamic_cast<const Blocked16*>(&other);
@@ -44,20 +44,21 @@ struct Blocked16 final : WeightFormat::Opaque {
   }
   void from_plain(Context& context, const float* plain, void* target) const override {
     float* stored = static_cast<float*>(target);
-    if (k % kBlock || c % c_block) std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
+    if (k % kWeightFormatBlock || c % c_block) std::fill_n(stored, bytes() / int64_t(sizeof(float)), 0.0f);
     each(context, [&](int64_t to, int64_t from) { stored[to] = plain[from]; });
   }
 
   /// body(index in storage, index in plain) for every element.
   template <typename Body>
   void each(Context& context, const Body& body) const {
-    parallel_ranges(context, groups * k, kBlock, [&](int64_t begin, int64_t end) {
+    parallel_ranges(context, groups * k, kWeightFormatBlock, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const int64_t o = row % k, block_row = (row / k * k_blocks() + o / kBlock) * c_blocks();
+        const int64_t o = row % k, block_row = (row / k * k_blocks() + o / kWeightFormatBlock) * c_blocks();
         for (int64_t column = 0; column < c; ++column) {
           const int64_t block = (block_row + column / c_block) * taps * c_block;
-          const int64_t stored = (block + column % c_block) * kBlock + o % kBlock, plain = (row * c + column) * taps;
-          for (int64_t tap = 0; tap < taps; ++tap) body(stored + tap * c_block * kBlock, plain + tap);
+          const int64_t stored = (block + column % c_block) * kWeightFormatBlock + o % kWeightFormatBlock,
+                        plain = (row * c + column) * taps;
+          for (int64_t tap = 0; tap < taps; ++tap) body(stored + tap * c_block * kWeightFormatBlock, plain + tap);
         }
       }
     });

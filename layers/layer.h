@@ -71,6 +71,8 @@ enum class EightBitRule {
               ///< LayoutRule is kPlain
 };
 
+inline constexpr int64_t kFloatBytes = sizeof(float);
+
 /// What a net is for. Frozen: its weights never change once they are set, and it has no backward.
 enum class NetMode { kTraining, kFrozen };
 

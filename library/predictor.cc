@@ -9,16 +9,12 @@
 using namespace cortado;
 using namespace cortado::library;
 
-namespace {
-
-struct NamedShape {
-  std::string name;
-  std::vector<int64_t> dims;
-};
-
-}  // namespace
-
 struct cortado_predictor {
+  struct NamedShape {
+    std::string name;
+    std::vector<int64_t> dims;
+  };
+
   std::unique_ptr<Predictor> net;
   std::vector<NamedShape> inputs, outputs;
 };
@@ -29,6 +25,8 @@ struct cortado_request {
 };
 
 namespace {
+
+using NamedShape = cortado_predictor::NamedShape;
 
 PredictorOptions options_of(const cortado_predictor_options* given) {
   const cortado_predictor_options chosen = options_from<cortado_predictor_options>(given, CORTADO_PREDICTOR_OPTIONS);

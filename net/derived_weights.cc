@@ -2,12 +2,6 @@
 
 namespace cortado {
 
-namespace {
-
-size_t aligned(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
-
-}  // namespace
-
 std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(Context& context, const std::string& node,
                                                              const std::vector<kernels::WeightFormat>& formats) {
   const std::lock_guard lock(mutex_);
@@ -18,12 +12,12 @@ std::shared_ptr<DerivedWeights::Entry> DerivedWeights::entry(Context& context, c
   fresh->node = node;
   fresh->formats = formats;
   size_t bytes = 0;
-  for (const kernels::WeightFormat& format : formats) bytes += aligned(format.bytes());
+  for (const kernels::WeightFormat& format : formats) bytes += whole_lines(format.bytes());
   fresh->memory = DeviceMemory(context, bytes);
   std::byte* part = fresh->memory.data();
   for (const kernels::WeightFormat& format : formats) {
     fresh->parts.push_back(part);
-    part += aligned(format.bytes());
+    part += whole_lines(format.bytes());
   }
   entries_.push_back(fresh);
   return fresh;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "layers/common/class_labels.h"
 #include "net/bound_step.h"
@@ -32,6 +33,7 @@ void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   pipeline->source().fail(
       pipeline->record(pipeline->place(item)),
       data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
+  std::abort();  // not reached: fail() throws
 }
 
 void Net::validate(const BoundStep& step) const {

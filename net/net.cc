@@ -13,8 +13,6 @@ namespace {
 
 constexpr uint64_t kWeightStream = 0x7765696768747321ull;  // keys the fillers' draws apart from the layers'
 
-size_t aligned(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
-
 bool is_shared_with(const Net* other, const graph::Weight& weight, graph::WeightId& theirs) {
   if (!other) return false;
   const int source = other->plan().graph.source_named(weight.layer);
@@ -101,10 +99,10 @@ void Net::place_weights(Net* weights_of) {
     graph::WeightId theirs = 0;
     own[id] = !is_shared_with(weights_of, weights[id], theirs);
     if (own[id])
-      w_bytes += aligned(plan_.w_formats[id].bytes());
+      w_bytes += whole_lines(plan_.w_formats[id].bytes());
     else
       memory_->w[id] = weights_of->weight(theirs);
-    if (has_own_gradient(id)) dw_bytes += aligned(plan_.w_formats[id].bytes());
+    if (has_own_gradient(id)) dw_bytes += whole_lines(plan_.w_formats[id].bytes());
   }
   memory_->w_arena = DeviceMemory(context_, w_bytes);
   memory_->dw_arena = DeviceMemory(context_, dw_bytes);
@@ -114,12 +112,12 @@ void Net::place_weights(Net* weights_of) {
     const kernels::WeightFormat& format = plan_.w_formats[id];
     if (own[id]) {
       memory_->w[id] = reinterpret_cast<float*>(w);
-      w += aligned(format.bytes());
+      w += whole_lines(format.bytes());
     }
     if (!plan_.graph.options.backward || !weights[id].learns()) continue;
     const bool own_gradient = has_own_gradient(id);
     memory_->dw[id] = reinterpret_cast<float*>(own_gradient ? dw : arena_.data() + plan_.dw_offsets[id]);
-    if (own_gradient) dw += aligned(format.bytes());
+    if (own_gradient) dw += whole_lines(format.bytes());
     params_.push_back({graph::WeightId(id), weights[id].layer, weights[id].index, weights[id].spec.shape,
                        memory_->w[id], memory_->dw[id], format.bytes() / int64_t(sizeof(float)), weights[id].lr_mult,
                        weights[id].decay_mult, format});

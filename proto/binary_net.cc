@@ -13,7 +13,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t(16) << 20, kMaxParts = 300'000;
+constexpr size_t kBinaryNetMaxBytes = size_t(16) << 20, kBinaryNetMaxParts = 300'000;
 constexpr int kMaxDepth = 64;
 
 enum class Level { kNet, kLayer, kLayer2014, kLayer2013, kBatchNorm, kConvolution, kPooling, kLoss };
@@ -32,7 +32,7 @@ struct Blobs {
   Level level;
   uint32_t number;
 };
-constexpr Blobs kBlobs[] = {{Level::kLayer, 7}, {Level::kLayer2014, 6}, {Level::kLayer2013, 50}};
+constexpr Blobs kBinaryNetBlobs[] = {{Level::kLayer, 7}, {Level::kLayer2014, 6}, {Level::kLayer2013, 50}};
 
 /// A field that has another number here; 0: it has none.
 struct Renumbered {
@@ -70,7 +70,7 @@ uint32_t our_number(Dialect dialect, Level level, uint32_t number) {
 }
 
 bool is_blob(Level level, uint32_t number) {
-  for (const Blobs& blobs : kBlobs)
+  for (const Blobs& blobs : kBinaryNetBlobs)
     if (blobs.level == level && blobs.number == number) return true;
   return false;
 }
@@ -98,7 +98,7 @@ std::string translated(const WireFile& file, std::string_view message, Level lev
     if (dialect == Dialect::kIntel && level == Level::kLoss && field.is(kNormalization, WireField::kVarint))
       field.value = field.value == 3 ? uint64_t(caffe::LossParameter::PRE_FIXED) : field.value == 4 ? 3 : field.value;
     put_field(field, our_number(dialect, level, field.number), out);
-    if (out.size() > kMaxBytes) file.fail("more than 16 MiB besides the blobs: that is no net");
+    if (out.size() > kBinaryNetMaxBytes) file.fail("more than 16 MiB besides the blobs: that is no net");
   }
   return out;
 }
@@ -120,7 +120,8 @@ void count_parts(const WireFile& file, std::string_view message, const google::p
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) {
     if (field.type != WireField::kBytes) continue;
-    if (++parts > kMaxParts) file.fail("more than " + std::to_string(kMaxParts) + " parts: that is no net");
+    if (++parts > kBinaryNetMaxParts)
+      file.fail("more than " + std::to_string(kBinaryNetMaxParts) + " parts: that is no net");
     const auto* known = type.FindFieldByNumber(int(field.number));
     if (known && known->message_type()) count_parts(file, field.bytes, *known->message_type(), depth + 1, parts);
   }

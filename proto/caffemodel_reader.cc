@@ -14,7 +14,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMaxLayers = 100'000, kMaxBlobs = 1'000'000;
+constexpr size_t kMaxLayers = 100'000, kCaffemodelReaderMaxBlobs = 1'000'000;
 
 /// Where the three generations of layers keep what weights need.
 struct LayerFields {
@@ -75,7 +75,8 @@ class CaffemodelReader {
     for (WireField field; reader.next(field);) {
       if (fields.inner && field.is(fields.inner, WireField::kBytes)) read_blobs(field.bytes, k2013, layer);
       if (!field.is(fields.blobs, WireField::kBytes)) continue;
-      if (++blobs_ > kMaxBlobs) file_.fail("more than " + std::to_string(kMaxBlobs) + " blobs");
+      if (++blobs_ > kCaffemodelReaderMaxBlobs)
+        file_.fail("more than " + std::to_string(kCaffemodelReaderMaxBlobs) + " blobs");
       const std::string what = "layer '" + layer.name.substr(0, 100) + "', blob " + std::to_string(layer.blobs.size());
       layer.blobs.push_back(read_blob(file_, field.bytes, what, &origin_));
     }

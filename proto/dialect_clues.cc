@@ -33,7 +33,7 @@ constexpr Clue kLayer[] = {
     {301, 301, WireField::kBytes, Dialect::kIntel},     // eval_detection_param
 };
 
-constexpr Clue kBatchNorm[] = {
+constexpr Clue kDialectCluesBatchNorm[] = {
     {5, 6, WireField::kBytes, Dialect::kNvidia},     // scale_filler, bias_filler
     {7, 7, WireField::kVarint, Dialect::kNvidia},    // scale_bias
     {15, 15, WireField::kVarint, Dialect::kNvidia},  // engine
@@ -94,7 +94,7 @@ void DialectClues::layer_field(const WireField& field) {
 
 void DialectClues::batch_norm_field(const WireField& field) {
   ours_ |= is_ours(field);
-  if (const Clue* clue = find(kBatchNorm, field)) take(clue->dialect);
+  if (const Clue* clue = find(kDialectCluesBatchNorm, field)) take(clue->dialect);
 }
 
 }  // namespace cortado

@@ -20,7 +20,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 }
 
 template <typename T>
-T load(const char* at) {
+T load_at(const char* at) {
   T value;
   std::memcpy(&value, at, sizeof value);
   return value;
@@ -69,7 +69,7 @@ Header parse_header(std::string_view content, const std::string& name) {
   if (version < 1 || version > 3)
     fail(name, "it has version " + std::to_string(version) + " of the format; 1 to 3 are known");
   const size_t begin = version == 1 ? 10 : 12;
-  const uint64_t length = version == 1 ? load<uint16_t>(content.data() + 8) : load<uint32_t>(content.data() + 8);
+  const uint64_t length = version == 1 ? load_at<uint16_t>(content.data() + 8) : load_at<uint32_t>(content.data() + 8);
   if (length > content.size() - begin) fail(name, "it is cut off inside its header");
   const std::string_view dict = content.substr(begin, length);
   Header header;
@@ -87,7 +87,7 @@ Header parse_header(std::string_view content, const std::string& name) {
 template <typename T>
 bool convert(const Header& header, std::vector<float>& values) {
   if (header.elements.size() / sizeof(T) != values.size() || header.elements.size() % sizeof(T) != 0) return false;
-  for (size_t i = 0; i < values.size(); ++i) values[i] = float(load<T>(header.elements.data() + i * sizeof(T)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = float(load_at<T>(header.elements.data() + i * sizeof(T)));
   return true;
 }
 

@@ -15,14 +15,15 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMaxBytes = size_t(16) << 20;
+constexpr size_t kReadTextMaxBytes = size_t(16) << 20;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& message, const std::string& hint) {
   throw file_error(ExitCode::kNet, name, message, hint);
 }
 
 void check_size(size_t bytes, const std::string& name) {
-  if (bytes > kMaxBytes) refuse(name, "larger than " + std::to_string(kMaxBytes >> 20) + " MiB", "is it a prototxt?");
+  if (bytes > kReadTextMaxBytes)
+    refuse(name, "larger than " + std::to_string(kReadTextMaxBytes >> 20) + " MiB", "is it a prototxt?");
 }
 
 /// Of a file of weights, or an image, that alone is told, not what is wrong with it as a text.

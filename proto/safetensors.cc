@@ -17,25 +17,25 @@ namespace {
 struct ElementType {
   std::string_view name;
   size_t bytes;
-  float (*load)(const char*);
+  float (*load_value)(const char*);
 };
 
 template <typename T>
-T load(const char* bytes) {
+T load_value(const char* bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof value);
   return value;
 }
 
-constexpr ElementType kTypes[] = {
-    {"F32", 4, load<float>},
-    {"F64", 8, [](const char* bytes) { return float(load<double>(bytes)); }},
-    {"F16", 2, [](const char* bytes) { return half_value(load<uint16_t>(bytes)); }},
-    {"BF16", 2, [](const char* bytes) { return float(load<BFloat16>(bytes)); }},
+constexpr ElementType kSafetensorsTypes[] = {
+    {"F32", 4, load_value<float>},
+    {"F64", 8, [](const char* bytes) { return float(load_value<double>(bytes)); }},
+    {"F16", 2, [](const char* bytes) { return half_value(load_value<uint16_t>(bytes)); }},
+    {"BF16", 2, [](const char* bytes) { return float(load_value<BFloat16>(bytes)); }},
 };
 
 const ElementType& type_named(const WireFile& file, const TensorPlace& tensor) {
-  for (const ElementType& type : kTypes)
+  for (const ElementType& type : kSafetensorsTypes)
     if (type.name == tensor.dtype) return type;
   file.fail("tensor '" + tensor.name + "' is of type '" + tensor.dtype.substr(0, 50) +
             "': weights are F32, F64, F16 or BF16");
@@ -56,7 +56,7 @@ BlobFile blob_of(const WireFile& file, const TensorPlace& tensor, std::string_vi
   if (type.name == "F32" && count > 0)
     std::memcpy(blob.data.data(), bytes.data(), bytes.size());
   else
-    for (size_t i = 0; i < size_t(count); ++i) blob.data[i] = type.load(bytes.data() + i * type.bytes);
+    for (size_t i = 0; i < size_t(count); ++i) blob.data[i] = type.load_value(bytes.data() + i * type.bytes);
   return blob;
 }
 

@@ -19,22 +19,24 @@ namespace cortado {
 
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-constexpr int kDeepest = 16;
-constexpr size_t kMaxParts = 200'000;
+constexpr int kSolverStateFileDeepest = 16;
+constexpr size_t kSolverStateFileMaxParts = 200'000;
 
 /// Counts the messages and strings that a generated parser would build, since two bytes can claim one of a hundred.
-void check_parts(const WireFile& file, std::string_view message, const Descriptor* type, int depth, size_t& parts) {
-  if (depth > kDeepest) file.fail("messages are nested deeper than " + std::to_string(kDeepest));
+void check_parts(const WireFile& file, std::string_view message, const google::protobuf::Descriptor* type, int depth,
+                 size_t& parts) {
+  if (depth > kSolverStateFileDeepest)
+    file.fail("messages are nested deeper than " + std::to_string(kSolverStateFileDeepest));
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) {
     if (field.type != WireField::kBytes) continue;
     if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: no field has such a number");
     const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
     if (known != nullptr && known->is_packable()) continue;
-    if (++parts > kMaxParts) file.fail("more than " + std::to_string(kMaxParts) + " parts");
+    if (++parts > kSolverStateFileMaxParts)
+      file.fail("more than " + std::to_string(kSolverStateFileMaxParts) + " parts");
     if (known != nullptr && known->message_type())
       check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
   }

@@ -9,7 +9,6 @@ namespace cortado {
 
 namespace {
 
-using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
@@ -27,7 +26,7 @@ std::string options_of(const Message& message) {
   const auto* layer = dynamic_cast<const caffe::LayerParameter*>(&message);
   if (layer == nullptr) return {};
   const std::string type = bare(layer->type() == "Deconvolution" ? "Convolution" : layer->type());
-  const Descriptor* fields = message.GetDescriptor();
+  const google::protobuf::Descriptor* fields = message.GetDescriptor();
   for (int i = 0; i < fields->field_count(); ++i)
     if (fields->field(i)->message_type() && bare(fields->field(i)->name()) == type) return fields->field(i)->name();
   return {};
@@ -36,7 +35,7 @@ std::string options_of(const Message& message) {
 /// The fields of `message` that are messages with a field `name`; only the one of the layer's type when it is among
 /// them.
 std::vector<std::string> holders_of(const std::string& name, const Message& message) {
-  const Descriptor* fields = message.GetDescriptor();
+  const google::protobuf::Descriptor* fields = message.GetDescriptor();
   const std::string preferred = options_of(message);
   std::vector<std::string> holders;
   for (int i = 0; i < fields->field_count(); ++i) {

@@ -14,7 +14,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kDeepest = 64;
+constexpr size_t kTextReaderDeepest = 64;
 constexpr int kMaxMessages = 100'000;
 constexpr size_t kMaxLeftOut = 5000;
 constexpr size_t kAllOpen = std::numeric_limits<size_t>::max();
@@ -177,8 +177,8 @@ void TextReader::read_message(const Field* field, const Token& name) {
       report(token_.position, quoted(name.text) + " takes " + kind_of(field), "write " + field->name() + " { ... }");
     return recover(name.position.line);
   }
-  if (open_.size() > kDeepest)
-    return stop(token_.position, "messages are nested deeper than " + std::to_string(kDeepest));
+  if (open_.size() > kTextReaderDeepest)
+    return stop(token_.position, "messages are nested deeper than " + std::to_string(kTextReaderDeepest));
   if (++messages_ > kMaxMessages)
     return stop(token_.position, "more than " + std::to_string(kMaxMessages) + " messages");
   Message& message = *innermost().message;

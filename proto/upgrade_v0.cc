@@ -14,7 +14,7 @@ namespace {
 
 using V1 = caffe::V1LayerParameter;
 
-const std::map<std::string, V1::LayerType>& types() {
+const std::map<std::string, V1::LayerType>& v0_types() {
   static const std::map<std::string, V1::LayerType> types = {
       {"accuracy", V1::ACCURACY},
       {"bnll", V1::BNLL},
@@ -109,8 +109,8 @@ void upgrade_layer(V1& layer, const std::string& path, Positions& positions, Mis
   caffe::V0LayerParameter old = layer.layer();
   layer.clear_layer();
   const PlacedMessage from{old, path_to(path, "layer")}, to{layer, path};
-  const auto type = types().find(old.type());
-  if (type == types().end()) {
+  const auto type = v0_types().find(old.type());
+  if (type == v0_types().end()) {
     mistakes.add(
         {positions.place(path_to(from.path, "type")), "unknown type '" + old.type() + "' of a layer of 2013", {}, {}});
     return;
@@ -166,8 +166,8 @@ void fold_padding(caffe::NetParameter& net, const std::string& path, Positions& 
 }  // namespace
 
 std::string type_of_2013(const std::string& word) {
-  const auto type = types().find(word);
-  return type == types().end() ? word : type_of_2014(uint64_t(type->second));
+  const auto type = v0_types().find(word);
+  return type == v0_types().end() ? word : type_of_2014(uint64_t(type->second));
 }
 
 void upgrade_v0_layers(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {

@@ -15,7 +15,7 @@ using V1 = caffe::V1LayerParameter;
 using google::protobuf::FieldDescriptor;
 
 /// By the number of the enum's value.
-constexpr const char* kTypes[] = {
+constexpr const char* kUpgradeV1Types[] = {
     "",
     "Accuracy",
     "BNLL",
@@ -150,7 +150,7 @@ void upgrade_layer(V1& old, const std::string& old_path, caffe::LayerParameter& 
 }  // namespace
 
 std::string type_of_2014(uint64_t number) {
-  if (number < std::size(kTypes)) return kTypes[number];
+  if (number < std::size(kUpgradeV1Types)) return kUpgradeV1Types[number];
   const auto fork = fork_types().find(V1::LayerType(number));
   return fork == fork_types().end() ? std::to_string(number) : fork->second;
 }

@@ -30,7 +30,7 @@ void check_kind(const WireFile& file, FileKind wanted) {
   file.fail(describe(kind) + ", where " + describe(wanted) + " is expected", advice_for(kind));
 }
 
-void check_size(size_t bytes, const std::string& path) {
+void check_message_size(size_t bytes, const std::string& path) {
   constexpr size_t kMax = size_t(std::numeric_limits<int32_t>::max());
   if (bytes <= kMax) return;
   WireFile{path, {}}.fail(std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMax),
@@ -38,7 +38,7 @@ void check_size(size_t bytes, const std::string& path) {
 }
 
 std::string serialized(const google::protobuf::MessageLite& message, const std::string& path) {
-  check_size(message.ByteSizeLong(), path);
+  check_message_size(message.ByteSizeLong(), path);
   return message.SerializePartialAsString();
 }
 
@@ -121,7 +121,7 @@ void WeightsWriter::add(const caffe::LayerParameter& layer) {
 
 void WeightsWriter::append(std::string_view piece) {
   bytes_ += int64_t(piece.size());
-  check_size(size_t(bytes_), path_);
+  check_message_size(size_t(bytes_), path_);
   file_.append(piece);
   digest_.add(piece);
   crc_ = crc32c_of(piece, crc_);

@@ -17,8 +17,8 @@ namespace cortado {
 
 namespace {
 
-constexpr std::string_view kData = "data/";
-constexpr size_t kMaxBlobs = 100'000;  // absent ones among them: a file has but to write a large number
+constexpr std::string_view kWeightsHdf5Data = "data/";
+constexpr size_t kWeightsHdf5MaxBlobs = 100'000;  // absent ones among them: a file has but to write a large number
 
 /// The number that a name ends with: "0" or "12", but not "007".
 std::optional<size_t> number_of(std::string_view text) {
@@ -30,8 +30,8 @@ std::optional<size_t> number_of(std::string_view text) {
 
 /// "data/conv1/7x7_s2/0" taken apart; nothing where it is no blob's name.
 std::optional<std::pair<std::string, size_t>> blob_named(std::string_view name) {
-  if (!name.starts_with(kData)) return std::nullopt;
-  name.remove_prefix(kData.size());
+  if (!name.starts_with(kWeightsHdf5Data)) return std::nullopt;
+  name.remove_prefix(kWeightsHdf5Data.size());
   const size_t slash = name.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const std::optional<size_t> index = number_of(name.substr(slash + 1));
@@ -46,7 +46,8 @@ class Shelf {
     const auto [place, is_new] = places_.emplace(layer, layers.size());
     if (is_new) layers.push_back({layer, "", {}});
     std::vector<BlobFile>& blobs = layers[place->second].blobs;
-    if (index >= kMaxBlobs || made_ > kMaxBlobs) reader.fail("more than " + std::to_string(kMaxBlobs) + " blobs");
+    if (index >= kWeightsHdf5MaxBlobs || made_ > kWeightsHdf5MaxBlobs)
+      reader.fail("more than " + std::to_string(kWeightsHdf5MaxBlobs) + " blobs");
     for (; blobs.size() <= index; ++made_) blobs.push_back(absent_blob());
     return blobs[index];
   }
@@ -98,7 +99,7 @@ bool is_hdf5_file(const std::string& path) {
 }
 
 std::vector<LayerWeights> read_weights_hdf5(const std::string& path, std::string* digest) {
-  Hdf5Reader reader({.path = path, .names = {std::string(kData)}});
+  Hdf5Reader reader({.path = path, .names = {std::string(kWeightsHdf5Data)}});
   Shelf shelf;
   for (const TensorEntry& entry : reader.entries()) {
     const auto named = blob_named(entry.name);

@@ -18,8 +18,9 @@ namespace cortado {
 
 namespace {
 
-constexpr uint32_t kNetName = 1, kNetLayer = 100, kName = 1, kType = 2, kBlobs = 7, kBatchNorm = 139, kDim = 1,
-                   kData = 5, kShape = 7, kRawType = 10, kRawData = 12;
+constexpr uint32_t kNetName = 1, kNetLayer = 100, kName = 1, kType = 2, kWriteWeightsBlobs = 7,
+                   kWriteWeightsBatchNorm = 139, kDim = 1, kWriteWeightsData = 5, kShape = 7, kRawType = 10,
+                   kRawData = 12;
 
 std::string bytes_field(uint32_t number, std::string_view content) {
   return field_head(number, content.size()) + std::string(content);
@@ -64,7 +65,7 @@ class CaffemodelWriter {
     for (const LayerWeights& layer : layers) {
       append(field_head(kNetLayer, size_of(layer)) + head_of(layer));
       for (const BlobFile& blob : layer.blobs) {
-        append(field_head(kBlobs, size_of(blob)) + head_of(blob));
+        append(field_head(kWriteWeightsBlobs, size_of(blob)) + head_of(blob));
         append_values(blob.data, target_.halves, append);
       }
     }
@@ -76,7 +77,7 @@ class CaffemodelWriter {
     const std::string dims = packed_dims(blob.shape);
     std::string head = bytes_field(kShape, dims.empty() ? dims : bytes_field(kDim, dims));
     if (raw) head += number_field(kRawType, target_.halves ? caffe::FLOAT16 : caffe::FLOAT);
-    return head + field_head(raw ? kRawData : kData, blob.data.size() * width_);
+    return head + field_head(raw ? kRawData : kWriteWeightsData, blob.data.size() * width_);
   }
   uint64_t size_of(const BlobFile& blob) const { return head_of(blob).size() + blob.data.size() * width_; }
 
@@ -88,11 +89,12 @@ class CaffemodelWriter {
     const std::string intel =
         number_field(5, 1) + number_field(6, layer.blobs.size() == 5);  // use_weight_bias, bias_term
     const std::string nvidia = number_field(7, 1);                      // scale_bias
-    return head + bytes_field(kBatchNorm, target_.dialect == Dialect::kIntel ? intel : nvidia);
+    return head + bytes_field(kWriteWeightsBatchNorm, target_.dialect == Dialect::kIntel ? intel : nvidia);
   }
   uint64_t size_of(const LayerWeights& layer) const {
     uint64_t size = head_of(layer).size();
-    for (const BlobFile& blob : layer.blobs) size += field_head(kBlobs, size_of(blob)).size() + size_of(blob);
+    for (const BlobFile& blob : layer.blobs)
+      size += field_head(kWriteWeightsBlobs, size_of(blob)).size() + size_of(blob);
     return size;
   }
 

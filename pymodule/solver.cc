@@ -12,8 +12,8 @@ namespace cortado::pymodule {
 
 namespace {
 
-std::shared_ptr<Training> open(const py::object& path, const std::string& snapshot, const py::object& weights,
-                               int threads, const std::string& device, bool observe) {
+std::shared_ptr<Training> open_solver(const py::object& path, const std::string& snapshot, const py::object& weights,
+                                      int threads, const std::string& device, bool observe) {
   SolverOptions options;
   options.snapshot = snapshot;
   options.weights = names_in(weights);
@@ -36,8 +36,8 @@ void add_solver(py::module_& module) {
       "read_solver", [](const py::object& path) { return read_solver(path_in(path)).solver.Utf8DebugString(); },
       "file"_a, "A solver's file as text of today's form.");
   py::class_<Training, std::shared_ptr<Training>>(module, "Solver", "A training, as a solver's prototxt describes it.")
-      .def(py::init(&open), "file"_a, py::kw_only(), "snapshot"_a = "", "weights"_a = py::none(), "threads"_a = 0,
-           "device"_a = "cpu", "observe"_a = false,
+      .def(py::init(&open_solver), "file"_a, py::kw_only(), "snapshot"_a = "", "weights"_a = py::none(),
+           "threads"_a = 0, "device"_a = "cpu", "observe"_a = false,
            "`snapshot`: a .solverstate to go on from, bit for bit, or 'auto': the newest one, if there is any; "
            "`weights`: files to start from; `observe`: every blob and gradient of its nets may be read and set.")
       .def("step", &Training::step, "iterations"_a = 1,

@@ -10,7 +10,7 @@ namespace cortado::ranks {
 
 namespace {
 
-std::byte* bytes_of(float* floats) { return reinterpret_cast<std::byte*>(floats); }
+std::byte* bytes_at(float* floats) { return reinterpret_cast<std::byte*>(floats); }
 
 }  // namespace
 
@@ -69,23 +69,23 @@ void ShardExchange::sum(const Part& part) {
   send_and_receive(part);
   add_up(part);
   if (part.work) part.work->on_sum(own_slice(part));
-  engine_.all_gather(bytes_of(part.to + part.range.begin), places_.gather);
+  engine_.all_gather(bytes_at(part.to + part.range.begin), places_.gather);
   if (part.work) part.work->on_gathered(part.range, own_slice(part));
 }
 
 const std::byte* ShardExchange::packed(const Part& part) {
   const size_t blocks = part.sums->blocks().size();
-  if (blocks == 1) return bytes_of(part.sums->block(0) + part.range.begin);
+  if (blocks == 1) return bytes_at(part.sums->block(0) + part.range.begin);
   packed_.resize(std::max(packed_.size(), blocks * size_t(part.range.count())));
   places_.pack(part.range, [&](int64_t to, size_t block, const FloatRange& from) {
     std::copy_n(part.sums->block(block) + from.begin, from.count(), packed_.data() + to);
   });
-  return bytes_of(packed_.data());
+  return bytes_at(packed_.data());
 }
 
 void ShardExchange::send_and_receive(const Part& part) {
   received_.resize(std::max(received_.size(), places_.receive.back() / sizeof(float)));
-  engine_.all_to_all(packed(part), places_.send, bytes_of(received_.data()), places_.receive);
+  engine_.all_to_all(packed(part), places_.send, bytes_at(received_.data()), places_.receive);
 }
 
 /// Piece by piece, so that what is added several times is in the cache meanwhile.

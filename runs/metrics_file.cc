@@ -13,9 +13,7 @@ namespace cortado::runs {
 
 namespace {
 
-using Json = nlohmann::json;
-
-double number_of(const Json& json) {
+double number_of(const nlohmann::json& json) {
   if (json.is_number()) return json.get<double>();
   const std::string text = json.is_string() ? json.get<std::string>() : "";
   if (text == "Inf") return std::numeric_limits<double>::infinity();
@@ -23,18 +21,18 @@ double number_of(const Json& json) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-double number_at(const Json& json, const char* key) { return json.contains(key) ? number_of(json[key]) : 0; }
+double number_at(const nlohmann::json& json, const char* key) { return json.contains(key) ? number_of(json[key]) : 0; }
 
-int64_t integer_at(const Json& json, const char* key) {
+int64_t integer_at(const nlohmann::json& json, const char* key) {
   const double value = number_at(json, key);
   return std::isfinite(value) && std::abs(value) < 1e15 ? int64_t(value) : 0;
 }
 
-std::string text_at(const Json& json, const char* key) {
+std::string text_at(const nlohmann::json& json, const char* key) {
   return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
 }
 
-void read_lists(const Json& json, MetricRow& row) {
+void read_lists(const nlohmann::json& json, MetricRow& row) {
   if (json.contains("outputs") && json["outputs"].is_object())
     for (const auto& [name, value] : json["outputs"].items()) row.outputs.emplace_back(name, number_of(value));
   if (!json.contains("best") || !json["best"].is_object()) return;
@@ -44,7 +42,7 @@ void read_lists(const Json& json, MetricRow& row) {
 }
 
 std::optional<MetricRow> row_of(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   MetricRow row;
   row.time = number_at(json, "t");

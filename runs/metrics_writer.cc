@@ -26,7 +26,7 @@ std::string number(double value) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -51,7 +51,7 @@ std::string outputs_field(const std::vector<Score>& scores) {
     std::string name = scores[i].name;
     for (size_t j = 0, same = 0; j < i; ++j)  // outputs of several elements: every key once
       if (scores[j].name == scores[i].name) name = scores[i].name + "[" + std::to_string(++same) + "]";
-    list += (i ? "," : "") + quoted(name) + ":" + number(scores[i].value);
+    list += (i ? "," : "") + json_text(name) + ":" + number(scores[i].value);
   }
   return field("outputs", "{" + list + "}");
 }
@@ -60,7 +60,7 @@ std::string outputs_field(const std::vector<Score>& scores) {
 std::string best_field(const std::vector<BestTestScore>& best) {
   std::string list;
   for (const BestTestScore& score : best)
-    list += (list.empty() ? "" : ",") + quoted(score.name) + ":[" + number(score.value) + "," +
+    list += (list.empty() ? "" : ",") + json_text(score.name) + ":[" + number(score.value) + "," +
             std::to_string(score.iter) + "]";
   return field("best", "{" + list + "}");
 }
@@ -122,7 +122,7 @@ void MetricsWriter::on_start(const Progress& progress) {
 }
 
 void MetricsWriter::on_resume(const Progress& progress, const std::string& state_path) {
-  write("resume", progress, field("from", quoted(state_path)));
+  write("resume", progress, field("from", json_text(state_path)));
 }
 
 void MetricsWriter::on_display(const Progress& progress, const std::vector<Score>& outputs) {
@@ -141,15 +141,15 @@ void MetricsWriter::on_test(const Progress& progress, int net, const std::vector
 }
 
 void MetricsWriter::on_snapshot(const Progress& progress, const std::string& state_path) {
-  write("snapshot", progress, field("path", quoted(state_path)));
+  write("snapshot", progress, field("path", json_text(state_path)));
 }
 
 void MetricsWriter::on_warning(const Progress& progress, const std::string& text) {
-  write("warn", progress, field("text", quoted(text)));
+  write("warn", progress, field("text", json_text(text)));
 }
 
 void MetricsWriter::on_diverged(const Progress& progress, const std::string& text) {
-  write("nan", progress, field("loss", number(progress.loss)) + field("text", quoted(text)));
+  write("nan", progress, field("loss", number(progress.loss)) + field("text", json_text(text)));
 }
 
 void MetricsWriter::on_end(const Progress& progress, Outcome outcome) {
@@ -158,6 +158,6 @@ void MetricsWriter::on_end(const Progress& progress, Outcome outcome) {
   write(outcome == Outcome::kFinished ? "run_end" : "stop", progress, more);
 }
 
-void MetricsWriter::write_error(const std::string& text) { write("error", latest_, field("text", quoted(text))); }
+void MetricsWriter::write_error(const std::string& text) { write("error", latest_, field("text", json_text(text))); }
 
 }  // namespace cortado::runs

@@ -120,16 +120,7 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
   write(first);
 }
 
-namespace {
-
-template <typename T>
-DeviceMemory on_device(Context& context, const std::vector<T>& list) {
-  DeviceMemory memory(context, list.size() * sizeof(T));
-  copy_to_device(context, memory.data(), list.data(), memory.bytes());
-  return memory;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
   std::vector<Piece> pieces;
@@ -140,9 +131,9 @@ void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
       pieces.push_back({int64_t(first_piece.size()) - 1, at, std::min(entry.count, at + kPieceSize)});
   }
   first_piece.push_back(int64_t(pieces.size()));
-  weights_ = on_device(context_, entries);
-  pieces_ = on_device(context_, pieces);
-  first_piece_ = on_device(context_, first_piece);
+  weights_ = copy_of_list(context_, entries);
+  pieces_ = copy_of_list(context_, pieces);
+  first_piece_ = copy_of_list(context_, first_piece);
   sums_ = DeviceMemory(context_, pieces.size() * sizeof(WeightSums));
   rates_ = DeviceMemory(context_, entries.size() * sizeof(float));
   squares_ = DeviceMemory(context_, (pieces.size() + 1) * sizeof(SumOfSquares));
@@ -166,7 +157,7 @@ void DeviceUpdate::make_copies() {
                           Divisor(moves ? copy.form.taps : 1)};
     table_.copied += copy.form.bytes();
   }
-  copies_ = on_device(context_, copies);
+  copies_ = copy_of_list(context_, copies);
   table_.copies = reinterpret_cast<const UpdatedCopy*>(copies_.data());
 }
 

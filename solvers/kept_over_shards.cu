@@ -31,7 +31,7 @@ struct AddMean {
   CORTADO_HD void operator()(int64_t i) const { *kept[i] = before[i] + sum[i] / shards; }
 };
 
-std::vector<float*> places_of(Net& net) {
+std::vector<float*> kept_places(Net& net) {
   std::vector<float*> places;
   for (const KeptWeight& weight : net.kept_weights())
     for (int64_t i = 0; i < weight.count; ++i) places.push_back(weight.values + i);
@@ -41,7 +41,7 @@ std::vector<float*> places_of(Net& net) {
 }  // namespace
 
 KeptOverShards::KeptOverShards(Net& net, const RankShare& share)
-    : KeptOverShards(net.context(), places_of(net), share) {}
+    : KeptOverShards(net.context(), kept_places(net), share) {}
 
 KeptOverShards::KeptOverShards(Context& context, const std::vector<float*>& places, const RankShare& share)
     : context_(context),

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kWorthAThread = 1 << 15;  // floats
 
-std::vector<std::span<float>> places_of(Net& net) {
+std::vector<std::span<float>> weight_places(Net& net) {
   std::vector<std::span<float>> places;
   for (const Param& param : net.params()) places.emplace_back(param.w, size_t(param.count));
   for (const KeptWeight& kept : net.kept_weights()) places.emplace_back(kept.values, size_t(kept.count));
@@ -34,7 +34,7 @@ LocalSteps::LocalSteps(const caffe::SolverParameter& config, Net& net, const Ran
       net_(net),
       share_(share),
       updates_({&first}),
-      places_(places_of(net)),
+      places_(weight_places(net)),
       offsets_(offsets_of(places_)),
       begin_(size_t(offsets_.back())),
       change_(begin_.size()),

@@ -8,8 +8,6 @@ namespace cortado {
 
 namespace {
 
-size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(float)) + 63) / 64 * 64); }
-
 /// What is done to one weight: its average moves towards it.
 struct Approach {
   AveragedWeight on;
@@ -37,13 +35,6 @@ struct Exchange {
   CORTADO_HD Swap operator()(int64_t part) const { return {weights[part]}; }
 };
 
-template <typename T>
-DeviceMemory on_device(Context& context, const std::vector<T>& list) {
-  DeviceMemory memory(context, list.size() * sizeof(T));
-  copy_to_device(context, memory.data(), list.data(), memory.bytes());
-  return memory;
-}
-
 const AveragedWeight* table_in(const DeviceMemory& memory) {
   return reinterpret_cast<const AveragedWeight*>(memory.data());
 }
@@ -53,7 +44,7 @@ const Piece* pieces_in(const DeviceMemory& memory) { return reinterpret_cast<con
 
 WeightAverage::WeightAverage(const caffe::SolverParameter& config, Net& net) : config_(config), net_(net), list_(net) {
   size_t bytes = 0;
-  for (const Param& param : net.params()) bytes += aligned_bytes(param.count);
+  for (const Param& param : net.params()) bytes += whole_lines(param.count * kFloatBytes);
   arena_ = DeviceMemory(net.context(), bytes);
   std::byte* at = arena_.data();
   std::vector<Piece> pieces;
@@ -61,11 +52,11 @@ WeightAverage::WeightAverage(const caffe::SolverParameter& config, Net& net) : c
     for (int64_t begin = 0; begin < param.count; begin += kPieceSize)
       pieces.push_back({int64_t(weights_.size()), begin, std::min(param.count, begin + kPieceSize)});
     weights_.push_back({param.w, reinterpret_cast<float*>(at)});
-    at += aligned_bytes(param.count);
+    at += whole_lines(param.count * kFloatBytes);
   }
   piece_count_ = int64_t(pieces.size());
-  table_ = on_device(net.context(), weights_);
-  pieces_ = on_device(net.context(), pieces);
+  table_ = copy_of_list(net.context(), weights_);
+  pieces_ = copy_of_list(net.context(), pieces);
   reset();
 }
 

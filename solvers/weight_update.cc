@@ -12,8 +12,6 @@ namespace cortado {
 
 namespace {
 
-size_t aligned_bytes(int64_t floats) { return size_t((floats * int64_t(sizeof(float)) + 63) / 64 * 64); }
-
 /// Older snapshots have the memory of the rule as a layer of a net of this name.
 constexpr const char* kOlderNet = "solver:memories";
 
@@ -52,8 +50,8 @@ WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,
                            std::optional<std::vector<ranks::FloatRange>> slices)
     : config_(config), rule_(*find_update_rule(config.type())), net_(net), is_sliced_(slices.has_value()), list_(net) {
   for (const Param& param : net.params()) {
-    places_.push_back(whole_bytes_ / int64_t(sizeof(float)));
-    whole_bytes_ += int64_t(aligned_bytes(param.count)) * rule_.histories;
+    places_.push_back(whole_bytes_ / kFloatBytes);
+    whole_bytes_ += int64_t(whole_lines(param.count * kFloatBytes)) * rule_.histories;
   }
   if (slices) {
     make_sliced_entries(*slices);
@@ -75,7 +73,7 @@ void WeightUpdate::make_entries() {
   for (const Param& param : net_.params()) {
     WeightStep entry{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
     (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
-    for (int k = 0; k < rule_.histories; ++k, at += aligned_bytes(param.count))
+    for (int k = 0; k < rule_.histories; ++k, at += whole_lines(param.count * kFloatBytes))
       entry.history[k] = reinterpret_cast<float*>(at);
     if (memory) entry.memory = memory + entries_.size();
     entries_.push_back(entry);
@@ -119,7 +117,7 @@ void WeightUpdate::take_weights(const ranks::FloatRange& range) {
 template <typename Use>
 void WeightUpdate::visit_history(const std::vector<ranks::FloatRange>& slices, const Use& use) const {
   for_each_part(net_, slices, [&](size_t p, int64_t from, int64_t count) {
-    const int64_t each = int64_t(aligned_bytes(net_.params()[p].count) / sizeof(float));
+    const int64_t each = int64_t(whole_lines(net_.params()[p].count * kFloatBytes) / sizeof(float));
     for (int k = 0; k < rule_.histories; ++k)
       use(reinterpret_cast<float*>(whole_.data()) + places_[p] + k * each + from, count);
   });
@@ -220,7 +218,7 @@ void WeightUpdate::apply_to(size_t param, const IterationStep& step) {
 float* WeightUpdate::history_of(size_t blob) const {
   const int param = list_.param(blob % list_.size());
   if (param < 0) return nullptr;
-  const int64_t each = int64_t(aligned_bytes(net_.params()[size_t(param)].count) / sizeof(float));
+  const int64_t each = int64_t(whole_lines(net_.params()[size_t(param)].count * kFloatBytes) / sizeof(float));
   return reinterpret_cast<float*>(whole().data()) + places_[size_t(param)] + int64_t(blob / list_.size()) * each;
 }
 

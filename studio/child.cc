@@ -26,7 +26,7 @@ using http::RequestError;
 namespace {
 
 constexpr size_t kMostErr = 1 << 20;
-constexpr std::chrono::milliseconds kLook(100);
+constexpr std::chrono::milliseconds kChildLook(100);
 
 /// How a child begins: in its folder, with no descriptor but three, and no signal blocked or ignored.
 class Spawn {
@@ -128,7 +128,7 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
   const auto end = std::chrono::steady_clock::now() + options.time;
   while (out.read || err.read) {
     std::array<pollfd, 2> wanted{{{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
-    ::poll(wanted.data(), wanted.size(), int(kLook.count()));
+    ::poll(wanted.data(), wanted.size(), int(kChildLook.count()));
     if (options.cancelled && *options.cancelled) throw RequestError(Refusal::kCancelled, "it was stopped");
     if (std::chrono::steady_clock::now() > end)
       throw RequestError(Refusal::kLate, "it took longer than " + std::to_string(options.time.count()) + " seconds");

@@ -20,7 +20,7 @@ struct ChildResult {
 };
 
 struct ChildOptions {
-  std::string folder;                            ///< that it works in
+  std::string folder{};                          ///< that it works in
   std::chrono::seconds time{60};                 ///< after which it is ended
   size_t most_out = 32 << 20;                    ///< more, and it is ended
   const std::atomic<bool>* cancelled = nullptr;  ///< set by somebody else: it is ended

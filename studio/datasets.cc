@@ -15,7 +15,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr int64_t kMostText = 4 << 20;
+constexpr int64_t kDatasetsMostText = 4 << 20;
 constexpr const char* kRecord = "dataset.json";  // beside what `convert` writes: what it was made of
 
 Json listing(const Workplace& place, const Request& request) {
@@ -39,9 +39,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 void add_dataset(const Folder& folder, const std::string& path, Json& list) {
   if (!folder.has(path + "/train_lmdb/data.mdb")) return;
   Json dataset = {{"path", path}, {"labels", Json::array()}};
-  if (folder.has(path + "/labels.txt")) dataset["labels"] = lines_of(folder.read(path + "/labels.txt", kMostText));
+  if (folder.has(path + "/labels.txt"))
+    dataset["labels"] = lines_of(folder.read(path + "/labels.txt", kDatasetsMostText));
   if (folder.has(path + "/" + kRecord))
-    dataset["made"] = Json::parse(folder.read(path + "/" + kRecord, kMostText), nullptr, false);
+    dataset["made"] = Json::parse(folder.read(path + "/" + kRecord, kDatasetsMostText), nullptr, false);
   list.push_back(dataset);
 }
 

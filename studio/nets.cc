@@ -11,9 +11,9 @@ using http::RequestError;
 
 namespace {
 
-constexpr int64_t kMostText = 2 << 20;
+constexpr int64_t kNetsMostText = 2 << 20;
 constexpr size_t kMostFiles = 500;
-constexpr int kMostDepth = 3;
+constexpr int kNetsMostDepth = 3;
 constexpr std::string_view kEnding = ".prototxt";
 
 bool is_dataset(const std::string& name) { return name.ends_with("lmdb"); }
@@ -23,7 +23,7 @@ void add_texts(const Folder& folder, const std::string& path, int depth, Json& l
     const std::string whole = (path.empty() ? "" : path + "/") + entry.name;
     if (list.size() >= kMostFiles) return;
     if (entry.is_folder) {
-      if (depth < kMostDepth && !is_dataset(entry.name) && !folder.has(whole + "/run.json"))
+      if (depth < kNetsMostDepth && !is_dataset(entry.name) && !folder.has(whole + "/run.json"))
         add_texts(folder, whole, depth + 1, list);
     } else if (entry.name.ends_with(kEnding)) {
       list.push_back({{"path", whole}, {"changed", entry.changed}});
@@ -39,7 +39,7 @@ Json texts(const Workplace& place) {
 
 Json read_text(const Workplace& place, const Request& request) {
   const std::string path = request.parameter("path");
-  return {{"path", path}, {"text", place.folder.read(path, kMostText)}};
+  return {{"path", path}, {"text", place.folder.read(path, kNetsMostText)}};
 }
 
 Json write_text(const Workplace& place, const Request& request) {
@@ -47,7 +47,8 @@ Json write_text(const Workplace& place, const Request& request) {
   const std::string path = text_in(body, "path"), text = text_in(body, "text");
   if (!path.ends_with(kEnding)) throw RequestError(Refusal::kInvalid, "a net's or solver's name ends in .prototxt");
   checked_name(file_name_of(path));
-  if (int64_t(text.size()) > kMostText) throw RequestError(Refusal::kTooLarge, "a text of more than 2 MiB is no net");
+  if (int64_t(text.size()) > kNetsMostText)
+    throw RequestError(Refusal::kTooLarge, "a text of more than 2 MiB is no net");
   if (flag_in(body, "new", false) && place.folder.has(path))
     throw RequestError(Refusal::kInvalid, path + " is there already");
   place.folder.make(folder_of(path));
@@ -102,7 +103,7 @@ Json models(const Workplace& place) {
 Json model_text(const Workplace& place, const Request& request) {
   const std::string path = models_in(place.folder), name = checked_name(request.parameter("name"));
   if (path.empty()) throw RequestError(Refusal::kNotFound, "there is no folder of models beside the program");
-  return {{"name", name}, {"text", Folder(path).read(name + "/train_val.prototxt", kMostText)}};
+  return {{"name", name}, {"text", Folder(path).read(name + "/train_val.prototxt", kNetsMostText)}};
 }
 
 }  // namespace

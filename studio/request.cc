@@ -9,7 +9,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr int kMostDepth = 8;
+constexpr int kRequestMostDepth = 8;
 
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -66,7 +66,7 @@ int64_t Request::header_number(const std::string& name, int64_t fallback) const 
 
 Json Request::body() const {
   const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostDepth) throw RequestError(Refusal::kInvalid, "the request is nested too deep");
+    if (depth > kRequestMostDepth) throw RequestError(Refusal::kInvalid, "the request is nested too deep");
     return true;
   };
   try {

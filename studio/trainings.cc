@@ -22,7 +22,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook(50);
+constexpr std::chrono::milliseconds kTrainingsLook(50);
 constexpr std::chrono::seconds kStart(300), kStop(300);
 constexpr int64_t kMostLog = 1 << 20;
 constexpr const char* kLogs = ".studio";  // hidden: what trainings say before they have a folder, or outside of it
@@ -71,7 +71,7 @@ bool is_recorded(const runs::RunPaths& paths, pid_t process) {
 Json start(Workplace& place, Children& children, const std::vector<std::string>& words, const std::string& path) {
   place.folder.make(kLogs);
   const std::string log = std::string(kLogs) + "/" + file_name_of(path) + ".log", whole = place.folder.at(log);
-  ::truncate(whole.c_str(), 0);
+  [[maybe_unused]] const int emptied = ::truncate(whole.c_str(), 0);
   std::vector<std::string> all = {place.cortado, "train"};
   all.insert(all.end(), words.begin(), words.end());
   const runs::RunPaths paths(place.folder.at(path));
@@ -86,7 +86,7 @@ Json start(Workplace& place, Children& children, const std::vector<std::string>&
       if (code == 0) return {{"path", path}};  // it was short
       throw RequestError(Refusal::kInvalid, plain_message(place.folder.read_part(log, 0, kMostLog)));
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kTrainingsLook);
   }
   children.add(process);
   throw RequestError(Refusal::kLate, "the training has not begun after " + std::to_string(kStart.count()) + " seconds");
@@ -143,7 +143,7 @@ void stop(const Workplace& place, const std::string& path) {
   const auto end = std::chrono::steady_clock::now() + kStop;
   while (runs::training_process(paths) != 0) {
     if (std::chrono::steady_clock::now() > end) throw RequestError(Refusal::kLate, "it has not stopped yet");
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kTrainingsLook);
   }
 }
 

@@ -111,9 +111,9 @@ class Classifier {
   bool told_ = false;
 };
 
-class Report {
+class ClassifyReport {
  public:
-  explicit Report(bool json) : json_(json), table_(!json && is_terminal(1)) {}
+  explicit ClassifyReport(bool json) : json_(json), table_(!json && is_terminal(1)) {}
 
   void add(const Classifier& classifier, const std::string& image, const std::vector<Guess>& guesses) {
     if (table_) std::cout << image << "\n";
@@ -158,7 +158,7 @@ std::vector<std::string> load_batch(Classifier& classifier, const std::vector<st
 int run_classify(const Arguments& arguments) {
   const std::vector<std::string> images = image_files(arguments.operands());
   Classifier classifier(arguments, images.size());
-  Report report(arguments.on("json"));
+  ClassifyReport report(arguments.on("json"));
   int code = 0;
   for (size_t next = 0; next < images.size();) {
     const std::vector<std::string> loaded = load_batch(classifier, images, next, code);

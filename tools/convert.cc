@@ -25,7 +25,7 @@ using data::ConvertReport;
 constexpr double kMostBad = 0.1;  ///< share of a folder's images that may be left out without a word from the user
 
 /// Where a format's inputs are among the operands, and its converter.
-struct Format {
+struct ConvertFormat {
   const char* name;
   const char* inputs;  ///< for messages
   size_t count;        ///< operands after the format's name; 0: one or more
@@ -123,18 +123,18 @@ ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inpu
   return data::convert_leveldb({common, inputs[0]});
 }
 
-const Format kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
-                           {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
-                           {"annoset", "ROOTFOLDER/ LISTFILE", 2, run_annoset},
-                           {"folder", "FOLDER", 1, run_folder},
-                           {"csv", "TABLE", 1, run_csv},
-                           {"tar", "SHARD...", 0, run_tar},
-                           {"cifar", "BATCHFILE...", 0, run_cifar},
-                           {"leveldb", "FOLDER", 1, run_leveldb}};
+const ConvertFormat kFormats[] = {{"idx", "IMAGES LABELS", 2, run_idx},
+                                  {"imageset", "ROOTFOLDER/ LISTFILE", 2, run_imageset},
+                                  {"annoset", "ROOTFOLDER/ LISTFILE", 2, run_annoset},
+                                  {"folder", "FOLDER", 1, run_folder},
+                                  {"csv", "TABLE", 1, run_csv},
+                                  {"tar", "SHARD...", 0, run_tar},
+                                  {"cifar", "BATCHFILE...", 0, run_cifar},
+                                  {"leveldb", "FOLDER", 1, run_leveldb}};
 
-const Format& format_named(const std::string& name) {
+const ConvertFormat& format_named(const std::string& name) {
   std::vector<std::string> names = {"weights", "onnx"};
-  for (const Format& format : kFormats) {
+  for (const ConvertFormat& format : kFormats) {
     if (name == format.name) return format;
     names.push_back(format.name);
   }
@@ -144,7 +144,7 @@ const Format& format_named(const std::string& name) {
 }
 
 /// Paths in a list are put behind the root folder as they are, so one without its slash finds nothing.
-std::string advice_on_root(const Format& format, const std::string& root) {
+std::string advice_on_root(const ConvertFormat& format, const std::string& root) {
   if ((format.run != run_imageset && format.run != run_annoset) || root.ends_with('/') ||
       !std::filesystem::is_directory(root))
     return "";
@@ -155,7 +155,7 @@ int run_convert(const Arguments& arguments) {
   std::vector<std::string> inputs = arguments.operands();
   if (inputs[0] == "onnx") return convert_onnx(arguments, {inputs.begin() + 1, inputs.end()});
   if (inputs[0] == "weights") return convert_weights(arguments, {inputs.begin() + 1, inputs.end()});
-  const Format& format = format_named(inputs[0]);
+  const ConvertFormat& format = format_named(inputs[0]);
   inputs.erase(inputs.begin());
   std::string output = arguments.text("output");
   if (output.empty() && format.count > 0 && inputs.size() == format.count + 1) {

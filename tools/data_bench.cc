@@ -36,9 +36,9 @@ double cpu_clock() {
 }
 
 /// Reads batches into one place of the context's device for at least `seconds`.
-class Reader {
+class DataBenchReader {
  public:
-  Reader(data::DataPipeline& pipeline, Context& context)
+  DataBenchReader(data::DataPipeline& pipeline, Context& context)
       : pipeline_(pipeline),
         context_(context),
         images_(context, size_t(pipeline.data_shape().count()) * sizeof(float)),
@@ -77,7 +77,7 @@ int run_data_bench(const Arguments& arguments) {
   heed_skip_bad(arguments);
   const data::PipelineOptions options = pipeline_options_of(arguments);
   data::DataPipeline pipeline(options);
-  Reader reader(pipeline, context);
+  DataBenchReader reader(pipeline, context);
   const double seconds = arguments.number("seconds");
   reader.run(seconds / 4);  // threads start, memory is touched, the file enters the page cache
   const Pace pace = reader.run(seconds);

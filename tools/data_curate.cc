@@ -14,8 +14,8 @@ namespace cortado::tools {
 namespace {
 
 /// Where the result goes, and the line that tells how far it is.
-struct Work {
-  explicit Work(const Arguments& arguments, const std::string& title) : progress(title) {
+struct CurateWork {
+  explicit CurateWork(const Arguments& arguments, const std::string& title) : progress(title) {
     options.output = arguments.text("output");
     if (options.output.empty()) throw usage_error("--output=FOLDER is missing", "the dataset or folder to make");
     check_output_name(options.output, "a dataset", {".lmdb"});
@@ -30,7 +30,7 @@ struct Work {
 }  // namespace
 
 int run_data_merge(const Arguments& arguments) {
-  Work work(arguments, "merge");
+  CurateWork work(arguments, "merge");
   const std::vector<std::string> lmdbs(arguments.operands().begin() + 1, arguments.operands().end());
   const data::Merged merged = data::merge_datasets(lmdbs, work.options);
   work.progress.finish();
@@ -47,7 +47,7 @@ int run_data_split(const Arguments& arguments) {
   if (!(share > 0 && share < 1))
     throw usage_error("--split=" + number_text("%g", share) + ": the share of the test set lies between 0 and 1",
                       "--split=0.2 is a fifth of each class");
-  Work work(arguments, "split");
+  CurateWork work(arguments, "split");
   const data::SplitCounts counts =
       data::split_dataset(arguments.operands()[1], share, uint64_t(arguments.integer("seed")), work.options);
   work.progress.finish();
@@ -58,7 +58,7 @@ int run_data_split(const Arguments& arguments) {
 }
 
 int run_data_shuffle(const Arguments& arguments) {
-  Work work(arguments, "shuffle");
+  CurateWork work(arguments, "shuffle");
   const int64_t records =
       data::shuffle_dataset(arguments.operands()[1], uint64_t(arguments.integer("seed")), work.options);
   work.progress.finish();
@@ -67,7 +67,7 @@ int run_data_shuffle(const Arguments& arguments) {
 }
 
 int run_data_export(const Arguments& arguments) {
-  Work work(arguments, "export");
+  CurateWork work(arguments, "export");
   const data::Exported exported = data::export_dataset(arguments.operands()[1], work.options);
   work.progress.finish();
   std::cout << work.options.output << ": " << count_of(exported.files, "image", "images") << " in "

@@ -21,10 +21,10 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kGap = 4, kLeastSide = 64, kMaxSide = 16000, kLineHeight = 14;
+constexpr int kGap = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight = 14;
 constexpr double kLetters = 11;  // their size
 
-using Lines = std::vector<std::string>;
+using TextLines = std::vector<std::string>;
 
 /// Images and labels of some batches, on the host.
 struct Images {
@@ -85,8 +85,8 @@ size_t character_end(const std::string& text, size_t at) {
 }
 
 /// `text` in lines at most `width` wide, broken at blanks, and within words that are wider than a line.
-Lines broken(const std::string& text, double width) {
-  Lines lines;
+TextLines broken(const std::string& text, double width) {
+  TextLines lines;
   for (size_t begin = 0; begin < text.size();) {
     size_t end = begin, blank = begin;
     while (end < text.size()) {
@@ -117,12 +117,12 @@ struct Grid {
     const double ideal = std::sqrt(double(count) * cell_height / cell_width * 1.5);
     columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
     rows = int((count + columns - 1) / columns);
-    if (columns * cell_width > kMaxSide || rows * cell_height > kMaxSide)
-      throw usage_error("the sheet would be larger than " + std::to_string(kMaxSide) + " pixels",
+    if (columns * cell_width > kDataSheetMaxSide || rows * cell_height > kDataSheetMaxSide)
+      throw usage_error("the sheet would be larger than " + std::to_string(kDataSheetMaxSide) + " pixels",
                         "a smaller --count, or another --columns");
   }
   int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;
-  std::vector<Lines> labels;
+  std::vector<TextLines> labels;
 };
 
 void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan, int factor, int left, int top,

@@ -21,10 +21,10 @@ bool names_leveldb(const caffe::LayerParameter& layer) {
   return !source.empty() && !is_lmdb;
 }
 
-constexpr int64_t kLooks = 512;
+constexpr int64_t kDatasetWarningsLooks = 512;
 
 /// Labels along a set: stretches of one label, one behind the other.
-struct Stretches {
+struct ClassStretches {
   std::vector<int32_t> labels;
   int64_t seen = 0;
   bool rises = true, falls = true;
@@ -65,9 +65,10 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     const data::DataPipeline* pipeline = source ? source->pipeline() : nullptr;
     if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
     if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // every batch holds them all
-    Stretches stretches;
+    ClassStretches stretches;
     try {
-      pipeline->source().visit_labels(kLooks, [&](const data::Record&, int32_t label) { stretches.add(label); });
+      pipeline->source().visit_labels(kDatasetWarningsLooks,
+                                      [&](const data::Record&, int32_t label) { stretches.add(label); });
     } catch (const Error&) {  // what came before the bad record tells enough
       if (data::bad_records_passed_over() == 0) throw;
     }

@@ -116,9 +116,9 @@ data::Image drawn(const std::string& path, const std::vector<Found>& found, cons
 }
 
 /// What is told of one image.
-class Report {
+class DetectReport {
  public:
-  explicit Report(bool json) : json_(json), table_(!json && is_terminal(1)) {}
+  explicit DetectReport(bool json) : json_(json), table_(!json && is_terminal(1)) {}
 
   void add(const Detector& detector, const std::string& path, const std::vector<Found>& found) {
     if (table_) std::cout << path << (found.empty() ? ": nothing" : "") << "\n";
@@ -154,7 +154,7 @@ int run_detect(const Arguments& arguments) {
   const std::string folder = arguments.text("output-folder");
   Detector detector(arguments);
   if (!folder.empty()) std::filesystem::create_directories(folder);
-  Report report(arguments.on("json"));
+  DetectReport report(arguments.on("json"));
   int code = 0;
   for (const std::string& path : images) {
     try {
@@ -173,7 +173,7 @@ int run_detect(const Arguments& arguments) {
   return code;
 }
 
-std::vector<Flag> own_flags() {
+std::vector<Flag> detect_flags() {
   return {
       {.name = "labels",
        .kind = FlagKind::kText,
@@ -199,23 +199,25 @@ std::vector<Flag> own_flags() {
 Command detect_command() {
   Flag model = model_flag();
   model.operand = false;  // operands are images
-  return {
-      .name = "detect",
-      .summary = "finds objects in images and draws their boxes",
-      .flags = joined(
-          {{model, weights_flag("trained weights")}, own_flags(), image_input_flags(), state_flags(), device_flags()}),
-      .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
-      .examples = {{"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel street.jpg -o found",
-                    "the boxes, and found/street.png with them"},
-                   {"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel --labels=labelmap.prototxt "
-                    "--threshold=0.3 --json photos",
-                    "a folder, for scripts"}},
-      .run = run_detect,
-      .about =
-          "The net ends in rows of image, label, score and the box's left, top, right and bottom edge in parts of "
-          "the image, as DetectionOutput, Yolov3DetectionOutput and YoloDetectionOutput make them. A table on a "
-          "terminal; in a pipe, lines of image, label, score, edges and name, separated by tabs. Images are "
-          "prepared as those of `cortado classify` are."};
+  return {.name = "detect",
+          .summary = "finds objects in images and draws their boxes",
+          .flags = joined({{model, weights_flag("trained weights")},
+                           detect_flags(),
+                           image_input_flags(),
+                           state_flags(),
+                           device_flags()}),
+          .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+          .examples = {{"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel street.jpg -o found",
+                        "the boxes, and found/street.png with them"},
+                       {"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel --labels=labelmap.prototxt "
+                        "--threshold=0.3 --json photos",
+                        "a folder, for scripts"}},
+          .run = run_detect,
+          .about =
+              "The net ends in rows of image, label, score and the box's left, top, right and bottom edge in parts of "
+              "the image, as DetectionOutput, Yolov3DetectionOutput and YoloDetectionOutput make them. A table on a "
+              "terminal; in a pipe, lines of image, label, score, edges and name, separated by tabs. Images are "
+              "prepared as those of `cortado classify` are."};
 }
 
 }  // namespace cortado::tools

@@ -15,29 +15,29 @@ namespace cortado::tools {
 
 namespace {
 
-enum class Format { kSvg, kPng, kDot, kJson };
+enum class DrawFormat { kSvg, kPng, kDot, kJson };
 
-Format format_of(const Arguments& arguments, const std::string& output) {
-  if (arguments.on("json")) return Format::kJson;
+DrawFormat draw_format(const Arguments& arguments, const std::string& output) {
+  if (arguments.on("json")) return DrawFormat::kJson;
   const std::string named = arguments.text("format");
   const auto is = [&](const char* name, const char* ending) {
     return named.empty() ? output.ends_with(ending) : named == name;
   };
-  if (is("svg", ".svg") || (named.empty() && output == "-")) return Format::kSvg;
-  if (is("png", ".png")) return Format::kPng;
-  if (is("dot", ".dot") || output.ends_with(".gv")) return Format::kDot;
+  if (is("svg", ".svg") || (named.empty() && output == "-")) return DrawFormat::kSvg;
+  if (is("png", ".png")) return DrawFormat::kPng;
+  if (is("dot", ".dot") || output.ends_with(".gv")) return DrawFormat::kDot;
   throw usage_error("'" + output + "' ends in none of .svg, .png and .dot", "--format=svg says what it is");
 }
 
-std::string drawn(const NetPicture& picture, Format format, bool across) {
+std::string drawn(const NetPicture& picture, DrawFormat format, bool across) {
   switch (format) {
-    case Format::kSvg:
+    case DrawFormat::kSvg:
       return to_svg(make_scene(picture, across));
-    case Format::kPng:
+    case DrawFormat::kPng:
       return to_png(make_scene(picture, across));
-    case Format::kDot:
+    case DrawFormat::kDot:
       return to_dot(picture, across);
-    case Format::kJson:
+    case DrawFormat::kJson:
       return to_json(picture);
   }
   throw_internal("a format of pictures");
@@ -62,7 +62,7 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
 
 int run_draw(const Arguments& arguments) {
   const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
-  const Format format = format_of(arguments, output);
+  const DrawFormat format = draw_format(arguments, output);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));

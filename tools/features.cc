@@ -28,7 +28,7 @@ struct Feature {
 };
 
 /// What --format or the output's name says, which have to agree.
-std::string format_of(const Arguments& arguments, const std::string& path) {
+std::string feature_format(const Arguments& arguments, const std::string& path) {
   const std::string name = format_chosen(arguments, "format", path, "features",
                                          {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
   return name.empty() ? arguments.text("format") : name;
@@ -43,7 +43,7 @@ std::vector<Feature> named_features(const Arguments& arguments) {
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (std::find(paths.begin(), paths.begin() + int64_t(i), paths[i]) != paths.begin() + int64_t(i))
       throw usage_error("--output: " + paths[i] + " is named twice");
-    features.push_back({.blob = blobs[i], .path = paths[i], .format = format_of(arguments, paths[i])});
+    features.push_back({.blob = blobs[i], .path = paths[i], .format = feature_format(arguments, paths[i])});
   }
   return features;
 }
@@ -128,7 +128,7 @@ int run_features(const Arguments& arguments) {
   return 0;
 }
 
-std::vector<Flag> own_flags() {
+std::vector<Flag> features_flags() {
   Flag weights = weights_flag("trained weights");
   weights.operand = weights.required = true;
   return {
@@ -175,7 +175,7 @@ Command features_command() {
   return {
       .name = "features",
       .summary = "writes the blobs that a net computes from its data",
-      .flags = joined({own_flags(), state_flags(), device_flags()}),
+      .flags = joined({features_flags(), state_flags(), device_flags()}),
       .operands = {"[CPU|GPU] [ID]", "the device, as extract_features takes it; --cpu and --gpu say the same", 0, 2},
       .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
                     "two blobs of 100 batches, into a database each"},

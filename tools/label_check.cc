@@ -13,10 +13,10 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMaxWhole = 100000, kLooks = 4096;
+constexpr int64_t kMaxWhole = 100000, kLabelCheckLooks = 4096;
 
 /// A layer that takes a set's labels for classes, and the labels that are not classes.
-struct Reader {
+struct LabelCheckReader {
   const graph::Node* node;
   ClassLabels wanted;
   int64_t bad = 0;
@@ -38,16 +38,16 @@ struct Reader {
 };
 
 /// By the data layer; of several that want the same of one set, the first.
-std::map<const graph::Node*, std::vector<Reader>> readers_of(const graph::Graph& graph) {
-  std::map<const graph::Node*, std::vector<Reader>> readers;
+std::map<const graph::Node*, std::vector<LabelCheckReader>> readers_of(const graph::Graph& graph) {
+  std::map<const graph::Node*, std::vector<LabelCheckReader>> readers;
   for (const graph::Node& node : graph.nodes) {
     const auto* reads = dynamic_cast<const ReadsClasses*>(node.layer.get());
     const std::optional<ClassLabels> wanted = reads && node.x.size() > 1 ? reads->class_labels() : std::nullopt;
     if (!wanted) continue;
     const std::optional<LabelOrigin> origin = origin_of(graph, node.x[1]);
     if (!origin || origin->output != 1 || !origin->source->pipeline()) continue;
-    std::vector<Reader>& list = readers[origin->node];
-    const bool known = std::any_of(list.begin(), list.end(), [&](const Reader& other) {
+    std::vector<LabelCheckReader>& list = readers[origin->node];
+    const bool known = std::any_of(list.begin(), list.end(), [&](const LabelCheckReader& other) {
       return other.wanted.classes == wanted->classes && other.wanted.ignores == wanted->ignores &&
              other.wanted.ignored == wanted->ignored;
     });
@@ -56,7 +56,7 @@ std::map<const graph::Node*, std::vector<Reader>> readers_of(const graph::Graph&
   return readers;
 }
 
-Mistake mistake_of(const graph::Graph& graph, const Reader& reader, const LabelsSeen& seen) {
+Mistake mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, const LabelsSeen& seen) {
   Mistake mistake;
   mistake.place = graph.place(*reader.node);
   const std::string sample = seen.seen == seen.records ? "" : " looked at, of " + count_text(seen.records);
@@ -80,16 +80,16 @@ Mistake mistake_of(const graph::Graph& graph, const Reader& reader, const Labels
 std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
   std::vector<Mistake> mistakes;
   for (auto& [node, of_node] : readers_of(graph)) {
-    std::vector<Reader>& readers = of_node;  // a lambda cannot take what a binding names
+    std::vector<LabelCheckReader>& readers = of_node;  // a lambda cannot take what a binding names
     const data::DataPipeline& pipeline = *dynamic_cast<const RecordSource&>(*node->layer).pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
-    pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLooks,
+    pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLabelCheckLooks,
                                    [&](const data::Record& record, int32_t label) {
                                      ++looked.seen;
-                                     for (Reader& reader : readers) reader.look(record, label);
+                                     for (LabelCheckReader& reader : readers) reader.look(record, label);
                                    });
     if (looked.seen == 0) continue;
-    for (const Reader& reader : readers)
+    for (const LabelCheckReader& reader : readers)
       if (reader.bad > 0) mistakes.push_back(mistake_of(graph, reader, looked));
     seen.push_back(std::move(looked));
   }

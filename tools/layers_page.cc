@@ -23,7 +23,7 @@ constexpr char kOpening[] =
     "once. Losses also take `loss_param`, layers that read data `transform_param`.\n\n";
 
 /// Text that Markdown's tables would take for something else.
-std::string escaped(const std::string& text) {
+std::string markdown_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? "\\|" : c == '<' ? "&lt;" : c == '*' ? "\\*" : std::string(1, c);
   return out;
@@ -48,7 +48,7 @@ std::string field_table(const Descriptor& message, bool without_options = false)
   for (const FieldRow& row : field_rows(message)) {
     if (without_options && row.name.ends_with("_param")) continue;
     out += "| `" + row.name + "` | " + type_cell(row) + " | " + (row.fallback.empty() ? "" : "`" + row.fallback + "`") +
-           " | " + escaped(row.help) + " |\n";
+           " | " + markdown_escaped(row.help) + " |\n";
   }
   return out + "\n";
 }
@@ -56,12 +56,12 @@ std::string field_table(const Descriptor& message, bool without_options = false)
 std::string list_of_types() {
   std::string out = "| type | |\n|---|---|\n";
   for (const LayerType* type : all_layer_types())
-    out += "| [" + type->name + "](" + anchor(type->name) + ") | " + escaped(type->help) + " |\n";
+    out += "| [" + type->name + "](" + anchor(type->name) + ") | " + markdown_escaped(type->help) + " |\n";
   return out + "\n";
 }
 
 std::string section_of(const LayerType& type) {
-  std::string out = "## " + type.name + "\n\n" + escaped(type.help) + ".\n\nbottoms " +
+  std::string out = "## " + type.name + "\n\n" + markdown_escaped(type.help) + ".\n\nbottoms " +
                     range_text(type.min_bottoms, type.max_bottoms) + ", tops " +
                     range_text(type.min_tops, type.max_tops);
   const Descriptor* options = options_of(type);
@@ -107,7 +107,7 @@ std::string layers_page() {
   out += "# Of every layer\n\n" + field_table(*caffe::LayerParameter::descriptor(), true) +
          "# Messages that options share\n\n";
   for (const Descriptor* message : shared_messages())
-    out += "## " + message->name() + "\n\n" + escaped(help_of(*message)) + "\n\n" + field_table(*message);
+    out += "## " + message->name() + "\n\n" + markdown_escaped(help_of(*message)) + "\n\n" + field_table(*message);
   out.pop_back();
   return out;
 }

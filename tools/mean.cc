@@ -15,7 +15,7 @@ namespace cortado::tools {
 
 namespace {
 
-std::vector<double> channel_means(const caffe::BlobProto& mean) {
+std::vector<double> channel_averages(const caffe::BlobProto& mean) {
   const int64_t channels = mean.channels();
   std::vector<double> means(size_t(channels), 0.0);
   const int64_t plane = channels > 0 ? mean.data_size() / channels : 0;
@@ -42,7 +42,7 @@ int run_mean(const Arguments& arguments) {
       write_file_atomically(output, mean.SerializeAsString());
     log_info() << "Write to " << output;
   }
-  const std::vector<double> means = channel_means(mean);
+  const std::vector<double> means = channel_averages(mean);
   for (size_t c = 0; c < means.size(); ++c) log_info() << "mean_value channel [" << c << "]: " << means[c];
   if (arguments.on("json")) {
     const nlohmann::ordered_json json = {{"shape", {mean.channels(), mean.height(), mean.width()}},

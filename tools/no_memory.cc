@@ -13,7 +13,7 @@ namespace cortado::tools {
 
 namespace {
 
-std::terminate_handler before = nullptr;
+std::terminate_handler handler_before = nullptr;
 
 /// More than an exception and its words take.
 constexpr size_t kSmallBlock = 64 << 10;
@@ -41,14 +41,14 @@ void on_terminate() {
     end();
   } catch (...) {
   }
-  before();
+  handler_before();
 }
 
 }  // namespace
 
 void end_without_memory() {
   std::set_new_handler(on_failed_allocation);
-  before = std::set_terminate(on_terminate);
+  handler_before = std::set_terminate(on_terminate);
 }
 
 }  // namespace cortado::tools

@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kMega = 1e6;
+constexpr double kPlanLaunchesMega = 1e6;
 
-std::string megabytes(int64_t bytes) { return number_text("%.2f", double(bytes) / kMega); }
+std::string megabytes(int64_t bytes) { return number_text("%.2f", double(bytes) / kPlanLaunchesMega); }
 
 /// Of the first blob: images, or whatever a batch is counted in.
 int64_t batch_of(const graph::Graph& graph) {
@@ -30,7 +30,7 @@ double megabytes_an_image(const IterationCost& cost, int64_t batch) {
   Traffic passes = cost.traffic;
   for (const StepCost& step : cost.steps)
     if (step.call == "update") passes += {-step.traffic.read, -step.traffic.written};
-  return batch > 0 ? double(passes.read + passes.written) / double(batch) / kMega : 0;
+  return batch > 0 ? double(passes.read + passes.written) / double(batch) / kPlanLaunchesMega : 0;
 }
 
 ordered_json json_of(const StepCost& step) {

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kMega = 1e6;
+constexpr double kPlanRanksMega = 1e6;
 
 /// What is to be trained, and by how many.
 struct Training {
@@ -124,22 +124,22 @@ const char* name_of(ranks::Limit limit) {
   return "";
 }
 
-std::string ms_text(double seconds) { return number_text("%.2f", 1e3 * seconds); }
+std::string milliseconds_of(double seconds) { return number_text("%.2f", 1e3 * seconds); }
 
 void print_table(const Training& training, const Answer& answer) {
   const ranks::Foretold& foretold = answer.foretold;
   Table table({"part", "MB", "ready ms", "finish ms"});
   for (size_t i = 0; i < foretold.parts.size(); ++i) {
     const ranks::ForetoldPart& part = foretold.parts[i];
-    table.add({std::to_string(i + 1), number_text("%.3f", double(part.bytes) / kMega), ms_text(part.ready),
-               ms_text(part.finish)});
+    table.add({std::to_string(i + 1), number_text("%.3f", double(part.bytes) / kPlanRanksMega),
+               milliseconds_of(part.ready), milliseconds_of(part.finish)});
   }
   std::cout << table.str({0, 1, 2, 3}) << training.ranks << " ranks, " << training.shards << " shards of "
             << training.passes_of_shard << " x " << training.net->batch_size() << "; network "
             << bandwidth_text(answer.network.bandwidth) << ", " << seconds_text(answer.network.latency) << "\n"
-            << "compute " << ms_text(foretold.compute) << " ms, exchange " << ms_text(foretold.exchange) << " ms, step "
-            << ms_text(foretold.step) << " ms: efficiency " << number_text("%.1f", 100 * foretold.efficiency())
-            << " %, limited by " << name_of(foretold.limit) << "\n";
+            << "compute " << milliseconds_of(foretold.compute) << " ms, exchange " << milliseconds_of(foretold.exchange)
+            << " ms, step " << milliseconds_of(foretold.step) << " ms: efficiency "
+            << number_text("%.1f", 100 * foretold.efficiency()) << " %, limited by " << name_of(foretold.limit) << "\n";
   if (foretold.local_steps > 1)
     std::cout << "90 % would take " << foretold.local_steps << " iterations of each rank by itself between exchanges\n";
 }

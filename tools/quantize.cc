@@ -163,14 +163,14 @@ std::string decibels_text(const LayerError& error) {
 }
 
 /// All that is told in the end.
-struct Report {
+struct QuantizeReport {
   std::vector<QuantizableLayer> layers;  ///< that may compute on integers
   Scales scales;                         ///< of those that do
   Comparison comparison;
   std::pair<Seconds, Seconds> times;
 };
 
-void show_tables(const Report& report) {
+void show_tables(const QuantizeReport& report) {
   const auto& [layers, scales, comparison, times] = report;
   Table table({"layer", "scale of x", "scale of y", "signal to noise, dB"});
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -194,7 +194,7 @@ void show_tables(const Report& report) {
             << number_text("%.2f", sum_of(times.second) * 1e3) << " ms with 8 bits\n";
 }
 
-nlohmann::ordered_json json_of(const Report& report) {
+nlohmann::ordered_json json_of(const QuantizeReport& report) {
   const auto& [layers, scales, comparison, times] = report;
   nlohmann::ordered_json out;
   out["layers"] = nlohmann::ordered_json::array();
@@ -237,7 +237,7 @@ std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<cons
 }
 
 /// Leaves the scales of layers that gain, and tells what both nets say.
-void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Report& report) {
+void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, QuantizeReport& report) {
   const auto make_rounded = [&] {
     graph::BuildOptions options = test_options(arguments);
     options.frozen = true;
@@ -260,7 +260,7 @@ int run_quantize(const Arguments& arguments) {
   if (context.precision != Precision::kFp32) throw usage_error("scales are those of floats: leave out --precision");
   const auto model = open_net(arguments.text("model"), overrides_of(arguments));
   const auto file = calibration_net(arguments, model);
-  Report report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
+  QuantizeReport report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
   const auto exact = make_exact(arguments, file, context);
   Calibration calibration(*exact, report.layers);
   calibrate(calibration, context, arguments.integer("batches"));

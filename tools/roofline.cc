@@ -11,9 +11,9 @@ namespace cortado::tools {
 namespace {
 
 /// A gradient with respect to x and one with respect to the weights cost what forward does, each.
-double flops_of(const graph::Plan& plan, const graph::Step& step) {
+double step_flops(const graph::Plan& plan, const graph::Step& step) {
   const graph::Node& node = plan.graph.node(step.node);
-  const double forward = double(tools::flops_of(plan.graph, node));
+  const double forward = double(flops_of(plan.graph, node));
   if (step.call != graph::Call::kBackward) return forward;
   const auto any = [](const std::vector<bool>& list) {
     return std::find(list.begin(), list.end(), true) != list.end();
@@ -31,7 +31,7 @@ Work& Work::operator+=(const Work& other) {
 
 Work work_of(const graph::Plan& plan, const graph::Step& step) {
   const Traffic operands = graph::operand_traffic(plan, step);
-  return {flops_of(plan, step), double(operands.read + operands.written)};
+  return {step_flops(plan, step), double(operands.read + operands.written)};
 }
 
 Roofline::Roofline(int threads) : gflops(fma_peak_gflops(threads)), gbytes(memory_gbytes_per_second(threads)) {}

@@ -21,7 +21,7 @@ std::string age_text(double since) {
   return number_text("%.0f", seconds / 86400) + " days ago";
 }
 
-std::string score_text(const runs::MetricRow::Best* best) {
+std::string best_text(const runs::MetricRow::Best* best) {
   if (!best) return "";
   return best->name + " " + number_text("%.4g", best->value) + "@" + std::to_string(best->iter);
 }
@@ -60,7 +60,7 @@ int list(const std::string& folder, bool json) {
   Table table({"run", "state", "iteration", "best score", "loss", "time", "begun"});
   for (const runs::RunSummary& run : found)
     table.add({run.path, runs::name_of(run.state), std::to_string(run.iter) + "/" + std::to_string(run.max_iter),
-               score_text(runs::main_score(run)), number_text("%.4g", run.loss), duration_text(run.seconds),
+               best_text(runs::main_score(run)), number_text("%.4g", run.loss), duration_text(run.seconds),
                age_text(run.created)});
   std::cout << table.str({2, 4, 5});
   return 0;

@@ -19,18 +19,18 @@ volatile std::sig_atomic_t hangup_effect = 0;
 volatile std::sig_atomic_t training = 0;
 
 /// Only what is allowed inside a signal handler.
-void say(std::string_view text) {
+void write_to_terminal(std::string_view text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is no reader; nothing to do about it
 }
 
 void act(int signal, SignalEffect effect) {
   if (effect == SignalEffect::kSnapshot) requests.fetch_or(kRequestSnapshot);
   if (effect != SignalEffect::kStop) return;
-  say(progress_on_screen() ? kEraseProgress : "\n");
+  write_to_terminal(progress_on_screen() ? kEraseProgress : "\n");
   if (stop_signal != 0 || !training) _exit(128 + signal);
   stop_signal = signal;
   requests.fetch_or(kRequestStop);
-  say("stopping after this iteration, with a snapshot; once more stops at once\n");
+  write_to_terminal("stopping after this iteration, with a snapshot; once more stops at once\n");
 }
 
 void handle(int signal) {

@@ -99,7 +99,7 @@ Json json_of(const Listed& one) {
 
 void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
 
-int list(const std::string& name, bool json) {
+int list_snapshots(const std::string& name, bool json) {
   Json out = Json::array();
   Table table({"iteration", "state", "size", "written", "run"});
   for (const Listed& one : snapshots_named(name)) {
@@ -193,7 +193,7 @@ int run_snapshot(const Arguments& arguments) {
   if (words.size() != wanted)
     throw usage_error("snapshot " + action + " takes " +
                       (wanted == 3 ? "two files" : "a run's folder, a folder or a prefix"));
-  if (action == "ls") return list(words[1], json);
+  if (action == "ls") return list_snapshots(words[1], json);
   if (action == "verify") return verify(words[1], json);
   if (action == "diff") return diff(words[1], words[2], json);
   return prune(words[1], arguments.integer("keep-last"), json);

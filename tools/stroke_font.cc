@@ -40,7 +40,8 @@ constexpr const char* kGlyphs[] = {
     /* { */ "4h~2h2e~2a0a~2a26~2343", "0h02", "0h~2h2e~2a4a~2a26~2303", "07~1b48~7589"};
 // clang-format on
 static_assert(std::size(kGlyphs) == '~' - ' ');
-constexpr const char *kTimes = "057c 0c75", *kMiddleDot = "0a0b", *kDots = "0405 4445 8485", *kUnknown = "040g8g8404";
+constexpr const char *kStrokeFontTimes = "057c 0c75", *kMiddleDot = "0a0b", *kDots = "0405 4445 8485",
+                     *kUnknown = "040g8g8404";
 
 double coordinate(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
@@ -97,7 +98,7 @@ const char* next_glyph(const std::string& text, size_t& at) {
   const std::string character = text.substr(at, length);
   at += length;
   if (length == 1 && lead > ' ' && lead <= '~') return kGlyphs[lead - '!'];
-  return character == "×" ? kTimes : character == "·" ? kMiddleDot : character == "…" ? kDots : kUnknown;
+  return character == "×" ? kStrokeFontTimes : character == "·" ? kMiddleDot : character == "…" ? kDots : kUnknown;
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ int run_train(const Arguments& given) {
   });
 }
 
-std::vector<Flag> flags() {
+std::vector<Flag> train_flags() {
   const std::vector<std::string> effects = {"stop", "snapshot", "none"};
   return {
       {.name = "solver",
@@ -262,7 +262,7 @@ Command train_command() {
   return {
       .name = "train",
       .summary = "trains a net as its solver says",
-      .flags = joined({flags(), run_flags(), rank_flags(), state_flags(), device_flags()}),
+      .flags = joined({train_flags(), run_flags(), rank_flags(), state_flags(), device_flags()}),
       .operands = {},
       .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
                     "trains; snapshots go where snapshot_prefix says"},

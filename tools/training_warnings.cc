@@ -57,7 +57,7 @@ bool same_values(const caffe::TransformationParameter& a, const caffe::Transform
 }
 
 /// Images of a batch of all data layers: of the first one.
-int64_t batch_of(const graph::Graph& graph) {
+int64_t record_batch(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes)
     if (dynamic_cast<const RecordSource*>(node.layer.get()) && !node.y.empty() && graph.value(node.y[0]).shape_known)
       return graph.value(node.y[0]).shape[0];
@@ -113,7 +113,7 @@ std::vector<Mistake> stored_statistics_warnings(const SolverFile& solver, const 
 
 std::vector<Mistake> rate_warnings(const SolverFile& solver, const graph::Graph& train) {
   const caffe::SolverParameter& config = solver.solver;
-  const int64_t batch = batch_of(train) * std::max(1, config.iter_size()) * std::max(1, config.shards());
+  const int64_t batch = record_batch(train) * std::max(1, config.iter_size()) * std::max(1, config.shards());
   const std::optional<KnownRecipe> known = recipe_for_net(train.name);
   if (!known || batch == 0 || config.base_lr() <= 0 || known->recipe.type != config.type()) return {};
   constexpr double kFar = 8;
@@ -133,7 +133,7 @@ std::vector<Mistake> rate_warnings(const SolverFile& solver, const graph::Graph&
 
 std::vector<Mistake> test_size_warnings(const SolverFile& solver, int test, const graph::Graph& graph) {
   const caffe::SolverParameter& config = solver.solver;
-  const int64_t records = records_if_known(graph), batch = batch_of(graph);
+  const int64_t records = records_if_known(graph), batch = record_batch(graph);
   if (config.test_epoch() || test >= config.test_iter_size() || records == 0 || batch == 0) return {};
   const int64_t seen = batch * config.test_iter(test);
   if (seen == 0 || (seen >= records && seen < records + batch)) return {};

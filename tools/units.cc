@@ -19,7 +19,7 @@ struct Unit {
 using Units = std::vector<Unit>;
 
 const Units kBandwidths = {{"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {"Tbit", 1e12 / 8}};  // bytes/s
-const Units kTimes = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+const Units kUnitsTimes = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
 std::string lower(std::string text) {
   for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
@@ -63,7 +63,7 @@ double bandwidth_of(const Arguments& arguments, const std::string& flag) {
 }
 
 double seconds_of(const Arguments& arguments, const std::string& flag) {
-  const double value = parsed(arguments.text(flag), kTimes);
+  const double value = parsed(arguments.text(flag), kUnitsTimes);
   if (value >= 0) return value;
   throw usage_error("--" + flag + "=" + arguments.text(flag) + ": a number of ns, us, ms or s is wanted",
                     "what a message of no length takes: --" + flag + "=50us");
@@ -71,6 +71,6 @@ double seconds_of(const Arguments& arguments, const std::string& flag) {
 
 std::string bandwidth_text(double bytes_per_second) { return text_of(bytes_per_second, kBandwidths) + "/s"; }
 
-std::string seconds_text(double seconds) { return text_of(seconds, kTimes); }
+std::string seconds_text(double seconds) { return text_of(seconds, kUnitsTimes); }
 
 }  // namespace cortado::tools

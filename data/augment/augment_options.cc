@@ -12,7 +12,7 @@ using caffe::AugmentParameter;
 using caffe::TransformationParameter;
 
 const std::string kTransform = "transform_param.", kAugment = "transform_param.augment.";
-constexpr float kMaxSide = 65536, kMaxFactor = 100;
+constexpr float kAugmentOptionsMaxSide = 65536, kAugmentOptionsMaxFactor = 100;
 
 std::string text(float value) {
   char buffer[32];
@@ -27,7 +27,8 @@ Range areas(const std::string& path, float low, float high) {
 }
 
 Range aspects(const std::string& path, float low, float high) {
-  return checked_range(path, "min_aspect", low, "max_aspect", high, 1 / kMaxFactor, kMaxFactor);
+  return checked_range(path, "min_aspect", low, "max_aspect", high, 1 / kAugmentOptionsMaxFactor,
+                       kAugmentOptionsMaxFactor);
 }
 
 Filter filter_of(AugmentParameter::Filter filter) {
@@ -60,7 +61,7 @@ void add_sizes(const TransformationParameter& param, bool training, AugmentPlan&
   const float low = float(augment.short_side());
   const float high = augment.short_side_max() > 0 ? float(augment.short_side_max()) : low;
   plan.resize.fit = Fit::kShort;
-  plan.resize.side = checked_range(kAugment, "short_side", low, "short_side_max", high, 1, kMaxSide);
+  plan.resize.side = checked_range(kAugment, "short_side", low, "short_side_max", high, 1, kAugmentOptionsMaxSide);
   if (!training) plan.resize.side.low = plan.resize.side.high = std::round(plan.resize.side.middle());
 }
 
@@ -91,7 +92,7 @@ void add_motions(const AugmentParameter& augment, AugmentPlan& plan) {
   plan.motion.shear = checked(kAugment, "shear", augment.shear(), 0, 60);
   plan.motion.translate = share("translate", augment.translate());
   plan.motion.zoom = checked_range(kAugment, "zoom_min", augment.zoom_min(), "zoom_max", augment.zoom_max(),
-                                   1 / kMaxFactor, kMaxFactor);
+                                   1 / kAugmentOptionsMaxFactor, kAugmentOptionsMaxFactor);
 }
 
 void add_colors(const AugmentParameter& augment, AugmentPlan& plan) {
@@ -142,8 +143,8 @@ void add_mix(const AugmentParameter& augment, bool training, AugmentPlan& plan) 
   if (mix.classes() < 1 || mix.classes() > kMaxClasses)
     throw FieldError(path + "classes", "the number of classes has to be set", "labels become a share for each class");
   plan.mix.classes = int(mix.classes());
-  plan.mix.mixup_alpha = checked(path, "mixup_alpha", mix.mixup_alpha(), 0, kMaxFactor);
-  plan.mix.cutmix_alpha = checked(path, "cutmix_alpha", mix.cutmix_alpha(), 0, kMaxFactor);
+  plan.mix.mixup_alpha = checked(path, "mixup_alpha", mix.mixup_alpha(), 0, kAugmentOptionsMaxFactor);
+  plan.mix.cutmix_alpha = checked(path, "cutmix_alpha", mix.cutmix_alpha(), 0, kAugmentOptionsMaxFactor);
   plan.mix.cutmix_share = checked(path, "cutmix_share", mix.cutmix_share(), 0, 1);
   plan.mix.prob = checked(path, "prob", mix.prob(), 0, 1);
   if (plan.mix.mixup_alpha == 0 && plan.mix.cutmix_alpha == 0)

@@ -14,7 +14,7 @@ using caffe::ResizeParameter;
 using caffe::TransformationParameter;
 
 const std::string kPath = "transform_param.";
-constexpr float kMaxSide = 65536, kMaxFactor = 100;
+constexpr float kDialectOptionsMaxSide = 65536, kDialectOptionsMaxFactor = 100;
 
 /// Testing takes the middle of what training draws.
 Range for_phase(Range range, bool training) { return training ? range : Range{range.middle(), range.middle()}; }
@@ -44,18 +44,20 @@ void add_random_sizes(const TransformationParameter& param, bool training, Augme
   const bool ratios = param.rand_resize_ratio_lower() != 0 || param.rand_resize_ratio_upper() != 0;
   if (sides) {
     one_resize(plan, "img_rand_resize_lower");
-    const Range side = checked_range(kPath, "img_rand_resize_lower", float(param.img_rand_resize_lower()),
-                                     "img_rand_resize_upper", float(param.img_rand_resize_upper()), 1, kMaxSide);
+    const Range side =
+        checked_range(kPath, "img_rand_resize_lower", float(param.img_rand_resize_lower()), "img_rand_resize_upper",
+                      float(param.img_rand_resize_upper()), 1, kDialectOptionsMaxSide);
     resize.fit = Fit::kShort;
     resize.side = for_phase(side, training);
   }
   if (ratios)
-    resize.factor =
-        for_phase(checked_range(kPath, "rand_resize_ratio_lower", param.rand_resize_ratio_lower(),
-                                "rand_resize_ratio_upper", param.rand_resize_ratio_upper(), 1 / kMaxFactor, kMaxFactor),
-                  training);
+    resize.factor = for_phase(
+        checked_range(kPath, "rand_resize_ratio_lower", param.rand_resize_ratio_lower(), "rand_resize_ratio_upper",
+                      param.rand_resize_ratio_upper(), 1 / kDialectOptionsMaxFactor, kDialectOptionsMaxFactor),
+        training);
   const auto stretch = [&](const std::string& name, float low, float high) {
-    const Range range = checked_range(kPath, name + "_lower", low, name + "_upper", high, 1 / kMaxFactor, kMaxFactor);
+    const Range range = checked_range(kPath, name + "_lower", low, name + "_upper", high, 1 / kDialectOptionsMaxFactor,
+                                      kDialectOptionsMaxFactor);
     return training ? range : Range{1, 1};
   };
   resize.stretch_h = stretch("vertical_stretch", param.vertical_stretch_lower(), param.vertical_stretch_upper());
@@ -100,8 +102,8 @@ void add_looks(const std::string& path, const ResizeParameter& given, AugmentPla
 
 void add_resize(const std::string& path, const ResizeParameter& given, bool training, AugmentPlan& plan) {
   add_looks(path, given, plan);
-  plan.resize.height = int(checked(path, "height", float(given.height()), 1, kMaxSide));
-  plan.resize.width = int(checked(path, "width", float(given.width()), 1, kMaxSide));
+  plan.resize.height = int(checked(path, "height", float(given.height()), 1, kDialectOptionsMaxSide));
+  plan.resize.width = int(checked(path, "width", float(given.width()), 1, kDialectOptionsMaxSide));
   plan.resize.fit = given.resize_mode() == ResizeParameter::WARP             ? Fit::kWarp
                     : given.resize_mode() == ResizeParameter::FIT_SMALL_SIZE ? Fit::kCover
                                                                              : Fit::kPad;
@@ -111,14 +113,14 @@ void add_resize(const std::string& path, const ResizeParameter& given, bool trai
 
 /// Intel: a random part of the image, and a random size.
 void add_intel(const TransformationParameter& param, bool training, AugmentPlan& plan) {
-  plan.pad = int(checked(kPath, "pad", float(param.pad()), 0, kMaxSide));
+  plan.pad = int(checked(kPath, "pad", float(param.pad()), 0, kDialectOptionsMaxSide));
   plan.swap_red_blue = param.bgr2rgb();
   if (param.has_random_resize_param()) {
     const caffe::RandomResizeParameter& given = param.random_resize_param();
     const std::string path = kPath + "random_resize_param.";
     one_resize(plan, "random_resize_param");
-    const Range side =
-        checked_range(path, "min_size", float(given.min_size()), "max_size", float(given.max_size()), 1, kMaxSide);
+    const Range side = checked_range(path, "min_size", float(given.min_size()), "max_size", float(given.max_size()), 1,
+                                     kDialectOptionsMaxSide);
     plan.resize.fit = Fit::kShort;
     plan.resize.side = for_phase(side, training);
     add_looks(path + "resize_param.", given.resize_param(), plan);
@@ -126,7 +128,7 @@ void add_intel(const TransformationParameter& param, bool training, AugmentPlan&
   if (!param.has_random_aspect_ratio_param()) return;
   const caffe::RandomAspectRatioParameter& given = param.random_aspect_ratio_param();
   const std::string path = kPath + "random_aspect_ratio_param.";
-  const float change = checked(path, "aspect_ratio_change", given.aspect_ratio_change(), 1, kMaxFactor);
+  const float change = checked(path, "aspect_ratio_change", given.aspect_ratio_change(), 1, kDialectOptionsMaxFactor);
   if (plan.part.on) throw FieldError(kPath + "random_aspect_ratio_param", "augment.resized_crop is set as well");
   plan.part.area =
       checked_range(path, "min_area_ratio", given.min_area_ratio(), "max_area_ratio", given.max_area_ratio(), 1e-6f, 1);
@@ -160,9 +162,9 @@ void add_distortion(const caffe::DistortionParameter& given, AugmentPlan& plan) 
   made.brightness = checked(path, "brightness_delta", given.brightness_delta(), 0, 255);
   made.hue = checked(path, "hue_delta", given.hue_delta(), 0, 180);
   made.contrast = checked_range(path, "contrast_lower", given.contrast_lower(), "contrast_upper",
-                                given.contrast_upper(), 0, kMaxFactor);
+                                given.contrast_upper(), 0, kDialectOptionsMaxFactor);
   made.saturation = checked_range(path, "saturation_lower", given.saturation_lower(), "saturation_upper",
-                                  given.saturation_upper(), 0, kMaxFactor);
+                                  given.saturation_upper(), 0, kDialectOptionsMaxFactor);
 }
 
 void refuse_noise(const caffe::NoiseParameter& given) {
@@ -224,7 +226,8 @@ void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& p
                      "write 0, or transform_param.augment with shear and zoom_max");
   if (!param.has_expand_param()) return;
   const std::string path = kPath + "expand_param.";
-  random.expand_most = checked(path, "max_expand_ratio", param.expand_param().max_expand_ratio(), 1, kMaxFactor);
+  random.expand_most =
+      checked(path, "max_expand_ratio", param.expand_param().max_expand_ratio(), 1, kDialectOptionsMaxFactor);
   random.expand_prob = random.expand_most > 1 ? checked(path, "prob", param.expand_param().prob(), 0, 1) : 0;
 }
 

@@ -12,19 +12,19 @@ namespace {
 bool is_plain_linear(const Kernel& kernel) { return kernel.kind == KernelKind::kLinear && kernel.reach == 1; }
 
 /// What taps_at() and weight_of() give for a tent of one pixel, which needs no division: the lesser weight is rounded.
-struct Pair {
+struct ReadMovedRowsPair {
   int32_t low, high;  ///< pixels, within the edges
   int32_t low_weight, high_weight;
 };
 
-Pair pair_at(int64_t place, int size) {
+ReadMovedRowsPair pair_at(int64_t place, int size) {
   const int32_t first = int32_t(place >> 32), fraction = int32_t(uint32_t(place) >> 8), one = 1 << 24;
   const int32_t lesser = ((fraction < one / 2 ? fraction : one - fraction) + 512) >> 10, rest = kWeightOne - lesser;
   const bool low_is_nearer = fraction < one / 2;
   return {clamped(first, size), clamped(first + 1, size), low_is_nearer ? rest : lesser, low_is_nearer ? lesser : rest};
 }
 
-int32_t column_sum(const uint8_t* low, const uint8_t* high, const Pair& down, int64_t at) {
+int32_t column_sum(const uint8_t* low, const uint8_t* high, const ReadMovedRowsPair& down, int64_t at) {
   return rounded_column(down.low_weight * low[at] + down.high_weight * high[at]);
 }
 
@@ -48,7 +48,7 @@ void RowReader::read_bilinear(int y, float* const* rows) const {
       fill(rows, x, x + 1);
       continue;
     }
-    const Pair across = pair_at(column, sample.width), down = pair_at(row, sample.height);
+    const ReadMovedRowsPair across = pair_at(column, sample.width), down = pair_at(row, sample.height);
     const uint8_t *low = sample.bytes + down.low * row_step, *high = sample.bytes + down.high * row_step;
     for (int c = 0; c < sample.channels; ++c, low += channel_step, high += channel_step) {
       const int32_t sum = across.low_weight * column_sum(low, high, down, across.low * step) +

@@ -13,12 +13,12 @@ namespace {
 
 /// No further from 0 than `most`, so that sums of a place's three parts fit.
 int64_t fixed(double pixels, double most) { return std::llround(std::clamp(pixels, -most, most) * double(kOnePixel)); }
-constexpr double kFarthest = 1 << 28;
+constexpr double kResolveParamsFarthest = 1 << 28;
 
 void set_row(const double* pixels, const AugmentParams& params, int64_t* row) {
-  row[0] = fixed(pixels[0], kFarthest / params.out_width);
-  row[1] = fixed(pixels[1], kFarthest / params.out_height);
-  row[2] = fixed(pixels[2], kFarthest);
+  row[0] = fixed(pixels[0], kResolveParamsFarthest / params.out_width);
+  row[1] = fixed(pixels[1], kResolveParamsFarthest / params.out_height);
+  row[2] = fixed(pixels[2], kResolveParamsFarthest);
 }
 
 bool reads_whole_pixels(int64_t along, int64_t aside, int64_t from) {

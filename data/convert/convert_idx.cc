@@ -18,7 +18,7 @@ namespace cortado::data {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
+[[noreturn]] void fail_on_idx(const std::string& path, const std::string& what, const std::string& hint = {}) {
   throw file_error(ExitCode::kData, path, what, hint);
 }
 
@@ -36,7 +36,7 @@ class IdxFile {
     std::array<uint8_t, 4> magic{};
     read(magic.data(), magic.size());
     if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] < 1 || magic[3] > 4)
-      fail(path, "this is not an IDX file of bytes with " + content);
+      fail_on_idx(path, "this is not an IDX file of bytes with " + content);
     for (int axis = 0; axis < magic[3]; ++axis) {
       std::array<uint8_t, 4> extent{};
       read(extent.data(), extent.size());
@@ -48,11 +48,11 @@ class IdxFile {
     const int got = ::gzread(file_.get(), to, static_cast<unsigned>(bytes));
     if (got >= 0 && size_t(got) == bytes) return;
     check_unpacking();
-    fail(path_, "the file is cut off");
+    fail_on_idx(path_, "the file is cut off");
   }
   void expect_end() {  // only at its end does gzip know whether all was well
     char extra;
-    if (::gzread(file_.get(), &extra, 1) > 0) fail(path_, "the file holds more than its header says");
+    if (::gzread(file_.get(), &extra, 1) > 0) fail_on_idx(path_, "the file holds more than its header says");
     check_unpacking();
   }
 
@@ -62,7 +62,7 @@ class IdxFile {
   void check_unpacking() {
     int code = Z_OK;
     const char* reason = ::gzerror(file_.get(), &code);
-    if (code != Z_OK && code != Z_STREAM_END) fail(path_, std::string("cannot be unpacked: ") + reason);
+    if (code != Z_OK && code != Z_STREAM_END) fail_on_idx(path_, std::string("cannot be unpacked: ") + reason);
   }
 
   std::string path_;
@@ -73,14 +73,14 @@ class IdxFile {
 Sample shape_of(const IdxFile& file, const std::string& path) {
   const size_t axes = file.dims.size();
   if (axes < 3)
-    fail(path,
-         "this IDX file has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") +
-             "; images have 3 (number, height, width) or 4",
-         "the images file comes first, then the labels file");
+    fail_on_idx(path,
+                "this IDX file has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") +
+                    "; images have 3 (number, height, width) or 4",
+                "the images file comes first, then the labels file");
   constexpr int64_t kMax = 1 << 14;
   const int64_t c = axes == 4 ? file.dims[1] : 1, h = file.dims[axes - 2], w = file.dims[axes - 1];
   if (c < 1 || h < 1 || w < 1 || c > kMax || h > kMax || w > kMax || c * h * w > int64_t(1) << 28)
-    fail(path, "its images are " + std::to_string(c) + "x" + std::to_string(h) + "x" + std::to_string(w));
+    fail_on_idx(path, "its images are " + std::to_string(c) + "x" + std::to_string(h) + "x" + std::to_string(w));
   return {int(c), int(h), int(w), nullptr, nullptr, false};
 }
 
@@ -90,12 +90,12 @@ ConvertReport convert_idx(const IdxOptions& options) {
   IdxFile images(options.images, "images"), labels(options.labels, "labels");
   const Sample shape = shape_of(images, options.images);
   if (labels.dims.size() != 1)
-    fail(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
-         "the images file comes first, then the labels file");
+    fail_on_idx(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
+                "the images file comes first, then the labels file");
   const int64_t n = images.dims[0];
   if (labels.dims[0] != n)
-    fail(options.labels,
-         "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
+    fail_on_idx(options.labels,
+                "there are " + std::to_string(labels.dims[0]) + " labels for " + std::to_string(n) + " images");
   DatasetBuilder builder(options, n);
   std::string pixels(size_t(shape.count()), '\0');
   for (int64_t i = 0; i < n; ++i) {

@@ -19,7 +19,7 @@ namespace cortado::data {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint = {}) {
+[[noreturn]] void fail_on_sets(const std::string& path, const std::string& what, const std::string& hint = {}) {
   throw file_error(ExitCode::kIo, path, what, hint);
 }
 
@@ -47,13 +47,13 @@ bool is_two_sets(const std::string& path) {
   return ours;
 }
 
-void check_target(const std::string& path, bool replace) {
+void check_sets_target(const std::string& path, bool replace) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
-  if (!replace) fail(path, "exists already", "choose another name, or say --force to replace it");
+  if (!replace) fail_on_sets(path, "exists already", "choose another name, or say --force to replace it");
   if (!is_two_sets(path))
-    fail(path, std::string("holds other files than ") + kTrainPart + ", " + kTestPart + " and " + kLabelsPart +
-                   ", so it is not replaced");
+    fail_on_sets(path, std::string("holds other files than ") + kTrainPart + ", " + kTestPart + " and " + kLabelsPart +
+                           ", so it is not replaced");
 }
 
 void remove_sets(const std::string& path) {
@@ -65,14 +65,14 @@ void remove_sets(const std::string& path) {
 
 TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
     : path_(without_trailing_slashes(path)), temporary_(temporary_beside(path_)), replace_(replace) {
-  if (path_.empty()) fail(path_, "a dataset needs a name");
+  if (path_.empty()) fail_on_sets(path_, "a dataset needs a name");
   recover_folder(path_, remove_sets);
-  check_target(path_, replace_);
+  check_sets_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) == 0) return;
-  fail(path_, "cannot make the folder: " +
-                  (errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno)));
+  fail_on_sets(path_, "cannot make the folder: " +
+                          (errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno)));
 }
 
 TwoSetsFolder::~TwoSetsFolder() {
@@ -84,7 +84,7 @@ std::string TwoSetsFolder::part(const std::string& name) const { return join_pat
 
 void TwoSetsFolder::commit(const std::string& labels) {
   if (!labels.empty()) write_file_atomically(part(kLabelsPart), labels);
-  check_target(path_, replace_);  // again: much time may have passed
+  check_sets_target(path_, replace_);  // again: much time may have passed
   put_folder_in_place(temporary_, path_, remove_sets);
   temporary_.clear();
 }

@@ -46,7 +46,7 @@ std::vector<Shape> shapes_by_name(const Hdf5Reader& reader, const std::vector<st
   return shapes;
 }
 
-std::string trimmed(const std::string& text) {
+std::string without_blanks(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r\f\v"), end = text.find_last_not_of(" \t\r\f\v");
   return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
 }
@@ -61,7 +61,7 @@ std::vector<std::string> read_path_list(const std::string& path) {
   std::vector<std::string> paths;
   std::istringstream lines(content);
   for (std::string line; std::getline(lines, line);) {
-    line = trimmed(line);
+    line = without_blanks(line);
     if (file_exists(line)) {
       paths.push_back(line);
       continue;

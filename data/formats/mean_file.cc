@@ -11,7 +11,7 @@ namespace cortado::data {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what, const std::string& hint) {
+[[noreturn]] void fail_on_mean_file(const std::string& path, const std::string& what, const std::string& hint) {
   throw file_error(ExitCode::kData, path, what, hint);
 }
 
@@ -20,7 +20,7 @@ std::vector<int64_t> dims_of(const caffe::BlobProto& blob) {
   return {blob.num(), blob.channels(), blob.height(), blob.width()};
 }
 
-constexpr const char* kHint =
+constexpr const char* kMeanFileHint =
     "a mean file is channels x height x width, as `cortado mean` writes it: a .binaryproto or a .npy";
 
 struct Elements {
@@ -35,7 +35,8 @@ Elements from_npy(const std::string& content, const std::string& path) {
 
 Elements from_blob(const std::string& content, const std::string& path) {
   caffe::BlobProto blob;
-  if (content.empty() || !blob.ParseFromString(content)) fail(path, "this is not a mean file", kHint);
+  if (content.empty() || !blob.ParseFromString(content))
+    fail_on_mean_file(path, "this is not a mean file", kMeanFileHint);
   Elements found{dims_of(blob), {blob.data().begin(), blob.data().end()}};
   if (blob.data_size() == 0) found.values.assign(blob.double_data().begin(), blob.double_data().end());
   return found;
@@ -52,7 +53,9 @@ std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
   bool sane = dims.size() == 3 && there > 0;
   for (const int64_t dim : dims) sane = sane && dim > 0 && dim <= there;
   if (!sane || checked_mul(checked_mul(dims[0], dims[1]), dims[2]) != there)
-    fail(path, "its shape is " + Shape(dims).str() + ", and it holds " + std::to_string(there) + " elements", kHint);
+    fail_on_mean_file(path,
+                      "its shape is " + Shape(dims).str() + ", and it holds " + std::to_string(there) + " elements",
+                      kMeanFileHint);
   auto mean = std::make_shared<MeanImage>();
   mean->path = path;
   mean->channels = int(dims[0]);

@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t(1) << 30;
+constexpr int64_t kImageFileReaderMaxBytes = int64_t(1) << 30;
 
 [[noreturn]] void fail(const std::string& why) {
   throw SampleError("cannot read the file: " + why,
@@ -27,7 +27,7 @@ std::string_view ImageFileReader::read(const std::string& path) {
   if (!file.ok()) fail(why);
   struct stat info;
   if (::fstat(file.fd(), &info) != 0) fail(std::strerror(errno));
-  if (info.st_size > kMaxBytes) fail("it is larger than 1 GiB");
+  if (info.st_size > kImageFileReaderMaxBytes) fail("it is larger than 1 GiB");
   content_.resize(size_t(info.st_size));
   size_t have = 0;
   while (have < content_.size()) {

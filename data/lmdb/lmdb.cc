@@ -20,8 +20,8 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint32_t kMagic = 0xBEEFC0DE, kVersion = 1;
-constexpr int64_t kMetaBytes = 136;
+constexpr uint32_t kLmdbMagic = 0xBEEFC0DE, kVersion = 1;
+constexpr int64_t kLmdbMetaBytes = 136;
 constexpr int64_t kLeastRecordBytes = 11;  // a pointer of 2, a node header of 8 and a key of 1
 constexpr uint64_t kNoPage = ~uint64_t(0);
 
@@ -102,14 +102,14 @@ uint64_t Lmdb::transaction(int meta) const {
 
 void Lmdb::choose_meta() {
   const uint8_t* head = file_.data();
-  if (file_.size() < 16 + kMetaBytes || load<uint32_t>(head + kMetaMagic) != kMagic)
+  if (file_.size() < 16 + kLmdbMetaBytes || load<uint32_t>(head + kMetaMagic) != kLmdbMagic)
     fail_to_open(ExitCode::kData, path_, "not an LMDB database", "`cortado convert` makes datasets");
   page_size_ = load<uint32_t>(head + kMetaPageSize);
   if (page_size_ < 512 || page_size_ > 32768 || (page_size_ & (page_size_ - 1)) != 0) fail("its header is damaged");
   if (file_.size() < 2 * page_size_) fail("the file is cut off");
   for (int meta = 0; meta < 2; ++meta) {
     const uint8_t* page = head + meta * page_size_;
-    if (load<uint32_t>(page + kMetaMagic) != kMagic || load<uint32_t>(page + kMetaPageSize) != page_size_)
+    if (load<uint32_t>(page + kMetaMagic) != kLmdbMagic || load<uint32_t>(page + kMetaPageSize) != page_size_)
       fail("its header is damaged");
     if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("it has a format other than version 1");
   }

@@ -15,8 +15,9 @@ namespace cortado::data {
 namespace {
 
 constexpr const char* kFile = "checksums";
-constexpr std::string_view kMagic = "cortado crc32c 1";
-constexpr size_t kPageSize = 16, kPages = 24, kMetas = 32, kMetaBytes = 16, kTableCrc = 64, kHeadCrc = 68, kHead = 72;
+constexpr std::string_view kPageChecksumsMagic = "cortado crc32c 1";
+constexpr size_t kPageSize = 16, kPages = 24, kMetas = 32, kPageChecksumsMetaBytes = 16, kTableCrc = 64, kHeadCrc = 68,
+                 kHead = 72;
 constexpr int64_t kSizeInMeta = 40, kTransaction = 144;
 constexpr size_t kPagesAtOnce = 64;
 
@@ -34,13 +35,13 @@ void store(std::string& head, size_t at, T value) {
 
 std::string head_of(const MappedFile& data, int64_t page_size, uint32_t table_crc) {
   std::string head(kHead, '\0');
-  std::memcpy(head.data(), kMagic.data(), kMagic.size());
+  std::memcpy(head.data(), kPageChecksumsMagic.data(), kPageChecksumsMagic.size());
   store(head, kPageSize, uint32_t(page_size));
   store(head, kPages, uint64_t(data.size() / page_size));
   for (int meta = 0; meta < 2; ++meta) {
     const uint8_t* page = data.data() + meta * page_size;
-    store(head, kMetas + size_t(meta) * kMetaBytes, load<uint64_t>(page + kTransaction));
-    store(head, kMetas + size_t(meta) * kMetaBytes + 8, crc_of_meta(page, page_size));
+    store(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes, load<uint64_t>(page + kTransaction));
+    store(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes + 8, crc_of_meta(page, page_size));
   }
   store(head, kTableCrc, table_crc);
   store(head, kHeadCrc, crc32c_of(std::string_view(head).substr(0, kHeadCrc)));
@@ -93,7 +94,7 @@ std::unique_ptr<const PageChecksums> PageChecksums::beside(const MappedFile& dat
 std::string PageChecksums::read_head(int64_t page_size) {
   page_size_ = page_size;
   const std::string_view head = piece(file_.data(), std::min<size_t>(size_t(file_.size()), kHead));
-  if (head.size() < kHead || !head.starts_with(kMagic) ||
+  if (head.size() < kHead || !head.starts_with(kPageChecksumsMagic) ||
       load<uint32_t>(file_.data() + kHeadCrc) != crc32c_of(head.substr(0, kHeadCrc)))
     return "it is damaged";
   pages_ = load<uint64_t>(file_.data() + kPages);
@@ -107,11 +108,12 @@ std::string PageChecksums::read_head(int64_t page_size) {
 PageChecksums::State PageChecksums::state_of_metas() const {
   uint64_t newest = 0;
   for (int meta = 0; meta < 2; ++meta)
-    newest = std::max(newest, load<uint64_t>(file_.data() + kMetas + size_t(meta) * kMetaBytes));
+    newest = std::max(newest, load<uint64_t>(file_.data() + kMetas + size_t(meta) * kPageChecksumsMetaBytes));
   int other_contents = 0;
   bool other_number = false, committed = false;
   for (int meta = 0; meta < 2; ++meta) {
-    const uint8_t *page = data_.data() + meta * page_size_, *stored = file_.data() + kMetas + size_t(meta) * kMetaBytes;
+    const uint8_t *page = data_.data() + meta * page_size_,
+                  *stored = file_.data() + kMetas + size_t(meta) * kPageChecksumsMetaBytes;
     const uint64_t transaction = load<uint64_t>(page + kTransaction);
     const bool other_content = crc_of_meta(page, page_size_) != load<uint32_t>(stored + 8);
     other_contents += other_content;

@@ -9,7 +9,7 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kOwn = "annotated_data_param.";
+const std::string kAnnotatedOptionsOwn = "annotated_data_param.";
 constexpr uint32_t kMostTrials = 100000;
 
 Range checked(const std::string& path, const std::string& what, float low, float high, float most) {
@@ -84,17 +84,18 @@ PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const
     throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
                      "images with objects are not kept in memory", "leave it out");
   if (own.seg_scales_size() > 0)
-    throw FieldError(kOwn + "seg_scales[0]", "images of segments are not known here", "leave it out");
+    throw FieldError(kAnnotatedOptionsOwn + "seg_scales[0]", "images of segments are not known here", "leave it out");
   AugmentPlan& augment = made.transform.augment;
   if (augment.mix.on())
     throw FieldError("transform_param.augment.mix", "images with objects are not mixed", "leave it out");
   augment.keep = keep_of(layer.transform_param(), own);
   if (options.phase == caffe::TRAIN) {
     for (int i = 0; i < own.batch_sampler_size(); ++i)
-      augment.samplers.push_back(sampler_of(own.batch_sampler(i), entry(kOwn + "batch_sampler", i) + "."));
+      augment.samplers.push_back(
+          sampler_of(own.batch_sampler(i), entry(kAnnotatedOptionsOwn + "batch_sampler", i) + "."));
     augment.jitter_edges = own.yolo_data_jitter();
     if (!(augment.jitter_edges >= 0 && augment.jitter_edges < 1))
-      throw FieldError(kOwn + "yolo_data_jitter",
+      throw FieldError(kAnnotatedOptionsOwn + "yolo_data_jitter",
                        "it is " + to_text(augment.jitter_edges) + ", but must be at least 0 and below 1");
     if (!augment.samplers.empty() || augment.jitter_edges > 0) {
       require_size(layer.transform_param());

@@ -6,9 +6,9 @@ namespace cortado::data {
 
 namespace {
 
-constexpr size_t kAlign = 64;
+constexpr size_t kBatchSlabAlign = 64;
 
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+size_t aligned(size_t bytes) { return (bytes + kBatchSlabAlign - 1) / kBatchSlabAlign * kBatchSlabAlign; }
 
 }  // namespace
 

@@ -8,15 +8,16 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kOwn = "video_data_param";
-constexpr uint32_t kMaxSide = 1 << 16, kMaxLength = 1 << 12;
-constexpr int kColors = 3;
+const std::string kClipOptionsOwn = "video_data_param";
+constexpr uint32_t kClipOptionsMaxSide = 1 << 16, kMaxLength = 1 << 12;
+constexpr int kClipOptionsColors = 3;
 
 void refuse_films(const caffe::VideoDataParameter& param) {
   const std::string hint = "write the frames into folders as 000001.jpg and so on";
-  if (!param.use_image()) throw FieldError(kOwn + ".use_image", "films are not read, only frames as images", hint);
+  if (!param.use_image())
+    throw FieldError(kClipOptionsOwn + ".use_image", "films are not read, only frames as images", hint);
   if (param.use_temporal_jitter())
-    throw FieldError(kOwn + ".use_temporal_jitter",
+    throw FieldError(kClipOptionsOwn + ".use_temporal_jitter",
                      "how many frames there are is known of films alone, which are not read",
                      "list clips with several first frames, and shuffle them");
   const char* camera = param.has_video_type()    ? "video_type"
@@ -24,29 +25,31 @@ void refuse_films(const caffe::VideoDataParameter& param) {
                        : param.has_video_file()  ? "video_file"
                        : param.has_skip_frames() ? "skip_frames"
                                                  : nullptr;
-  if (camera) throw FieldError(kOwn + "." + camera, "cameras and films are not read, only frames as images", hint);
+  if (camera)
+    throw FieldError(kClipOptionsOwn + "." + camera, "cameras and films are not read, only frames as images", hint);
 }
 
 void require(const char* name, uint32_t value, uint32_t least, uint32_t most) {
   if (value < least || value > most)
-    throw FieldError(kOwn + "." + name, std::string(name) + " is " + std::to_string(value) + "; it must be from " +
-                                            std::to_string(least) + " to " + std::to_string(most));
+    throw FieldError(kClipOptionsOwn + "." + name, std::string(name) + " is " + std::to_string(value) +
+                                                       "; it must be from " + std::to_string(least) + " to " +
+                                                       std::to_string(most));
 }
 
 /// What is given for three colours, for each frame.
 void spread_over_frames(TransformPlan& plan, int length) {
   std::vector<float> values;
-  if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(kColors))
+  if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(kClipOptionsColors))
     throw FieldError("transform_param.mean_value", "there are " + std::to_string(plan.mean_values.size()),
                      "give one, or one for each of three channels");
   if (plan.mean_values.size() > 1) {
     for (const float value : plan.mean_values) values.insert(values.end(), size_t(length), value);
     plan.mean_values = values;
   }
-  if (!plan.mean || plan.mean->channels != kColors || length == 1) return;
+  if (!plan.mean || plan.mean->channels != kClipOptionsColors || length == 1) return;
   MeanImage mean = *plan.mean;
   const size_t pixels = size_t(mean.height) * size_t(mean.width);
-  mean.channels = kColors * length;
+  mean.channels = kClipOptionsColors * length;
   mean.values.clear();
   for (int c = 0; c < mean.channels; ++c) {
     const auto from = plan.mean->values.begin() + int64_t(size_t(c / length) * pixels);
@@ -64,17 +67,17 @@ PipelineOptions make_clip_options(const caffe::LayerParameter& layer, const Data
     throw FieldError("image_data_param", "it holds what VideoData has no use for",
                      "its options are video_data_param's");
   if (param.source().empty())
-    throw FieldError(kOwn + ".source", "the list of clips is not named",
+    throw FieldError(kClipOptionsOwn + ".source", "the list of clips is not named",
                      "give a file with lines 'FOLDER FIRST_FRAME LABEL'");
   require("new_length", param.new_length(), 1, kMaxLength);
-  require("sampling_rate", param.sampling_rate(), 1, kMaxSide);
-  require("new_height", param.new_height(), 0, kMaxSide);
-  require("new_width", param.new_width(), 0, kMaxSide);
+  require("sampling_rate", param.sampling_rate(), 1, kClipOptionsMaxSide);
+  require("new_height", param.new_height(), 0, kClipOptionsMaxSide);
+  require("new_width", param.new_width(), 0, kClipOptionsMaxSide);
   if ((param.new_height() > 0) != (param.new_width() > 0))
-    throw FieldError(kOwn + (param.new_height() > 0 ? ".new_height" : ".new_width"),
+    throw FieldError(kClipOptionsOwn + (param.new_height() > 0 ? ".new_height" : ".new_width"),
                      "new_height and new_width go together: give both or none");
   refuse_further_transforms(layer.transform_param(), "clips are cropped and mirrored and nothing else");
-  PipelineOptions made = common_options(layer, kOwn, param.batch_size(), 0, options);
+  PipelineOptions made = common_options(layer, kClipOptionsOwn, param.batch_size(), 0, options);
   made.source = param.source();
   made.shuffle = param.shuffle() ? Shuffle::kExact : Shuffle::kNone;
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);

@@ -8,11 +8,12 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kOwn = "image_data_param";
-constexpr uint32_t kMaxSide = 1 << 16;
+const std::string kImageOptionsOwn = "image_data_param";
+constexpr uint32_t kImageOptionsMaxSide = 1 << 16;
 
 int checked_side(const std::string& name, uint32_t side) {
-  if (side > kMaxSide) throw FieldError(kOwn + "." + name, "at most " + std::to_string(kMaxSide));
+  if (side > kImageOptionsMaxSide)
+    throw FieldError(kImageOptionsOwn + "." + name, "at most " + std::to_string(kImageOptionsMaxSide));
   return int(side);
 }
 
@@ -26,39 +27,42 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
   sizes.min_height = checked_side("min_height", param.min_height());
   sizes.min_width = checked_side("min_width", param.min_width());
   if ((sizes.height > 0) != (sizes.width > 0))
-    throw FieldError(kOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
+    throw FieldError(kImageOptionsOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
                      "new_height and new_width go together: give both or none");
   if (sizes.height > 0 && sizes.short_side > 0)
-    throw FieldError(kOwn + ".short_side", "new_height and new_width give a size already", "keep one of them");
+    throw FieldError(kImageOptionsOwn + ".short_side", "new_height and new_width give a size already",
+                     "keep one of them");
   return sizes;
 }
 
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
   if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::IMAGE)
-    throw FieldError(kOwn + ".label_type", "labels are one class for each image here",
+    throw FieldError(kImageOptionsOwn + ".label_type", "labels are one class for each image here",
                      "ImageSegData reads images of labels");
   if (param.source().empty())
-    throw FieldError(kOwn + ".source", "the list of images is not named", "give a file with lines 'PATH LABEL'");
+    throw FieldError(kImageOptionsOwn + ".source", "the list of images is not named",
+                     "give a file with lines 'PATH LABEL'");
   if (!(param.dataset_share_per_node() <= 1))
-    throw FieldError(kOwn + ".dataset_share_per_node", "a part of the list for each node is not supported",
+    throw FieldError(kImageOptionsOwn + ".dataset_share_per_node", "a part of the list for each node is not supported",
                      "leave it out, and give each node a list of its own");
   ImageSourceOptions images;
   images.list = param.source();
   images.root = param.root_folder();
   images.sizes = image_sizes_of(param);
-  if (param.label_dim() < 1 || param.label_dim() > kMaxSide)
-    throw FieldError(kOwn + ".label_dim", "it is " + std::to_string(param.label_dim()) + ", but must lie in 1 to " +
-                                              std::to_string(kMaxSide));
+  if (param.label_dim() < 1 || param.label_dim() > kImageOptionsMaxSide)
+    throw FieldError(kImageOptionsOwn + ".label_dim", "it is " + std::to_string(param.label_dim()) +
+                                                          ", but must lie in 1 to " +
+                                                          std::to_string(kImageOptionsMaxSide));
   images.label_numbers = int(param.label_dim());
-  PipelineOptions made = common_options(layer, kOwn, param.batch_size(), param.threads(), options);
+  PipelineOptions made = common_options(layer, kImageOptionsOwn, param.batch_size(), param.threads(), options);
   made.source = param.source();
   made.open = [images] { return image_source(images); };
   made.shuffle = param.shuffle() ? Shuffle::kExact : Shuffle::kNone;
   if (param.cache() && !layer.data_param().has_cache_on()) made.cache = CacheOn::kHost;
   made.rand_skip = param.rand_skip();
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
-  set_color(kOwn, param.is_color(), param.has_is_color(), made.transform);
+  set_color(kImageOptionsOwn, param.is_color(), param.has_is_color(), made.transform);
   return made;
 }
 

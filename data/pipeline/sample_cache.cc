@@ -17,7 +17,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kAlign = 64;
+constexpr int64_t kSampleCacheAlign = 64;
 
 /// What the system can give without swapping; files that it holds in memory count as free.
 int64_t available_bytes() {
@@ -71,7 +71,8 @@ int64_t SampleCache::measure(ColorMode mode) {
       samples_.push_back(sample);
       labels_.push_back(label);
       offsets_.push_back(bytes);
-      bytes += (sample.count() * (reader->holds_floats() ? 4 : 1) + kAlign - 1) / kAlign * kAlign;
+      bytes += (sample.count() * (reader->holds_floats() ? 4 : 1) + kSampleCacheAlign - 1) / kSampleCacheAlign *
+               kSampleCacheAlign;
     } catch (const SampleError& error) {
       source_->check_unchanged();
       note_bad(records_.back(), error);

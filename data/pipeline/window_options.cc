@@ -10,7 +10,7 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kOwn = "window_data_param";
+const std::string kWindowOptionsOwn = "window_data_param";
 
 void refuse_other_transforms(const caffe::TransformationParameter& param) {
   static const std::vector<std::string> known = {"scale",       "mirror",     "crop_size",
@@ -29,11 +29,12 @@ WarpOptions warp_options(const caffe::WindowDataParameter& param, int crop) {
     throw FieldError("transform_param.crop_size", "the size that windows are warped to is not given",
                      "set transform_param { crop_size: 227 }, or what the net takes");
   if (param.context_pad() >= uint32_t(crop + 1) / 2)
-    throw FieldError(kOwn + ".context_pad", std::to_string(param.context_pad()) +
-                                                " pixels on each side leave nothing of a crop_size of " +
-                                                std::to_string(crop));
+    throw FieldError(kWindowOptionsOwn + ".context_pad", std::to_string(param.context_pad()) +
+                                                             " pixels on each side leave nothing of a crop_size of " +
+                                                             std::to_string(crop));
   if (param.crop_mode() != "warp" && param.crop_mode() != "square")
-    throw FieldError(kOwn + ".crop_mode", "'" + param.crop_mode() + "' is neither \"warp\" nor \"square\"");
+    throw FieldError(kWindowOptionsOwn + ".crop_mode",
+                     "'" + param.crop_mode() + "' is neither \"warp\" nor \"square\"");
   return {crop, int(param.context_pad()), param.crop_mode() == "square"};
 }
 
@@ -46,7 +47,7 @@ void check_mean(const WarpValues& values, int crop) {
 
 int foreground_of(const caffe::WindowDataParameter& param, int batch) {
   if (!(param.fg_fraction() >= 0 && param.fg_fraction() <= 1))
-    throw FieldError(kOwn + ".fg_fraction", "a share of the batch is from 0 to 1");
+    throw FieldError(kWindowOptionsOwn + ".fg_fraction", "a share of the batch is from 0 to 1");
   return int(float(batch) * param.fg_fraction());
 }
 
@@ -54,10 +55,10 @@ int foreground_of(const caffe::WindowDataParameter& param, int batch) {
 
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::WindowDataParameter& param = layer.window_data_param();
-  if (param.source().empty()) throw FieldError(kOwn + ".source", "the window file is not named");
+  if (param.source().empty()) throw FieldError(kWindowOptionsOwn + ".source", "the window file is not named");
   refuse_other_transforms(layer.transform_param());
   const TransformPlan plan = make_transform_plan(layer.transform_param(), options.phase, read_files);
-  PipelineOptions made = common_options(layer, kOwn, param.batch_size(), 0, options);
+  PipelineOptions made = common_options(layer, kWindowOptionsOwn, param.batch_size(), 0, options);
   if (made.cache != CacheOn::kNowhere)
     throw FieldError("data_param.cache_on", "windows are drawn anew each time",
                      "window_data_param.cache_images keeps files");

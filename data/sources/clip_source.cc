@@ -13,7 +13,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int kColors = 3;
+constexpr int kClipSourceColors = 3;
 
 struct Clip {
   std::string_view folder;
@@ -75,7 +75,8 @@ class ClipReader : public SampleReader {
   bool decodes() const override { return true; }
 
   SamplePart read_part(const SourceWindow& window, bool, const PixelPlace& place) override {
-    const size_t bytes = size_t(kColors * clips_->options.length) * size_t(window.height) * size_t(window.width);
+    const size_t bytes =
+        size_t(kClipSourceColors * clips_->options.length) * size_t(window.height) * size_t(window.width);
     return copy_part(whole(), {window.top, window.left, window.height, window.width}, place(bytes));
   }
 
@@ -97,8 +98,8 @@ class ClipReader : public SampleReader {
 
   void begin() {
     height_ = frame_.height, width_ = frame_.width;
-    const int64_t bytes = int64_t(kColors) * clips_->options.length * height_ * width_;
-    if (bytes > kMaxPixels * kColors)
+    const int64_t bytes = int64_t(kClipSourceColors) * clips_->options.length * height_ * width_;
+    if (bytes > kMaxPixels * kClipSourceColors)
       throw SampleError("the clip has " + std::to_string(clips_->options.length) + " frames of " +
                         std::to_string(height_) + "x" + std::to_string(width_) + ", more than a clip may have");
     planes_.resize(size_t(bytes));
@@ -108,13 +109,15 @@ class ClipReader : public SampleReader {
     if (frame_.height != height_ || frame_.width != width_)
       throw SampleError("its frames have more than one size", "new_height and new_width bring them to one");
     const size_t pixels = size_t(height_) * size_t(width_), length = size_t(clips_->options.length);
-    for (size_t c = 0; c < kColors; ++c) {
+    for (size_t c = 0; c < kClipSourceColors; ++c) {
       uint8_t* to = planes_.data() + (c * length + size_t(i)) * pixels;
-      for (size_t p = 0; p < pixels; ++p) to[p] = frame_.pixels[p * kColors + c];
+      for (size_t p = 0; p < pixels; ++p) to[p] = frame_.pixels[p * kClipSourceColors + c];
     }
   }
 
-  Sample whole() const { return {kColors * clips_->options.length, height_, width_, planes_.data(), nullptr, false}; }
+  Sample whole() const {
+    return {kClipSourceColors * clips_->options.length, height_, width_, planes_.data(), nullptr, false};
+  }
 
   std::shared_ptr<const Clips> clips_;
   std::string path_;

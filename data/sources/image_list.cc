@@ -9,13 +9,13 @@ namespace cortado::data {
 
 namespace {
 
-const char* const kHint = "a line is a path, a space and a number";
+const char* const kImageListHint = "a line is a path, a space and a number";
 
 }  // namespace
 
 std::string parse_image_line(std::string_view line, ListedImage& image) {
   const auto [name, label] = split_last_word(line);
-  if (name.empty()) return std::string("no label: ") + kHint;
+  if (name.empty()) return std::string("no label: ") + kImageListHint;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), image.label);
   if (error != std::errc() || end != label.data() + label.size())
     return "the label '" + printable(label.substr(0, 40)) + "' is not a whole number";
@@ -24,7 +24,7 @@ std::string parse_image_line(std::string_view line, ListedImage& image) {
 }
 
 ImageList::ImageList(const std::string& path, int label_numbers)
-    : file_(path, "image", kHint, [this, label_numbers](std::string_view line) -> LineFault {
+    : file_(path, "image", kImageListHint, [this, label_numbers](std::string_view line) -> LineFault {
         const std::string wrong = parse(line, label_numbers);
         return {wrong, wrong.starts_with("no label") ? 0 : line.find_last_of(" \t") + 1};
       }) {}

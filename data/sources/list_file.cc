@@ -10,7 +10,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kMaxBytes = int64_t(1) << 31;  // so that a line's number fits into 32 bits
+constexpr int64_t kListFileMaxBytes = int64_t(1) << 31;  // so that a line's number fits into 32 bits
 constexpr size_t kMaxMistakes = 20;
 
 }  // namespace
@@ -40,7 +40,7 @@ LastWord split_last_word(std::string_view line) {
 
 ListFile::ListFile(const std::string& path, const std::string& item, const std::string& hint,
                    const std::function<LineFault(std::string_view line)>& parse)
-    : path_(path), text_(read_file(path, kMaxBytes)) {
+    : path_(path), text_(read_file(path, kListFileMaxBytes)) {
   if (text_.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file", hint);
   std::vector<Mistake> mistakes;
   int64_t untold = 0;

@@ -11,20 +11,20 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kHint =
+const std::string kObjectFileHint =
     "an image has the lines '# INDEX', path, channels, height, width, number of objects, 'CLASS IGNORED X1 Y1 X2 Y2' "
     "for each, number of ignored regions, and 'X1 Y1 X2 Y2' for each";
 
-constexpr float kFarthest = 1 << 24;
+constexpr float kObjectFileFarthest = 1 << 24;
 constexpr int kMostLabel = 1 << 24;  ///< a float holds every class up to it
 
 Box read_box(WindowWords& words) {
   Box box;
-  box.x0 = words.number<float>("x1", -kFarthest);
-  box.y0 = words.number<float>("y1", -kFarthest);
+  box.x0 = words.number<float>("x1", -kObjectFileFarthest);
+  box.y0 = words.number<float>("y1", -kObjectFileFarthest);
   box.x1 = words.number<float>("x2", box.x0);
   box.y1 = words.number<float>("y2", box.y0);
-  if (std::max(box.x1, box.y1) > kFarthest) words.fail({}, "the box is larger than images may be");
+  if (std::max(box.x1, box.y1) > kObjectFileFarthest) words.fail({}, "the box is larger than images may be");
   return box;
 }
 
@@ -61,7 +61,7 @@ ObjectFile read_object_file(const std::string& path) {
   if (text.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file");
   ObjectFile file;
   file.path = path;
-  WindowWords words(path, text, kHint);
+  WindowWords words(path, text, kObjectFileHint);
   while (!words.at_end()) file.images.push_back(read_object_image(words));
   if (file.images.empty()) words.fail({}, "no image is listed in it");
   return file;

@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-struct Pair {
+struct PairSourcePair {
   std::string_view image, labels;
 };
 
@@ -31,7 +31,7 @@ class Pairs {
              }) {}
 
   const PairSourceOptions options;
-  std::vector<Pair> pairs;
+  std::vector<PairSourcePair> pairs;
   const ListFile file;
 };
 
@@ -55,7 +55,7 @@ class PairReader : public SampleReader {
 
   Sample open(const Record& record, int32_t& label) override {
     const PairSourceOptions& options = pairs_->options;
-    const Pair& pair = pairs_->pairs[size_t(record.number)];
+    const PairSourcePair& pair = pairs_->pairs[size_t(record.number)];
     decode(pair.image, mode_, image_);
     if (options.height > 0 && (image_.height != options.height || image_.width != options.width)) {
       resize_bilinear(image_, options.height, options.width, spare_);

@@ -10,7 +10,7 @@ namespace cortado::data {
 
 namespace {
 
-const std::string kHint =
+const std::string kWindowFileHint =
     "an image has the lines '# INDEX', path, channels, height, width and number of windows; a window has 'CLASS "
     "OVERLAP X1 Y1 X2 Y2'";
 
@@ -66,7 +66,7 @@ WindowFile read_window_file(const std::string& path, float fg_threshold, float b
   if (text.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file");
   WindowFile file;
   file.path = path;
-  WindowWords words(path, text, kHint);
+  WindowWords words(path, text, kWindowFileHint);
   Parser parser(words, fg_threshold, bg_threshold, file);
   while (!words.at_end()) parser.image();
   if (file.images.empty()) words.fail({}, "no image is listed in it");

@@ -17,9 +17,9 @@ struct Storage {
   auto operator<=>(const Storage&) const = default;
 };
 
-class Chooser {
+class ChooseLayoutsChooser {
  public:
-  explicit Chooser(Graph& graph) : graph_(graph) {}
+  explicit ChooseLayoutsChooser(Graph& graph) : graph_(graph) {}
 
   void run() {
     std::vector<Node> nodes = std::move(graph_.nodes);
@@ -187,6 +187,6 @@ class Chooser {
 
 }  // namespace
 
-void choose_layouts(Graph& graph) { Chooser(graph).run(); }
+void choose_layouts(Graph& graph) { ChooseLayoutsChooser(graph).run(); }
 
 }  // namespace cortado::graph

@@ -13,9 +13,9 @@ namespace cortado::graph {
 
 namespace {
 
-class Chooser {
+class Use8BitsChooser {
  public:
-  explicit Chooser(Graph& graph) : graph_(graph), rules_(graph.nodes.size(), EightBitRule::kNone) {}
+  explicit Use8BitsChooser(Graph& graph) : graph_(graph), rules_(graph.nodes.size(), EightBitRule::kNone) {}
 
   void run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) rules_[n] = rule_of(graph_.nodes[n]);
@@ -112,7 +112,7 @@ bool is_never_negative(const Graph& graph, const Node& node) {
 void use_8_bits(Graph& graph) {
   const BuildOptions& options = graph.options;
   if (!options.frozen || !options.eight_bits || !may_merge(graph)) return;
-  if (std::ranges::count(options.switch_off, "fold_batch_norm") == 0) Chooser(graph).run();
+  if (std::ranges::count(options.switch_off, "fold_batch_norm") == 0) Use8BitsChooser(graph).run();
 }
 
 }  // namespace cortado::graph

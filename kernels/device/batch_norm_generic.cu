@@ -24,9 +24,9 @@ namespace {
 
 using namespace batch_norm;
 
-class Plain final : public BatchNorm {
+class BatchNormGeneric final : public BatchNorm {
  public:
-  explicit Plain(const BatchNormRequest& request)
+  explicit BatchNormGeneric(const BatchNormRequest& request)
       : r_(request),
         shares_(pack_shares(request.x)),
         runs_{shares_.p, shares_.width},
@@ -135,7 +135,7 @@ class Plain final : public BatchNorm {
 
 std::unique_ptr<BatchNorm> make_batch_norm_generic(const BatchNormRequest& request, Context&, std::string& why) {
   if (request.x.layout == Layout::kBlocked16) return why = "blocks are for the CPU", nullptr;
-  return std::make_unique<Plain>(request);
+  return std::make_unique<BatchNormGeneric>(request);
 }
 
 }  // namespace cortado::kernels

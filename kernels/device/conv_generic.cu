@@ -24,7 +24,7 @@ int64_t bytes(const Planes& planes) {
 }
 
 /// Filters are K x C/groups x taps of the lines x w, or K x taps x C/groups. The h of the planes counts lines.
-struct Geometry {
+struct ConvGenericGeometry {
   Planes x, y;
   ConvLines lines;
   ConvPlaces w;
@@ -41,7 +41,7 @@ struct Geometry {
   int64_t touched() const { return x.n * x.c * std::min(x.h, y.h * lines.kernel) * std::min(x.w, y.w * w.kernel); }
 };
 
-Geometry geometry_of(const ConvShape& s, bool filters_last) {
+ConvGenericGeometry geometry_of(const ConvShape& s, bool filters_last) {
   const ConvLines lines(s);
   return {{s.n, s.c, lines.in, s.w.in, s.x_layout == Layout::kChannelsLast},
           {s.n, s.k, lines.out, s.w.out(), s.y_layout == Layout::kChannelsLast},
@@ -54,7 +54,7 @@ Geometry geometry_of(const ConvShape& s, bool filters_last) {
 
 /// Weights and biases are floats, or Ts.
 template <typename T, typename W>
-struct Forward {
+struct ConvGenericForward {
   /// The products of one tap.
   struct Term {
     const T* x;
@@ -63,7 +63,7 @@ struct Forward {
     CORTADO_HD float operator()(int64_t c) const { return float(x[c * x_step]) * float(w[c * w_step]); }
   };
 
-  Geometry g;
+  ConvGenericGeometry g;
   const T *x, *z;
   const W *w, *bias;
   T* y;
@@ -95,7 +95,7 @@ struct Forward {
 /// A pack of y, and what it adds to its channels' sums: term of sum_shares().
 template <typename T, typename W, int kWidth>
 struct ForwardAndSums {
-  Forward<T, W> forward;
+  ConvGenericForward<T, W> forward;
 
   struct Loaded {};
   Traffic traffic(int64_t packs) const { return forward.traffic(packs * kWidth); }
@@ -113,7 +113,7 @@ struct ForwardAndSums {
 };
 
 template <typename T, typename W>
-struct BackwardData {
+struct ConvGenericBackwardData {
   struct Term {
     const T* dy;
     const W* w;
@@ -121,7 +121,7 @@ struct BackwardData {
     CORTADO_HD float operator()(int64_t k) const { return float(dy[k * dy_step]) * float(w[k * w_step]); }
   };
 
-  Geometry g;
+  ConvGenericGeometry g;
   const T* dy;
   const W* w;
   T* dx;
@@ -148,7 +148,7 @@ struct BackwardData {
 /// The part of one weight's gradient that a line of output places gives.
 template <typename T>
 struct WeightTerm {
-  Geometry g;
+  ConvGenericGeometry g;
   const T *x, *dy;
   Traffic traffic(int64_t) const {
     return {g.touched() * int64_t(sizeof(T)) + bytes<T>(g.y), g.weights() * int64_t(sizeof(float))};
@@ -182,9 +182,9 @@ struct BiasTerm {
   }
 };
 
-class Plain final : public ConvKernel {
+class ConvGeneric final : public ConvKernel {
  public:
-  Plain(const ConvRequest& request, ConvDirection direction, WeightFormat filters)
+  ConvGeneric(const ConvRequest& request, ConvDirection direction, WeightFormat filters)
       : request_(request),
         direction_(direction),
         filters_(std::move(filters)),
@@ -231,8 +231,8 @@ class Plain final : public ConvKernel {
     const T *x = static_cast<const T*>(io.x), *z = request_.post.sum ? static_cast<const T*>(io.z) : nullptr;
     if (direction_ == ConvDirection::kBackwardData)
       return for_each(context, g_.x.count(),
-                      BackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
-    const Forward<T, W> forward{g_, x, z, w, bias, static_cast<T*>(io.y), request_.post.activation};
+                      ConvGenericBackwardData<T, W>{g_, static_cast<const T*>(io.dy), w, static_cast<T*>(io.dx)});
+    const ConvGenericForward<T, W> forward{g_, x, z, w, bias, static_cast<T*>(io.y), request_.post.activation};
     if (!sums()) return for_each(context, g_.y.count(), forward);
     if (shares_.width == 1)
       forward_and_sums<1>(context, forward, io.sums, static_cast<float*>(scratch));
@@ -241,7 +241,8 @@ class Plain final : public ConvKernel {
   }
 
   template <int kWidth, typename T, typename W>
-  void forward_and_sums(Context& context, const Forward<T, W>& forward, float* sums, float* of_shares) const {
+  void forward_and_sums(Context& context, const ConvGenericForward<T, W>& forward, float* sums,
+                        float* of_shares) const {
     sum_shares<kWidth>(context, shares_, ForwardAndSums<T, W, kWidth>{forward}, of_shares);
     finish_channels(context, shares_, shares_.shares, of_shares, KeepSums{sums, request_.shape.k});
   }
@@ -257,13 +258,13 @@ class Plain final : public ConvKernel {
   ConvDirection direction_;
   WeightFormat filters_;
   PackShares shares_;  ///< of y, for its sums
-  Geometry g_;
+  ConvGenericGeometry g_;
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context&, std::string& why) {
   if (!is_plane_layout(request.shape.x_layout, why) || !is_plane_layout(request.shape.y_layout, why)) return nullptr;
   const auto filters = device_format(request, why);
-  return filters ? std::make_unique<Plain>(request, direction, *filters) : nullptr;
+  return filters ? std::make_unique<ConvGeneric>(request, direction, *filters) : nullptr;
 }
 
 /// Of a device that multiplies 1e12 times a second so.

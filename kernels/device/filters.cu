@@ -53,12 +53,12 @@ struct Read {
 };
 
 template <typename T, typename Bias>
-struct Finish {
+struct FiltersFinish {
   const T* from;
   const Bias* bias;
   T* y;
   Activation activation;
-  using Arrays = ByPacks<In<&Finish::from>, Out<&Finish::y>>;
+  using Arrays = ByPacks<In<&FiltersFinish::from>, Out<&FiltersFinish::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = T(finished(float(from[i]), bias, c, activation)); }
 };
 
@@ -136,7 +136,7 @@ void finish_convolution(Context& context, const TensorSpec& y_spec, const void* 
       if (z)
         for_each_channel(context, view, FinishSum<T, Bias>{x, z, bias, to, end.activation});
       else
-        for_each_channel(context, view, Finish<T, Bias>{x, bias, to, end.activation});
+        for_each_channel(context, view, FiltersFinish<T, Bias>{x, bias, to, end.activation});
     };
     if (end.bias_type == DType::kF32) return finish(static_cast<const float*>(end.bias));
     finish(static_cast<const T*>(end.bias));

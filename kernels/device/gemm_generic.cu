@@ -100,9 +100,9 @@ void run_tiles(Context& context, const MatMulRequest& request, const A* a, const
   for_each(context, tile.tiles(), tile);
 }
 
-class Plain final : public MatMul {
+class GemmGeneric final : public MatMul {
  public:
-  explicit Plain(const MatMulRequest& request) : r_(request) {}
+  explicit GemmGeneric(const MatMulRequest& request) : r_(request) {}
   std::string name() const override { return "plain"; }
   void run(Context& context, const void* a, const void* b, void* c, void*) override {
     if (r_.adds_up) state_sums(context);
@@ -138,7 +138,7 @@ void gemm_generic(Context& context, const MatMulRequest& r, const void* a, const
 }
 
 std::unique_ptr<MatMul> make_matmul_generic(const MatMulRequest& request, Context&, std::string&) {
-  return std::make_unique<Plain>(request);
+  return std::make_unique<GemmGeneric>(request);
 }
 
 }  // namespace cortado::kernels

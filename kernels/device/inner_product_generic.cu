@@ -18,9 +18,10 @@ struct Column {
   CORTADO_HD float operator()(int64_t o, int64_t row) const { return dy[row * outputs + o]; }
 };
 
-class Plain final : public InnerProduct {
+class InnerProductGeneric final : public InnerProduct {
  public:
-  Plain(const InnerProductRequest& request, WeightFormat weights) : r_(request), weights_(std::move(weights)) {}
+  InnerProductGeneric(const InnerProductRequest& request, WeightFormat weights)
+      : r_(request), weights_(std::move(weights)) {}
 
   std::string name() const override { return "plain"; }
   WeightFormat weight_format() const override { return weights_; }
@@ -71,7 +72,7 @@ class Plain final : public InnerProduct {
 std::unique_ptr<InnerProduct> make_inner_product_generic(const InnerProductRequest& request, Context&,
                                                          std::string& why) {
   const auto weights = device_format(request, why);
-  return weights ? std::make_unique<Plain>(request, *weights) : nullptr;
+  return weights ? std::make_unique<InnerProductGeneric>(request, *weights) : nullptr;
 }
 
 }  // namespace cortado::kernels

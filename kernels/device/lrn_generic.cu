@@ -46,7 +46,7 @@ struct Region {
 };
 
 template <typename T>
-struct Forward {
+struct LrnGenericForward {
   Region region;
   const T* x;
   T* y;
@@ -76,7 +76,7 @@ struct Term {
 };
 
 template <typename T>
-struct Gradient {
+struct LrnGenericGradient {
   Region region;
   const T *x, *dy;
   T* dx;
@@ -90,9 +90,9 @@ struct Gradient {
   }
 };
 
-class Plain final : public Lrn {
+class LrnGeneric final : public Lrn {
  public:
-  explicit Plain(const LrnRequest& r)
+  explicit LrnGeneric(const LrnRequest& r)
       : dtype_(r.x.dtype),
         region_{planes_of(r.x),
                 r.within_channel,
@@ -107,7 +107,7 @@ class Plain final : public Lrn {
   void forward(Context& context, const void* x, void* y, void*) override {
     with_float_type(dtype_, [&](auto type) {
       using T = decltype(type);
-      for_each(context, region_.x.count(), Forward<T>{region_, static_cast<const T*>(x), static_cast<T*>(y)});
+      for_each(context, region_.x.count(), LrnGenericForward<T>{region_, static_cast<const T*>(x), static_cast<T*>(y)});
     });
   }
 
@@ -117,7 +117,7 @@ class Plain final : public Lrn {
       using T = decltype(type);
       const T *value = static_cast<const T*>(x), *gradient = static_cast<const T*>(dy);
       for_each(context, region_.x.count(), Terms<T>{region_, value, gradient, terms});
-      for_each(context, region_.x.count(), Gradient<T>{region_, value, gradient, static_cast<T*>(dx), terms});
+      for_each(context, region_.x.count(), LrnGenericGradient<T>{region_, value, gradient, static_cast<T*>(dx), terms});
     });
   }
 
@@ -130,7 +130,7 @@ class Plain final : public Lrn {
 
 std::unique_ptr<Lrn> make_lrn_generic(const LrnRequest& request, Context&, std::string& why) {
   if (!is_plane_layout(request.x.layout, why)) return nullptr;
-  return std::make_unique<Plain>(request);
+  return std::make_unique<LrnGeneric>(request);
 }
 
 }  // namespace cortado::kernels

@@ -18,7 +18,7 @@ namespace cortado::kernels {
 namespace {
 
 /// One side of a window: where it begins and ends in the image, and how long it counts in an average.
-struct Side {
+struct PoolGenericSide {
   int64_t begin, end, divisor;
 };
 
@@ -28,7 +28,7 @@ struct Windows {
   bool count_padding;
   Divisor strides = Divisor(stride);
 
-  CORTADO_HD Side side(int64_t o) const {
+  CORTADO_HD PoolGenericSide side(int64_t o) const {
     const int64_t start = o * stride - pad, stop = start + kernel < in + pad ? start + kernel : in + pad;
     const int64_t begin = start > 0 ? start : 0, limit = stop < in ? stop : in, end = limit > begin ? limit : begin;
     const int64_t length = count_padding ? stop - start : end - begin;
@@ -43,7 +43,7 @@ struct Windows {
 };
 
 /// What the functors call a channel may be a pack of them.
-struct Geometry {
+struct PoolGenericGeometry {
   Planes x, y;
   Windows h, w;
 };
@@ -56,7 +56,7 @@ int64_t bytes(const Planes& planes) {
 
 template <typename T, int kWide>
 struct Maximum {
-  Geometry g;
+  PoolGenericGeometry g;
   const T* x;
   T* y;
   int32_t* saved;  ///< may be null
@@ -68,7 +68,7 @@ struct Maximum {
   }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
-    const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
+    const PoolGenericSide rows = g.h.side(o.h), columns = g.w.side(o.w);
     float best[kWide] = {};
     Lanes<int32_t, kWide> places;
     for (int k = 0; k < kWide; ++k) places.v[k] = -1;
@@ -88,14 +88,14 @@ struct Maximum {
 
 template <typename T, int kWide>
 struct Average {
-  Geometry g;
+  PoolGenericGeometry g;
   const T* x;
   T* y;
 
   Traffic traffic(int64_t) const { return {bytes<T, kWide>(g.x), bytes<T, kWide>(g.y)}; }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
-    const Side rows = g.h.side(o.h), columns = g.w.side(o.w);
+    const PoolGenericSide rows = g.h.side(o.h), columns = g.w.side(o.w);
     float sums[kWide] = {};
     for (int64_t h = rows.begin; h < rows.end; ++h)
       for (int64_t w = columns.begin; w < columns.end; ++w) {
@@ -108,8 +108,8 @@ struct Average {
 };
 
 template <typename T, int kWide>
-struct Gradient {
-  Geometry g;
+struct PoolGenericGradient {
+  PoolGenericGeometry g;
   const T* dy;
   T* dx;
   const int32_t* saved;  ///< of the largest values; null for averages
@@ -145,9 +145,9 @@ struct Zero {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = T(0.0f); }
 };
 
-class Plain final : public Pool {
+class PoolGeneric final : public Pool {
  public:
-  explicit Plain(const PoolRequest& r)
+  explicit PoolGeneric(const PoolRequest& r)
       : r_(r),
         g_{planes_of(r.x),
            planes_of(r.y),
@@ -163,7 +163,7 @@ class Plain final : public Pool {
     with_width({x, y, saved}, [&](auto type, auto width) {
       using T = decltype(type);
       constexpr int kWide = decltype(width)::value;
-      const Geometry g = in_packs(kWide);
+      const PoolGenericGeometry g = in_packs(kWide);
       const T* from = static_cast<const T*>(x);
       T* to = static_cast<T*>(y);
       int32_t* places = r_.backward ? static_cast<int32_t*>(saved) : nullptr;
@@ -178,11 +178,11 @@ class Plain final : public Pool {
     with_width({dy, dx, saved}, [&](auto type, auto width) {
       using T = decltype(type);
       constexpr int kWide = decltype(width)::value;
-      const Geometry g = in_packs(kWide);
+      const PoolGenericGeometry g = in_packs(kWide);
       T* to = static_cast<T*>(dx);
       const int32_t* places = r_.average ? nullptr : static_cast<const int32_t*>(saved);
       if (dy)
-        for_each(context, g.x.count(), Gradient<T, kWide>{g, static_cast<const T*>(dy), to, places});
+        for_each(context, g.x.count(), PoolGenericGradient<T, kWide>{g, static_cast<const T*>(dy), to, places});
       else
         for_each(context, g_.x.count(), Zero<T>{to});
     });
@@ -202,13 +202,13 @@ class Plain final : public Pool {
     });
   }
 
-  Geometry in_packs(int width) const {
+  PoolGenericGeometry in_packs(int width) const {
     const auto narrowed = [&](const Planes& p) { return Planes{p.n, p.c / width, p.h, p.w, p.last}; };
     return {narrowed(g_.x), narrowed(g_.y), g_.h, g_.w};
   }
 
   PoolRequest r_;
-  Geometry g_;
+  PoolGenericGeometry g_;
 };
 
 }  // namespace
@@ -216,7 +216,7 @@ class Plain final : public Pool {
 std::unique_ptr<Pool> make_pool_generic(const PoolRequest& request, Context&, std::string& why) {
   if (!is_plane_layout(request.x.layout, why)) return nullptr;
   if (request.x.shape.count(2) > INT32_MAX) return why = "more than 2^31 places", nullptr;
-  return std::make_unique<Plain>(request);
+  return std::make_unique<PoolGeneric>(request);
 }
 
 }  // namespace cortado::kernels

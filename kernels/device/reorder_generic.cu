@@ -19,9 +19,9 @@ struct Move {
   CORTADO_HD void operator()(int64_t i) const { to[i] = To(float(from[from_planes.at(to_planes.stored(i))])); }
 };
 
-class Plain final : public Reorder {
+class ReorderGeneric final : public Reorder {
  public:
-  explicit Plain(const ReorderRequest& request) : r_(request) {}
+  explicit ReorderGeneric(const ReorderRequest& request) : r_(request) {}
 
   std::string name() const override { return "plain"; }
 
@@ -49,7 +49,7 @@ class Plain final : public Reorder {
 
 std::unique_ptr<Reorder> make_reorder_generic(const ReorderRequest& request, Context&, std::string& why) {
   if (!is_plane_layout(request.from.layout, why) || !is_plane_layout(request.to.layout, why)) return nullptr;
-  return std::make_unique<Plain>(request);
+  return std::make_unique<ReorderGeneric>(request);
 }
 
 }  // namespace cortado::kernels

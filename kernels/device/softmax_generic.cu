@@ -23,7 +23,7 @@ struct Rows {
 };
 
 template <typename T>
-struct Forward {
+struct SoftmaxGenericForward {
   Rows rows;
   const T* x;
   T* y;
@@ -57,16 +57,17 @@ struct Backward {
   }
 };
 
-class Plain final : public Softmax {
+class SoftmaxGeneric final : public Softmax {
  public:
-  explicit Plain(const SoftmaxRequest& request) : r_(request), rows_{request.classes, request.inner} {}
+  explicit SoftmaxGeneric(const SoftmaxRequest& request) : r_(request), rows_{request.classes, request.inner} {}
 
   std::string name() const override { return "plain"; }
 
   void forward(Context& context, const void* x, void* y, void*) override {
     with_float_type(r_.dtype, [&](auto type) {
       using T = decltype(type);
-      for_each_row(context, count(), rows_.inner == 1, Forward<T>{rows_, static_cast<const T*>(x), static_cast<T*>(y)});
+      for_each_row(context, count(), rows_.inner == 1,
+                   SoftmaxGenericForward<T>{rows_, static_cast<const T*>(x), static_cast<T*>(y)});
     });
   }
   void backward(Context& context, const void* y, const void* dy, void* dx, void*) override {
@@ -87,7 +88,7 @@ class Plain final : public Softmax {
 }  // namespace
 
 std::unique_ptr<Softmax> make_softmax_generic(const SoftmaxRequest& request, Context&, std::string&) {
-  return std::make_unique<Plain>(request);
+  return std::make_unique<SoftmaxGeneric>(request);
 }
 
 }  // namespace cortado::kernels

@@ -64,7 +64,7 @@ struct IsRight {
   }
 };
 
-struct Divide {
+struct BestPathDivide {
   float* y;
   float by;
   CORTADO_HD void operator()(int64_t) const { y[0] /= by; }
@@ -105,7 +105,7 @@ void BestPathLayer::forward(Context& context, const Operands& io) {
   const BestPaths paths{best, steps_, to_step, to_sequence, float(blank_), merges_};
   if (!compares_) return for_each(context, sequences_, Decode{paths, y});
   reduce_rows(context, 1, sequences_, IsRight{paths, io.x[1].f32(), width_}, y);
-  if (sequences_ > 0) for_each(context, 1, Divide{y, float(sequences_)});
+  if (sequences_ > 0) for_each(context, 1, BestPathDivide{y, float(sequences_)});
 }
 
 }  // namespace cortado

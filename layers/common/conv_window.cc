@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMax = INT32_MAX;  ///< products of two such numbers still fit
 
 /// "7", or "5x7".
-std::string to_text(const std::vector<int64_t>& sizes) { return Shape(sizes).str(); }
+std::string sizes_text(const std::vector<int64_t>& sizes) { return Shape(sizes).str(); }
 
 }  // namespace
 
@@ -184,8 +184,8 @@ void ConvWindow::check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) c
                                                          " by dilation " + std::to_string(axis.dilation);
     throw FieldError(
         field,
-        name + " is " + std::to_string(axis.kernel) + dilated + ", larger than its padded input " + to_text(padded),
-        "the input is " + to_text(in) + " and pad adds " + std::to_string(axis.pad) + " on each side");
+        name + " is " + std::to_string(axis.kernel) + dilated + ", larger than its padded input " + sizes_text(padded),
+        "the input is " + sizes_text(in) + " and pad adds " + std::to_string(axis.pad) + " on each side");
   }
 }
 

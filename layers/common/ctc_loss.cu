@@ -12,7 +12,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kFloat = sizeof(float), kDouble = sizeof(double);
+constexpr int64_t kDoubleBytes = sizeof(double);
 
 /// Instead of the number of labels that count.
 enum Unusable : int32_t { kNoLabel = -1, kTooLong = -2 };
@@ -132,7 +132,7 @@ struct Paths {
   }
 };
 
-struct Scaled {
+struct CtcLossScaled {
   const float* losses;
   float scale;
   CORTADO_HD float operator()(int64_t, int64_t n) const { return scale * losses[n]; }
@@ -211,12 +211,12 @@ LayerNeeds CtcLossLayer::prepare(const PrepareRequest& request, Context&) {
   const int64_t all_states = checked_mul(sequences_, states());
   LayerNeeds needs;
   needs.backward_reads_x = {true, false};
-  needs.saved = {checked_mul(2 * rows(), kFloat), (sequences_ * width_ + sequences_) * int64_t(sizeof(int32_t)),
-                 learns_ ? checked_mul(checked_mul(all_states, steps_), kFloat) : 0};
+  needs.saved = {checked_mul(2 * rows(), kFloatBytes), (sequences_ * width_ + sequences_) * int64_t(sizeof(int32_t)),
+                 learns_ ? checked_mul(checked_mul(all_states, steps_), kFloatBytes) : 0};
   kernels::ScratchLayout scratch;
-  scratch_[0] = scratch.add(checked_mul(checked_mul(all_states, learns_ ? steps_ : 1), kDouble));
-  scratch_[1] = scratch.add(learns_ ? all_states * kDouble : 0);
-  scratch_[2] = scratch.add(sequences_ * kFloat);
+  scratch_[0] = scratch.add(checked_mul(checked_mul(all_states, learns_ ? steps_ : 1), kDoubleBytes));
+  scratch_[1] = scratch.add(learns_ ? all_states * kDoubleBytes : 0);
+  scratch_[2] = scratch.add(sequences_ * kFloatBytes);
   needs.forward_scratch = scratch.bytes();
   return needs;
 }
@@ -256,7 +256,7 @@ void CtcLossLayer::forward(Context& context, const Operands& io) {
                     p.beta,
                     learns_ ? p.share : nullptr};
   reduce_rows(context, sequences_, 1, paths, p.losses);
-  reduce_rows(context, 1, sequences_, Scaled{p.losses, scale()}, io.y[0].f32());
+  reduce_rows(context, 1, sequences_, CtcLossScaled{p.losses, scale()}, io.y[0].f32());
 }
 
 void CtcLossLayer::backward(Context& context, const Operands& io) {

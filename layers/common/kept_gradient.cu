@@ -5,7 +5,7 @@ namespace cortado {
 
 namespace {
 
-struct Scaled {
+struct KeptGradientScaled {
   const float *gradient, *dy;
   float* dx;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy ? dy[0] * gradient[i] : 0; }
@@ -14,7 +14,8 @@ struct Scaled {
 }  // namespace
 
 void hand_back(Context& context, const void* gradient, const Tensor& dy, const Tensor& dx) {
-  for_each(context, dx.count(), Scaled{static_cast<const float*>(gradient), dy ? dy.f32() : nullptr, dx.f32()});
+  for_each(context, dx.count(),
+           KeptGradientScaled{static_cast<const float*>(gradient), dy ? dy.f32() : nullptr, dx.f32()});
 }
 
 }  // namespace cortado

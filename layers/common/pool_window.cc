@@ -7,7 +7,7 @@ namespace cortado {
 
 namespace {
 
-using Options = caffe::PoolingParameter;
+using PoolWindowOptions = caffe::PoolingParameter;
 
 void refuse_both(bool one, bool sides, const std::string& name, const std::string& side) {
   if (one && sides)
@@ -15,7 +15,7 @@ void refuse_both(bool one, bool sides, const std::string& name, const std::strin
                      "give either " + name + ", or the two sides");
 }
 
-PoolWindow::Pair stride_of(const Options& o) {
+PoolWindow::Pair stride_of(const PoolWindowOptions& o) {
   refuse_both(o.has_stride(), o.has_stride_h() || o.has_stride_w(), "stride",
               o.has_stride_h() ? "stride_h" : "stride_w");
   const PoolWindow::Pair stride = {o.has_stride_h() ? o.stride_h() : o.stride(),
@@ -28,12 +28,12 @@ PoolWindow::Pair stride_of(const Options& o) {
   return stride;
 }
 
-PoolWindow::Pair pad_of(const Options& o) {
+PoolWindow::Pair pad_of(const PoolWindowOptions& o) {
   refuse_both(o.has_pad(), o.has_pad_h() || o.has_pad_w(), "pad", o.has_pad_h() ? "pad_h" : "pad_w");
   return {o.has_pad_h() ? o.pad_h() : o.pad(), o.has_pad_w() ? o.pad_w() : o.pad()};
 }
 
-PoolWindow::Pair kernel_of(const Options& o) {
+PoolWindow::Pair kernel_of(const PoolWindowOptions& o) {
   const bool sides = o.has_kernel_h() || o.has_kernel_w();
   refuse_both(o.has_kernel_size(), sides, "kernel_size", o.has_kernel_h() ? "kernel_h" : "kernel_w");
   if (!o.has_kernel_size() && !(o.has_kernel_h() && o.has_kernel_w()))
@@ -51,7 +51,7 @@ PoolWindow::Pair kernel_of(const Options& o) {
 }
 
 /// What else contradicts global_pooling.
-void check_global(const Options& o, const PoolWindow::Pair& stride, const PoolWindow::Pair& pad) {
+void check_global(const PoolWindowOptions& o, const PoolWindow::Pair& stride, const PoolWindow::Pair& pad) {
   const char* window = o.has_kernel_size() ? "kernel_size"
                        : o.has_kernel_h()  ? "kernel_h"
                        : o.has_kernel_w()  ? "kernel_w"
@@ -71,7 +71,7 @@ void check_global(const Options& o, const PoolWindow::Pair& stride, const PoolWi
                      "global pooling has one window and nowhere to move");
 }
 
-void refuse_volumes(const Options& o) {
+void refuse_volumes(const PoolWindowOptions& o) {
   const char* field = o.stride_3d_size() > 0 ? "stride_3d" : o.pad_3d_size() > 0 ? "pad_3d" : nullptr;
   if (field)
     throw FieldError(std::string("pooling_param.") + field, std::string(field) + " goes with kernel_size_3d",
@@ -81,8 +81,8 @@ void refuse_volumes(const Options& o) {
 
 }  // namespace
 
-bool rounds_up(const Options& o) {
-  const bool up = o.has_round_mode() ? o.round_mode() == Options::CEIL : !o.torch_pooling() && o.ceil_mode();
+bool rounds_up(const PoolWindowOptions& o) {
+  const bool up = o.has_round_mode() ? o.round_mode() == PoolWindowOptions::CEIL : !o.torch_pooling() && o.ceil_mode();
   if (o.has_ceil_mode() && o.ceil_mode() != up)
     throw FieldError("pooling_param.ceil_mode",
                      std::string("ceil_mode contradicts ") + (o.has_round_mode() ? "round_mode" : "torch_pooling"),
@@ -100,13 +100,13 @@ int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pa
   return pad > 0 && (out - 1) * stride >= in + pad ? out - 1 : out;
 }
 
-void check_channel_axis(const Options& options, const Shape& x) {
+void check_channel_axis(const PoolWindowOptions& options, const Shape& x) {
   if (x.canonical_axis(options.axis()) != 1)
     throw FieldError("pooling_param.axis", "axis " + std::to_string(options.axis()) + " cannot hold the channels",
                      "channels are axis 1: leave axis out, or write 1");
 }
 
-PoolWindow::PoolWindow(const Options& options) : options_(options) {
+PoolWindow::PoolWindow(const PoolWindowOptions& options) : options_(options) {
   refuse_volumes(options_);
   up_ = rounds_up(options_);
   stride = stride_of(options_);

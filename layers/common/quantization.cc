@@ -9,9 +9,9 @@ namespace cortado {
 
 namespace {
 
-using Param = caffe::QuantizationParameter;
+using QuantizationParam = caffe::QuantizationParameter;
 using Scales = google::protobuf::RepeatedField<float>;
-using Points = google::protobuf::RepeatedField<int32_t>;
+using QuantizationPoints = google::protobuf::RepeatedField<int32_t>;
 
 const char* const kParam = "quantization_param";
 
@@ -28,7 +28,7 @@ void check_scales(const char* name, const Scales& scales, int64_t most) {
                      most > 1 ? "weights have one scale, or one for each output" : "x and y have one scale each");
 }
 
-void check_points(const char* name, const Points& points) {
+void check_points(const char* name, const QuantizationPoints& points) {
   for (int i = 0; i < points.size(); ++i)
     if (points[i] < -64 || points[i] > 64)
       throw FieldError(entry(std::string(kParam) + "." + name, i), std::string(name) + " is beyond -64 to 64",
@@ -36,16 +36,16 @@ void check_points(const char* name, const Points& points) {
 }
 
 /// The scale number `i` of a list, of which the last stands for all that follow; 0 where both lists are empty.
-float scale_at(const Scales& scales, const Points& points, int64_t i) {
+float scale_at(const Scales& scales, const QuantizationPoints& points, int64_t i) {
   if (!scales.empty()) return scales[int(std::min<int64_t>(i, scales.size() - 1))];
   return points.empty() ? 0.0f : std::ldexp(1.0f, points[int(std::min<int64_t>(i, points.size() - 1))]);
 }
 
-bool has(const Scales& scales, const Points& points) { return !scales.empty() || !points.empty(); }
+bool has(const Scales& scales, const QuantizationPoints& points) { return !scales.empty() || !points.empty(); }
 
 }  // namespace
 
-void check_quantization(const Param& param, int64_t outputs) {
+void check_quantization(const QuantizationParam& param, int64_t outputs) {
   if (!wants_8_bits(param)) return;
   check_scales("scale_in", param.scale_in(), 1);
   check_scales("scale_out", param.scale_out(), 1);
@@ -55,16 +55,16 @@ void check_quantization(const Param& param, int64_t outputs) {
   check_points("fl_params", param.fl_params());
 }
 
-bool wants_8_bits(const Param& param) {
+bool wants_8_bits(const QuantizationParam& param) {
   return param.bw_layer_in() == 8 && param.bw_params() == 8 && has(param.scale_in(), param.fl_layer_in()) &&
          has(param.scale_params(), param.fl_params());
 }
 
-float scale_of_x(const Param& param) { return scale_at(param.scale_in(), param.fl_layer_in(), 0); }
+float scale_of_x(const QuantizationParam& param) { return scale_at(param.scale_in(), param.fl_layer_in(), 0); }
 
-float scale_of_y(const Param& param) { return scale_at(param.scale_out(), param.fl_layer_out(), 0); }
+float scale_of_y(const QuantizationParam& param) { return scale_at(param.scale_out(), param.fl_layer_out(), 0); }
 
-std::vector<float> scales_of_weights(const Param& param, int64_t outputs) {
+std::vector<float> scales_of_weights(const QuantizationParam& param, int64_t outputs) {
   std::vector<float> scales;
   for (int64_t k = 0; k < outputs; ++k) scales.push_back(scale_at(param.scale_params(), param.fl_params(), k));
   return scales;

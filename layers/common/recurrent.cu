@@ -11,10 +11,8 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
-
 /// to = factor of the lane times from.
-struct TimesLane {
+struct RecurrentTimesLane {
   const float *from, *factors;
   float* to;
   CORTADO_HD void operator()(int64_t i, int64_t lane) const { to[i] = factors[lane] * from[i]; }
@@ -184,7 +182,7 @@ void RecurrentLayer::plan_kernels(const PrepareRequest& request, Context& contex
 
 /// Scratch: that of the products first, then ours.
 void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
-  const int64_t lanes = lanes_ * gate_width() * kFloat, all = steps_ * lanes, state = state_bytes();
+  const int64_t lanes = lanes_ * gate_width() * kFloatBytes, all = steps_ * lanes, state = state_bytes();
   kernels::ScratchLayout forward, backward;
   const int64_t forward_sizes[] = {needs.forward_scratch, lanes, static_ ? lanes : 0};
   for (int i = 0; i < 3; ++i) forward_parts_[i] = forward.add(forward_sizes[i]);
@@ -199,7 +197,7 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
                                     state,
                                     static_ ? lanes : 0,
                                     state,
-                                    lanes_ * kFloat,
+                                    lanes_ * kFloatBytes,
                                     h_product_->turned_bytes()};
   for (int i = 0; i < 9; ++i) backward_parts_[i] = backward.add(backward_sizes[i]);
   needs.backward_scratch = backward.bytes();
@@ -208,7 +206,7 @@ void RecurrentLayer::lay_out(const PrepareRequest& request, LayerNeeds& needs) {
 LayerNeeds RecurrentLayer::prepare(const PrepareRequest& request, Context& context) {
   if (!options_.expose_hidden()) state_ = DeviceMemory(context, size_t(states() * state_bytes()));
   if (!has_cont_) {
-    cont_ = DeviceMemory(context, size_t(steps_ * lanes_ * kFloat));
+    cont_ = DeviceMemory(context, size_t(steps_ * lanes_ * kFloatBytes));
     for_each(context, steps_ * lanes_, BeginOnce{reinterpret_cast<float*>(cont_.data()), lanes_});
   }
   LayerNeeds needs;
@@ -239,7 +237,7 @@ float* RecurrentLayer::state_out(const Operands& io, int which) const {
 /// What the first step sees of the state. Backward finds it there, too, when the state has moved on.
 void RecurrentLayer::begin(Context& context, const Operands& io) {
   const ChannelView lanes{1, lanes_, units_, Layout::kPlain};
-  for_each_channel(context, lanes, TimesLane{state_in(io, 0), cont(io), static_cast<float*>(io.saved[1])});
+  for_each_channel(context, lanes, RecurrentTimesLane{state_in(io, 0), cont(io), static_cast<float*>(io.saved[1])});
   if (cells_) copy_on_device(context, io.saved[2], state_in(io, 1), size_t(state_bytes()));
 }
 
@@ -323,7 +321,7 @@ void RecurrentLayer::backward_states(Context& context, const Operands& io, const
   if (!options_.expose_hidden()) return;
   const ChannelView lanes{1, lanes_, units_, Layout::kPlain};
   const Tensor& dh = io.dx[first_state()];
-  if (dh) for_each_channel(context, lanes, TimesLane{m.dh_next, cont(io), dh.f32()});
+  if (dh) for_each_channel(context, lanes, RecurrentTimesLane{m.dh_next, cont(io), dh.f32()});
   if (cells_ && io.dx[first_state() + 1])
     copy_on_device(context, io.dx[first_state() + 1].data, m.dc, size_t(state_bytes()));
 }

@@ -8,7 +8,6 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
 constexpr const char* kAdvice =
     "the number of classes is the num_output of the layer before, and loss_param.ignore_label skips a label";
 
@@ -32,15 +31,15 @@ LayerNeeds SoftmaxLoss::prepare(const PrepareRequest& request, Context& context)
   needs.backward_reads_x.assign(request.x.size(), true);
   needs.backward_reads_x[0] = false;
   needs.backward_reads_y.assign(request.y.size(), false);
-  needs.saved = {(1 + kept_floats()) * kFloat};
+  needs.saved = {(1 + kept_floats()) * kFloatBytes};
   if (shows_p_)
     needs.backward_reads_y[1] = true;
   else
-    needs.saved.push_back(request.x[0].shape.count() * kFloat);
-  needs.forward_scratch = (rows() + 2) * kFloat;
-  needs.backward_scratch = shows_p_ ? rows() * kFloat : 0;
+    needs.saved.push_back(request.x[0].shape.count() * kFloatBytes);
+  needs.forward_scratch = (rows() + 2) * kFloatBytes;
+  needs.backward_scratch = shows_p_ ? rows() * kFloatBytes : 0;
   softmax_.reset();
-  if (!request.backward) quotient_ = DeviceMemory(context, 2 * kFloat);
+  if (!request.backward) quotient_ = DeviceMemory(context, 2 * kFloatBytes);
   needs.algorithm = "own";
   if (!kernels::softmax_wants_a_pass_of_its_own(context, request.x[0].dtype)) return needs;
   softmax_ = kernels::plan_softmax({outer_, classes_, inner_}, context);

@@ -62,7 +62,7 @@ struct VerdictsOfClass {
 };
 
 /// Of `n` shares, whose numerators and denominators are `sums`.
-struct Share {
+struct AccuracyShare {
   const float* sums;
   int64_t n;
   float* y;
@@ -144,13 +144,13 @@ void AccuracyLayer::forward(Context& context, const Operands& io) {
   with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), right, counted);
   note(context, notes_, io.x[0], labels, inner_);
   reduce_rows(context, 2, samples(), Verdicts{right, samples()}, sums(0));
-  for_each(context, 1, Share{sums(0), 1, io.y[0].f32()});
+  for_each(context, 1, AccuracyShare{sums(0), 1, io.y[0].f32()});
   if (!per_class_) return;
   reduce_rows(context, 2 * classes_, samples(), VerdictsOfClass{labels, right, samples()}, sums(1));
-  for_each(context, classes_, Share{sums(1), classes_, io.y[1].f32()});
+  for_each(context, classes_, AccuracyShare{sums(1), classes_, io.y[1].f32()});
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_accuracy({
     .name = "Accuracy",
     .help = "share of samples whose true class is among the best scores",
     .options = "accuracy_param",

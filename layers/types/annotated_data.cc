@@ -73,7 +73,7 @@ class AnnotatedDataLayer : public PipelineLayer {
   HostStage rows_of_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_annotated_data({
     .name = "AnnotatedData",
     .help = "images and the objects in them from a dataset (LMDB)",
     .options = "annotated_data_param",

@@ -20,7 +20,7 @@ namespace {
 
 /// What list l gives: up to two runs of top_k, `inner` apart from one to the next of a run.
 template <typename T>
-struct Forward {
+struct ArgMaxForward {
   const T* x;
   float *indices, *values;  ///< null where not wanted
   int64_t length, inner, top_k;
@@ -84,7 +84,7 @@ class ArgMaxLayer : public Layer {
     if (param_.out_max_val()) values = both ? y + top_k : y;
     const int64_t pitch = (both ? 2 : 1) * top_k * inner_;
     const auto run = [&](const auto& functor) { for_each(context, lists_, functor); };
-    with_functor<Forward>(run, io.x[0], indices, values, length_, inner_, top_k, pitch);
+    with_functor<ArgMaxForward>(run, io.x[0], indices, values, length_, inner_, top_k, pitch);
   }
 
   bool differentiable(int) const override { return false; }
@@ -111,7 +111,7 @@ class ArgMaxLayer : public Layer {
   int64_t lists_ = 0, length_ = 0, inner_ = 1;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_arg_max({
     .name = "ArgMax",
     .help = "the indices (or values) of the largest values",
     .options = "argmax_param",

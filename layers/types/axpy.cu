@@ -11,28 +11,28 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct AxpyForward {
   const T *a, *x, *z;
   T* y;
   CORTADO_HD void operator()(int64_t i, int64_t row) const { y[i] = a[row] * x[i] + z[i]; }
 };
 
 template <typename T>
-struct Times {
+struct AxpyTimes {
   const T *a, *dy;
   T* dx;
   CORTADO_HD void operator()(int64_t i, int64_t row) const { dx[i] = a[row] * dy[i]; }
 };
 
 template <typename T>
-struct Copy {
+struct AxpyCopy {
   const T* from;
   T* to;
   CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
 };
 
 template <typename T>
-struct Product {
+struct AxpyProduct {
   const T *x, *dy;
   CORTADO_HD float operator()(int64_t i) const { return x[i] * dy[i]; }
 };
@@ -68,17 +68,17 @@ class AxpyLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Forward>(context, rows(), io.x[0], io.x[1], io.x[2], io.y[0]);
+    for_each_channel_typed<AxpyForward>(context, rows(), io.x[0], io.x[1], io.x[2], io.y[0]);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (io.dx[0]) {
       float* sums = static_cast<float*>(io.scratch);
-      sum_rows<Product>(context, rows(), sums, io.x[1], io.dy[0]);
+      sum_rows<AxpyProduct>(context, rows(), sums, io.x[1], io.dy[0]);
       for_each_typed<Round>(context, io.dx[0], static_cast<const float*>(sums));
     }
-    if (io.dx[1]) for_each_channel_typed<Times>(context, rows(), io.x[0], io.dy[0], io.dx[1]);
-    if (io.dx[2]) for_each_typed<Copy>(context, io.dy[0], io.dx[2]);
+    if (io.dx[1]) for_each_channel_typed<AxpyTimes>(context, rows(), io.x[0], io.dy[0], io.dx[1]);
+    if (io.dx[2]) for_each_typed<AxpyCopy>(context, io.dy[0], io.dx[2]);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 2 * y[0].count(); }
@@ -89,7 +89,7 @@ class AxpyLayer : public Layer {
   int64_t rows_ = 0, places_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_axpy({
     .name = "Axpy",
     .help = "multiplies each channel of the second bottom by a factor from the first and adds the third",
     .options = "",

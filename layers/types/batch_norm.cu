@@ -29,7 +29,7 @@ namespace {
 constexpr size_t kGamma = 3;  ///< the weight behind BatchNorm's own three
 
 /// NVIDIA's: sums of whatever factor become averages and stay so.
-struct MoveAverage {
+struct BatchNormMoveAverage {
   Statistics s;
   float kept;
   CORTADO_HD void operator()(int64_t c) const {
@@ -103,7 +103,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
     if (const kernels::RunningAverage sums = average(io))
       return for_each(context, channels, AddToAverage{sums, moments.mean, moments.variance});
     const Statistics s = statistics(io, moments);
-    for_each(context, channels, MoveAverage{s, options_.moving_average_fraction()});
+    for_each(context, channels, BatchNormMoveAverage{s, options_.moving_average_fraction()});
     for_each(context, 1, SetOne{s.factor});
   }
 
@@ -127,7 +127,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
   const caffe::BatchNormParameter& options_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_batch_norm({
     .name = "BatchNorm",
     .help = "each channel with mean 0 and variance 1; keeps running averages for testing",
     .options = "batch_norm_param",

@@ -14,7 +14,7 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct BatchReindexForward {
   const T* x;
   float* y;
   Picked picked;
@@ -26,7 +26,7 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct BatchReindexBackward {
   T* dx;
   const float* dy;
   PickedLists lists;
@@ -64,7 +64,7 @@ class BatchReindexLayer : public Layer {
     const Picked picked = picked_of(io);
     const int64_t width = io.y[0].shape().count(1);
     const ChannelView view{1, picked.picks, width, Layout::kPlain};
-    for_each_channel_typed<Forward>(context, view, io.x[0], io.y[0].f32(), picked, width);
+    for_each_channel_typed<BatchReindexForward>(context, view, io.x[0], io.y[0].f32(), picked, width);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -74,7 +74,7 @@ class BatchReindexLayer : public Layer {
     link_picked(context, picked, lists);
     const int64_t width = io.x[0].shape().count(1);
     const ChannelView view{1, picked.rows, width, Layout::kPlain};
-    for_each_channel_typed<Backward>(context, view, io.dx[0], io.dy[0].f32(), lists, width);
+    for_each_channel_typed<BatchReindexBackward>(context, view, io.dx[0], io.dy[0].f32(), lists, width);
   }
 
   void validate(Context& context, const Operands& io) override { validate_picked(context, picked_of(io), "bottom[0]"); }
@@ -85,7 +85,7 @@ class BatchReindexLayer : public Layer {
   static Picked picked_of(const Operands& io) { return {io.x[1].f32(), io.x[1].count(), io.x[0].shape()[0]}; }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_batch_reindex({
     .name = "BatchReindex",
     .help = "samples picked by indices",
     .options = "",

@@ -19,7 +19,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kIsObject = 0.975f;
+constexpr float kBboxAccuracyIsObject = 0.975f;
 
 class BboxAccuracyLayer : public Layer {
  public:
@@ -54,7 +54,7 @@ class BboxAccuracyLayer : public Layer {
     int64_t counted = 0;
     for (int64_t r = 0; r < count_; ++r) {
       const float *match = matches.data() + 6 * r, *row = regions.data() + 5 * r;
-      if (!(match[0] >= 1) || match[5] > kIsObject) continue;
+      if (!(match[0] >= 1) || match[5] > kBboxAccuracyIsObject) continue;
       const Box object = {match[1], match[2], match[3], match[4]}, region = {row[1], row[2], row[3], row[4]};
       ++counted;
       before += double(box_overlap(region, object, 1));
@@ -93,7 +93,7 @@ class BboxAccuracyLayer : public Layer {
   HostStage stages_[2];
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_bbox_accuracy({
     .name = "BboxAccuracy",
     .help = "how much predicted boxes overlap their objects",
     .options = "bbox_reg_param",

@@ -26,7 +26,7 @@ template <typename T>
 using PlusBottom = Plus<T, T>;
 
 template <typename T>
-struct Itself {
+struct BiasItself {
   const T* a;
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
@@ -70,7 +70,7 @@ class BiasLayer : public Layer {
 
   void backward(Context& context, const Operands& io) override {
     const ChannelSums db{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
-    if (db.out) sum_channels<Itself>(context, view_of(io.x[0].spec, broadcast_), db, io.dy[0]);
+    if (db.out) sum_channels<BiasItself>(context, view_of(io.x[0].spec, broadcast_), db, io.dy[0]);
     if (io.dx[0] && io.dx[0].data != io.dy[0].data) copy_values(context, io.dy[0], io.dx[0]);
   }
 
@@ -80,7 +80,7 @@ class BiasLayer : public Layer {
   Broadcast broadcast_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_bias({
     .name = "Bias",
     .help = "adds a learned bias (or a second bottom), repeated over the other axes",
     .options = "bias_param",

@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kMean = 2, kVariance = 3;  ///< the weights behind factors and terms
 
-struct Copy {
+struct BnCopy {
   const float *mean, *variance;
   float *to_mean, *to_variance;
   CORTADO_HD void operator()(int64_t c) const { to_mean[c] = mean[c], to_variance[c] = variance[c]; }
@@ -41,7 +41,7 @@ struct Neutral {
   CORTADO_HD void operator()(int64_t c) const { mean[c] = 0, variance[c] = 1; }
 };
 
-struct MoveAverage {
+struct BnMoveAverage {
   kernels::RunningAverage average;
   const float *mean, *variance;
   CORTADO_HD void operator()(int64_t c) const { average.add(c, mean[c], variance[c]); }
@@ -93,7 +93,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
   void give(Context& context, const Operands& io, const Moments& m) override {
     const int64_t channels = channels_of(io.x[0].shape());
     if (kind_ == BnForm::kStored) return for_each(context, channels, Neutral{m.mean, m.variance});
-    for_each(context, channels, Copy{io.w[kMean].f32(), io.w[kVariance].f32(), m.mean, m.variance});
+    for_each(context, channels, BnCopy{io.w[kMean].f32(), io.w[kVariance].f32(), m.mean, m.variance});
   }
 
   kernels::RunningAverage average(const Operands& io) const override {
@@ -108,7 +108,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
 
   void keep(Context& context, const Operands& io, const Moments& m) override {
     if (const kernels::RunningAverage running = average(io))
-      for_each(context, channels_of(io.x[0].shape()), MoveAverage{running, m.mean, m.variance});
+      for_each(context, channels_of(io.x[0].shape()), BnMoveAverage{running, m.mean, m.variance});
   }
 
  private:
@@ -161,7 +161,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
   const BnForm kind_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_bn({
     .name = "BN",
     .help = "each channel with mean 0 and variance 1, then times a factor plus a term; SegNet's and PSPNet's",
     .options = "bn_param",

@@ -17,7 +17,7 @@ struct Bnll {
   CORTADO_HD static float gradient(float dy, float y) { return dy * -expm1f(-y); }
 };
 
-const RegisterLayer registered(function_type<Bnll>("BNLL", "ln(1 + e^x)"));
+const RegisterLayer register_bnll(function_type<Bnll>("BNLL", "ln(1 + e^x)"));
 
 }  // namespace
 

@@ -107,7 +107,7 @@ class BoxAnnotatorOhemLayer : public Layer {
   HostStage label_stage_, weight_stage_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_box_annotator_ohem({
     .name = "BoxAnnotatorOHEM",
     .help = "leaves labels and weights to the regions with the largest losses",
     .options = "box_annotator_ohem_param",

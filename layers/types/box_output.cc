@@ -28,10 +28,10 @@ namespace cortado {
 
 namespace {
 
-using Param = caffe::BoxOutputParameter;
+using BoxOutputParam = caffe::BoxOutputParameter;
 
 /// The templates of all branches.
-std::vector<TemplateField> make_fields(const Param& param) {
+std::vector<TemplateField> make_fields(const BoxOutputParam& param) {
   const auto require_as_many = [&](int count, const std::string& field) {
     if (count != param.field_w_size())
       throw FieldError("box_output_param." + field,
@@ -166,7 +166,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
     }
   }
 
-  const Param& param_;
+  const BoxOutputParam& param_;
   std::vector<TemplateField> fields_;
   OffsetScale scale_;
   int tops_;
@@ -176,7 +176,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
   HostStage row_stage_, scored_stage_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_box_output({
     .name = "BoxOutput",
     .help = "the regions that several branches detect",
     .options = "box_output_param",

@@ -39,7 +39,7 @@ namespace {
 constexpr float kMostMultiple = 1000;
 
 /// Sums of losses, and how many they are of.
-struct Sums {
+struct BranchLossSums {
   double classes = 0, boxes = 0;
   int64_t places = 0, numbers = 0;
 };
@@ -70,7 +70,7 @@ class BranchLossLayer : public Layer {
     labels_.values = values.data();
     choose(context, x.data());
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-    Sums sums;
+    BranchLossSums sums;
     for (int64_t n = 0; n < labels_.images; ++n)
       for (int64_t p = 0; p < labels_.places; ++p) judge(x.data(), n, p, sums);
     const float of_class = sums.places > 0 ? 1 / float(sums.places) : 0;
@@ -106,9 +106,9 @@ class BranchLossLayer : public Layer {
   void draw(Context& context, int64_t n, int64_t objects);
   void take_worst(const float* x, int64_t n, int64_t label, int64_t objects);
   void weigh(int64_t objects, int64_t chosen);
-  void judge(const float* x, int64_t n, int64_t p, Sums& sums);
-  void judge_class(const float* x, int64_t n, int64_t p, Sums& sums);
-  void judge_box(const float* x, int64_t n, int64_t p, Sums& sums);
+  void judge(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
+  void judge_class(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
+  void judge_box(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
   BoxOffsets limited(const BoxOffsets& o) const;
   void save_gradient(Context& context, float* to, float of_class, float of_box);
 
@@ -204,7 +204,7 @@ void BranchLossLayer::weigh(int64_t objects, int64_t chosen) {
         weight *= labels_.is_object(n, p) ? of_object : of_background;
 }
 
-void BranchLossLayer::judge(const float* x, int64_t n, int64_t p, Sums& sums) {
+void BranchLossLayer::judge(const float* x, int64_t n, int64_t p, BranchLossSums& sums) {
   if (labels_.counts(n, p) && !labels_.valid(n, p)) {
     sums.classes = NAN;
     sums.places = std::max<int64_t>(sums.places, 1);
@@ -215,7 +215,7 @@ void BranchLossLayer::judge(const float* x, int64_t n, int64_t p, Sums& sums) {
   if (labels_.is_object(n, p)) judge_box(x, n, p, sums);
 }
 
-void BranchLossLayer::judge_class(const float* x, int64_t n, int64_t p, Sums& sums) {
+void BranchLossLayer::judge_class(const float* x, int64_t n, int64_t p, BranchLossSums& sums) {
   const int64_t label = int64_t(labels_.label(n, p));
   const float weight = weights_[size_t(n * labels_.places + p)];
   float most = x[at(n, 0, p)], sum = 0;
@@ -241,7 +241,7 @@ BoxOffsets BranchLossLayer::limited(const BoxOffsets& o) const {
           (found.h - mean_wh) / by_wh};
 }
 
-void BranchLossLayer::judge_box(const float* x, int64_t n, int64_t p, Sums& sums) {
+void BranchLossLayer::judge_box(const float* x, int64_t n, int64_t p, BranchLossSums& sums) {
   const int64_t first = labels_.classes;
   const BoxOffsets t =
       limited({x[at(n, first, p)], x[at(n, first + 1, p)], x[at(n, first + 2, p)], x[at(n, first + 3, p)]});

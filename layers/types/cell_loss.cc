@@ -36,7 +36,7 @@ struct Centred {
   Box box() const { return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2}; }
 };
 
-struct Sums {
+struct CellLossSums {
   double classes = 0, objects = 0, others = 0, boxes = 0;
   int64_t cells = 0;
 };
@@ -75,7 +75,7 @@ class GridLossLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     const HostView x(context, io.x[0].f32(), io.x[0].count()), labels(context, io.x[1].f32(), io.x[1].count());
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-    Sums sums;
+    CellLossSums sums;
     for (int64_t n = 0; n < images_; ++n)
       for (int64_t cell = 0; cell < cells_; ++cell)
         judge(x.data() + n * width_, labels.data() + 7 * n * cells_, cell, gradient_.data() + n * width_, sums);
@@ -129,7 +129,7 @@ class GridLossLayer : public Layer {
     return (int64_t(param_.num_class()) + param_.num_object() + 4 * k + i) * cells_ + cell;
   }
 
-  void judge(const float* x, const float* labels, int64_t cell, float* gradient, Sums& sums) const;
+  void judge(const float* x, const float* labels, int64_t cell, float* gradient, CellLossSums& sums) const;
   Centred predicted(const float* x, int64_t k, int64_t cell) const;
   int64_t responsible(const float* x, const Centred& object, int64_t cell, float& overlap) const;
 
@@ -166,7 +166,8 @@ int64_t GridLossLayer::responsible(const float* x, const Centred& object, int64_
   return best >= 0 ? best : nearest;
 }
 
-void GridLossLayer::judge(const float* x, const float* labels, int64_t cell, float* gradient, Sums& sums) const {
+void GridLossLayer::judge(const float* x, const float* labels, int64_t cell, float* gradient,
+                          CellLossSums& sums) const {
   const auto pull = [&](int64_t i, float scale, float target) {
     const float d = x[i] - target;
     gradient[i] = scale * d;

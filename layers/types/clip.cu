@@ -11,11 +11,11 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct ClipForward {
   const T* x;
   T* y;
   float min, max;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&ClipForward::x>, Out<&ClipForward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = v < min ? min : v > max ? max : v;
@@ -23,12 +23,12 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct ClipBackward {
   const T* x;
   const T* dy;
   T* dx;
   float min, max;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&ClipBackward::x>, In<&ClipBackward::dy>, Out<&ClipBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i], d = dy[i];
     dx[i] = v >= min && v <= max ? d : 0;
@@ -51,18 +51,18 @@ class ClipLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return min_ <= 0 && max_ >= 0; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], min_, max_);
+    for_each_typed<ClipForward>(context, io.x[0], io.y[0], min_, max_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], min_, max_);
+    for_each_typed<ClipBackward>(context, io.x[0], io.dy[0], io.dx[0], min_, max_);
   }
 
  private:
   float min_, max_;
 };
 
-const RegisterLayer registered(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param"));
+const RegisterLayer register_clip(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param"));
 
 }  // namespace
 

@@ -65,7 +65,7 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
   return needs;
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_concat({
     .name = "Concat",
     .help = "joins tensors along one axis",
     .options = "concat_param",

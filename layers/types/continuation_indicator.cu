@@ -70,7 +70,7 @@ class ContinuationIndicatorLayer : public Layer {
   int64_t sequences_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_continuation_indicator({
     .name = "ContinuationIndicator",
     .help = "0 for the first step of sequences and 1 for the others: what LSTM and RNN want",
     .options = "continuation_indicator_param",

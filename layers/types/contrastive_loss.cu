@@ -26,7 +26,7 @@ struct SquaredDistance {
   }
 };
 
-struct Rule {
+struct ContrastiveLossRule {
   const float *squares, *labels;
   float margin;
   bool legacy;
@@ -49,17 +49,17 @@ struct Rule {
 };
 
 struct PairLoss {
-  Rule rule;
+  ContrastiveLossRule rule;
   float scale;
   CORTADO_HD float operator()(int64_t, int64_t pair) const { return scale * rule.loss(pair); }
 };
 
 template <typename T, typename D>
-struct Backward {
+struct ContrastiveLossBackward {
   const T* a;
   D* dx;
   const float* b;
-  Rule rule;
+  ContrastiveLossRule rule;
   int64_t width;
   const float* dy;  ///< one value
   float scale;
@@ -67,9 +67,9 @@ struct Backward {
 };
 
 template <typename T>
-using BackwardOfFirst = Backward<T, T>;
+using BackwardOfFirst = ContrastiveLossBackward<T, T>;
 template <typename T>
-using BackwardOfSecond = Backward<T, float>;
+using BackwardOfSecond = ContrastiveLossBackward<T, float>;
 
 class ContrastiveLossLayer : public Layer, public Scoring {
  public:
@@ -117,7 +117,7 @@ class ContrastiveLossLayer : public Layer, public Scoring {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:
-  Rule rule(const Operands& io) const {
+  ContrastiveLossRule rule(const Operands& io) const {
     return {static_cast<const float*>(io.saved[0]), io.x[2].f32(), options_.margin(), options_.legacy_version()};
   }
   float scale() const { return pairs_ > 0 ? 1 / float(pairs_) : 0; }
@@ -126,7 +126,7 @@ class ContrastiveLossLayer : public Layer, public Scoring {
   int64_t pairs_ = 0, width_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_contrastive_loss({
     .name = "ContrastiveLoss",
     .help = "pulls pairs that are alike together and pushes the others a margin apart",
     .options = "contrastive_loss_param",

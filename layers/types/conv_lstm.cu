@@ -25,9 +25,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
-
-struct TimesLane {
+struct ConvLstmTimesLane {
   const float *from, *factors;
   float* to;
   CORTADO_HD void operator()(int64_t i, int64_t lane) const {
@@ -43,7 +41,7 @@ struct Peepholes {
 };
 
 /// One step of element i of lane n. The gates of a lane lie `units` apart.
-struct Unit {
+struct ConvLstmUnit {
   Peepholes peep;
   int64_t units;
   float* a;             ///< in the sums of x, out what the gates let through
@@ -67,7 +65,7 @@ struct Unit {
   }
 };
 
-struct UnitBack {
+struct ConvLstmUnitBack {
   Peepholes peep;
   int64_t units;
   const float *a, *c, *c_next;
@@ -167,14 +165,14 @@ void ConvLstmLayer::plan(const PrepareRequest& request, Context& context) {
 
 LayerNeeds ConvLstmLayer::prepare(const PrepareRequest& request, Context& context) {
   plan(request, context);
-  if (!form_.exposes()) between_ = DeviceMemory(context, size_t(2 * state() * kFloat));
+  if (!form_.exposes()) between_ = DeviceMemory(context, size_t(2 * state() * kFloatBytes));
   LayerNeeds needs;
   for (const TensorSpec& w : request.w) needs.w_formats.emplace_back(w.shape);
   needs.w_formats[form_.weight(Form::kX)] = of_x_->weight_format();
   needs.w_formats[form_.weight(Form::kH)] = of_h_->weight_format();
   needs.backward_reads_x.assign(request.x.size(), false);
   needs.backward_reads_x[0] = needs.backward_reads_x[1] = true;
-  needs.saved = {form_.steps() * 7 * state() * kFloat};
+  needs.saved = {form_.steps() * 7 * state() * kFloatBytes};
   scratch(nullptr, false, &needs.forward_scratch);
   if (request.backward) scratch(nullptr, true, &needs.backward_scratch);
   needs.algorithm = of_x_->name();
@@ -191,7 +189,7 @@ ConvLstmLayer::Kept ConvLstmLayer::kept(const Operands& io) const {
 ConvLstmLayer::Scratch ConvLstmLayer::scratch(void* memory, bool backward, int64_t* bytes) const {
   kernels::ScratchLayout layout;
   const auto floats = [&](int64_t count) {
-    const int64_t at = layout.add(count * kFloat);
+    const int64_t at = layout.add(count * kFloatBytes);
     return memory ? static_cast<float*>(kernels::scratch_part(memory, at)) : nullptr;
   };
   int64_t of_kernels = std::max(of_x_->forward_scratch(), of_h_->forward_scratch());
@@ -201,7 +199,7 @@ ConvLstmLayer::Scratch ConvLstmLayer::scratch(void* memory, bool backward, int64
   m.from_h = floats(backward ? 0 : 4 * state());
   m.da = floats(backward ? 4 * form_.steps() * state() : 0);
   m.dh = floats(backward ? state() : 0), m.dc = floats(backward ? state() : 0);
-  m.kernels = floats((of_kernels + kFloat - 1) / kFloat);
+  m.kernels = floats((of_kernels + kFloatBytes - 1) / kFloatBytes);
   if (bytes) *bytes = layout.bytes();
   return m;
 }
@@ -229,18 +227,18 @@ void ConvLstmLayer::forward(Context& context, const Operands& io) {
   const int64_t n = state(), last = form_.steps() - 1;
   of_x_->forward(context, {.x = io.x[0].data, .w = io.w[form_.weight(Form::kX)].data, .bias = bias, .y = k.a},
                  m.kernels);
-  for_each_channel(context, lanes(), TimesLane{state_in(io, 0), cont, k.h_seen});
-  for_each_channel(context, lanes(), TimesLane{state_in(io, 1), cont, k.c_seen});
+  for_each_channel(context, lanes(), ConvLstmTimesLane{state_in(io, 0), cont, k.h_seen});
+  for_each_channel(context, lanes(), ConvLstmTimesLane{state_in(io, 1), cont, k.c_seen});
   for (int64_t t = 0; t <= last; ++t) {
     of_h_->forward(context, {.x = k.h_seen + t * n, .w = io.w[form_.weight(Form::kH)].data, .y = m.from_h}, m.kernels);
     for_each_channel(context, lanes(),
-                     Unit{peepholes(io), form_.units(), k.a + 4 * t * n, m.from_h,
-                          t < last ? cont + (t + 1) * form_.lanes() : nullptr, k.c_seen + t * n, k.c_next + t * n,
-                          io.y[0].f32() + t * n, t < last ? k.h_seen + (t + 1) * n : nullptr,
-                          t < last ? k.c_seen + (t + 1) * n : nullptr});
+                     ConvLstmUnit{peepholes(io), form_.units(), k.a + 4 * t * n, m.from_h,
+                                  t < last ? cont + (t + 1) * form_.lanes() : nullptr, k.c_seen + t * n,
+                                  k.c_next + t * n, io.y[0].f32() + t * n, t < last ? k.h_seen + (t + 1) * n : nullptr,
+                                  t < last ? k.c_seen + (t + 1) * n : nullptr});
   }
-  copy_on_device(context, state_out(io, 0), io.y[0].f32() + last * n, size_t(n * kFloat));
-  copy_on_device(context, state_out(io, 1), k.c_next + last * n, size_t(n * kFloat));
+  copy_on_device(context, state_out(io, 0), io.y[0].f32() + last * n, size_t(n * kFloatBytes));
+  copy_on_device(context, state_out(io, 1), k.c_next + last * n, size_t(n * kFloatBytes));
 }
 
 void ConvLstmLayer::backward_steps(Context& context, const Operands& io, const Scratch& m) {
@@ -251,9 +249,10 @@ void ConvLstmLayer::backward_steps(Context& context, const Operands& io, const S
     const bool ends = t == last;
     for_each_channel(
         context, lanes(),
-        UnitBack{peepholes(io), form_.units(), k.a + 4 * t * n, k.c_seen + t * n, k.c_next + t * n,
-                 io.dy[0] ? io.dy[0].f32() + t * n : nullptr, ends ? exposed(1) : m.dh, ends ? exposed(2) : m.dc,
-                 ends ? nullptr : io.x[1].f32() + (t + 1) * form_.lanes(), m.da + 4 * t * n, m.dc});
+        ConvLstmUnitBack{peepholes(io), form_.units(), k.a + 4 * t * n, k.c_seen + t * n, k.c_next + t * n,
+                         io.dy[0] ? io.dy[0].f32() + t * n : nullptr, ends ? exposed(1) : m.dh,
+                         ends ? exposed(2) : m.dc, ends ? nullptr : io.x[1].f32() + (t + 1) * form_.lanes(),
+                         m.da + 4 * t * n, m.dc});
     of_h_->backward_data(context, {.dy = m.da + 4 * t * n, .w = io.w[form_.weight(Form::kH)].data, .dx = m.dh},
                          m.kernels);
   }
@@ -289,10 +288,10 @@ void ConvLstmLayer::backward(Context& context, const Operands& io) {
   if (!form_.exposes()) return;
   const std::pair<const Tensor&, const float*> states[] = {{io.dx[2], m.dh}, {io.dx[3], m.dc}};
   for (const auto& [dx, from] : states)
-    if (dx) for_each_channel(context, lanes(), TimesLane{from, io.x[1].f32(), dx.f32()});
+    if (dx) for_each_channel(context, lanes(), ConvLstmTimesLane{from, io.x[1].f32(), dx.f32()});
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_conv_lstm({
     .name = "ConvLSTM",
     .help = "long short-term memory over whole sequences of images",
     .options = "lstm_conv_param",

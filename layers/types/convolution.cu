@@ -235,7 +235,7 @@ class ConvolutionLayer : public Layer {
   std::vector<std::unique_ptr<kernels::Conv>> gradients_;  ///< likewise, of weights, where convs_ do not make them
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_convolution({
     .name = "Convolution",
     .help = "cross-correlation with learned filters",
     .options = "convolution_param",

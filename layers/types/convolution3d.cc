@@ -7,7 +7,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_convolution3d({
     .name = "Convolution3D",
     .help = "cross-correlation of volumes with learned filters",
     .options = "convolution3d_param",

@@ -6,7 +6,8 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered(depthwise_type("ConvolutionDepthwise", "another name for DepthwiseConvolution"));
+const RegisterLayer register_convolution_depthwise(depthwise_type("ConvolutionDepthwise",
+                                                                  "another name for DepthwiseConvolution"));
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace cortado {
 namespace {
 
 /// Where a window lies in x, whose rows are runs of the last axis. Neighbouring axes that are kept whole are one.
-struct Window {
+struct CropWindow {
   int axes = 0;                      ///< without the last
   int64_t whole[Shape::kMaxAxes]{};  ///< extents of x
   int64_t part[Shape::kMaxAxes]{};   ///< of the window
@@ -47,20 +47,20 @@ struct Window {
 };
 
 template <typename T>
-struct Forward {
+struct CropForward {
   const T* x;
   T* y;
-  Window window;
+  CropWindow window;
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
     y[i] = x[window.row_in_x(row) + i - row * window.part_width];
   }
 };
 
 template <typename T>
-struct Backward {
+struct CropBackward {
   const T* dy;
   T* dx;
-  Window window;
+  CropWindow window;
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
     const int64_t from = window.row_of_window(row), at = i - row * window.width - window.start;
     const bool inside = from >= 0 && at >= 0 && at < window.part_width;
@@ -79,14 +79,14 @@ class CropLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     const int64_t rows = window_.part_width > 0 ? io.y[0].count() / window_.part_width : 0;
     const ChannelView view{1, rows, window_.part_width, Layout::kPlain};
-    for_each_channel_typed<Forward>(context, view, io.x[0], io.y[0], window_);
+    for_each_channel_typed<CropForward>(context, view, io.x[0], io.y[0], window_);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const int64_t rows = window_.width > 0 ? io.dx[0].count() / window_.width : 0;
     const ChannelView view{1, rows, window_.width, Layout::kPlain};
-    for_each_channel_typed<Backward>(context, view, io.dy[0], io.dx[0], window_);
+    for_each_channel_typed<CropBackward>(context, view, io.dy[0], io.dx[0], window_);
   }
 
   bool differentiable(int i) const override { return i == 0; }
@@ -99,7 +99,7 @@ class CropLayer : public Layer {
   void check_fit(const std::vector<Shape>& x, int axis, int cropped) const;
 
   const caffe::CropParameter& param_;
-  Window window_;
+  CropWindow window_;
 };
 
 /// Throws FieldError unless the window lies within x[0] on axis `axis`, the one number `cropped` of those that are
@@ -141,7 +141,7 @@ LayerShapes CropLayer::infer(const std::vector<Shape>& x) {
   return {.y = {y}, .w = {}};
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_crop({
     .name = "Crop",
     .help = "a window of the first blob, of the second one's size",
     .options = "crop_param",

@@ -28,7 +28,7 @@ class CtcGreedyDecoderLayer : public BestPathLayer {
   const caffe::CtcDecoderParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_ctc_greedy_decoder({
     .name = "CTCGreedyDecoder",
     .help = "the labels that the best class of each step gives, or how often they are right",
     .options = "ctc_decoder_param",

@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_ctc_loss({
     .name = "CtcLoss",
     .help = "how improbable sequences of labels are, wherever in time each label is",
     .options = "ctc_loss_param",

@@ -23,7 +23,7 @@ class DataLayer : public PipelineLayer {
   bool gray_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_data({
     .name = "Data",
     .help = "images and labels from a dataset (LMDB)",
     .options = "data_param",

@@ -21,7 +21,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kIsObject = 0.95f;
+constexpr float kDecodeBboxIsObject = 0.95f;
 
 void require_rows(const std::vector<Shape>& x, size_t i, int64_t width, const std::string& what) {
   if (x[i].axes() < 2 || x[i].count(1) != width || x[i][0] != x[0][0])
@@ -71,7 +71,7 @@ class DecodeBBoxLayer : public Layer {
       const float *row = regions.data() + 5 * r, *o = offsets.data() + 8 * r + 4;
       const Box box = moved({row[1], row[2], row[3], row[4]}, scale_.undone({o[0], o[1], o[2], o[3]}), 1, 1);
       if (training_ && !(box.x0 <= box.x1 && box.y0 <= box.y1)) continue;
-      if (matched && matches.data()[6 * r + 5] >= kIsObject) continue;
+      if (matched && matches.data()[6 * r + 5] >= kDecodeBboxIsObject) continue;
       const float found[5] = {row[0], box.x0, box.y0, box.x1, box.y1};
       std::copy_n(found, 5, to + 5 * live_++);
     }
@@ -103,12 +103,12 @@ class TrainingDecodeBBoxLayer : public DecodeBBoxLayer, public DynamicRows {
   std::vector<Shape> current_shapes() const override { return {live_shape()}; }
 };
 
-std::unique_ptr<Layer> make(const LayerOptions& options) {
+std::unique_ptr<Layer> make_decode_bbox(const LayerOptions& options) {
   if (options.phase == caffe::TRAIN) return std::make_unique<TrainingDecodeBBoxLayer>(options);
   return std::make_unique<DecodeBBoxLayer>(options);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_decode_bbox({
     .name = "DecodeBBox",
     .help = "regions moved by the offsets predicted for them",
     .options = "bbox_reg_param",
@@ -116,7 +116,7 @@ const RegisterLayer registered({
     .max_bottoms = 3,
     .min_tops = 1,
     .max_tops = 1,
-    .make = make,
+    .make = make_decode_bbox,
 });
 
 }  // namespace

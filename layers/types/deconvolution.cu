@@ -31,7 +31,7 @@ struct AddBias {
 };
 
 template <typename T>
-struct Itself {
+struct DeconvolutionItself {
   const T* a;
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
@@ -124,7 +124,7 @@ class DeconvolutionLayer : public Layer {
       if (call.d.w) convs_[i]->backward_weights(context, call, io.scratch);
       if (has_bias() && io.dw[1]) {
         const ChannelSums sums{io.scratch, io.dw[1], add_bias};
-        sum_channels<Itself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
+        sum_channels<DeconvolutionItself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
       }
       add_w = add_bias = true;  // the other bottoms add to what the first wrote
       if (io.dx[i]) convs_[i]->forward(context, call, io.scratch);
@@ -166,7 +166,7 @@ class DeconvolutionLayer : public Layer {
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_deconvolution({
     .name = "Deconvolution",
     .help = "the transpose of convolution: learned enlarging",
     .options = "convolution_param",

@@ -6,7 +6,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_deconvolution3d({
     .name = "Deconvolution3D",
     .help = "the transpose of Convolution3D: learned enlarging of volumes",
     .options = "convolution3d_param",

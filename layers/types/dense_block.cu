@@ -29,8 +29,6 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
-
 /// Four elements at a time, as many as one draw gives words.
 struct Drop {
   float* values;
@@ -123,7 +121,7 @@ LayerNeeds DenseBlockLayer::prepare(const PrepareRequest& request, Context& cont
     runs_.emplace_back(part.form, request, filter, context);
     needs.w_formats[filter] = runs_.back().filter_format();
   }
-  needs.saved = {form_.moments() * kFloat};
+  needs.saved = {form_.moments() * kFloatBytes};
   needs.backward_reads_y = {true};
   memory(nullptr, false, &needs.forward_scratch);
   if (request.backward) memory(nullptr, true, &needs.backward_scratch);
@@ -139,7 +137,7 @@ DenseBlockLayer::Memory DenseBlockLayer::memory(void* scratch, bool backward, in
   }
   kernels::ScratchLayout layout;
   const auto floats = [&](int64_t count) {
-    const int64_t at = layout.add(count * kFloat);
+    const int64_t at = layout.add(count * kFloatBytes);
     return scratch ? static_cast<float*>(kernels::scratch_part(scratch, at)) : nullptr;
   };
   const int64_t image = images_ * plane_, middle = form_.middle() * image;
@@ -148,7 +146,7 @@ DenseBlockLayer::Memory DenseBlockLayer::memory(void* scratch, bool backward, in
   m.x = floats(widest), m.dx = floats(backward ? widest : 0), m.between = floats(widest);
   m.middle = floats(middle), m.d_middle = floats(backward ? middle : 0);
   m.out = floats(form_.growth() * image);
-  m.kernels = floats((of_kernels + kFloat - 1) / kFloat);
+  m.kernels = floats((of_kernels + kFloatBytes - 1) / kFloatBytes);
   if (bytes) *bytes = layout.bytes();
   return m;
 }
@@ -275,7 +273,7 @@ void DenseBlockLayer::backward(Context& context, const Operands& io) {
   move(context, m.all, total, io.dx[0].f32(), given, form_.initial());
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_dense_block({
     .name = "DenseBlock",
     .help = "DenseNet's block: convolutions that each see all channels before them",
     .options = "denseblock_param",

@@ -22,12 +22,12 @@ namespace cortado {
 
 namespace {
 
-using Options = caffe::DenseCRFParameter;
+using DenseCrfOptions = caffe::DenseCRFParameter;
 
-constexpr int kColors = 3;
+constexpr int kDenseCrfColors = 3;
 
 /// A part of an image's pixels that is looked at, from its corner on.
-struct Size {
+struct DenseCrfSize {
   int64_t height, width;
   int64_t count() const { return height * width; }
 };
@@ -58,8 +58,8 @@ class DenseCrfLayer : public Layer {
   void check_lists(const std::string& weight, const List& weights,
                    const std::vector<std::pair<std::string, const List*>>& deviations) const;
   void check_extent(const Shape& x, const std::string& name, const List& deviations, int dimensions) const;
-  void place_kernels(Context& context, Size size, const float* image);
-  void run(Context& context, Size size, const float* scores, const float* image, float* y);
+  void place_kernels(Context& context, DenseCrfSize size, const float* image);
+  void run(Context& context, DenseCrfSize size, const float* scores, const float* image, float* y);
   void softmax(Context& context, int64_t pixels, const std::vector<float>& scores);
 
   /// One kernel: where pixels lie in it, its weight over the sum of its Gaussian at each pixel.
@@ -68,7 +68,7 @@ class DenseCrfLayer : public Layer {
     std::vector<float> weights;
   };
 
-  const Options& param_;
+  const DenseCrfOptions& param_;
   int64_t classes_ = 0, height_ = 0, width_ = 0;
   std::vector<Kernel> kernels_;
   std::vector<float> features_, unary_, next_, q_, message_;
@@ -108,24 +108,24 @@ LayerShapes DenseCrfLayer::infer(const std::vector<Shape>& x) {
   if (x[1].count() != 2 * x[0][0])
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + "; it has the height and width of " +
                                       count_of(x[0][0], "image", "images"));
-  if (x.size() > 2 && x[2] != Shape{x[0][0], kColors, x[0][2], x[0][3]})
+  if (x.size() > 2 && x[2] != Shape{x[0][0], kDenseCrfColors, x[0][2], x[0][3]})
     throw FieldError("bottom[2]", "its shape is " + x[2].str() + ", but bottom[0] has " + x[0].str(),
                      "images have three channels and the size of the scores");
   check_extent(x[0], "pos_xy_std", param_.pos_xy_std(), 2);
-  check_extent(x[0], "bi_xy_std", param_.bi_xy_std(), 2 + kColors);
+  check_extent(x[0], "bi_xy_std", param_.bi_xy_std(), 2 + kDenseCrfColors);
   classes_ = x[0][1], height_ = x[0][2], width_ = x[0][3];
   if (checked_mul(height_, width_) > (int64_t(1) << 26))
     throw FieldError("bottom[0]", "images of " + x[0].str() + " are too large");
   return {.y = {Shape{x[0][0], param_.output_probability() ? classes_ : 1, height_, width_}}, .w = {}};
 }
 
-void DenseCrfLayer::place_kernels(Context& context, Size size, const float* image) {
+void DenseCrfLayer::place_kernels(Context& context, DenseCrfSize size, const float* image) {
   const int n = param_.pos_w_size();
   kernels_.resize(size_t(n + param_.bi_w_size()));
   const std::vector<float> ones(size_t(size.count()), 1.0f);
   for (int k = 0; k < int(kernels_.size()); ++k) {
     const bool places = k < n;
-    const int b = k - n, dimensions = places ? 2 : 2 + kColors;
+    const int b = k - n, dimensions = places ? 2 : 2 + kDenseCrfColors;
     const float xy = places ? param_.pos_xy_std(k) : param_.bi_xy_std(b);
     features_.clear();
     for (int64_t h = 0; h < size.height; ++h)
@@ -155,7 +155,7 @@ void DenseCrfLayer::softmax(Context& context, int64_t pixels, const std::vector<
   });
 }
 
-void DenseCrfLayer::run(Context& context, Size size, const float* scores, const float* image, float* y) {
+void DenseCrfLayer::run(Context& context, DenseCrfSize size, const float* scores, const float* image, float* y) {
   const int64_t pixels = size.count();
   for (std::vector<float>* list : {&unary_, &next_, &q_, &message_}) list->resize(size_t(pixels * classes_));
   const auto in_plane = [&](int64_t i) { return i / size.width * width_ + i % size.width; };
@@ -190,15 +190,15 @@ void DenseCrfLayer::forward(Context& context, const Operands& io) {
     return told >= 0 ? int64_t(std::min(told, float(most))) : 0;  // NaN: nothing
   };
   for (int64_t n = 0; n < images_count; ++n) {
-    const Size size{side(sizes.data()[2 * n], height_), side(sizes.data()[2 * n + 1], width_)};
+    const DenseCrfSize size{side(sizes.data()[2 * n], height_), side(sizes.data()[2 * n + 1], width_)};
     if (size.count() == 0) continue;
-    const float* image = images.empty() ? nullptr : images[0].data() + n * kColors * plane;
+    const float* image = images.empty() ? nullptr : images[0].data() + n * kDenseCrfColors * plane;
     run(context, size, scores.data() + n * classes_ * plane, image, y + n * of_y);
   }
   staged_.commit(context);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_dense_crf({
     .name = "DenseCRF",
     .help = "scores of classes made to agree with their neighbours and with an image's colours",
     .options = "dense_crf_param",

@@ -25,7 +25,7 @@ std::unique_ptr<Layer> make_dense_image_data(const LayerOptions& options) {
   return std::make_unique<PairDataLayer>(options, int(param.new_height()), int(param.new_width()), divisor_of(param));
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_dense_image_data({
     .name = "DenseImageData",
     .help = "image files that a list names, and images of their labels",
     .options = "dense_image_data_param",

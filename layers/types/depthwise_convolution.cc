@@ -18,8 +18,8 @@ void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels) {
 
 namespace {
 
-const RegisterLayer registered(depthwise_type("DepthwiseConvolution",
-                                              "convolution with filters of its own for each channel"));
+const RegisterLayer register_depthwise_convolution(
+    depthwise_type("DepthwiseConvolution", "convolution with filters of its own for each channel"));
 
 }  // namespace
 

@@ -19,9 +19,9 @@ namespace cortado {
 
 namespace {
 
-constexpr float kUnclear = 0.5f;  ///< background that overlaps an object by so much is left out
+constexpr float kDetectionAccuracyUnclear = 0.5f;  ///< background that overlaps an object by so much is left out
 
-struct Share {
+struct DetectionAccuracyShare {
   double sum = 0;
   int64_t count = 0;
   void add(double value) { sum += value, ++count; }
@@ -51,11 +51,11 @@ class DetectionAccuracyLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     const HostView x(context, io.x[0].f32(), io.x[0].count()), values(context, io.x[1].f32(), io.x[1].count());
     labels_.values = values.data();
-    Share all, objects, boxes;
+    DetectionAccuracyShare all, objects, boxes;
     for (int64_t n = 0; n < labels_.images; ++n)
       for (int64_t p = 0; p < labels_.places; ++p) {
         const float label = labels_.label(n, p);
-        if (!labels_.counts(n, p) || (label == 0 && labels_.overlap(n, p) >= kUnclear)) continue;
+        if (!labels_.counts(n, p) || (label == 0 && labels_.overlap(n, p) >= kDetectionAccuracyUnclear)) continue;
         const float* place = x.data() + n * (labels_.classes + 4) * labels_.places + p;
         const double right = labels_.valid(n, p) ? double(float(best(place)) == label) : NAN;
         all.add(right);
@@ -102,7 +102,7 @@ class DetectionAccuracyLayer : public Layer {
   HostStage stages_[2];
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_detection_accuracy({
     .name = "DetectionAccuracy",
     .help = "how many places of a branch have the right class, and how well its boxes fit",
     .options = "detection_accuracy_param",

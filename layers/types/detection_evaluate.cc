@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kJudgedWidth = 5;
 
-struct Candidate {
+struct DetectionEvaluateCandidate {
   int64_t image;
   int label;
   float score;
@@ -104,10 +104,11 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
       if (!sound || is_background(int64_t(row[1]))) continue;
       candidates_.push_back({int64_t(row[0]), int(row[1]), row[2], {row[3], row[4], row[5], row[6]}});
     }
-    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      if (a.image != b.image) return a.image < b.image;
-      return a.label != b.label ? a.label < b.label : a.score > b.score;
-    });
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const DetectionEvaluateCandidate& a, const DetectionEvaluateCandidate& b) {
+                       if (a.image != b.image) return a.image < b.image;
+                       return a.label != b.label ? a.label < b.label : a.score > b.score;
+                     });
   }
 
   /// Returns where the rows of detections begin.
@@ -129,7 +130,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   void judge(float* y) {
     std::vector<bool> found;
     int64_t image = -1;
-    for (const Candidate& one : candidates_) {
+    for (const DetectionEvaluateCandidate& one : candidates_) {
       static const std::vector<Truth> none;
       const std::vector<Truth>& truths = one.image < int64_t(truths_.size()) ? truths_[size_t(one.image)] : none;
       if (one.image != image) found.assign(truths.size(), false);
@@ -153,11 +154,11 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   uint32_t classes_;
   int64_t detections_ = 0;
   std::vector<std::vector<Truth>> truths_;
-  std::vector<Candidate> candidates_;
+  std::vector<DetectionEvaluateCandidate> candidates_;
   HostStage stage_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_detection_evaluate({
     .name = "DetectionEvaluate",
     .help = "which detections are right, and how many objects there are",
     .options = "detection_evaluate_param",

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-std::unique_ptr<Layer> make(const LayerOptions& options) {
+std::unique_ptr<Layer> make_detection_loss(const LayerOptions& options) {
   const caffe::DetectionLossParameter& param = options.config.detection_loss_param();
   const bool yolo = param.has_side() || param.has_num_class() || param.has_num_object();
   if (yolo && (param.has_cls_num() || param.has_field_w() || param.has_field_h() || param.has_downsample_rate()))
@@ -21,7 +21,7 @@ std::unique_ptr<Layer> make(const LayerOptions& options) {
   return yolo ? make_cell_loss(options) : make_branch_loss(options);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_detection_loss({
     .name = "DetectionLoss",
     .help = "the loss of classes and boxes of a branch (MS-CNN) or of a grid of cells (YOLO)",
     .options = "detection_loss_param",
@@ -29,7 +29,7 @@ const RegisterLayer registered({
     .max_bottoms = 2,
     .min_tops = 1,
     .max_tops = 1,
-    .make = make,
+    .make = make_detection_loss,
 });
 
 }  // namespace

@@ -188,7 +188,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   DetectionRows rows_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_detection_output({
     .name = "DetectionOutput",
     .help = "boxes of objects from priors, offsets and scores",
     .options = "detection_output_param",

@@ -41,7 +41,7 @@ class DiceCoefLossLayer : public ImageMeanLoss<Dice> {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_dice_coef_loss({
     .name = "DiceCoefLoss",
     .help = "1 - the Dice coefficient of predictions and targets, the mean over the images",
     .options = "",

@@ -17,7 +17,7 @@ namespace {
 
 /// Four elements at a time, as many as one draw gives words.
 template <typename T>
-struct Mask {
+struct DropoutMask {
   const T* from;
   T* to;
   int64_t n;
@@ -84,8 +84,8 @@ class DropoutLayer : public Layer {
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     const uint32_t threshold = uint32_t(double(ratio_) * 4294967296.0);
-    with_functor<Mask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key,
-                       context.pass_word(), threshold, scale_train_ ? 1 / (1 - ratio_) : 1.0f);
+    with_functor<DropoutMask>([&](const auto& mask) { for_each(context, (n + 3) / 4, mask); }, from, to, n, key,
+                              context.pass_word(), threshold, scale_train_ ? 1 / (1 - ratio_) : 1.0f);
   }
 
   float ratio_;
@@ -94,7 +94,7 @@ class DropoutLayer : public Layer {
   uint64_t layer_seed_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_dropout({
     .name = "Dropout",
     .help = "in training sets a random share of the values to 0",
     .options = "dropout_param",

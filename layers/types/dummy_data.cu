@@ -84,7 +84,7 @@ class DummyDataLayer : public Layer {
   uint64_t layer_seed_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_dummy_data({
     .name = "DummyData",
     .help = "blobs filled with constants or random numbers",
     .options = "dummy_data_param",

@@ -25,12 +25,12 @@ namespace {
 using caffe::EltwiseParameter;
 
 template <typename T>
-struct Sum {
+struct EltwiseSum {
   const T *a, *b;
   T* y;
   float scale_a, scale_b;
   kernels::Activation activation;
-  using Arrays = ByPacks<In<&Sum::a>, In<&Sum::b>, Out<&Sum::y>>;
+  using Arrays = ByPacks<In<&EltwiseSum::a>, In<&EltwiseSum::b>, Out<&EltwiseSum::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = activation(scale_a * a[i] + scale_b * b[i]); }
 };
 
@@ -47,10 +47,10 @@ struct SumBackward {
 };
 
 template <typename T>
-struct Product {
+struct EltwiseProduct {
   const T *a, *b;
   T* y;
-  using Arrays = ByPacks<In<&Product::a>, In<&Product::b>, Out<&Product::y>>;
+  using Arrays = ByPacks<In<&EltwiseProduct::a>, In<&EltwiseProduct::b>, Out<&EltwiseProduct::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = a[i] * b[i]; }
 };
 
@@ -190,8 +190,8 @@ void EltwiseLayer::sum(Context& context, const Operands& io) const {
   const size_t last = io.x.size() - 1;
   const Tensor& y = io.y[0];
   const auto activation = [&](size_t k) { return k == last ? relu_ : kernels::Activation(); };
-  for_each_typed<Sum>(context, io.x[0], io.x[1], y, coeff_[0], coeff_[1], activation(1));
-  for (size_t k = 2; k <= last; ++k) for_each_typed<Sum>(context, y, io.x[k], y, 1.0f, coeff_[k], activation(k));
+  for_each_typed<EltwiseSum>(context, io.x[0], io.x[1], y, coeff_[0], coeff_[1], activation(1));
+  for (size_t k = 2; k <= last; ++k) for_each_typed<EltwiseSum>(context, y, io.x[k], y, 1.0f, coeff_[k], activation(k));
 }
 
 void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
@@ -206,8 +206,8 @@ void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
 }
 
 void EltwiseLayer::multiply(Context& context, const Operands& io) const {
-  for_each_typed<Product>(context, io.x[0], io.x[1], io.y[0]);
-  for (size_t k = 2; k < io.x.size(); ++k) for_each_typed<Product>(context, io.y[0], io.x[k], io.y[0]);
+  for_each_typed<EltwiseProduct>(context, io.x[0], io.x[1], io.y[0]);
+  for (size_t k = 2; k < io.x.size(); ++k) for_each_typed<EltwiseProduct>(context, io.y[0], io.x[k], io.y[0]);
 }
 
 void EltwiseLayer::multiply_backward(Context& context, const Operands& io) const {
@@ -216,7 +216,7 @@ void EltwiseLayer::multiply_backward(Context& context, const Operands& io) const
     const Tensor* product = &io.dy[0];
     for (size_t other = 0; other < io.x.size(); ++other) {
       if (other == k) continue;
-      for_each_typed<Product>(context, *product, io.x[other], io.dx[k]);
+      for_each_typed<EltwiseProduct>(context, *product, io.x[other], io.dx[k]);
       product = &io.dx[k];
     }
   }
@@ -236,7 +236,7 @@ void EltwiseLayer::maximum_backward(Context& context, const Operands& io) const 
   }
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_eltwise({
     .name = "Eltwise",
     .help = "sum, product or maximum of tensors of one shape",
     .options = "eltwise_param",

@@ -13,11 +13,11 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct EluForward {
   const T* x;
   T* y;
   float alpha, lambda;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&EluForward::x>, Out<&EluForward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = lambda * (v > 0 ? v : alpha * expm1f(v));
@@ -61,7 +61,7 @@ class EluLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return true; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], alpha_, lambda_);
+    for_each_typed<EluForward>(context, io.x[0], io.y[0], alpha_, lambda_);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -75,7 +75,7 @@ class EluLayer : public ElementwiseLayer {
   float alpha_, lambda_;
 };
 
-const RegisterLayer registered(elementwise_type<EluLayer>("ELU", "x above 0, alpha (e^x - 1) below", "elu_param"));
+const RegisterLayer register_elu(elementwise_type<EluLayer>("ELU", "x above 0, alpha (e^x - 1) below", "elu_param"));
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct EmbedForward {
   T* y;
   const float *w, *bias;  ///< bias: null where there is none
   Picked picked;
@@ -83,7 +83,7 @@ class EmbedLayer : public Layer {
     const Picked picked = picked_of(io);
     const ChannelView view{1, picked.picks, width(), Layout::kPlain};
     const float* bias = param_.bias_term() ? io.w[1].f32() : nullptr;
-    for_each_channel_typed<Forward>(context, view, io.y[0], io.w[0].f32(), bias, picked, width());
+    for_each_channel_typed<EmbedForward>(context, view, io.y[0], io.w[0].f32(), bias, picked, width());
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -117,7 +117,7 @@ class EmbedLayer : public Layer {
   const caffe::EmbedParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_embed({
     .name = "Embed",
     .help = "a learned row for each index",
     .options = "embed_param",

@@ -14,7 +14,7 @@ struct HalfSquare {
   CORTADO_HD float slope(float d) const { return d; }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_euclidean_loss({
     .name = "EuclideanLoss",
     .help = "half the mean squared distance of the samples",
     .options = "",

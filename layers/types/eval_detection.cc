@@ -257,7 +257,7 @@ void EvalDetectionLayer::write(float* to) {
   for (const int found : kept()) to = judge(found, to);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_eval_detection({
     .name = "EvalDetection",
     .help = "which of YOLO's boxes are right",
     .options = "eval_detection_param",

@@ -14,21 +14,21 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct ExpForward {
   const T* x;
   T* y;
   float factor, term;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&ExpForward::x>, Out<&ExpForward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = expf(term + factor * x[i]); }
 };
 
 template <typename T>
-struct Backward {
+struct ExpBackward {
   const T* y;
   const T* dy;
   T* dx;
   float factor;
-  using Arrays = ByPacks<In<&Backward::y>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&ExpBackward::y>, In<&ExpBackward::dy>, Out<&ExpBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * y[i] * factor; }
 };
 
@@ -54,19 +54,19 @@ class ExpLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return false; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], factor_, term_);
+    for_each_typed<ExpForward>(context, io.x[0], io.y[0], factor_, term_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0], factor_);
+    for_each_typed<ExpBackward>(context, io.y[0], io.dy[0], io.dx[0], factor_);
   }
 
  private:
   float factor_, term_;
 };
 
-const RegisterLayer registered(elementwise_type<ExpLayer>("Exp", "a base to the power of shift + scale x",
-                                                          "exp_param"));
+const RegisterLayer register_exp(elementwise_type<ExpLayer>("Exp", "a base to the power of shift + scale x",
+                                                            "exp_param"));
 
 }  // namespace
 

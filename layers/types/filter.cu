@@ -14,7 +14,7 @@ namespace cortado {
 namespace {
 
 /// Row r of y is row chosen[r] of x.
-struct Gather {
+struct FilterGather {
   const float* x;
   float* y;
   const int64_t* chosen;
@@ -70,7 +70,7 @@ class FilterLayer : public Layer, public DynamicRows {
     int64_t* chosen = static_cast<int64_t*>(io.saved[0]);
     copy_to_device(context, chosen, host_.data(), host_.size() * sizeof(int64_t));
     for (size_t i = 0; i < tops_; ++i) {
-      for_each_channel(context, rows(live_, i), Gather{io.x[i].f32(), io.y[i].f32(), chosen, width(i)});
+      for_each_channel(context, rows(live_, i), FilterGather{io.x[i].f32(), io.y[i].f32(), chosen, width(i)});
       clear_on_device(context, io.y[i].f32() + live_ * width(i), size_t((rows_ - live_) * width(i)) * sizeof(float));
     }
   }
@@ -119,7 +119,7 @@ class FilterLayer : public Layer, public DynamicRows {
   std::vector<float> selector_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_filter({
     .name = "Filter",
     .help = "the samples for which the last bottom is not 0",
     .options = "",

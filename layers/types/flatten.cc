@@ -31,7 +31,7 @@ class FlattenLayer : public ViewLayer {
   const caffe::FlattenParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_flatten({
     .name = "Flatten",
     .help = "makes one axis of several",
     .options = "flatten_param",

@@ -87,7 +87,7 @@ FocalLossLayer::FocalLossLayer(const LayerOptions& layer)
     throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here", "SoftmaxWithLoss has it");
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_focal_loss({
     .name = "FocalLoss",
     .help = "softmax and a log-likelihood that counts what is right already the less",
     .options = "focal_loss_param",

@@ -57,8 +57,9 @@ class GeluLayer : public ElementwiseLayer {
   bool approximate_;
 };
 
-const RegisterLayer registered(elementwise_type<GeluLayer>("GELU", "x times the share of a normal distribution below x",
-                                                           "gelu_param"));
+const RegisterLayer register_gelu(elementwise_type<GeluLayer>("GELU",
+                                                              "x times the share of a normal distribution below x",
+                                                              "gelu_param"));
 
 }  // namespace
 

@@ -16,7 +16,7 @@ namespace cortado {
 
 namespace {
 
-/// Of row k, which is one channel of one sample; `width` of them make a group.
+/// Of row k, which is one channel of one sample; `width` of them make_group_norm_layer a group.
 struct Groups {
   int64_t channels, width;
   const float *mean, *factor, *g, *b;  ///< of groups; of channels, null: 1 and 0
@@ -43,7 +43,7 @@ struct ForwardCoefficients {
 };
 
 template <typename T>
-struct Forward {
+struct GroupNormForward {
   const T* x;
   T* y;
   Coefficients rows;
@@ -52,7 +52,7 @@ struct Forward {
   }
 };
 
-struct Statistics {
+struct GroupStatistics {
   Groups groups;
   float *mean, *factor;
   CORTADO_HD void operator()(int64_t k) const {
@@ -105,7 +105,7 @@ struct BackwardCoefficients {
 };
 
 template <typename T>
-struct Backward {
+struct GroupNormBackward {
   const T *x, *dy;
   T* dx;
   const float *mean, *scale, *slope, *shift;
@@ -137,11 +137,10 @@ class GroupNormLayer : public Layer {
   TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    constexpr int64_t kFloat = sizeof(float);
     LayerNeeds needs = needs_of_x(request);
-    needs.saved = {all_groups() * kFloat, all_groups() * kFloat};
-    needs.forward_scratch = 3 * rows() * kFloat;
-    needs.backward_scratch = (4 * rows() + 2 * all_groups()) * kFloat;
+    needs.saved = {all_groups() * kFloatBytes, all_groups() * kFloatBytes};
+    needs.forward_scratch = 3 * rows() * kFloatBytes;
+    needs.backward_scratch = (4 * rows() + 2 * all_groups()) * kFloatBytes;
     return needs;
   }
 
@@ -150,13 +149,13 @@ class GroupNormLayer : public Layer {
     const Coefficients coefficients{scratch, scratch + rows(), scratch + 2 * rows()};
     row_moments(context, io.x[0], all_groups(), width() * size_, options_.eps, saved(io, 0), saved(io, 1));
     for_each(context, rows(), ForwardCoefficients{groups(io), coefficients});
-    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], coefficients);
+    for_each_channel_typed<GroupNormForward>(context, view(), io.x[0], io.y[0], coefficients);
   }
 
   void backward(Context& context, const Operands& io) override {
     float *mean = static_cast<float*>(io.scratch), *factor = mean + rows(), *sum = factor + rows(),
           *sum_n = sum + rows(), *mean_h = sum_n + rows(), *mean_hn = mean_h + all_groups();
-    for_each(context, rows(), Statistics{groups(io), mean, factor});
+    for_each(context, rows(), GroupStatistics{groups(io), mean, factor});
     sum_of_rows<RowValue>(context, rows(), size_, sum, io.dy[0], size_, 1.0f);
     sum_of_rows<NormalTerm>(context, rows(), size_, sum_n, io.x[0], io.dy[0], mean, factor, size_);
     if (options_.affine && io.dw[0]) add_up(context, sum_n, io.dw[0], io.adds(0));
@@ -167,7 +166,7 @@ class GroupNormLayer : public Layer {
     reduce_rows(context, all_groups(), width(), GroupTerm{sum_n, groups(io), share}, mean_hn);
     // The sums have been read: the coefficients take their place.
     for_each(context, rows(), BackwardCoefficients{groups(io), mean_h, mean_hn, factor, sum_n, sum});
-    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], mean, factor, sum_n, sum);
+    for_each_channel_typed<GroupNormBackward>(context, view(), io.x[0], io.dy[0], io.dx[0], mean, factor, sum_n, sum);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 8 * x[0].count(); }
@@ -198,14 +197,14 @@ class GroupNormLayer : public Layer {
   int64_t samples_ = 0, channels_ = 0, size_ = 0, groups_ = 0;
 };
 
-std::unique_ptr<Layer> make(const LayerOptions& options) {
+std::unique_ptr<Layer> make_group_norm_layer(const LayerOptions& options) {
   const caffe::GroupNormParameter& param = options.config.group_norm_param();
   if (param.group() == 0)
     throw FieldError("group_norm_param.group", "channels do not fall into 0 groups", "1 normalizes whole samples");
   return make_group_norm(norm_options(param, "group_norm_param"), param.group());
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_group_norm({
     .name = "GroupNorm",
     .help = "groups of channels of each sample brought to mean 0 and variance 1",
     .options = "group_norm_param",
@@ -213,7 +212,7 @@ const RegisterLayer registered({
     .max_bottoms = 1,
     .min_tops = 1,
     .max_tops = 1,
-    .make = make,
+    .make = make_group_norm_layer,
 });
 
 }  // namespace

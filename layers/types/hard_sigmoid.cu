@@ -10,11 +10,11 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct HardSigmoidForward {
   const T* x;
   T* y;
   float alpha, beta;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&HardSigmoidForward::x>, Out<&HardSigmoidForward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = alpha * x[i] + beta;
     y[i] = v < 0 ? 0 : v > 1 ? 1 : v;
@@ -22,12 +22,12 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct HardSigmoidBackward {
   const T* x;
   const T* dy;
   T* dx;
   float alpha, beta;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&HardSigmoidBackward::x>, In<&HardSigmoidBackward::dy>, Out<&HardSigmoidBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = alpha * x[i] + beta;
     dx[i] = dy[i] * (v > 0 && v < 1 ? alpha : 0);
@@ -43,19 +43,20 @@ class HardSigmoidLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return beta_ <= 0; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], alpha_, beta_);
+    for_each_typed<HardSigmoidForward>(context, io.x[0], io.y[0], alpha_, beta_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], alpha_, beta_);
+    for_each_typed<HardSigmoidBackward>(context, io.x[0], io.dy[0], io.dx[0], alpha_, beta_);
   }
 
  private:
   float alpha_, beta_;
 };
 
-const RegisterLayer registered(elementwise_type<HardSigmoidLayer>("HardSigmoid", "alpha x + beta between 0 and 1",
-                                                                  "hard_sigmoid_param"));
+const RegisterLayer register_hard_sigmoid(elementwise_type<HardSigmoidLayer>("HardSigmoid",
+                                                                             "alpha x + beta between 0 and 1",
+                                                                             "hard_sigmoid_param"));
 
 }  // namespace
 

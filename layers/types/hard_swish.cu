@@ -20,7 +20,7 @@ struct HardSwish {
   }
 };
 
-const RegisterLayer registered(function_type<HardSwish>("HardSwish", "x min(max(x + 3, 0), 6) / 6"));
+const RegisterLayer register_hard_swish(function_type<HardSwish>("HardSwish", "x min(max(x + 3, 0), 6) / 6"));
 
 }  // namespace
 

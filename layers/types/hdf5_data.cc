@@ -103,7 +103,7 @@ class Hdf5DataLayer : public Layer, public DataCursor {
   std::vector<HostStage> staged_;         ///< per y
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_hdf5_data({
     .name = "HDF5Data",
     .help = "rows of datasets in HDF5 files",
     .options = "hdf5_data_param",

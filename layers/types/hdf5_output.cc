@@ -77,7 +77,7 @@ class Hdf5OutputLayer : public Layer, public BatchMemory {
   std::optional<Hdf5Appender> file_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_hdf5_output({
     .name = "HDF5Output",
     .help = "writes its bottoms to an HDF5 file",
     .options = "hdf5_output_param",

@@ -20,7 +20,7 @@ CORTADO_HD inline float margin_of(float x, float sign) {
 }
 
 template <typename T>
-struct ItemLoss {
+struct HingeLossItemLoss {
   const T* x;
   ClassLabels labels;
   bool squares;
@@ -31,14 +31,14 @@ struct ItemLoss {
   }
 };
 
-struct Scaled {
+struct HingeLossScaled {
   const float* x;
   float scale;
   CORTADO_HD float operator()(int64_t, int64_t i) const { return scale * x[i]; }
 };
 
 template <typename T>
-struct Backward {
+struct HingeLossBackward {
   const T* x;
   T* dx;
   ClassLabels labels;
@@ -68,13 +68,13 @@ class HingeLossLayer : public ClassLossLayer {
     const ClassLabels labels = labels_of(io);
     float* sums = static_cast<float*>(io.scratch);
     const auto sum = [&](const auto& loss) { reduce_rows(context, items(), classes(), loss, sums); };
-    with_functor<ItemLoss>(sum, io.x[0], labels, squares_);
-    reduce_rows(context, 1, items(), Scaled{sums, scale()}, io.y[0].f32());
+    with_functor<HingeLossItemLoss>(sum, io.x[0], labels, squares_);
+    reduce_rows(context, 1, items(), HingeLossScaled{sums, scale()}, io.y[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
     if (io.dx[0])
-      for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), squares_, io.dy[0].f32(), scale());
+      for_each_typed<HingeLossBackward>(context, io.x[0], io.dx[0], labels_of(io), squares_, io.dy[0].f32(), scale());
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
@@ -83,7 +83,7 @@ class HingeLossLayer : public ClassLossLayer {
   bool squares_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_hinge_loss({
     .name = "HingeLoss",
     .help = "one against all: how far each prediction is from its side of the margin",
     .options = "hinge_loss_param",

@@ -20,7 +20,7 @@ using kernels::ConvPlaces;
 
 /// Rows of y are those along w.
 template <typename T>
-struct Forward {
+struct Im2colForward {
   const T* x;
   T* y;
   ConvLines lines;
@@ -34,7 +34,7 @@ struct Forward {
 
 /// Rows of dx are those along w.
 template <typename T>
-struct Backward {
+struct Im2colBackward {
   const T* dy;
   T* dx;
   ConvLines lines;
@@ -84,12 +84,12 @@ class Im2colLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     const ChannelView rows{1, io.y[0].count() / w_.out, w_.out, Layout::kPlain};
-    for_each_channel_typed<Forward>(context, rows, io.x[0], io.y[0], lines_, w_);
+    for_each_channel_typed<Im2colForward>(context, rows, io.x[0], io.y[0], lines_, w_);
   }
 
   void backward(Context& context, const Operands& io) override {
     const ChannelView rows{1, w_.in > 0 ? io.dx[0].count() / w_.in : 0, w_.in, Layout::kPlain};
-    for_each_channel_typed<Backward>(context, rows, io.dy[0], io.dx[0], lines_, w_);
+    for_each_channel_typed<Im2colBackward>(context, rows, io.dy[0], io.dx[0], lines_, w_);
   }
 
  private:
@@ -98,7 +98,7 @@ class Im2colLayer : public Layer {
   ConvPlaces w_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_im2col({
     .name = "Im2col",
     .help = "what a convolution's window sees, as channels",
     .options = "convolution_param",

@@ -82,7 +82,7 @@ class ImageDataLayer : public PipelineLayer {
   Tensor numbers_;                         ///< of lines, for a batch
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_image_data({
     .name = "ImageData",
     .help = "image files that a list names, and their labels",
     .options = "image_data_param",

@@ -50,22 +50,22 @@ constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // keeps these draws apart
 constexpr uint32_t kLongestSide = 1 << 14, kMostImages = 1 << 16, kLargestRate = 1 << 14;
 constexpr float kMostScaling = 1024;
 constexpr int kNoise = 10;
-constexpr int64_t kMostRows = int64_t(1) << 24;
-const std::string kOwn = "image_gt_data_param.";
+constexpr int64_t kImageGtDataMostRows = int64_t(1) << 24;
+const std::string kImageGtDataOwn = "image_gt_data_param.";
 
-struct Size {
+struct ImageGtDataSize {
   int width = 0, height = 0;
 };
 
 uint32_t require_in(const std::string& field, uint32_t value, uint32_t least, uint32_t most) {
   if (value < least || value > most)
-    throw FieldError(kOwn + field, "it is " + std::to_string(value) + ", but must lie in [" + std::to_string(least) +
-                                       ", " + std::to_string(most) + "]");
+    throw FieldError(kImageGtDataOwn + field, "it is " + std::to_string(value) + ", but must lie in [" +
+                                                  std::to_string(least) + ", " + std::to_string(most) + "]");
   return value;
 }
 
 /// 0 x 0: images stay as they are.
-Size resize_of(const caffe::ImageGtDataParameter& param) {
+ImageGtDataSize resize_of(const caffe::ImageGtDataParameter& param) {
   if (!param.has_resize_width() && !param.has_resize_height()) return {};
   return {int(require_in("resize_width", param.resize_width(), 1, kLongestSide)),
           int(require_in("resize_height", param.resize_height(), 1, kLongestSide))};
@@ -75,24 +75,24 @@ int sample_side(const std::string& name, uint32_t crop, int resize) {
   if (crop == 0 && resize > 0) return resize;
   require_in("crop_" + name, crop, 1, kLongestSide);
   if (resize > 0 && int(crop) > resize)
-    throw FieldError(kOwn + "crop_" + name,
+    throw FieldError(kImageGtDataOwn + "crop_" + name,
                      "it is " + std::to_string(crop) + ", but resize_" + name + " is " + std::to_string(resize),
                      "a sample is a part of the resized image");
   return int(crop);
 }
 
-Size sample_of(const caffe::ImageGtDataParameter& param, const Size& resize) {
+ImageGtDataSize sample_of(const caffe::ImageGtDataParameter& param, const ImageGtDataSize& resize) {
   return {sample_side("width", param.crop_width(), resize.width),
           sample_side("height", param.crop_height(), resize.height)};
 }
 
-std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, const Size& sample) {
+std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, const ImageGtDataSize& sample) {
   const int count = param.downsample_rate_size();
-  if (count == 0) throw FieldError(kOwn + "downsample_rate", "it is missing", "give one for each branch");
+  if (count == 0) throw FieldError(kImageGtDataOwn + "downsample_rate", "it is missing", "give one for each branch");
   for (const auto& [given, name] : {std::pair(param.field_w_size(), "field_w"), {param.field_h_size(), "field_h"}})
     if (given != count)
       throw FieldError(
-          kOwn + name,
+          kImageGtDataOwn + name,
           "it is given " + std::to_string(given) + " times, but downsample_rate " + std::to_string(count) + " times",
           "each branch has one");
   std::vector<ObjectBranch> branches;
@@ -103,9 +103,9 @@ std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, 
     branch.width = int64_t(std::round(float(sample.width) / rate));
     branch.height = int64_t(std::round(float(sample.height) / rate));
     if (branch.width == 0 || branch.height == 0)
-      throw FieldError(kOwn + "downsample_rate", "a rate of " + std::to_string(param.downsample_rate(i)) +
-                                                     " leaves no place of " + std::to_string(sample.width) + " x " +
-                                                     std::to_string(sample.height) + " pixels");
+      throw FieldError(kImageGtDataOwn + "downsample_rate", "a rate of " + std::to_string(param.downsample_rate(i)) +
+                                                                " leaves no place of " + std::to_string(sample.width) +
+                                                                " x " + std::to_string(sample.height) + " pixels");
     branches.push_back(branch);
   }
   return branches;
@@ -117,7 +117,7 @@ ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
   const ObjectScales scales = {float(param.min_scale()), float(param.max_scale())};
   if (scales.most < scales.least || scales.most > kMostScaling * scales.least)
     throw FieldError(
-        kOwn + "max_scale",
+        kImageGtDataOwn + "max_scale",
         "it is " + std::to_string(param.max_scale()) + ", and min_scale " + std::to_string(param.min_scale()),
         "they are the largest and the least side of an object in pixels, the one 1 to " + to_text(kMostScaling) +
             " times the other");
@@ -173,7 +173,7 @@ class ImageGtDataLayer : public Layer, public DataCursor {
 
   const caffe::ImageGtDataParameter& param_;
   const caffe::TransformationParameter& transform_;
-  Size resize_, sample_;
+  ImageGtDataSize resize_, sample_;
   ObjectLabels labels_;
   ObjectScales scales_;
   bool open_data_;
@@ -204,14 +204,16 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
       seed_(options.seed),
       cursor_(options.share, int64_t(param_.batch_size())) {
   check_transform(transform_);
-  if (param_.source().empty()) throw FieldError(kOwn + "source", "the window file is not named");
+  if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is not named");
   require_in("batch_size", param_.batch_size(), 1, kMostImages);
   if (param_.coord_num() != 4)
-    throw FieldError(kOwn + "coord_num", "it is " + std::to_string(param_.coord_num()), "a box has 4 numbers");
+    throw FieldError(kImageGtDataOwn + "coord_num", "it is " + std::to_string(param_.coord_num()),
+                     "a box has 4 numbers");
   if (!(param_.fg_threshold() >= 0 && param_.fg_threshold() < 1))
-    throw FieldError(kOwn + "fg_threshold", "it is " + to_text(param_.fg_threshold()) + ", but must lie in [0, 1)");
-  if (std::isnan(param_.min_gt_height())) throw FieldError(kOwn + "min_gt_height", "it is no number");
-  if (std::isnan(param_.min_gt_width())) throw FieldError(kOwn + "min_gt_width", "it is no number");
+    throw FieldError(kImageGtDataOwn + "fg_threshold",
+                     "it is " + to_text(param_.fg_threshold()) + ", but must lie in [0, 1)");
+  if (std::isnan(param_.min_gt_height())) throw FieldError(kImageGtDataOwn + "min_gt_height", "it is no number");
+  if (std::isnan(param_.min_gt_width())) throw FieldError(kImageGtDataOwn + "min_gt_width", "it is no number");
   const int tops = 1 + param_.downsample_rate_size() + int(param_.output_gt_boxes());
   if (options.config.top_size() != tops)
     throw FieldError(
@@ -233,7 +235,7 @@ void ImageGtDataLayer::open() {
   file_ = data::read_object_file(param_.source());
   for (const data::ObjectImage& image : file_->images) {
     most_objects_ = std::max(most_objects_, int64_t(image.objects.size()));
-    if (most_objects_ * param_.batch_size() > kMostRows)
+    if (most_objects_ * param_.batch_size() > kImageGtDataMostRows)
       fail(image, "it has " + std::to_string(most_objects_) + " objects: too many for a batch", "");
   }
   if (param_.shuffle()) order_.emplace(file_->images.size(), file_->images.size(), 1, seed_);
@@ -246,7 +248,11 @@ const data::ObjectImage& ImageGtDataLayer::image_at(uint64_t position) {
 
 void ImageGtDataLayer::fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const {
   const std::string path = data::printable(listed.path);
-  throw Error(ExitCode::kData, Mistake{{file_->path, listed.line, 1, path}, path + ": " + what, hint, {}});
+  Mistake mistake;
+  mistake.place = {file_->path, listed.line, 1, path};
+  mistake.message = path + ": " + what;
+  mistake.hint = hint;
+  throw Error(ExitCode::kData, mistake);
 }
 
 /// The image as it is before a part of it is taken.
@@ -378,7 +384,7 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
   cursor_.advance();
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_image_gt_data({
     .name = "ImageGtData",
     .help = "images, what the places of a detector's branches are to learn of them, and their objects",
     .options = "image_gt_data_param",

@@ -13,7 +13,7 @@ std::unique_ptr<Layer> make_image_labelmap_data(const LayerOptions& options) {
   return std::make_unique<PairDataLayer>(options, int(param.new_height()), int(param.new_width()));
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_image_labelmap_data({
     .name = "ImageLabelmapData",
     .help = "image files that a list names, and maps of 0 and 1 over them",
     .options = "image_data_param",

@@ -15,7 +15,7 @@ std::unique_ptr<Layer> make_image_seg_data(const LayerOptions& options) {
   return std::make_unique<PairDataLayer>(options, int(param.new_height()), int(param.new_width()));
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_image_seg_data({
     .name = "ImageSegData",
     .help = "image files that a list names, images of their labels, and the images' sizes",
     .options = "image_data_param",

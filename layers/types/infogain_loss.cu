@@ -121,7 +121,7 @@ LayerNeeds InfogainLossLayer::prepare(const PrepareRequest& request, Context& co
   return SoftmaxLoss::prepare(request, context);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_infogain_loss({
     .name = "InfogainLoss",
     .help = "softmax and the log-likelihood of all classes, weighted by a row of a matrix for each label",
     .options = "infogain_loss_param",

@@ -155,7 +155,7 @@ class InnerProductLayer : public Layer {
   std::unique_ptr<kernels::Conv> quantized_;  ///< instead, on integers
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_inner_product({
     .name = "InnerProduct",
     .help = "every output is a weighted sum of all inputs",
     .options = "inner_product_param",

@@ -38,7 +38,7 @@ class InputLayer : public Layer {
   std::vector<Shape> shapes_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_input({
     .name = "Input",
     .help = "blobs that the user of the net fills",
     .options = "input_param",

@@ -12,7 +12,7 @@ std::unique_ptr<Layer> make_instance_norm(const LayerOptions& options) {
   return make_group_norm(norm_options(options.config.instance_norm_param(), "instance_norm_param"), 0);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_instance_norm({
     .name = "InstanceNorm",
     .help = "each channel of each sample brought to mean 0 and variance 1",
     .options = "instance_norm_param",

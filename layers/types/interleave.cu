@@ -45,7 +45,7 @@ class InterleaveLayer : public Layer {
   static int64_t pitch(const Tensor& whole, size_t parts) { return int64_t(parts) * whole.shape().count(2); }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_interleave({
     .name = "Interleave",
     .help = "joins tensors of one shape by their channels, in turn",
     .options = "",

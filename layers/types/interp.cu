@@ -16,7 +16,7 @@ namespace cortado {
 namespace {
 
 /// One axis: x has `whole` elements, of which `in` from `start` on are seen.
-struct Side {
+struct InterpSide {
   int64_t whole, start, in, out;
 
   /// Of the way of y through x: `step()` over `length()` for each element.
@@ -37,11 +37,11 @@ struct Side {
 };
 
 /// Where element `place` of y lies: between `low` and `high`, `share` of the way.
-struct Between {
+struct InterpBetween {
   int64_t low, high;
   float share;
 
-  CORTADO_HD Between(const Side& side, int64_t place) {
+  CORTADO_HD InterpBetween(const InterpSide& side, int64_t place) {
     const double at = double(place) * (double(side.step()) / double(side.length()));
     const int64_t floor = int64_t(at);
     share = float(at - double(floor));
@@ -51,8 +51,8 @@ struct Between {
 };
 
 /// Both tensors as images of places, each `lanes` channels wide. Rows are those along w where lanes is 1, else places.
-struct Images {
-  Side h, w;
+struct InterpImages {
+  InterpSide h, w;
   int64_t lanes;
 
   struct Place {
@@ -74,13 +74,13 @@ struct Images {
 };
 
 template <typename T>
-struct Forward {
+struct InterpForward {
   const T* x;
   T* y;
-  Images images;
+  InterpImages images;
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
-    const Images::Place to = images.in_y(i, row);
-    const Between h(images.h, to.h), w(images.w, to.w);
+    const InterpImages::Place to = images.in_y(i, row);
+    const InterpBetween h(images.h, to.h), w(images.w, to.w);
     const auto along_w = [&](int64_t at_h) {
       const float low = x[images.x_at(to.image, at_h, w.low, to.lane)];
       const float high = x[images.x_at(to.image, at_h, w.high, to.lane)];
@@ -92,13 +92,13 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct InterpBackward {
   const T* dy;
   T* dx;
-  Images images;
+  InterpImages images;
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
-    const Images::Place to = images.in_x(i, row);
-    const Side &h = images.h, &w = images.w;
+    const InterpImages::Place to = images.in_x(i, row);
+    const InterpSide &h = images.h, &w = images.w;
     const int64_t at_h = to.h - h.start, at_w = to.w - w.start;
     float sum = 0;
     if (at_h >= 0 && at_h < h.in && at_w >= 0 && at_w < w.in)
@@ -131,7 +131,7 @@ class InterpLayer : public Layer {
     for (size_t i = 0; i < given.size(); ++i) x.push_back(of_four_axes(given[i], i));
     Shape y = x[0];
     for (const int axis : {2, 3}) {
-      const Side side = seen(x[0], axis);
+      const InterpSide side = seen(x[0], axis);
       y[axis] = x.size() > 1 ? x[1][axis] : resized(side.in, axis == 2 ? param_.height() : param_.width());
       (axis == 2 ? h_ : w_) = {side.whole, side.start, side.in, y[axis]};
     }
@@ -145,12 +145,12 @@ class InterpLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Forward>(context, rows(io.y[0], w_.out), io.x[0], io.y[0], images(io.y[0]));
+    for_each_channel_typed<InterpForward>(context, rows(io.y[0], w_.out), io.x[0], io.y[0], images(io.y[0]));
   }
 
   void backward(Context& context, const Operands& io) override {
     if (io.dx[0])
-      for_each_channel_typed<Backward>(context, rows(io.dx[0], w_.whole), io.dy[0], io.dx[0], images(io.dx[0]));
+      for_each_channel_typed<InterpBackward>(context, rows(io.dx[0], w_.whole), io.dy[0], io.dx[0], images(io.dx[0]));
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 6 * y[0].count(); }
@@ -195,7 +195,7 @@ class InterpLayer : public Layer {
   }
 
   /// What pad_beg and pad_end leave of an axis.
-  Side seen(const Shape& x, int axis) const {
+  InterpSide seen(const Shape& x, int axis) const {
     const int64_t in = x[axis] + param_.pad_beg() + param_.pad_end();
     if (in < 1)
       throw FieldError(param_.has_pad_beg()   ? path("pad_beg")
@@ -216,13 +216,13 @@ class InterpLayer : public Layer {
     return {1, width == 0 ? 0 : tensor.spec.elements() / width, width, Layout::kPlain};
   }
 
-  Images images(const Tensor& tensor) const { return {h_, w_, lanes_of(tensor.spec)}; }
+  InterpImages images(const Tensor& tensor) const { return {h_, w_, lanes_of(tensor.spec)}; }
 
   const caffe::InterpParameter& param_;
-  Side h_{}, w_{};
+  InterpSide h_{}, w_{};
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_interp({
     .name = "Interp",
     .help = "bilinear resizing, corner to corner",
     .options = "interp_param",

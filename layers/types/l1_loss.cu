@@ -16,7 +16,7 @@ struct Magnitude {
   CORTADO_HD float slope(float d) const { return d > 0 ? 1 : d < 0 ? -1 : 0; }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_l1_loss({
     .name = "L1Loss",
     .help = "the mean over samples of the sum of absolute differences",
     .options = "",

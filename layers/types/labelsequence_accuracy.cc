@@ -26,7 +26,7 @@ class LabelsequenceAccuracyLayer : public BestPathLayer {
   const caffe::LabelsequenceAccuracyParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_labelsequence_accuracy({
     .name = "LabelsequenceAccuracy",
     .help = "the share of sequences whose labels are all right",
     .options = "labelsequence_accuracy_param",

@@ -26,7 +26,7 @@ struct Rows {
 };
 
 template <typename T>
-struct Forward {
+struct LayerNormForward {
   const T* x;
   T* y;
   Rows rows;
@@ -59,7 +59,7 @@ struct MeanOfHn {
 };
 
 template <typename T>
-struct Backward {
+struct LayerNormBackward {
   const T *x, *dy;
   T* dx;
   Rows rows;
@@ -110,7 +110,7 @@ class LayerNormLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     row_moments(context, io.x[0], rows_, width_, options_.eps, saved(io, 0), saved(io, 1));
-    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], rows(io));
+    for_each_channel_typed<LayerNormForward>(context, view(), io.x[0], io.y[0], rows(io));
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -121,7 +121,7 @@ class LayerNormLayer : public Layer {
     const float share = share_of_row(width_);
     sum_of_rows<MeanOfH>(context, rows_, width_, mean_h, io.dy[0], rows(io), share);
     sum_of_rows<MeanOfHn>(context, rows_, width_, mean_hn, io.x[0], io.dy[0], rows(io), share);
-    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], rows(io), mean_h, mean_hn);
+    for_each_channel_typed<LayerNormBackward>(context, view(), io.x[0], io.dy[0], io.dx[0], rows(io), mean_h, mean_hn);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 8 * x[0].count(); }
@@ -148,7 +148,7 @@ class LayerNormLayer : public Layer {
   int64_t rows_ = 0, width_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_layer_norm({
     .name = "LayerNorm",
     .help = "all elements from one axis on brought to mean 0 and variance 1, with learned factors and terms",
     .options = "layer_norm_param",

@@ -13,21 +13,21 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct LogForward {
   const T* x;
   T* y;
   float factor, scale, shift;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&LogForward::x>, Out<&LogForward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = factor * logf(shift + scale * x[i]); }
 };
 
 template <typename T>
-struct Backward {
+struct LogBackward {
   const T* x;
   const T* dy;
   T* dx;
   float factor, scale, shift;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&LogBackward::x>, In<&LogBackward::dy>, Out<&LogBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (factor * scale / (shift + scale * x[i])); }
 };
 
@@ -51,19 +51,19 @@ class LogLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return shift_ == 1; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], factor_, scale_, shift_);
+    for_each_typed<LogForward>(context, io.x[0], io.y[0], factor_, scale_, shift_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], factor_, scale_, shift_);
+    for_each_typed<LogBackward>(context, io.x[0], io.dy[0], io.dx[0], factor_, scale_, shift_);
   }
 
  private:
   float factor_, scale_, shift_;
 };
 
-const RegisterLayer registered(elementwise_type<LogLayer>("Log", "the logarithm of shift + scale x to a base",
-                                                          "log_param"));
+const RegisterLayer register_log(elementwise_type<LogLayer>("Log", "the logarithm of shift + scale x to a base",
+                                                            "log_param"));
 
 }  // namespace
 

@@ -66,7 +66,7 @@ class LrnLayer : public Layer {
   std::unique_ptr<kernels::Lrn> lrn_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_lrn({
     .name = "LRN",
     .help = "divides by the strength of the neighbours, across channels or within one",
     .options = "lrn_param",

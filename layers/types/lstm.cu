@@ -23,7 +23,7 @@ namespace {
 // wherever for_each_channel repeats it.
 
 /// Element i, of lane n, leaves in a what the gates let through.
-struct Unit {
+struct LstmUnit {
   RecurrentStep s;
   int64_t units;
 
@@ -39,7 +39,7 @@ struct Unit {
   }
 };
 
-struct UnitBack {
+struct LstmUnitBack {
   RecurrentStepBack s;
   int64_t units;
 
@@ -57,7 +57,7 @@ struct UnitBack {
 CORTADO_HD inline float bounded(float v, float limit) { return v < -limit ? -limit : v > limit ? limit : v; }
 
 struct BoundedUnitBack {
-  UnitBack unit;
+  LstmUnitBack unit;
   float limit;
 
   CORTADO_HD void operator()(int64_t i, int64_t n) const {
@@ -75,10 +75,10 @@ class LstmLayer : public RecurrentLayer {
   using RecurrentLayer::RecurrentLayer;
 
   void step(Context& context, const RecurrentStep& s) override {
-    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, Unit{s, units_});
+    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, LstmUnit{s, units_});
   }
   void step_back(Context& context, const RecurrentStepBack& s) override {
-    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, UnitBack{s, units_});
+    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, LstmUnitBack{s, units_});
   }
 };
 
@@ -145,7 +145,7 @@ class SmallLstmLayer : public LstmLayer {
   const caffe::LSTMParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_lstm({
     .name = "LSTM",
     .help = "long short-term memory over whole sequences",
     .options = "recurrent_param",
@@ -156,7 +156,7 @@ const RegisterLayer registered({
     .make = make_layer<LstmLayer>,
 });
 
-const RegisterLayer small_registered({
+const RegisterLayer register_small_lstm({
     .name = "Lstm",
     .help = "long short-term memory over whole sequences, as junhyukoh's fork has it",
     .options = "lstm_param",

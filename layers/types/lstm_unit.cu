@@ -12,7 +12,7 @@ namespace cortado {
 namespace {
 
 /// Element i, of lane n.
-struct Forward {
+struct LstmUnitForward {
   const float *c, *sums, *cont;
   float *c_next, *h;
   int64_t units;
@@ -26,7 +26,7 @@ struct Forward {
 };
 
 /// Gradients that do not arrive, and those that are not wanted, are null.
-struct Backward {
+struct LstmUnitBackward {
   const float *c, *sums, *cont, *c_next, *dc_next, *dh;
   float *dc, *dsums;
   int64_t units;
@@ -66,14 +66,15 @@ class LstmUnitLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel(context, view(),
-                     Forward{io.x[0].f32(), io.x[1].f32(), io.x[2].f32(), io.y[0].f32(), io.y[1].f32(), units_});
+    for_each_channel(
+        context, view(),
+        LstmUnitForward{io.x[0].f32(), io.x[1].f32(), io.x[2].f32(), io.y[0].f32(), io.y[1].f32(), units_});
   }
 
   void backward(Context& context, const Operands& io) override {
     for_each_channel(context, view(),
-                     Backward{io.x[0].f32(), io.x[1].f32(), io.x[2].f32(), io.y[0].f32(), io.dy[0].f32(),
-                              io.dy[1].f32(), io.dx[0].f32(), io.dx[1].f32(), units_});
+                     LstmUnitBackward{io.x[0].f32(), io.x[1].f32(), io.x[2].f32(), io.y[0].f32(), io.dy[0].f32(),
+                                      io.dy[1].f32(), io.dx[0].f32(), io.dx[1].f32(), units_});
   }
 
   bool differentiable(int i) const override { return i != 2; }
@@ -84,7 +85,7 @@ class LstmUnitLayer : public Layer {
   int64_t lanes_ = 0, units_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_lstm_unit({
     .name = "LSTMUnit",
     .help = "one step of an LSTM's units, of sums that other layers made",
     .options = "",

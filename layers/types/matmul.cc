@@ -133,7 +133,7 @@ void MatMulLayer::backward(Context& context, const Operands& io) {
   }
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_matmul({
     .name = "MatMul",
     .help = "the product of two bottoms' matrices, which are their last two axes",
     .options = "matmul_param",

@@ -50,7 +50,7 @@ class MemoryDataLayer : public Layer {
   Shape shape_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_memory_data({
     .name = "MemoryData",
     .help = "a batch and its labels that the user of the net fills",
     .options = "memory_data_param",

@@ -25,7 +25,7 @@ struct Mish {
   }
 };
 
-const RegisterLayer registered(function_type<Mish>("Mish", "x tanh(ln(1 + e^x))"));
+const RegisterLayer register_mish(function_type<Mish>("Mish", "x tanh(ln(1 + e^x))"));
 
 }  // namespace
 

@@ -37,7 +37,7 @@ namespace cortado {
 
 namespace {
 
-using Param = caffe::MultiBoxLossParameter;
+using MultiBoxLossParam = caffe::MultiBoxLossParameter;
 
 /// The loss of the classes of one box, and its gradient.
 class ClassLoss {
@@ -130,9 +130,9 @@ class MultiBoxLossLayer : public Layer {
            int64_t(label) != int64_t(param_.background_label_id());
   }
 
-  const Param& param_;
+  const MultiBoxLossParam& param_;
   const caffe::LossParameter& loss_param_;
-  Param::MiningType mining_ = Param::MAX_NEGATIVE;
+  MultiBoxLossParam::MiningType mining_ = MultiBoxLossParam::MAX_NEGATIVE;
   BoxCode code_;
   MatchRule rule_;
   ClassLoss class_loss_;
@@ -148,10 +148,10 @@ MultiBoxLossLayer::MultiBoxLossLayer(const LayerOptions& options)
     : param_(options.config.multibox_loss_param()),
       loss_param_(options.config.loss_param()),
       code_{param_.code_type(), !param_.encode_variance_in_target()},
-      rule_{param_.match_type() == Param::PER_PREDICTION, param_.overlap_threshold(),
+      rule_{param_.match_type() == MultiBoxLossParam::PER_PREDICTION, param_.overlap_threshold(),
             param_.ignore_cross_boundary_bbox()},
-      class_loss_(param_.conf_loss_type() == Param::LOGISTIC, param_.num_classes()),
-      offset_loss_{param_.loc_loss_type() == Param::SMOOTH_L1} {
+      class_loss_(param_.conf_loss_type() == MultiBoxLossParam::LOGISTIC, param_.num_classes()),
+      offset_loss_{param_.loc_loss_type() == MultiBoxLossParam::SMOOTH_L1} {
   set_mining();
   check_options();
 }
@@ -161,8 +161,8 @@ void MultiBoxLossLayer::set_mining() {
   mining_ = param_.mining_type();
   if (!param_.has_do_neg_mining()) return;
   if (!param_.has_mining_type())
-    mining_ = param_.do_neg_mining() ? Param::MAX_NEGATIVE : Param::NONE;
-  else if (param_.do_neg_mining() != (mining_ != Param::NONE))
+    mining_ = param_.do_neg_mining() ? MultiBoxLossParam::MAX_NEGATIVE : MultiBoxLossParam::NONE;
+  else if (param_.do_neg_mining() != (mining_ != MultiBoxLossParam::NONE))
     throw FieldError("multibox_loss_param.do_neg_mining", "mining_type says the opposite", "mining_type is enough");
 }
 
@@ -186,7 +186,7 @@ void MultiBoxLossLayer::check_options() const {
   unknown(param_.nms_param().soft_nms(), "nms_param.soft_nms");
   if (!(param_.neg_pos_ratio() >= 0))
     throw FieldError(param + "neg_pos_ratio", "it is " + to_text(param_.neg_pos_ratio()) + ", but must not be below 0");
-  if (mining_ == Param::HARD_EXAMPLE && param_.sample_size() < 1)
+  if (mining_ == MultiBoxLossParam::HARD_EXAMPLE && param_.sample_size() < 1)
     throw FieldError(param + "sample_size", "it is " + std::to_string(param_.sample_size()) + ", but must be above 0");
 }
 
@@ -261,20 +261,21 @@ std::vector<int> MultiBoxLossLayer::worst(const Priors& priors, const Image& ima
 void MultiBoxLossLayer::mine(const Priors& priors, Image& image, const std::vector<Truth>& truths) const {
   const auto matched = [](const BoxMatch& match) { return match.truth >= 0; };
   const auto count_matched = [&] { return std::count_if(image.matches.begin(), image.matches.end(), matched); };
-  const bool hard = mining_ == Param::HARD_EXAMPLE;
+  const bool hard = mining_ == MultiBoxLossParam::HARD_EXAMPLE;
   std::vector<float> losses(image.matches.size(), -2);  // of boxes that may be taken
   for (size_t p = 0; p < losses.size(); ++p) {
     const BoxMatch& match = image.matches[p];
-    const bool negative =
-        match.truth == BoxMatch::kNone && (mining_ != Param::MAX_NEGATIVE || match.overlap < param_.neg_overlap());
+    const bool negative = match.truth == BoxMatch::kNone &&
+                          (mining_ != MultiBoxLossParam::MAX_NEGATIVE || match.overlap < param_.neg_overlap());
     if (!negative && !(hard && match.truth >= 0)) continue;
-    double loss = mining_ == Param::NONE ? 0 : class_loss_.value(scores_at(image, p), label_of(match, truths));
+    double loss =
+        mining_ == MultiBoxLossParam::NONE ? 0 : class_loss_.value(scores_at(image, p), label_of(match, truths));
     for (int k = 0; hard && match.truth >= 0 && k < 4; ++k)
       loss += offset_loss_.value(difference(priors, image, truths[size_t(match.truth)], p, k));
     losses[p] = std::isfinite(loss) ? float(loss) : FLT_MAX;
   }
   std::vector<int> taken;
-  if (mining_ == Param::NONE) {
+  if (mining_ == MultiBoxLossParam::NONE) {
     for (size_t p = 0; p < losses.size(); ++p)
       if (losses[p] >= 0) taken.push_back(int(p));
   } else {
@@ -372,7 +373,7 @@ void MultiBoxLossLayer::backward(Context& context, const Operands& io) {
     if (io.dx[i]) hand_back(context, io.saved[i], io.dy[0], io.dx[i]);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_multi_box_loss({
     .name = "MultiBoxLoss",
     .help = "the loss of boxes that start from priors and of their classes",
     .options = "multibox_loss_param",

@@ -13,7 +13,7 @@ namespace {
 CORTADO_HD inline float floored(float p) { return p < 1e-20f ? 1e-20f : p; }
 
 template <typename T>
-struct ItemLoss {
+struct MultinomialLogisticLossItemLoss {
   const T* p;
   ClassLabels labels;
   float scale;
@@ -24,7 +24,7 @@ struct ItemLoss {
 };
 
 template <typename T>
-struct Backward {
+struct MultinomialLogisticLossBackward {
   const T* p;
   T* dp;
   ClassLabels labels;
@@ -44,17 +44,19 @@ class MultinomialLogisticLossLayer : public ClassLossLayer {
   void forward(Context& context, const Operands& io) override {
     const ClassLabels labels = labels_of(io);
     const auto sum = [&](const auto& loss) { reduce_rows(context, 1, items(), loss, io.y[0].f32()); };
-    with_functor<ItemLoss>(sum, io.x[0], labels, scale());
+    with_functor<MultinomialLogisticLossItemLoss>(sum, io.x[0], labels, scale());
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) for_each_typed<Backward>(context, io.x[0], io.dx[0], labels_of(io), io.dy[0].f32(), scale());
+    if (io.dx[0])
+      for_each_typed<MultinomialLogisticLossBackward>(context, io.x[0], io.dx[0], labels_of(io), io.dy[0].f32(),
+                                                      scale());
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 2 * items(); }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_multinomial_logistic_loss({
     .name = "MultinomialLogisticLoss",
     .help = "the negative log-likelihood of the labels, from probabilities",
     .options = "",

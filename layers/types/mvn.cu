@@ -17,7 +17,7 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Product {
+struct MvnProduct {
   const T *a, *b;
   int64_t width;
   float scale;
@@ -44,7 +44,7 @@ struct Center {
 };
 
 template <typename T>
-struct Forward {
+struct MvnForward {
   const T* x;
   T* y;
   const float *mean, *factor;
@@ -52,7 +52,7 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct MvnBackward {
   const T *y, *dy;
   T* dx;
   const float *mean_dy, *mean_product, *factor, *ratio;
@@ -94,7 +94,7 @@ class MvnLayer : public Layer {
     float *factor = static_cast<float*>(io.saved[0]), *ratio = static_cast<float*>(io.saved[1]);
     row_variances(context, io.x[0], rows_, width_, mean, factor);
     for_each(context, rows_, Factors{factor, ratio, param_.eps()});
-    for_each_channel_typed<Forward>(context, rows(), io.x[0], io.y[0], mean, factor);
+    for_each_channel_typed<MvnForward>(context, rows(), io.x[0], io.y[0], mean, factor);
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -103,9 +103,9 @@ class MvnLayer : public Layer {
     if (!param_.normalize_variance())
       return for_each_channel_typed<Center>(context, rows(), io.dy[0], io.dx[0], mean_dy);
     const float *factor = static_cast<float*>(io.saved[0]), *ratio = static_cast<float*>(io.saved[1]);
-    sum_of_rows<Product>(context, rows_, width_, mean_product, io.y[0], io.dy[0], width_, share_of_row(width_));
-    for_each_channel_typed<Backward>(context, rows(), io.y[0], io.dy[0], io.dx[0], mean_dy, mean_product, factor,
-                                     ratio);
+    sum_of_rows<MvnProduct>(context, rows_, width_, mean_product, io.y[0], io.dy[0], width_, share_of_row(width_));
+    for_each_channel_typed<MvnBackward>(context, rows(), io.y[0], io.dy[0], io.dx[0], mean_dy, mean_product, factor,
+                                        ratio);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
@@ -117,7 +117,7 @@ class MvnLayer : public Layer {
   int64_t rows_ = 0, width_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_mvn({
     .name = "MVN",
     .help = "each channel, or each sample, brought to mean 0 and variance 1",
     .options = "mvn_param",

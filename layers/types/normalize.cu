@@ -46,7 +46,7 @@ struct Square {
 };
 
 template <typename T>
-struct Forward {
+struct NormalizeForward {
   const T* x;
   T* y;
   Sets sets;
@@ -65,7 +65,7 @@ struct Projection {
 };
 
 template <typename T>
-struct Backward {
+struct NormalizeBackward {
   const T *x, *dy;
   T* dx;
   Sets sets;
@@ -115,17 +115,16 @@ class NormalizeLayer : public Layer {
   TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    constexpr int64_t kFloat = sizeof(float);
     LayerNeeds needs = needs_of_x(request);
-    needs.saved = {sets() * kFloat};
-    needs.backward_scratch = (sets() + rows()) * kFloat;
+    needs.saved = {sets() * kFloatBytes};
+    needs.backward_scratch = (sets() + rows()) * kFloatBytes;
     return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
     sum_of_rows<Square>(context, sets(), size(), inverse(io), io.x[0], sets_of(io));
     for_each(context, sets(), InverseDeviation{inverse(io), options_.eps()});
-    for_each_channel_typed<Forward>(context, view(), io.x[0], io.y[0], sets_of(io));
+    for_each_channel_typed<NormalizeForward>(context, view(), io.x[0], io.y[0], sets_of(io));
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -139,7 +138,7 @@ class NormalizeLayer : public Layer {
     }
     if (!io.dx[0]) return;
     sum_of_rows<Projection>(context, sets(), size(), projection, io.x[0], io.dy[0], sets_of(io));
-    for_each_channel_typed<Backward>(context, view(), io.x[0], io.dy[0], io.dx[0], sets_of(io), projection);
+    for_each_channel_typed<NormalizeBackward>(context, view(), io.x[0], io.dy[0], io.dx[0], sets_of(io), projection);
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 4 * x[0].count(); }
@@ -160,7 +159,7 @@ class NormalizeLayer : public Layer {
   int64_t samples_ = 0, channels_ = 0, places_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_normalize({
     .name = "Normalize",
     .help = "divides by the L2 norm of the channels or of whole samples, times a learned scale",
     .options = "norm_param",

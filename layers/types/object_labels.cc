@@ -7,9 +7,9 @@ namespace cortado {
 
 namespace {
 
-constexpr float kInRegions = 0.4f;   ///< templates of which so much lies in ignored regions teach nothing
-constexpr float kLeastMatch = 0.2f;  ///< objects that overlap every template by less are not taught at all
-constexpr float kUnclear = 1;        ///< the overlap of places that teach nothing
+constexpr float kInRegions = 0.4f;         ///< templates of which so much lies in ignored regions teach nothing
+constexpr float kLeastMatch = 0.2f;        ///< objects that overlap every template by less are not taught at all
+constexpr float kObjectLabelsUnclear = 1;  ///< the overlap of places that teach nothing
 
 /// Whether place i of an axis lies on the image.
 bool on_image(int64_t i, float rate, int first, int length) {
@@ -43,7 +43,7 @@ void ObjectLabels::write_branch(const SampleObjects& sample, size_t branch, floa
       if (on_image(w, b.rate, sample.left, sample.width) && on_image(h, b.rate, sample.top, sample.height))
         write_place(sample, branch, p, to + p);
       else
-        to[5 * b.height * b.width + p] = kUnclear;
+        to[5 * b.height * b.width + p] = kObjectLabelsUnclear;
     }
 }
 
@@ -54,7 +54,7 @@ void ObjectLabels::write_place(const SampleObjects& sample, size_t branch, int64
   float in_regions = 0;
   for (const Box& region : sample.regions) in_regions += box_coverage(field, region);
   if (in_regions >= kInRegions) {
-    to[5 * places] = kUnclear;
+    to[5 * places] = kObjectLabelsUnclear;
     return;
   }
   float best = 0;

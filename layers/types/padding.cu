@@ -13,7 +13,7 @@ namespace {
 
 /// Rows of one image and of the other, `before` of which lie in front of it.
 template <typename T>
-struct Place {
+struct PaddingPlace {
   const T* from;
   T* to;
   int64_t from_h, from_w, to_h, to_w, before;
@@ -56,13 +56,13 @@ class PaddingLayer : public Layer {
   static void place(Context& context, const Tensor& from, const Tensor& to, int64_t before) {
     const Shape &f = from.shape(), &t = to.shape();
     const ChannelView rows{1, t.count(0, 3), t[3], Layout::kPlain};
-    for_each_channel_typed<Place>(context, rows, from, to, f[2], f[3], t[2], t[3], before);
+    for_each_channel_typed<PaddingPlace>(context, rows, from, to, f[2], f[3], t[2], t[3], before);
   }
 
   const caffe::PaddingParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_padding({
     .name = "Padding",
     .help = "zeros around images, or their edges cut off",
     .options = "padding_param",

@@ -22,7 +22,7 @@ namespace cortado {
 
 namespace {
 
-struct Rule {
+struct PairwiseLossRule {
   float factor, threshold, alike_weight;
   bool by_share;
 };
@@ -48,7 +48,7 @@ struct Likeness {
 struct JudgePair {
   const float *a, *b, *labels_a, *labels_b;
   int64_t columns, width, classes;  ///< rows of b, numbers of a code and of a label
-  Rule rule;
+  PairwiseLossRule rule;
   float *losses, *weights, *slopes;
 
   CORTADO_HD float product(int64_t row, int64_t column) const {
@@ -75,7 +75,7 @@ struct LossAndWeight {
   CORTADO_HD float operator()(int64_t k, int64_t i) const { return k == 0 ? losses[i] : weights[i]; }
 };
 
-struct Divide {
+struct PairwiseLossDivide {
   const float* sums;
   float factor;
   float *loss, *scale;
@@ -86,7 +86,7 @@ struct Divide {
 };
 
 /// The gradient of one code's number, from the codes of the other side.
-struct Backward {
+struct PairwiseLossBackward {
   const float *slopes, *others, *dy, *scale;
   float* dx;
   int64_t width, count;              ///< of others: their number
@@ -127,30 +127,32 @@ class PairwiseLossLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x = {true, false, true, false};
-    needs.saved = {(pairs() + 1) * kFloat};
-    needs.forward_scratch = (2 * pairs() + 2) * kFloat;
+    needs.saved = {(pairs() + 1) * kFloatBytes};
+    needs.forward_scratch = (2 * pairs() + 2) * kFloatBytes;
     return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
     float *losses = static_cast<float*>(io.scratch), *weights = losses + pairs(), *sums = weights + pairs();
-    const Rule rule{options_.sigmoid_param(), options_.l_threshold(), options_.class_num(),
-                    options_.continous_similarity()};
+    const PairwiseLossRule rule{options_.sigmoid_param(), options_.l_threshold(), options_.class_num(),
+                                options_.continous_similarity()};
     for_each(context, pairs(),
              JudgePair{io.x[0].f32(), io.x[2].f32(), io.x[1].f32(), io.x[3].f32(), columns_, width_, classes_, rule,
                        losses, weights, slopes(io)});
     reduce_rows(context, 2, pairs(), LossAndWeight{losses, weights}, sums);
-    for_each(context, 1, Divide{sums, options_.l_lambda(), io.y[0].f32(), scale(io)});
+    for_each(context, 1, PairwiseLossDivide{sums, options_.l_lambda(), io.y[0].f32(), scale(io)});
   }
 
   void backward(Context& context, const Operands& io) override {
     const float* dy = io.dy[0].f32();
     if (io.dx[0])
       for_each(context, rows_ * width_,
-               Backward{slopes(io), io.x[2].f32(), dy, scale(io), io.dx[0].f32(), width_, columns_, columns_, 1});
+               PairwiseLossBackward{slopes(io), io.x[2].f32(), dy, scale(io), io.dx[0].f32(), width_, columns_,
+                                    columns_, 1});
     if (io.dx[2])
-      for_each(context, columns_ * width_,
-               Backward{slopes(io), io.x[0].f32(), dy, scale(io), io.dx[2].f32(), width_, rows_, 1, columns_});
+      for_each(
+          context, columns_ * width_,
+          PairwiseLossBackward{slopes(io), io.x[0].f32(), dy, scale(io), io.dx[2].f32(), width_, rows_, 1, columns_});
   }
 
   bool is_loss() const override { return true; }
@@ -160,8 +162,6 @@ class PairwiseLossLayer : public Layer {
   }
 
  private:
-  static constexpr int64_t kFloat = sizeof(float);
-
   void require_labels(const Shape& labels, size_t bottom, int64_t samples) const {
     if (labels[0] != samples || labels.count(1) != classes_)
       throw FieldError(entry("bottom", int64_t(bottom)),
@@ -177,7 +177,7 @@ class PairwiseLossLayer : public Layer {
   int64_t rows_ = 0, columns_ = 0, width_ = 0, classes_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_pairwise_loss({
     .name = "PairwiseLoss",
     .help = "codes of samples with a class in common should be alike, others unlike",
     .options = "pairwise_param",

@@ -10,14 +10,14 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct ParameterForward {
   T* y;
   const float* w;
   CORTADO_HD void operator()(int64_t i) const { y[i] = w[i]; }
 };
 
 template <typename T>
-struct Backward {
+struct ParameterBackward {
   const T* dy;
   float* dw;
   bool add;
@@ -38,18 +38,18 @@ class ParameterLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.y[0], io.w[0].f32());
+    for_each_typed<ParameterForward>(context, io.y[0], io.w[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dw[0]) for_each_typed<Backward>(context, io.dy[0], io.dw[0].f32(), io.adds(0));
+    if (io.dw[0]) for_each_typed<ParameterBackward>(context, io.dy[0], io.dw[0].f32(), io.adds(0));
   }
 
  private:
   const caffe::ParameterParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_parameter({
     .name = "Parameter",
     .help = "a learned weight as a blob",
     .options = "parameter_param",

@@ -44,7 +44,7 @@ class PermuteLayer : public PermutingLayer {
   const caffe::PermuteParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_permute({
     .name = "Permute",
     .help = "the axes in another order",
     .options = "permute_param",

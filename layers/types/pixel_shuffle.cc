@@ -38,7 +38,7 @@ class PixelShuffleLayer : public PermutingLayer {
   int64_t factor_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_pixel_shuffle({
     .name = "PixelShuffle",
     .help = "channels become places: larger images of fewer channels",
     .options = "pixel_shuffle_param",

@@ -17,13 +17,13 @@ namespace cortado {
 
 namespace {
 
-using Options = caffe::PoolingParameter;
+using PoolingOptions = caffe::PoolingParameter;
 
 class PoolingLayer : public Layer {
  public:
   explicit PoolingLayer(const LayerOptions& options)
       : options_(options.config.pooling_param()), window_(options_), argmax_(options.config.top_size() > 1) {
-    if (argmax_ && options_.pool() != Options::MAX)
+    if (argmax_ && options_.pool() != PoolingOptions::MAX)
       throw FieldError("top[1]", "only MAX has a second top, the places of the maxima");
   }
 
@@ -32,18 +32,18 @@ class PoolingLayer : public Layer {
     return {.y = argmax_ ? std::vector<Shape>{y, y} : std::vector<Shape>{y}, .w = {}};
   }
 
-  bool can_mask_dx() const override { return options_.pool() == Options::MAX; }
+  bool can_mask_dx() const override { return options_.pool() == PoolingOptions::MAX; }
 
   /// Places are told in plain layout only, and as floats: 16 bits do not count far.
   LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
   TypeRule types() const override { return argmax_ ? TypeRule::kFloat : TypeRule::kFollow; }
   EightBitRule eight_bits(const kernels::PostOps&) const override {
-    return options_.pool() == Options::MAX && !argmax_ ? EightBitRule::kFollow : EightBitRule::kNone;
+    return options_.pool() == PoolingOptions::MAX && !argmax_ ? EightBitRule::kFollow : EightBitRule::kNone;
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::PoolRequest pool{.x = request.x[0], .y = request.y[0]};
-    pool.average = options_.pool() == Options::AVE;
+    pool.average = options_.pool() == PoolingOptions::AVE;
     pool.count_padding = options_.avg_include_pad();
     pool.kernel_h = window_.kernel.h, pool.kernel_w = window_.kernel.w;
     pool.stride_h = window_.stride.h, pool.stride_w = window_.stride.w;
@@ -78,7 +78,7 @@ class PoolingLayer : public Layer {
  private:
   static void* saved(const Operands& io) { return io.saved.empty() ? nullptr : io.saved[0]; }
 
-  const Options& options_;
+  const PoolingOptions& options_;
   PoolWindow window_;
   bool argmax_;
   bool masks_dy_ = false;
@@ -116,7 +116,7 @@ class PoolingByShape : public Layer {
 };
 
 bool has_one_window(const LayerOptions& options) {
-  const Options& o = options.config.pooling_param();
+  const PoolingOptions& o = options.config.pooling_param();
   const bool sides = o.has_kernel_h() || o.has_kernel_w() || o.has_stride_h() || o.has_stride_w() || o.has_pad_h() ||
                      o.has_pad_w() || o.stride_3d_size() > 0 || o.pad_3d_size() > 0 || o.has_kernel_depth() ||
                      o.has_temporal_stride() || o.has_temporal_pad();
@@ -125,12 +125,12 @@ bool has_one_window(const LayerOptions& options) {
 
 std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
   if (options.config.pooling_param().kernel_size_3d_size() > 0) return make_volume_pooling(options);
-  if (options.config.pooling_param().pool() == Options::STOCHASTIC) return make_stochastic_pooling(options);
+  if (options.config.pooling_param().pool() == PoolingOptions::STOCHASTIC) return make_stochastic_pooling(options);
   if (has_one_window(options)) return std::make_unique<PoolingByShape>(options);
   return std::make_unique<PoolingLayer>(options);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_pooling({
     .name = "Pooling",
     .help = "the maximum or the average of each window, or a value drawn from it",
     .options = "pooling_param",

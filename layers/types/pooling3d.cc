@@ -44,7 +44,7 @@ std::unique_ptr<Layer> make_pooling3d(const LayerOptions& options) {
   return make_volume_pooling(windows_of(layer.pooling3d_param(), "pooling3d_param"));
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_pooling3d({
     .name = "Pooling3D",
     .help = "the maximum or the average of each window of volumes",
     .options = "pooling3d_param",

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-using Options = caffe::PoolingNDParameter;
+using PoolingNdOptions = caffe::PoolingNDParameter;
 
 VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name,
                                 int64_t absent) {
@@ -19,21 +19,21 @@ VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>&
 }
 
 std::unique_ptr<Layer> make_pooling_nd(const LayerOptions& options) {
-  const Options& o = options.config.pooling_nd_param();
+  const PoolingNdOptions& o = options.config.pooling_nd_param();
   if (o.kernel_size().empty())
     throw FieldError("pooling_nd_param", "the size of the window is missing", "give kernel_size");
-  if (o.pool() == Options::STOCHASTIC)
+  if (o.pool() == PoolingNdOptions::STOCHASTIC)
     throw FieldError("pooling_nd_param.pool", "only MAX and AVE are possible here", "Pooling has STOCHASTIC");
   VolumeWindows windows;
   windows.kernel = option_of(o.kernel_size(), "kernel_size", 0);
   windows.stride = option_of(o.stride(), "stride", 1);
   windows.pad = option_of(o.pad(), "pad", 0);
-  windows.average = o.pool() == Options::AVE;
+  windows.average = o.pool() == PoolingNdOptions::AVE;
   windows.any_axes = true;
   return make_volume_pooling(windows);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_pooling_nd({
     .name = "PoolingND",
     .help = "the maximum or the average of each window over up to three axes",
     .options = "pooling_nd_param",

@@ -22,21 +22,21 @@ CORTADO_HD inline float raise(float base, float power) {
 }
 
 template <typename T>
-struct Forward {
+struct PowerForward {
   const T* x;
   T* y;
   float power, scale, shift;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&PowerForward::x>, Out<&PowerForward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = raise(shift + scale * x[i], power); }
 };
 
 template <typename T>
-struct Backward {
+struct PowerBackward {
   const T* x;
   const T* dy;
   T* dx;
   float power, scale, shift;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&PowerBackward::x>, In<&PowerBackward::dy>, Out<&PowerBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     dx[i] = dy[i] * (power * scale * raise(shift + scale * x[i], power - 1));
   }
@@ -65,13 +65,13 @@ class PowerLayer : public ElementwiseLayer {
 
   void forward(Context& context, const Operands& io) override {
     if (constant()) return for_each_typed<Constant>(context, io.y[0], raise(shift_, power_));
-    for_each_typed<Forward>(context, io.x[0], io.y[0], power_, scale_, shift_);
+    for_each_typed<PowerForward>(context, io.x[0], io.y[0], power_, scale_, shift_);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (constant()) return for_each_typed<Constant>(context, io.dx[0], 0.0f);
     if (linear()) return for_each_typed<BackwardLinear>(context, io.dy[0], io.dx[0], scale_);
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], power_, scale_, shift_);
+    for_each_typed<PowerBackward>(context, io.x[0], io.dy[0], io.dx[0], power_, scale_, shift_);
   }
 
  private:
@@ -81,7 +81,8 @@ class PowerLayer : public ElementwiseLayer {
   float power_, scale_, shift_;
 };
 
-const RegisterLayer registered(elementwise_type<PowerLayer>("Power", "(shift + scale x) to a power", "power_param"));
+const RegisterLayer register_power(elementwise_type<PowerLayer>("Power", "(shift + scale x) to a power",
+                                                                "power_param"));
 
 }  // namespace
 

@@ -13,12 +13,12 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct PreluForward {
   const T* x;
   T* y;
   const float* slope;
   int64_t stride;  ///< from one channel's slope to the next: 0 when shared
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&PreluForward::x>, Out<&PreluForward::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
     const float v = x[i];
     y[i] = (v < 0 ? 0 : v) + slope[c * stride] * (v < 0 ? v : 0);
@@ -26,13 +26,13 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct PreluBackward {
   const T* x;
   const T* dy;
   T* dx;
   const float* slope;
   int64_t stride;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&PreluBackward::x>, In<&PreluBackward::dy>, Out<&PreluBackward::dx>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { dx[i] = dy[i] * (x[i] > 0 ? 1 : slope[c * stride]); }
 };
 
@@ -69,7 +69,8 @@ class PreluLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Forward>(context, channel_view(io.x[0].spec), io.x[0], io.y[0], io.w[0].f32(), stride());
+    for_each_channel_typed<PreluForward>(context, channel_view(io.x[0].spec), io.x[0], io.y[0], io.w[0].f32(),
+                                         stride());
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -78,7 +79,8 @@ class PreluLayer : public Layer {
     // The sums first: dx may lie in dy's memory.
     if (dw.out && shared_) sum_all<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
     if (dw.out && !shared_) sum_channels<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
-    if (io.dx[0]) for_each_channel_typed<Backward>(context, view, io.x[0], io.dy[0], io.dx[0], io.w[0].f32(), stride());
+    if (io.dx[0])
+      for_each_channel_typed<PreluBackward>(context, view, io.x[0], io.dy[0], io.dx[0], io.w[0].f32(), stride());
   }
 
  private:
@@ -89,7 +91,7 @@ class PreluLayer : public Layer {
   bool fills_blocks_ = false;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_prelu({
     .name = "PReLU",
     .help = "max(x, 0), or a learned slope below 0",
     .options = "prelu_param",

@@ -205,7 +205,7 @@ class PriorBoxLayer : public Layer {
   DeviceMemory placed_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_prior_box({
     .name = "PriorBox",
     .help = "the boxes that detections start from, by the cells of a feature map",
     .options = "prior_box_param",

@@ -30,7 +30,7 @@ namespace cortado {
 
 namespace {
 
-using Param = caffe::ProposalParameter;
+using ProposalParam = caffe::ProposalParameter;
 
 std::vector<float> numbers(const google::protobuf::RepeatedField<float>& given, std::vector<float> otherwise,
                            const std::string& field) {
@@ -42,7 +42,7 @@ std::vector<float> numbers(const google::protobuf::RepeatedField<float>& given, 
 }
 
 /// Ratio by ratio, each in all scales.
-std::vector<Box> make_anchors(const Param& param) {
+std::vector<Box> make_anchors(const ProposalParam& param) {
   const double centre = 0.5 * (double(param.base_size()) - 1), area = double(param.base_size()) * param.base_size();
   std::vector<Box> anchors;
   for (const float ratio : numbers(param.ratio(), {0.5f, 1, 2}, "proposal_param.ratio")) {
@@ -131,7 +131,7 @@ class ProposalLayer : public Layer, public DynamicRows {
   void find_regions(const float* scores, const float* offsets, const ImageInfo& image);
   Box region(const Box& anchor, const float* offsets, int64_t h, int64_t w) const;
 
-  const Param& param_;
+  const ProposalParam& param_;
   std::vector<Box> anchors_;
   int tops_;
   int64_t images_ = 0, height_ = 0, width_ = 0, info_ = 0, most_ = 0, live_ = 0;
@@ -198,7 +198,7 @@ void ProposalLayer::validate(Context& context, const Operands& io) {
                   "bottom[2] has a row of height, width and scale for each image");
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_proposal({
     .name = "Proposal",
     .help = "regions that may hold objects, from scores and offsets of anchors",
     .options = "proposal_param",

@@ -35,10 +35,10 @@ namespace cortado {
 namespace {
 
 constexpr int kLeastSide = 32;  ///< of boxes that are drawn
-constexpr int kMostRows = 1 << 20;
+constexpr int kProposalTargetMostRows = 1 << 20;
 constexpr int kMostTries = 100;  ///< for each of them
 
-struct Candidate {
+struct ProposalTargetCandidate {
   float image = 0;
   Box box;
   int64_t object = -1;  ///< the one that it overlaps most; -1: none
@@ -97,12 +97,12 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   }
 
   void gather(const float* regions, const float* rows);
-  void match(Candidate& candidate) const;
+  void match(ProposalTargetCandidate& candidate) const;
   void sort_out();
   void take(RandomStream& stream);
   void draw_background(RandomStream& stream, size_t count);
   static void keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream);
-  void write(size_t r, const Candidate& candidate, bool has_object, float* const* to) const;
+  void write(size_t r, const ProposalTargetCandidate& candidate, bool has_object, float* const* to) const;
   void write_weights(float* to) const;
 
   const caffe::ProposalTargetParameter& param_;
@@ -111,7 +111,7 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   int tops_;
   int64_t numbers_ = 0, regions_ = 0, rows_ = 0, most_ = 0, live_ = 0;
   uint64_t layer_seed_ = 0;
-  std::vector<Candidate> candidates_;
+  std::vector<ProposalTargetCandidate> candidates_;
   std::vector<Object> objects_;
   std::vector<size_t> with_object_, good_, poor_;  ///< candidates
   HostStage stages_[7];
@@ -130,7 +130,7 @@ ProposalTargetLayer::ProposalTargetLayer(const LayerOptions& options)
   numbers_ = by_class_ ? 4 * int64_t(param_.cls_num()) : 8;
   if (param_.num_img_per_batch() == 0)
     throw FieldError(field + "num_img_per_batch", "it is 0", "give the number of images of a batch");
-  if (param_.batch_size() != -1 && (param_.batch_size() <= 0 || param_.batch_size() > kMostRows))
+  if (param_.batch_size() != -1 && (param_.batch_size() <= 0 || param_.batch_size() > kProposalTargetMostRows))
     throw FieldError(field + "batch_size", "it is " + std::to_string(param_.batch_size()),
                      "give the number of regions of a batch, or -1 for all");
   if (!(param_.fg_fraction() >= 0 && param_.fg_fraction() <= 1))
@@ -152,7 +152,7 @@ void ProposalTargetLayer::gather(const float* regions, const float* rows) {
   candidates_.clear();
   objects_.clear();
   const auto add = [this](const float* row) {
-    const Candidate candidate = {row[0], {row[1], row[2], row[3], row[4]}};
+    const ProposalTargetCandidate candidate = {row[0], {row[1], row[2], row[3], row[4]}};
     if (valid_image(row[0]) && !has_nan(candidate.box)) candidates_.push_back(candidate);
   };
   for (int64_t r = 0; r < regions_; ++r) add(regions + 5 * r);
@@ -164,7 +164,7 @@ void ProposalTargetLayer::gather(const float* regions, const float* rows) {
   }
 }
 
-void ProposalTargetLayer::match(Candidate& candidate) const {
+void ProposalTargetLayer::match(ProposalTargetCandidate& candidate) const {
   for (size_t g = 0; g < objects_.size(); ++g) {
     if (objects_[g].image != candidate.image) continue;
     const float overlap = box_overlap(candidate.box, objects_[g].box, 1);
@@ -177,7 +177,7 @@ void ProposalTargetLayer::match(Candidate& candidate) const {
 void ProposalTargetLayer::sort_out() {
   for (std::vector<size_t>* list : {&with_object_, &good_, &poor_}) list->clear();
   for (size_t i = 0; i < candidates_.size(); ++i) {
-    Candidate& candidate = candidates_[i];
+    ProposalTargetCandidate& candidate = candidates_[i];
     match(candidate);
     if (candidate.overlap >= param_.fg_thr()) {
       if (!objects_[size_t(candidate.object)].ignored) with_object_.push_back(i);
@@ -210,7 +210,7 @@ void ProposalTargetLayer::take(RandomStream& stream) {
 void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
   const auto below = [&stream](int64_t n) { return int64_t(stream.below(uint64_t(n))); };
   for (int64_t tries = kMostTries * int64_t(count); count > 0 && tries > 0; --tries) {
-    Candidate box;
+    ProposalTargetCandidate box;
     box.image = float(below(param_.num_img_per_batch()));
     const int64_t x = below(param_.img_width() - kLeastSide), y = below(param_.img_height() - kLeastSide);
     const int64_t width = std::max<int64_t>(below(param_.img_width() - x), kLeastSide);
@@ -225,7 +225,8 @@ void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
 }
 
 /// Row r of the first six tops, which are 0.
-void ProposalTargetLayer::write(size_t r, const Candidate& candidate, bool has_object, float* const* to) const {
+void ProposalTargetLayer::write(size_t r, const ProposalTargetCandidate& candidate, bool has_object,
+                                float* const* to) const {
   const float row[5] = {candidate.image, candidate.box.x0, candidate.box.y0, candidate.box.x1, candidate.box.y1};
   std::copy_n(row, 5, to[0] + 5 * r);
   if (!has_object) return;
@@ -279,7 +280,7 @@ void ProposalTargetLayer::validate(Context& context, const Operands& io) {
                   images + ", cls_num " + std::to_string(param_.cls_num()));
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_proposal_target({
     .name = "ProposalTarget",
     .help = "from which regions a second stage learns, and what",
     .options = "proposal_target_param",

@@ -18,7 +18,7 @@ namespace cortado {
 
 namespace {
 
-struct Geometry {
+struct PsroiPoolingGeometry {
   int64_t channels, height, width;
   int64_t group;
   float scale;
@@ -37,7 +37,7 @@ struct Geometry {
 /// A part of a region, and what each of its places counts.
 struct Part {
   PlaceRange down, across;
-  CORTADO_HD Part(const Geometry& at, const Box& box, int64_t bin)
+  CORTADO_HD Part(const PsroiPoolingGeometry& at, const Box& box, int64_t bin)
       : down(at.part(box.y0, box.y1, bin / at.group, at.height)),
         across(at.part(box.x0, box.x1, bin % at.group, at.width)) {}
   CORTADO_HD float share() const {
@@ -46,11 +46,11 @@ struct Part {
   }
 };
 
-struct Forward {
+struct PsroiPoolingForward {
   const float* x;
   float* y;
   Regions regions;
-  Geometry at;
+  PsroiPoolingGeometry at;
 
   /// y[i], of region r: there are as many of them as channels of x.
   CORTADO_HD void operator()(int64_t i, int64_t r) const {
@@ -66,10 +66,10 @@ struct Forward {
   }
 };
 
-struct Add {
+struct PsroiPoolingAdd {
   const float* dy;
   Regions regions;
-  Geometry at;
+  PsroiPoolingGeometry at;
   CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
     const Part part(at, regions.box(r), channel % at.bins());
     const float share = part.share() * dy[r * at.channels + channel];
@@ -103,15 +103,15 @@ class PsRoiPoolingLayer : public RegionLayer {
   void forward(Context& context, const Operands& io) override {
     const Regions regions = this->regions(io);
     for_each_channel(context, {1, regions.count, at_.channels, Layout::kPlain},
-                     Forward{io.x[0].f32(), io.y[0].f32(), regions, at_});
+                     PsroiPoolingForward{io.x[0].f32(), io.y[0].f32(), regions, at_});
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
-    const Add add{io.dy[0].f32(), regions, at_};
+    const PsroiPoolingAdd add{io.dy[0].f32(), regions, at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
+                     RegionGradient<PsroiPoolingAdd>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
  private:
@@ -121,10 +121,10 @@ class PsRoiPoolingLayer : public RegionLayer {
   }
 
   const caffe::PSROIPoolingParameter& param_;
-  Geometry at_ = {};
+  PsroiPoolingGeometry at_ = {};
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_psroi_pooling({
     .name = "PSROIPooling",
     .help = "averages of the parts of regions, each over channels of its own",
     .options = "psroi_pooling_param",

@@ -238,7 +238,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory {
   std::vector<HostArray> x_, y_, dx_, dy_, w_, dw_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_python({
     .name = "Python",
     .help = "a class written in Python",
     .options = "python_param",

@@ -41,7 +41,7 @@ struct BackwardOfValue {
 };
 
 template <typename T>
-struct Backward {
+struct ReductionBackward {
   const T* x;
   T* dx;
   const float* dy;
@@ -104,7 +104,7 @@ class ReductionLayer : public Layer {
     if (term_ == Term::kValue)
       for_each_channel_typed<BackwardOfValue>(context, rows, io.dx[0], dy, scale());
     else
-      for_each_channel_typed<Backward>(context, rows, io.x[0], io.dx[0], dy, term_, scale());
+      for_each_channel_typed<ReductionBackward>(context, rows, io.x[0], io.dx[0], dy, term_, scale());
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 2 * x[0].count(); }
@@ -122,7 +122,7 @@ class ReductionLayer : public Layer {
   int64_t samples_ = 0;  ///< rows of the first step, where there are two
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_reduction({
     .name = "Reduction",
     .help = "a sum or mean over all axes from one on",
     .options = "reduction_param",

@@ -136,7 +136,7 @@ class RegionLossLayer : public GridLoss {
   bool training_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_region_loss({
     .name = "RegionLoss",
     .help = "YOLO v2's loss of a grid of boxes; bottom[1] is the objects",
     .options = "region_loss_param",

@@ -13,11 +13,11 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct ReluForward {
   const T* x;
   T* y;
   float slope, ceiling;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&ReluForward::x>, Out<&ReluForward::y>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = x[i];
     y[i] = (v < 0 ? 0 : v > ceiling ? ceiling : v) + slope * (v < 0 ? v : 0);
@@ -25,20 +25,20 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct ReluBackward {
   const T* side;  ///< x, or the y that has its sign
   const T* dy;
   T* dx;
   float slope, ceiling;
-  using Arrays = ByPacks<In<&Backward::side>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&ReluBackward::side>, In<&ReluBackward::dy>, Out<&ReluBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = side[i];
     dx[i] = dy[i] * (v >= ceiling ? 0 : v > 0 ? 1 : slope);
   }
 };
 
-const RegisterLayer registered(elementwise_type<ReluLayer>("ReLU", "max(x, 0), or a small slope below 0",
-                                                           "relu_param"));
+const RegisterLayer register_relu(elementwise_type<ReluLayer>("ReLU", "max(x, 0), or a small slope below 0",
+                                                              "relu_param"));
 
 }  // namespace
 
@@ -51,12 +51,12 @@ std::optional<kernels::PostOp> ReluLayer::as_post_op() const {
 }
 
 void ReluLayer::forward(Context& context, const Operands& io) {
-  for_each_typed<Forward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
+  for_each_typed<ReluForward>(context, io.x[0], io.y[0], negative_slope_, ceiling_);
 }
 
 void ReluLayer::backward(Context& context, const Operands& io) {
   const Tensor& side = backward_reads() == BackwardReads::kY ? io.y[0] : io.x[0];
-  for_each_typed<Backward>(context, side, io.dy[0], io.dx[0], negative_slope_, ceiling_);
+  for_each_typed<ReluBackward>(context, side, io.dy[0], io.dx[0], negative_slope_, ceiling_);
 }
 
 }  // namespace cortado

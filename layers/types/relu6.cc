@@ -12,7 +12,7 @@ class Relu6Layer final : public ReluLayer {
   explicit Relu6Layer(const LayerOptions& options) : ReluLayer(options, 6) {}
 };
 
-const RegisterLayer registered(elementwise_type<Relu6Layer>("ReLU6", "max(x, 0), but not above 6", "relu_param"));
+const RegisterLayer register_relu6(elementwise_type<Relu6Layer>("ReLU6", "max(x, 0), but not above 6", "relu_param"));
 
 }  // namespace
 

@@ -41,7 +41,7 @@ class ReorderLayer : public Layer {
   std::unique_ptr<kernels::Reorder> forward_, backward_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_reorder({
     .name = "Reorder",
     .help = "the same value in another memory layout or type; placed where a layer needs it",
     .options = "",

@@ -55,7 +55,7 @@ class ReorgLayer : public PermutingLayer {
   bool reverse_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_reorg({
     .name = "Reorg",
     .help = "places become channels in the order of YOLO v2",
     .options = "reorg_param",

@@ -88,7 +88,7 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
   return {.y = {y}, .w = {}};
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_reshape({
     .name = "Reshape",
     .help = "the same elements in another shape",
     .options = "reshape_param",

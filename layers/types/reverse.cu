@@ -52,7 +52,7 @@ class ReverseLayer : public Layer {
   int64_t rows_ = 0, extent_ = 0, width_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_reverse({
     .name = "Reverse",
     .help = "one axis in the opposite order",
     .options = "reverse_param",

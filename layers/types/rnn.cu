@@ -13,7 +13,7 @@ namespace cortado {
 
 namespace {
 
-struct Unit {
+struct RnnUnit {
   RecurrentStep s;
   CORTADO_HD void operator()(int64_t i, int64_t n) const {
     const float h = fast_tanh(s.a[i] + s.from_h[i]);
@@ -22,7 +22,7 @@ struct Unit {
   }
 };
 
-struct UnitBack {
+struct RnnUnitBack {
   RecurrentStepBack s;
   CORTADO_HD void operator()(int64_t i, int64_t n) const {
     const float h = s.a[i], dh = s.dh[i] + s.cont_next[n] * s.dh_next[i];
@@ -30,7 +30,7 @@ struct UnitBack {
   }
 };
 
-struct Tanh {
+struct RnnTanh {
   float* y;
   CORTADO_HD void operator()(int64_t i) const { y[i] = fast_tanh(y[i]); }
 };
@@ -50,10 +50,10 @@ class RnnLayer : public RecurrentLayer {
   float* hidden(const Operands& io) const override { return static_cast<float*>(io.saved[0]); }
 
   void step(Context& context, const RecurrentStep& s) override {
-    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, Unit{s});
+    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, RnnUnit{s});
   }
   void step_back(Context& context, const RecurrentStepBack& s) override {
-    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, UnitBack{s});
+    for_each_channel(context, {1, lanes_, units_, Layout::kPlain}, RnnUnitBack{s});
   }
 
   bool has_output() const override { return true; }
@@ -80,7 +80,7 @@ class RnnLayer : public RecurrentLayer {
   void forward_output(Context& context, const Operands& io) override {
     const float *w = io.w[first_output_weight_].f32(), *bias = io.w[first_output_weight_ + 1].f32();
     product_->forward(context, hidden(io), w, bias, io.y[0].data, io.scratch);
-    for_each(context, io.y[0].count(), Tanh{io.y[0].f32()});
+    for_each(context, io.y[0].count(), RnnTanh{io.y[0].f32()});
   }
 
   void backward_output(Context& context, const Operands& io, float* dh) override {
@@ -98,7 +98,7 @@ class RnnLayer : public RecurrentLayer {
   int64_t dz_ = 0, products_ = 0;  ///< where in scratch the gradient before the tanh and the product's own begin
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_rnn({
     .name = "RNN",
     .help = "a plain recurrent layer over whole sequences",
     .options = "recurrent_param",

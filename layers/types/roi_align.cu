@@ -26,10 +26,10 @@ namespace {
 constexpr int64_t kMostPoints = 1000;  ///< along a side of a part, where the user says how many
 
 /// Where a point lies between two of an axis' places: nearer to `low` the larger `to_low`.
-struct Between {
+struct RoiAlignBetween {
   int64_t low, high;
   float to_low;
-  CORTADO_HD Between(float at, int64_t size) {
+  CORTADO_HD RoiAlignBetween(float at, int64_t size) {
     const float inside = fminf(fmaxf(at, 0), float(size - 1));
     low = int64_t(inside);
     high = low + 1 < size ? low + 1 : low;
@@ -38,12 +38,12 @@ struct Between {
 };
 
 /// Points along an axis: first + i step, of which those from `begin` to `end` may lie at places.
-struct Points {
+struct RoiAlignPoints {
   float first, step, margin;
   int64_t size, begin, end;
   float share;  ///< of each in the average
 
-  CORTADO_HD Points(float start, float distance, int64_t count, float least, int64_t places)
+  CORTADO_HD RoiAlignPoints(float start, float distance, int64_t count, float least, int64_t places)
       : first(start), step(distance), margin(least), size(places), begin(0), end(count), share(1 / float(count)) {
     if (count == 1) return;
     begin = limited((-margin - first) / step - 1, count);
@@ -54,7 +54,7 @@ struct Points {
   CORTADO_HD static int64_t limited(float at, int64_t count) { return int64_t(fminf(fmaxf(at, 0), float(count))); }
 };
 
-struct Geometry {
+struct RoiAlignGeometry {
   int64_t channels, height, width;
   int64_t bins_h, bins_w;  ///< of y
   RegionScale scale;
@@ -64,33 +64,33 @@ struct Geometry {
   CORTADO_HD int64_t bins() const { return bins_h * bins_w; }
 
   /// Those of bin k along an axis of `size`.
-  CORTADO_HD Points along(float from, float to, int64_t k, int64_t bins, int64_t size) const {
+  CORTADO_HD RoiAlignPoints along(float from, float to, int64_t k, int64_t bins, int64_t size) const {
     const float begin = from * scale.scale, length = to * scale.scale - begin;
     if (corners) {
       const float step = length / float(bins - 1);
-      Points one(begin - 0.5f + float(k) * step, 0, 1, 0.5f, size);
+      RoiAlignPoints one(begin - 0.5f + float(k) * step, 0, 1, 0.5f, size);
       if (!(length > 0)) one.end = 0;
       return one;
     }
     const float step = fmaxf(length, 1) / float(bins);
     const int64_t count = points > 0 ? points : int64_t(fminf(ceilf(step), 1e9f));
     const float distance = step / float(count);
-    return Points(begin + float(k) * step + 0.5f * distance, distance, count, 1, size);
+    return RoiAlignPoints(begin + float(k) * step + 0.5f * distance, distance, count, 1, size);
   }
 };
 
 /// use(place in the plane, weight) for all that value `bin` of a region is the sum of.
 template <typename Use>
-CORTADO_HD void each_weight(const Geometry& at, const Box& region, int64_t bin, const Use& use) {
+CORTADO_HD void each_weight(const RoiAlignGeometry& at, const Box& region, int64_t bin, const Use& use) {
   const Box box = at.scale.padded(region);
-  const Points down = at.along(box.y0, box.y1, bin / at.bins_w, at.bins_h, at.height);
-  const Points across = at.along(box.x0, box.x1, bin % at.bins_w, at.bins_w, at.width);
+  const RoiAlignPoints down = at.along(box.y0, box.y1, bin / at.bins_w, at.bins_h, at.height);
+  const RoiAlignPoints across = at.along(box.x0, box.x1, bin % at.bins_w, at.bins_w, at.width);
   for (int64_t i = down.begin; i < down.end; ++i) {
     if (!down.lies(down.at(i))) continue;
-    const Between h(down.at(i), at.height);
+    const RoiAlignBetween h(down.at(i), at.height);
     for (int64_t j = across.begin; j < across.end; ++j) {
       if (!across.lies(across.at(j))) continue;
-      const Between w(across.at(j), at.width);
+      const RoiAlignBetween w(across.at(j), at.width);
       const float share = down.share * across.share, upper = h.to_low * share, lower = share - upper;
       use(h.low * at.width + w.low, upper * w.to_low);
       use(h.low * at.width + w.high, upper * (1 - w.to_low));
@@ -112,11 +112,11 @@ struct AddGradient {
   CORTADO_HD void operator()(int64_t place, float weight) const { plane[place] += weight * dy; }
 };
 
-struct Forward {
+struct RoiAlignForward {
   const float* x;
   float* y;
   Regions regions;
-  Geometry at;
+  RoiAlignGeometry at;
 
   /// y[i] of the region's channel `row`.
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
@@ -130,10 +130,10 @@ struct Forward {
   }
 };
 
-struct Add {
+struct RoiAlignAdd {
   const float* dy;
   Regions regions;
-  Geometry at;
+  RoiAlignGeometry at;
   CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
     const float* from = dy + (r * at.channels + channel) * at.bins();
     for (int64_t bin = 0; bin < at.bins(); ++bin) each_weight(at, regions.box(r), bin, AddGradient{to, from[bin]});
@@ -165,15 +165,15 @@ class RoiAlignLayer : public RegionLayer {
   void forward(Context& context, const Operands& io) override {
     const Regions regions = this->regions(io);
     for_each_channel(context, {1, regions.count * at_.channels, at_.bins(), Layout::kPlain},
-                     Forward{io.x[0].f32(), io.y[0].f32(), regions, at_});
+                     RoiAlignForward{io.x[0].f32(), io.y[0].f32(), regions, at_});
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
-    const Add add{io.dy[0].f32(), regions, at_};
+    const RoiAlignAdd add{io.dy[0].f32(), regions, at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
+                     RegionGradient<RoiAlignAdd>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 8 * y[0].count(); }
@@ -205,10 +205,10 @@ class RoiAlignLayer : public RegionLayer {
     return parts;
   }
 
-  Geometry at_ = {};
+  RoiAlignGeometry at_ = {};
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_roi_align({
     .name = "ROIAlign",
     .help = "interpolated values of the parts of regions",
     .options = "roi_align_param",

@@ -40,7 +40,7 @@ struct Parts {
   CORTADO_HD static int64_t limited(int64_t at, int64_t size) { return at < 0 ? 0 : at > size ? size : at; }
 };
 
-struct Geometry {
+struct RoiPoolingGeometry {
   int64_t channels, height, width;
   int64_t pooled_h, pooled_w;
   RegionScale scale;
@@ -48,12 +48,12 @@ struct Geometry {
   CORTADO_HD int64_t bins() const { return pooled_h * pooled_w; }
 };
 
-struct Forward {
+struct RoiPoolingForward {
   const float* x;
   float* y;
   int32_t* places;  ///< in its plane, of each y; -1: it has none. Null: nobody asks
   Regions regions;
-  Geometry at;
+  RoiPoolingGeometry at;
 
   /// y[i] of the region's channel `row`.
   CORTADO_HD void operator()(int64_t i, int64_t row) const {
@@ -78,10 +78,10 @@ struct Forward {
   }
 };
 
-struct Add {
+struct RoiPoolingAdd {
   const float* dy;
   const int32_t* places;
-  Geometry at;
+  RoiPoolingGeometry at;
   CORTADO_HD void operator()(int64_t r, int64_t channel, float* to) const {
     const int64_t first = (r * at.channels + channel) * at.bins();
     for (int64_t i = first; i < first + at.bins(); ++i)
@@ -115,15 +115,15 @@ class RoiPoolingLayer : public RegionLayer {
   void forward(Context& context, const Operands& io) override {
     const Regions regions = this->regions(io);
     for_each_channel(context, {1, regions.count * at_.channels, at_.bins(), Layout::kPlain},
-                     Forward{io.x[0].f32(), io.y[0].f32(), static_cast<int32_t*>(io.saved[0]), regions, at_});
+                     RoiPoolingForward{io.x[0].f32(), io.y[0].f32(), static_cast<int32_t*>(io.saved[0]), regions, at_});
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
     const Regions regions = this->regions(io);
-    const Add add{io.dy[0].f32(), static_cast<const int32_t*>(io.saved[0]), at_};
+    const RoiPoolingAdd add{io.dy[0].f32(), static_cast<const int32_t*>(io.saved[0]), at_};
     for_each_channel(context, {1, regions.images * at_.channels, 1, Layout::kPlain},
-                     RegionGradient<Add>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
+                     RegionGradient<RoiPoolingAdd>{io.dx[0].f32(), regions, at_.channels, at_.area(), add});
   }
 
  private:
@@ -149,10 +149,10 @@ class RoiPoolingLayer : public RegionLayer {
     require_extent(parts, "roi_pooling_param." + field);
   }
 
-  Geometry at_ = {};
+  RoiPoolingGeometry at_ = {};
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_roi_pooling({
     .name = "ROIPooling",
     .help = "the largest values of the parts of regions",
     .options = "roi_pooling_param",

@@ -14,11 +14,11 @@ namespace {
 
 /// y = x g, or x g + b; g is a weight, or a bottom of x's type.
 template <typename T, typename G>
-struct Times {
+struct ScaleTimes {
   const T* x;
   T* y;
   const G* g;
-  using Arrays = ByPacks<In<&Times::x>, Out<&Times::y>>;
+  using Arrays = ByPacks<In<&ScaleTimes::x>, Out<&ScaleTimes::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const { y[i] = x[i] * g[c]; }
 };
 
@@ -33,22 +33,22 @@ struct TimesPlus {
 };
 
 template <typename T>
-using TimesWeight = Times<T, float>;
+using TimesWeight = ScaleTimes<T, float>;
 template <typename T>
-using TimesBottom = Times<T, T>;
+using TimesBottom = ScaleTimes<T, T>;
 template <typename T>
 using TimesWeightPlus = TimesPlus<T, float>;
 template <typename T>
 using TimesBottomPlus = TimesPlus<T, T>;
 
 template <typename T>
-struct Product {
+struct ScaleProduct {
   const T *a, *b;
   CORTADO_HD float operator()(int64_t i) const { return a[i] * b[i]; }
 };
 
 template <typename T>
-struct Itself {
+struct ScaleItself {
   const T* a;
   CORTADO_HD float operator()(int64_t i) const { return a[i]; }
 };
@@ -135,10 +135,10 @@ void ScaleLayer::backward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
   const ChannelSums dg{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
   // The sums first: dx may lie in dy's memory.
-  if (dg.out) sum_channels<Product>(context, view, dg, io.dy[0], io.x[0]);
+  if (dg.out) sum_channels<ScaleProduct>(context, view, dg, io.dy[0], io.x[0]);
   const size_t b = io.w.size() - 1;
   if (has_bias() && io.dw[b])
-    sum_channels<Itself>(context, view, ChannelSums{io.scratch, io.dw[b], io.adds(b)}, io.dy[0]);
+    sum_channels<ScaleItself>(context, view, ChannelSums{io.scratch, io.dw[b], io.adds(b)}, io.dy[0]);
   if (io.dx[0]) multiply(context, io, io.dy[0], io.dx[0]);
 }
 
@@ -146,7 +146,7 @@ int64_t ScaleLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&
   return (has_bias() ? 2 : 1) * x[0].count();
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_scale({
     .name = "Scale",
     .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
     .options = "scale_param",

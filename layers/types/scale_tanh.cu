@@ -28,7 +28,7 @@ struct FindFactor {
 };
 
 template <typename T>
-struct Forward {
+struct ScaleTanhForward {
   const T* x;
   T* y;
   const float* factor;
@@ -36,7 +36,7 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct ScaleTanhBackward {
   const T *y, *dy;
   T* dx;
   const float* factor;
@@ -77,11 +77,11 @@ class ScaleTanhLayer : public ElementwiseLayer {
     for_each(context, 1,
              FindFactor{io.w[0].f32(), factor(io), options_.init_scale(), float(options_.step_size()), options_.gamma(),
                         options_.power(), training_});
-    for_each_typed<Forward>(context, io.x[0], io.y[0], factor(io));
+    for_each_typed<ScaleTanhForward>(context, io.x[0], io.y[0], factor(io));
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) for_each_typed<Backward>(context, io.y[0], io.dy[0], io.dx[0], factor(io));
+    if (io.dx[0]) for_each_typed<ScaleTanhBackward>(context, io.y[0], io.dy[0], io.dx[0], factor(io));
   }
 
  private:
@@ -91,9 +91,9 @@ class ScaleTanhLayer : public ElementwiseLayer {
   bool training_;
 };
 
-const RegisterLayer registered(elementwise_type<ScaleTanhLayer>("ScaleTanH",
-                                                                "tanh that grows steeper as training goes on",
-                                                                "scale_tanh_param"));
+const RegisterLayer register_scale_tanh(elementwise_type<ScaleTanhLayer>("ScaleTanH",
+                                                                         "tanh that grows steeper as training goes on",
+                                                                         "scale_tanh_param"));
 
 }  // namespace
 

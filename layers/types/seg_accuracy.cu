@@ -145,7 +145,7 @@ class SegAccuracyLayer : public Layer {
   int64_t classes_ = 0, inner_ = 0, pixels_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_seg_accuracy({
     .name = "SegAccuracy",
     .help = "of a segmentation the share of right pixels, the mean of the classes' shares, and mean IoU",
     .options = "seg_accuracy_param",

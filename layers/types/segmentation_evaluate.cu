@@ -16,12 +16,12 @@ namespace cortado {
 namespace {
 
 /// A place of an image of another size, along one axis: between two, the second with `share`.
-struct Between {
+struct SegmentationEvaluateBetween {
   int64_t first, second;
   float share;
 };
 
-CORTADO_HD Between between(int64_t i, int64_t extent, int64_t from) {
+CORTADO_HD SegmentationEvaluateBetween between(int64_t i, int64_t extent, int64_t from) {
   const float at = (float(i) + 0.5f) * float(from) / float(extent) - 0.5f;
   if (!(at > 0)) return {0, 0, 0};
   const int64_t first = int64_t(at);
@@ -29,26 +29,26 @@ CORTADO_HD Between between(int64_t i, int64_t extent, int64_t from) {
   return {first, first + 1, at - float(first)};
 }
 
-struct Images {
+struct SegmentationEvaluateImages {
   const float* values;
   int64_t height, width;
 
   /// At a place of an image of another size.
-  CORTADO_HD float at(int64_t plane, int64_t row, int64_t column, const Images& other) const {
+  CORTADO_HD float at(int64_t plane, int64_t row, int64_t column, const SegmentationEvaluateImages& other) const {
     const float* image = values + plane * height * width;
     if (height == other.height && width == other.width) return image[row * width + column];
-    const Between r = between(row, other.height, height), c = between(column, other.width, width);
+    const SegmentationEvaluateBetween r = between(row, other.height, height), c = between(column, other.width, width);
     const float above = mixed(image + r.first * width, c), below = mixed(image + r.second * width, c);
     return above + r.share * (below - above);
   }
-  CORTADO_HD static float mixed(const float* row, const Between& c) {
+  CORTADO_HD static float mixed(const float* row, const SegmentationEvaluateBetween& c) {
     return row[c.first] + c.share * (row[c.second] - row[c.first]);
   }
 };
 
 /// Rows: for each class how many places are in the segment found, in the true one, in both.
 struct CountPlaces {
-  Images found, known;
+  SegmentationEvaluateImages found, known;
   int64_t classes;
   float threshold;
   CORTADO_HD float operator()(int64_t k, int64_t i) const {
@@ -61,7 +61,7 @@ struct CountPlaces {
   }
 };
 
-struct Share {
+struct SegmentationEvaluateShare {
   const float* counts;
   float* y;
   CORTADO_HD void operator()(int64_t c) const {
@@ -98,21 +98,21 @@ class SegmentationEvaluateLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     const int64_t classes = options_.num_classes();
     float* counts = static_cast<float*>(io.scratch);
-    const Images found = images(io.x[0]), known = images(io.x[1]);
+    const SegmentationEvaluateImages found = images(io.x[0]), known = images(io.x[1]);
     reduce_rows(context, 3 * classes, io.x[1].shape()[0] * known.height * known.width,
                 CountPlaces{found, known, classes, options_.threshold()}, counts);
-    for_each(context, classes, Share{counts, io.y[0].f32()});
+    for_each(context, classes, SegmentationEvaluateShare{counts, io.y[0].f32()});
   }
 
   bool differentiable(int) const override { return false; }
 
  private:
-  static Images images(const Tensor& x) { return {x.f32(), x.shape()[2], x.shape()[3]}; }
+  static SegmentationEvaluateImages images(const Tensor& x) { return {x.f32(), x.shape()[2], x.shape()[3]}; }
 
   const caffe::SegmentationEvaluateParameter& options_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_segmentation_evaluate({
     .name = "SegmentationEvaluate",
     .help = "how much the segments of each class overlap the true ones",
     .options = "segmentation_evaluate_param",

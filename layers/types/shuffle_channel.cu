@@ -16,7 +16,7 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Gather {
+struct ShuffleChannelGather {
   const T* from;
   T* to;
   const int64_t* distance;  ///< for each channel, padding included
@@ -96,10 +96,10 @@ void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, co
                                  const Tensor& to) const {
   if (stays()) return;
   const auto* distance = reinterpret_cast<const int64_t*>(table.data());
-  for_each_channel_typed<Gather>(context, stored_channels(from.spec), from, to, distance);
+  for_each_channel_typed<ShuffleChannelGather>(context, stored_channels(from.spec), from, to, distance);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_shuffle_channel({
     .name = "ShuffleChannel",
     .help = "deals the channels of each group out to all others",
     .options = "shuffle_channel_param",

@@ -18,7 +18,7 @@ struct Sigmoid {
   CORTADO_HD static float gradient(float dy, float y) { return dy * y * (1 - y); }
 };
 
-const RegisterLayer registered(function_type<Sigmoid>("Sigmoid", "1 / (1 + e^-x)", "sigmoid_param"));
+const RegisterLayer register_sigmoid(function_type<Sigmoid>("Sigmoid", "1 / (1 + e^-x)", "sigmoid_param"));
 
 }  // namespace
 

@@ -64,7 +64,7 @@ class SigmoidCrossEntropyBalanceLossLayer : public ImageMeanLoss<Balanced> {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_sigmoid_cross_entropy_balance_loss({
     .name = "SigmoidCrossEntropyBalanceLoss",
     .help = "sigmoid and the cross-entropy with targets, the rarer ones of each image counting more",
     .options = "loss_param",

@@ -20,7 +20,7 @@ namespace cortado {
 
 namespace {
 
-struct Targets {
+struct SigmoidCrossEntropyLossTargets {
   const float* values;
   bool ignores;
   float ignored;
@@ -30,7 +30,7 @@ struct Targets {
 template <typename T>
 struct ElementLoss {
   const T* x;
-  Targets targets;
+  SigmoidCrossEntropyLossTargets targets;
   int64_t width;  ///< elements of one item
   CORTADO_HD float operator()(int64_t item, int64_t k) const {
     const int64_t i = item * width + k;
@@ -41,7 +41,7 @@ struct ElementLoss {
 };
 
 struct Counted {
-  Targets targets;
+  SigmoidCrossEntropyLossTargets targets;
   int64_t width;
   CORTADO_HD float operator()(int64_t item, int64_t k) const { return targets.counts(item * width + k) ? 1 : 0; }
 };
@@ -53,10 +53,10 @@ struct SumTerm {
 };
 
 template <typename T>
-struct Backward {
+struct SigmoidCrossEntropyLossBackward {
   const T* x;
   T* dx;
-  Targets targets;
+  SigmoidCrossEntropyLossTargets targets;
   const float *dy, *normalizer;  ///< one value each
   CORTADO_HD void operator()(int64_t i) const {
     const float s = 1 / (1 + expf(-float(x[i])));
@@ -93,7 +93,7 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
 
   void forward(Context& context, const Operands& io) override {
     float *losses = static_cast<float*>(io.scratch), *counts = losses + items_, *sums = counts + items_;
-    const Targets targets = targets_of(io);
+    const SigmoidCrossEntropyLossTargets targets = targets_of(io);
     const auto sum = [&](const auto& loss) { reduce_rows(context, items_, width_, loss, losses); };
     with_functor<ElementLoss>(sum, io.x[0], targets, width_);
     reduce_rows(context, items_, width_, Counted{targets, width_}, counts);
@@ -102,7 +102,9 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) for_each_typed<Backward>(context, io.x[0], io.dx[0], targets_of(io), io.dy[0].f32(), normalizer(io));
+    if (io.dx[0])
+      for_each_typed<SigmoidCrossEntropyLossBackward>(context, io.x[0], io.dx[0], targets_of(io), io.dy[0].f32(),
+                                                      normalizer(io));
   }
 
   bool is_loss() const override { return true; }
@@ -117,7 +119,7 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   static float* normalizer(const Operands& io) { return static_cast<float*>(io.saved[0]); }
   float fixed() const { return fixed_normalizer(loss_, caffe::LossParameter::BATCH_SIZE, items_ * width_, items_); }
   float* quotient_data() const { return reinterpret_cast<float*>(quotient_.data()); }
-  Targets targets_of(const Operands& io) const {
+  SigmoidCrossEntropyLossTargets targets_of(const Operands& io) const {
     return {io.x[1].f32(), loss_.has_ignore_label(), float(loss_.ignore_label())};
   }
 
@@ -126,7 +128,7 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   DeviceMemory quotient_;  ///< the loss's sums, without backward
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_sigmoid_cross_entropy_loss({
     .name = "SigmoidCrossEntropyLoss",
     .help = "sigmoid and the cross-entropy with targets, each element by itself",
     .options = "loss_param",

@@ -17,7 +17,7 @@ class SilenceLayer : public Layer {
   bool differentiable(int) const override { return false; }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_silence({
     .name = "Silence",
     .help = "takes blobs that no other layer reads",
     .options = "",

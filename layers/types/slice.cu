@@ -94,7 +94,7 @@ LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
   return needs;
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_slice({
     .name = "Slice",
     .help = "cuts a tensor along one axis",
     .options = "slice_param",

@@ -33,7 +33,7 @@ struct Huber {
   float sharpness;  ///< sigma^2
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_smooth_l1_loss({
     .name = "SmoothL1Loss",
     .help = "differences, squared near 0 and absolute beyond, with optional weights of elements",
     .options = "smooth_l1_loss_param",

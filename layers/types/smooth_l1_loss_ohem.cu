@@ -38,7 +38,7 @@ struct Difference {
 
 /// The loss of a place of a region.
 template <typename T>
-struct RowLoss {
+struct SmoothL1RowLoss {
   Difference<T> difference;
   float* losses;
   int64_t channels, places;
@@ -58,7 +58,7 @@ struct ScaledLoss {
 
 /// The gradient of either bottom: D is T for a and float for b.
 template <typename T, typename D>
-struct Backward {
+struct SmoothL1LossOhemBackward {
   Difference<T> difference;
   D* dx;
   const float *dy, *dlosses;  ///< of y and of the rows' losses; null: none arrives
@@ -109,7 +109,7 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
     float* losses = shows_losses_ ? io.y[1].f32() : static_cast<float*>(io.scratch);
     with_float_type(io.x[0].spec.dtype, [&](auto zero) {
       using T = decltype(zero);
-      for_each(context, rows(), RowLoss<T>{difference<T>(io), losses, channels_, places_});
+      for_each(context, rows(), SmoothL1RowLoss<T>{difference<T>(io), losses, channels_, places_});
     });
     reduce_rows(context, 1, rows(), ScaledLoss{losses, 1 / normalizer()}, io.y[0].f32());
   }
@@ -144,9 +144,9 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
   template <typename T, typename D>
   void hand_back(Context& context, const Operands& io, D* dx, float sign) const {
     const float* dlosses = shows_losses_ ? io.dy[1].f32() : nullptr;
-    for_each(
-        context, io.x[0].count(),
-        Backward<T, D>{difference<T>(io), dx, io.dy[0].f32(), dlosses, 1 / normalizer(), sign, channels_, places_});
+    for_each(context, io.x[0].count(),
+             SmoothL1LossOhemBackward<T, D>{difference<T>(io), dx, io.dy[0].f32(), dlosses, 1 / normalizer(), sign,
+                                            channels_, places_});
   }
 
   const caffe::LossParameter& loss_;
@@ -154,7 +154,7 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
   int64_t regions_ = 0, channels_ = 0, places_ = 1;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_smooth_l1_loss_ohem({
     .name = "SmoothL1LossOHEM",
     .help = "SmoothL1Loss that also gives the loss of each region",
     .options = "loss_param",

@@ -53,7 +53,7 @@ class SoftmaxLayer : public Layer {
   std::unique_ptr<kernels::Softmax> softmax_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_softmax({
     .name = "Softmax",
     .help = "probabilities from scores, along an axis",
     .options = "softmax_param",

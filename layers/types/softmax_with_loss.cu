@@ -27,7 +27,7 @@ namespace {
 CORTADO_HD inline float log_loss(float p) { return -logf(p < FLT_MIN ? FLT_MIN : p); }
 
 /// What the predictions should be.
-struct Targets {
+struct SoftmaxWithLossTargets {
   SoftmaxRows rows;
   ClassLabels labels;                           ///< a class for each row, or
   bool soft;                                    ///< a value for each prediction
@@ -98,7 +98,7 @@ class SoftmaxWithLossLayer : public SoftmaxLoss {
   bool names_classes() const override { return !soft_; }
   bool counts_weights() const { return class_weights_.given() && !class_weights_.count_as_one(); }
   int64_t kept_floats() const override { return rows(); }
-  Targets targets(const Operands& io) const;
+  SoftmaxWithLossTargets targets(const Operands& io) const;
 
   int64_t axis_option_;
   bool soft_ = false;
@@ -132,7 +132,7 @@ LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
   return shapes;
 }
 
-Targets SoftmaxWithLossLayer::targets(const Operands& io) const {
+SoftmaxWithLossTargets SoftmaxWithLossLayer::targets(const Operands& io) const {
   const float e = options().label_smoothing();
   return {.rows = places(),
           .labels = labels(io.x[1].f32()),
@@ -155,7 +155,7 @@ class WeightedSoftmaxWithLossLayer : public SoftmaxWithLossLayer {
   }
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_softmax_with_loss({
     .name = "SoftmaxWithLoss",
     .help = "softmax and the negative log-likelihood of the labels",
     .options = "loss_param",

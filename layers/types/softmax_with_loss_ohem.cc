@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_softmax_with_loss_ohem({
     .name = "SoftmaxWithLossOHEM",
     .help = "SoftmaxWithLoss that also gives the loss of each row",
     .options = "loss_param",

@@ -28,7 +28,7 @@ struct Factor {
 };
 
 template <typename T>
-struct Times {
+struct SpatialDropoutTimes {
   const T* from;
   T* to;
   const float* factors;
@@ -81,7 +81,7 @@ class SpatialDropoutLayer : public Layer {
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     for_each(context, rows_, Factor{factors, key, context.pass_word(), ratio_});
     const ChannelView view{1, rows_, from.count() / rows_, Layout::kPlain};
-    for_each_channel_typed<Times>(context, view, from, to, static_cast<const float*>(factors));
+    for_each_channel_typed<SpatialDropoutTimes>(context, view, from, to, static_cast<const float*>(factors));
   }
 
   bool training_;
@@ -91,7 +91,7 @@ class SpatialDropoutLayer : public Layer {
   int64_t rows_ = 0;  ///< channels of all samples
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_spatial_dropout({
     .name = "SpatialDropout",
     .help = "in training sets a random share of the channels to 0",
     .options = "spatial_dropout_param",

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNumbers = 6;
 
-struct Size {
+struct SpatialTransformerSize {
   int64_t height, width;
   CORTADO_HD int64_t pixels() const { return height * width; }
 };
@@ -35,7 +35,7 @@ struct Map {
   int index[kNumbers];  ///< in the bottom; below 0: fixed
   float fixed[kNumbers];
   int64_t channels;
-  Size from, to;  ///< of a plane of x, of y
+  SpatialTransformerSize from, to;  ///< of a plane of x, of y
 
   CORTADO_HD float number(int64_t n, int k) const { return index[k] < 0 ? fixed[k] : given[n * count + index[k]]; }
   CORTADO_HD float v(int64_t place) const { return 2 * float(place / to.width) / float(to.height) - 1; }
@@ -54,10 +54,10 @@ struct Map {
 struct Corners {
   int64_t row, column;  ///< of the first
   float down, right;    ///< shares of the other row and column
-  Size size;
+  SpatialTransformerSize size;
   bool sees;
 
-  CORTADO_HD Corners(float r, float c, const Size& size) : size(size) {
+  CORTADO_HD Corners(float r, float c, const SpatialTransformerSize& size) : size(size) {
     sees = r > -1 && r < float(size.height) && c > -1 && c < float(size.width);
     row = sees ? int64_t(floorf(r)) : 0, column = sees ? int64_t(floorf(c)) : 0;
     down = r - float(row), right = c - float(column);
@@ -72,7 +72,7 @@ struct Corners {
   CORTADO_HD float share(int k) const { return (k / 2 ? down : 1 - down) * (k % 2 ? right : 1 - right); }
 };
 
-struct Forward {
+struct SpatialTransformerForward {
   const float* x;
   float* y;
   Map map;
@@ -141,7 +141,7 @@ class SpatialTransformerLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each(context, io.y[0].count(), Forward{io.x[0].f32(), io.y[0].f32(), map(io)});
+    for_each(context, io.y[0].count(), SpatialTransformerForward{io.x[0].f32(), io.y[0].f32(), map(io)});
   }
 
   void backward(Context& context, const Operands& io) override {
@@ -170,7 +170,7 @@ class SpatialTransformerLayer : public Layer {
   int index_[kNumbers];
   float fixed_[kNumbers] = {};
   int64_t count_ = 0, images_ = 0, channels_ = 0;
-  Size from_{}, to_{};
+  SpatialTransformerSize from_{}, to_{};
 };
 
 SpatialTransformerLayer::SpatialTransformerLayer(const LayerOptions& options) : options_(options.config.st_param()) {
@@ -211,7 +211,7 @@ LayerShapes SpatialTransformerLayer::infer(const std::vector<Shape>& x) {
   return {.y = {y}, .w = {}};
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_spatial_transformer({
     .name = "SpatialTransformer",
     .help = "images seen through affine maps that a net makes",
     .options = "st_param",

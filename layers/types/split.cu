@@ -102,7 +102,7 @@ class SplitLayer : public Layer {
   size_t tops_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_split({
     .name = "Split",
     .help = "hands one tensor to several readers",
     .options = "split_param",

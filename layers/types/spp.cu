@@ -24,7 +24,7 @@ struct AddTo {
   CORTADO_HD void operator()(int64_t i) const { sum[i] = float(sum[i]) + float(more[i]); }
 };
 
-struct Window {
+struct SppWindow {
   int64_t size, pad;
 };
 
@@ -76,7 +76,7 @@ class SppLayer : public Layer {
   static int64_t side_of(int64_t level) { return int64_t(1) << level; }
 
   /// Levels grow until their windows hold padding alone, long before 2^level overflows.
-  static Window window(int64_t in, int64_t level) {
+  static SppWindow window(int64_t in, int64_t level) {
     const int64_t side = side_of(level), size = (in + side - 1) / side, pad = (size * side - in + 1) / 2;
     if (pad < size) return {size, pad};
     throw FieldError("spp_param.pyramid_height",
@@ -101,7 +101,7 @@ LayerNeeds SppLayer::prepare(const PrepareRequest& request, Context& context) {
   int64_t start = 0, own = 0, largest = 0;
   levels_.clear();
   for (int64_t l = 0; l < levels(); ++l) {
-    const Window h = window(x.shape[2], l), w = window(x.shape[3], l);
+    const SppWindow h = window(x.shape[2], l), w = window(x.shape[3], l);
     const TensorSpec y{{x.shape[0], x.shape[1], side_of(l), side_of(l)}, x.dtype, Layout::kPlain};
     kernels::PoolRequest pool{.x = x, .y = y};
     pool.average = options_.pool() == caffe::SPPParameter::AVE;
@@ -150,7 +150,7 @@ void SppLayer::backward(Context& context, const Operands& io) {
   }
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_spp({
     .name = "SPP",
     .help = "a pyramid of poolings whose size does not depend on the image's",
     .options = "spp_param",

@@ -12,7 +12,7 @@ namespace cortado {
 namespace {
 
 /// Windows along one axis.
-struct Side {
+struct StochasticPoolingSide {
   int64_t in, out, kernel, stride;
 
   CORTADO_HD int64_t begin(int64_t o) const { return o * stride; }
@@ -22,28 +22,28 @@ struct Side {
   CORTADO_HD int64_t end_over(int64_t i) const { return i / stride + 1 < out ? i / stride + 1 : out; }
 };
 
-struct Window {
+struct StochasticPoolingWindow {
   int64_t h_begin, h_end, w_begin, w_end;  ///< elements of x: rows from `first` on, `row` apart
   int64_t first, row;
 };
 
 struct Windows {
-  Side h, w;
+  StochasticPoolingSide h, w;
 
   /// Of element o of y.
-  CORTADO_HD Window of(int64_t o) const {
+  CORTADO_HD StochasticPoolingWindow of(int64_t o) const {
     const int64_t column = o % w.out, row = o / w.out % h.out, plane = o / w.out / h.out;
     return {h.begin(row), h.end(row), w.begin(column), w.end(column), plane * h.in * w.in, w.in};
   }
 };
 
-struct Sums {
+struct StochasticPoolingSums {
   float x, squares;
 };
 
 template <typename T>
-CORTADO_HD inline Sums sums_of(const T* x, const Window& at) {
-  Sums sums{0, 0};
+CORTADO_HD inline StochasticPoolingSums sums_of(const T* x, const StochasticPoolingWindow& at) {
+  StochasticPoolingSums sums{0, 0};
   for (int64_t h = at.h_begin; h < at.h_end; ++h)
     for (int64_t w = at.w_begin; w < at.w_end; ++w) {
       const float v = x[at.first + h * at.row + w];
@@ -63,7 +63,7 @@ struct Draw {
   const uint64_t* pass;
 
   CORTADO_HD void operator()(int64_t o) const {
-    const Window at = windows.of(o);
+    const StochasticPoolingWindow at = windows.of(o);
     const float sum = sums_of(x, at).x, share = 1 - unit_float(Philox(key)(*pass, uint64_t(o)).v[0]);
     const float wanted = share * sum;
     float reached = 0, drawn = 0;
@@ -86,14 +86,14 @@ struct Mean {
   T* y;
   Windows windows;
   CORTADO_HD void operator()(int64_t o) const {
-    const Sums sums = sums_of(x, windows.of(o));
+    const StochasticPoolingSums sums = sums_of(x, windows.of(o));
     y[o] = sums.x <= 0 ? 0 : sums.squares / sums.x;
   }
 };
 
 /// What all windows over one element of x send back.
 template <typename T>
-struct Gradient {
+struct StochasticPoolingGradient {
   T* dx;
   const T* dy;
   Windows windows;
@@ -102,11 +102,11 @@ struct Gradient {
 
   CORTADO_HD float share(int64_t o, int64_t i, int64_t place) const {
     if (places) return places[o] == place ? 1 : 0;
-    const Sums sums = sums_of(x, windows.of(o));
+    const StochasticPoolingSums sums = sums_of(x, windows.of(o));
     return sums.x <= 0 ? 0 : (2 * float(x[i]) - sums.squares / sums.x) / sums.x;
   }
   CORTADO_HD void operator()(int64_t i) const {
-    const Side &rows = windows.h, &columns = windows.w;
+    const StochasticPoolingSide &rows = windows.h, &columns = windows.w;
     const int64_t w = i % columns.in, h = i / columns.in % rows.in, plane = i / columns.in / rows.in;
     float sum = 0;
     for (int64_t r = rows.first_over(h); r < rows.end_over(h); ++r)
@@ -159,7 +159,7 @@ class StochasticPoolingLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) for_each_typed<Gradient>(context, io.dx[0], io.dy[0], windows_, places(io), io.x[0]);
+    if (io.dx[0]) for_each_typed<StochasticPoolingGradient>(context, io.dx[0], io.dy[0], windows_, places(io), io.x[0]);
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {

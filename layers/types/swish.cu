@@ -12,21 +12,21 @@ namespace {
 CORTADO_HD inline float sigmoid(float v) { return 1 / (1 + expf(-v)); }
 
 template <typename T>
-struct Forward {
+struct SwishForward {
   const T* x;
   T* y;
   float beta;
-  using Arrays = ByPacks<In<&Forward::x>, Out<&Forward::y>>;
+  using Arrays = ByPacks<In<&SwishForward::x>, Out<&SwishForward::y>>;
   CORTADO_HD void operator()(int64_t i) const { y[i] = x[i] * sigmoid(beta * x[i]); }
 };
 
 template <typename T>
-struct Backward {
+struct SwishBackward {
   const T* x;
   const T* dy;
   T* dx;
   float beta;
-  using Arrays = ByPacks<In<&Backward::x>, In<&Backward::dy>, Out<&Backward::dx>>;
+  using Arrays = ByPacks<In<&SwishBackward::x>, In<&SwishBackward::dy>, Out<&SwishBackward::dx>>;
   CORTADO_HD void operator()(int64_t i) const {
     const float v = beta * x[i], s = sigmoid(v);
     dx[i] = dy[i] * s * (1 + v * (1 - s));
@@ -45,18 +45,19 @@ class SwishLayer : public ElementwiseLayer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], beta_);
+    for_each_typed<SwishForward>(context, io.x[0], io.y[0], beta_);
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Backward>(context, io.x[0], io.dy[0], io.dx[0], beta_);
+    for_each_typed<SwishBackward>(context, io.x[0], io.dy[0], io.dx[0], beta_);
   }
 
  private:
   float beta_;
 };
 
-const RegisterLayer registered(elementwise_type<SwishLayer>("Swish", "x times the sigmoid of beta x", "swish_param"));
+const RegisterLayer register_swish(elementwise_type<SwishLayer>("Swish", "x times the sigmoid of beta x",
+                                                                "swish_param"));
 
 }  // namespace
 

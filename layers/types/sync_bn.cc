@@ -7,7 +7,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_sync_bn({
     .name = "SyncBN",
     .help = "BN by another name: all of a batch is on one machine",
     .options = "bn_param",

@@ -8,7 +8,7 @@ namespace cortado {
 
 namespace {
 
-struct Tanh {
+struct TanhTanh {
   static constexpr BackwardReads kReads = BackwardReads::kY;
   static constexpr bool kKeepsZero = true;
 
@@ -16,7 +16,7 @@ struct Tanh {
   CORTADO_HD static float gradient(float dy, float y) { return dy * (1 - y * y); }
 };
 
-const RegisterLayer registered(function_type<Tanh>("TanH", "hyperbolic tangent", "tanh_param"));
+const RegisterLayer register_tanh(function_type<TanhTanh>("TanH", "hyperbolic tangent", "tanh_param"));
 
 }  // namespace
 

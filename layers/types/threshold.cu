@@ -9,7 +9,7 @@ namespace cortado {
 namespace {
 
 template <typename T>
-struct Forward {
+struct ThresholdForward {
   const T* x;
   T* y;
   float threshold;
@@ -24,7 +24,7 @@ class ThresholdLayer : public ElementwiseLayer {
   bool keeps_zero() const override { return threshold_ >= 0; }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_typed<Forward>(context, io.x[0], io.y[0], threshold_);
+    for_each_typed<ThresholdForward>(context, io.x[0], io.y[0], threshold_);
   }
 
   bool differentiable(int) const override { return false; }
@@ -33,8 +33,8 @@ class ThresholdLayer : public ElementwiseLayer {
   float threshold_;
 };
 
-const RegisterLayer registered(elementwise_type<ThresholdLayer>("Threshold", "1 above a threshold, else 0",
-                                                                "threshold_param"));
+const RegisterLayer register_threshold(elementwise_type<ThresholdLayer>("Threshold", "1 above a threshold, else 0",
+                                                                        "threshold_param"));
 
 }  // namespace
 

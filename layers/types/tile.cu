@@ -12,7 +12,7 @@ namespace {
 
 /// Rows are the blocks that are repeated, one after another.
 template <typename T>
-struct Forward {
+struct TileForward {
   const T* x;
   T* y;
   int64_t width, tiles;
@@ -20,7 +20,7 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct TileBackward {
   const T* dy;
   T* dx;
   int64_t width, tiles;
@@ -63,13 +63,13 @@ class TileLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     if (tiles_ == 1) return;
     const ChannelView copies{1, rows_ * tiles_, width_, Layout::kPlain};
-    for_each_channel_typed<Forward>(context, copies, io.x[0], io.y[0], width_, tiles_);
+    for_each_channel_typed<TileForward>(context, copies, io.x[0], io.y[0], width_, tiles_);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (tiles_ == 1) return;
     const ChannelView blocks{1, rows_, width_, Layout::kPlain};
-    for_each_channel_typed<Backward>(context, blocks, io.dy[0], io.dx[0], width_, tiles_);
+    for_each_channel_typed<TileBackward>(context, blocks, io.dy[0], io.dx[0], width_, tiles_);
   }
 
  private:
@@ -77,7 +77,7 @@ class TileLayer : public Layer {
   int64_t tiles_, rows_ = 0, width_ = 0;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_tile({
     .name = "Tile",
     .help = "x repeated along an axis",
     .options = "tile_param",

@@ -41,7 +41,7 @@ class TransposeLayer : public PermutingLayer {
   const caffe::TransposeParameter& param_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_transpose({
     .name = "Transpose",
     .help = "the axes in another order, all of them named",
     .options = "transpose_param",

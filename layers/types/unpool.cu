@@ -22,7 +22,7 @@ namespace cortado {
 namespace {
 
 /// Where the values of planes of `values` elements go in planes of `places`.
-struct Mask {
+struct UnpoolMask {
   const float* mask;
   int64_t values, places;
   CORTADO_HD bool valid(int64_t i) const { return mask[i] > -1 && mask[i] < float(places); }
@@ -30,10 +30,10 @@ struct Mask {
 };
 
 template <typename T>
-struct Forward {
+struct UnpoolForward {
   const T* x;
   float* y;
-  Mask mask;
+  UnpoolMask mask;
   CORTADO_HD void operator()(int64_t, int64_t plane) const {
     bool valid = true;
     for (int64_t i = plane * mask.values; i < (plane + 1) * mask.values; ++i) {
@@ -47,10 +47,10 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct UnpoolBackward {
   T* dx;
   const float* dy;
-  Mask mask;
+  UnpoolMask mask;
   CORTADO_HD void operator()(int64_t i, int64_t plane) const {
     dx[i] = mask.valid(i) ? dy[mask.place(i, plane)] : 0.0f;
   }
@@ -58,7 +58,7 @@ struct Backward {
 
 /// Throws Error(kData) at the first place outside of y, a plane of which has shape `plane`. Reads the mask from the
 /// host.
-void check_mask(const Mask& mask, int64_t count, const Shape& plane) {
+void check_mask(const UnpoolMask& mask, int64_t count, const Shape& plane) {
   for (int64_t i = 0; i < count; ++i)
     if (!mask.valid(i))
       throw Error(ExitCode::kData,
@@ -101,21 +101,21 @@ class UnpoolLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    const Mask mask = mask_of(io);
+    const UnpoolMask mask = mask_of(io);
     clear_values(context, io.y[0]);
     const ChannelView planes{1, io.y[0].shape().count(0, 2), 1, Layout::kPlain};
-    for_each_channel_typed<Forward>(context, planes, io.x[0], io.y[0].f32(), mask);
+    for_each_channel_typed<UnpoolForward>(context, planes, io.x[0], io.y[0].f32(), mask);
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
-    const Mask mask = mask_of(io);
+    const UnpoolMask mask = mask_of(io);
     const ChannelView planes{1, io.dx[0].shape().count(0, 2), mask.values, Layout::kPlain};
-    for_each_channel_typed<Backward>(context, planes, io.dx[0], io.dy[0].f32(), mask);
+    for_each_channel_typed<UnpoolBackward>(context, planes, io.dx[0], io.dy[0].f32(), mask);
   }
 
   void validate(Context& context, const Operands& io) override {
-    Mask mask = mask_of(io);
+    UnpoolMask mask = mask_of(io);
     const HostView values(context, mask.mask, io.x[1].count());
     mask.mask = values.data();
     check_mask(mask, io.x[1].count(), plane(io));
@@ -135,7 +135,7 @@ class UnpoolLayer : public Layer {
   }
 
   static Shape plane(const Operands& io) { return {io.y[0].shape()[2], io.y[0].shape()[3]}; }
-  static Mask mask_of(const Operands& io) { return {io.x[1].f32(), io.x[1].shape().count(2), plane(io).count()}; }
+  static UnpoolMask mask_of(const Operands& io) { return {io.x[1].f32(), io.x[1].shape().count(2), plane(io).count()}; }
 
   const caffe::UpsampleParameter& param_;
 };

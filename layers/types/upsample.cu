@@ -24,7 +24,7 @@ struct Copies {
 };
 
 template <typename T>
-struct Forward {
+struct UpsampleForward {
   const T* x;
   T* y;
   Copies copies;
@@ -37,7 +37,7 @@ struct Forward {
 };
 
 template <typename T>
-struct Backward {
+struct UpsampleBackward {
   const T* dy;
   T* dx;
   Copies copies;
@@ -76,11 +76,11 @@ class UpsampleLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Forward>(context, rows(io.x[0]), io.x[0], io.y[0], copies(io.x[0]));
+    for_each_channel_typed<UpsampleForward>(context, rows(io.x[0]), io.x[0], io.y[0], copies(io.x[0]));
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_channel_typed<Backward>(context, rows(io.dx[0]), io.dy[0], io.dx[0], copies(io.dx[0]));
+    for_each_channel_typed<UpsampleBackward>(context, rows(io.dx[0]), io.dy[0], io.dx[0], copies(io.dx[0]));
   }
 
  private:
@@ -108,7 +108,7 @@ std::unique_ptr<Layer> make_upsample(const LayerOptions& options) {
   return std::make_unique<UpsampleLayer>(options);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_upsample({
     .name = "Upsample",
     .help = "repeats each value along height and width; or undoes a pooling, whose second top it reads",
     .options = "upsample_param",

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int kColors = 3;
+constexpr int kVideoDataColors = 3;
 
 class VideoDataLayer : public PipelineLayer {
  public:
@@ -21,7 +21,7 @@ class VideoDataLayer : public PipelineLayer {
     LayerShapes shapes = PipelineLayer::infer(x);
     as_images_ = shapes.y[0];
     const Shape& s = as_images_;
-    if (s.axes() == 4) shapes.y[0] = Shape{s[0], kColors, s[1] / kColors, s[2], s[3]};
+    if (s.axes() == 4) shapes.y[0] = Shape{s[0], kVideoDataColors, s[1] / kVideoDataColors, s[2], s[3]};
     return shapes;
   }
 
@@ -34,7 +34,7 @@ class VideoDataLayer : public PipelineLayer {
  private:
   Shape shape_without_data() const override {
     const data::TransformPlan& plan = options().transform;
-    const int64_t channels = kColors * int64_t(param_.new_length()), batch = options().batch_size;
+    const int64_t channels = kVideoDataColors * int64_t(param_.new_length()), batch = options().batch_size;
     if (plan.crop_h > 0) return {batch, channels, plan.crop_h, plan.crop_w};
     if (param_.new_height() == 0) return {-1};
     return {batch, channels, param_.new_height(), param_.new_width()};
@@ -45,7 +45,7 @@ class VideoDataLayer : public PipelineLayer {
   Shape as_images_;  ///< a clip is an image of 3 L channels to the pipeline
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_video_data({
     .name = "VideoData",
     .help = "clips of frames that a list names, and their labels",
     .options = "video_data_param",

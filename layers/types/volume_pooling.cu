@@ -10,12 +10,12 @@ namespace cortado {
 
 namespace {
 
-using Options = caffe::PoolingParameter;
+using VolumePoolingOptions = caffe::PoolingParameter;
 
 constexpr int kAxes = 3;
 
 /// Windows along one axis.
-struct Side {
+struct VolumePoolingSide {
   int64_t in, out, kernel, stride, pad;
 
   CORTADO_HD int64_t start(int64_t o) const { return o * stride - pad; }
@@ -35,23 +35,25 @@ struct Side {
 };
 
 /// A place of a volume, or a window of y.
-struct Place {
+struct VolumePoolingPlace {
   int64_t plane, d, h, w;
 };
 
 struct Volume {
-  Side d, h, w;
+  VolumePoolingSide d, h, w;
   bool counts_padding;
 
-  CORTADO_HD static Place place(int64_t i, int64_t depth, int64_t height, int64_t width) {
+  CORTADO_HD static VolumePoolingPlace place(int64_t i, int64_t depth, int64_t height, int64_t width) {
     return {i / width / height / depth, i / width / height % depth, i / width % height, i % width};
   }
-  CORTADO_HD Place of_x(int64_t i) const { return place(i, d.in, h.in, w.in); }
-  CORTADO_HD Place of_y(int64_t o) const { return place(o, d.out, h.out, w.out); }
+  CORTADO_HD VolumePoolingPlace of_x(int64_t i) const { return place(i, d.in, h.in, w.in); }
+  CORTADO_HD VolumePoolingPlace of_y(int64_t o) const { return place(o, d.out, h.out, w.out); }
   CORTADO_HD int64_t first_x(int64_t plane) const { return plane * d.in * h.in * w.in; }
   CORTADO_HD int64_t x_at(int64_t z, int64_t r, int64_t c) const { return (z * h.in + r) * w.in + c; }
-  CORTADO_HD int64_t y_at(const Place& o) const { return ((o.plane * d.out + o.d) * h.out + o.h) * w.out + o.w; }
-  CORTADO_HD float share(const Place& o) const {
+  CORTADO_HD int64_t y_at(const VolumePoolingPlace& o) const {
+    return ((o.plane * d.out + o.d) * h.out + o.h) * w.out + o.w;
+  }
+  CORTADO_HD float share(const VolumePoolingPlace& o) const {
     const int64_t size = d.length(o.d, counts_padding) * h.length(o.h, counts_padding) * w.length(o.w, counts_padding);
     return size > 0 ? 1 / float(size) : 0;
   }
@@ -65,7 +67,7 @@ struct Maximum {
   Volume volume;
 
   CORTADO_HD void operator()(int64_t o) const {
-    const Place at = volume.of_y(o);
+    const VolumePoolingPlace at = volume.of_y(o);
     const T* from = x + volume.first_x(at.plane);
     float best = 0;
     int64_t place = -1;
@@ -88,7 +90,7 @@ struct Average {
   Volume volume;
 
   CORTADO_HD void operator()(int64_t o) const {
-    const Place at = volume.of_y(o);
+    const VolumePoolingPlace at = volume.of_y(o);
     const T* from = x + volume.first_x(at.plane);
     float sum = 0;
     for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); ++z)
@@ -100,19 +102,19 @@ struct Average {
 
 /// What all windows over one element of x send back.
 template <typename T>
-struct Gradient {
+struct VolumePoolingGradient {
   T* dx;
   const T* dy;
   Volume volume;
   const int32_t* places;  ///< of maxima; null: the average was taken
 
-  CORTADO_HD float from(const Place& window, int64_t place) const {
+  CORTADO_HD float from(const VolumePoolingPlace& window, int64_t place) const {
     const int64_t o = volume.y_at(window);
     if (!places) return float(dy[o]) * volume.share(window);
     return places[o] == place ? float(dy[o]) : 0;
   }
   CORTADO_HD void operator()(int64_t i) const {
-    const Place at = volume.of_x(i);
+    const VolumePoolingPlace at = volume.of_x(i);
     const int64_t place = volume.x_at(at.d, at.h, at.w);
     float sum = 0;
     for (int64_t z = volume.d.first_over(at.d); z < volume.d.end_over(at.d); ++z)
@@ -130,7 +132,7 @@ VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>&
 }
 
 void refuse_other_fields(const LayerOptions& options) {
-  const Options& o = options.config.pooling_param();
+  const VolumePoolingOptions& o = options.config.pooling_param();
   const std::pair<const char*, bool> others[] = {
       {"kernel_size", o.has_kernel_size() && o.kernel_size_3d_size() > 0},
       {"kernel_h", o.has_kernel_h()},
@@ -151,7 +153,7 @@ void refuse_other_fields(const LayerOptions& options) {
       throw FieldError(std::string("pooling_param.") + name,
                        std::string(name) + " contradicts the fields of three axes",
                        "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
-  if (o.pool() == Options::STOCHASTIC)
+  if (o.pool() == VolumePoolingOptions::STOCHASTIC)
     throw FieldError("pooling_param.pool", "windows over three axes take MAX or AVE");
   if (options.config.top_size() > 1)
     throw FieldError("top[1]", "only MAX over two axes has a second top, the places of the maxima");
@@ -200,7 +202,8 @@ class VolumePoolingLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    for_each_typed<Gradient>(context, io.dx[0], io.dy[0], volume_, static_cast<const int32_t*>(places(io)));
+    for_each_typed<VolumePoolingGradient>(context, io.dx[0], io.dy[0], volume_,
+                                          static_cast<const int32_t*>(places(io)));
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override {
@@ -216,14 +219,14 @@ class VolumePoolingLayer : public Layer {
 
   bool maxima() const { return !windows_.average; }
   static int32_t* places(const Operands& io) { return io.saved.empty() ? nullptr : static_cast<int32_t*>(io.saved[0]); }
-  Side side(const Shape& x, int axis) const;
+  VolumePoolingSide side(const Shape& x, int axis) const;
 
   VolumeWindows windows_;
   Volume volume_{};
 };
 
 /// Of the three axes; one that x does not have has an extent of 1.
-Side VolumePoolingLayer::side(const Shape& x, int axis) const {
+VolumePoolingSide VolumePoolingLayer::side(const Shape& x, int axis) const {
   const int axes = x.axes() - 2, own = axis - (kAxes - axes);
   if (own < 0) return {1, 1, 1, 1, 0};
   const OfAxis kernel = of_axis(windows_.kernel, axes, own), stride = of_axis(windows_.stride, axes, own),
@@ -264,13 +267,13 @@ std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows) {
 
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
   refuse_other_fields(options);
-  const Options& o = options.config.pooling_param();
+  const VolumePoolingOptions& o = options.config.pooling_param();
   check_channel_axis(o, Shape{1, 1, 1, 1, 1});
   VolumeWindows windows;
   windows.kernel = option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
   windows.stride = option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
   windows.pad = option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
-  windows.average = o.pool() == Options::AVE;
+  windows.average = o.pool() == VolumePoolingOptions::AVE;
   windows.up = rounds_up(o);
   windows.counts_padding = o.avg_include_pad();
   return make_volume_pooling(windows);

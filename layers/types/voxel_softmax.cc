@@ -8,7 +8,7 @@ namespace {
 
 std::unique_ptr<Layer> make_softmax(const LayerOptions& options) { return find_layer_type("Softmax")->make(options); }
 
-const RegisterLayer registered({
+const RegisterLayer register_voxel_softmax({
     .name = "VoxelSoftmax",
     .help = "probabilities from the scores of each place of volumes",
     .options = "softmax_param",

@@ -11,7 +11,7 @@ std::unique_ptr<Layer> make_softmax_loss(const LayerOptions& options) {
   return find_layer_type("SoftmaxWithLoss")->make(options);
 }
 
-const RegisterLayer registered({
+const RegisterLayer register_voxel_softmax_loss({
     .name = "VoxelSoftmaxLoss",
     .help = "softmax and the negative log-likelihood of the labels of volumes",
     .options = "loss_param",

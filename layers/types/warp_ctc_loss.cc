@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_warp_ctc_loss({
     .name = "WarpCTCLoss",
     .help = "CtcLoss by another name",
     .options = "ctc_loss_param",

@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-const RegisterLayer registered({
+const RegisterLayer register_weighted_softmax_with_loss({
     .name = "WeightedSoftmaxWithLoss",
     .help = "SoftmaxWithLoss in which the samples of one class count more",
     .options = "softmax_param",

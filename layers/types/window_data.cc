@@ -20,7 +20,7 @@ class WindowDataLayer : public PipelineLayer {
   int crop_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_window_data({
     .name = "WindowData",
     .help = "windows of images, warped to one size, and the class of the object in each",
     .options = "window_data_param",

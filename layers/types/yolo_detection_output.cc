@@ -13,7 +13,7 @@ namespace cortado {
 
 namespace {
 
-const std::string kOptions = "yolo_detection_output_param";
+const std::string kYoloDetectionOutputOptions = "yolo_detection_output_param";
 
 class YoloDetectionOutputLayer : public GridDetections {
  public:
@@ -22,24 +22,25 @@ class YoloDetectionOutputLayer : public GridDetections {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     const std::vector<int32_t> all =
-        chosen_anchors({}, kOptions + ".biases", options_.biases_size() / 2, options_.num_box());
+        chosen_anchors({}, kYoloDetectionOutputOptions + ".biases", options_.biases_size() / 2, options_.num_box());
     return settle(x, std::vector<Grid>(x.size(), Grid{all, 1}), options_.num_classes());
   }
 
  private:
   explicit YoloDetectionOutputLayer(const caffe::YoloDetectionOutputParameter& options)
-      : GridDetections({kOptions, options.confidence_threshold(), options.nms_threshold(), Certainty::kSoftmax},
-                       anchors_of(options.biases(), kOptions + ".biases")),
+      : GridDetections(
+            {kYoloDetectionOutputOptions, options.confidence_threshold(), options.nms_threshold(), Certainty::kSoftmax},
+            anchors_of(options.biases(), kYoloDetectionOutputOptions + ".biases")),
         options_(options) {
     if (options.coords() != 4)
-      throw FieldError(kOptions + ".coords", "a box has " + std::to_string(options.coords()) + " numbers",
-                       "x, y, w and h are 4");
+      throw FieldError(kYoloDetectionOutputOptions + ".coords",
+                       "a box has " + std::to_string(options.coords()) + " numbers", "x, y, w and h are 4");
   }
 
   const caffe::YoloDetectionOutputParameter& options_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_yolo_detection_output({
     .name = "YoloDetectionOutput",
     .help = "the objects that YOLO v2 has found, as rows",
     .options = "yolo_detection_output_param",

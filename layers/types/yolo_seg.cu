@@ -53,12 +53,12 @@ struct PlaneLoss {
   }
 };
 
-struct Sum {
+struct YoloSegSum {
   const float* values;
   CORTADO_HD float operator()(int64_t, int64_t i) const { return values[i]; }
 };
 
-struct Backward {
+struct YoloSegBackward {
   const float* x;
   float* dx;
   const float* dy;
@@ -95,12 +95,13 @@ class YoloSegLayer : public Layer, public Scoring {
     const int64_t planes = shape_[0] * shape_[1];
     float* sums = static_cast<float*>(io.scratch) + shape_[1];
     reduce_rows(context, planes, places(), PlaneLoss{io.x[0].f32(), weights(context, io)}, sums);
-    reduce_rows(context, 1, planes, Sum{sums}, io.y[0].f32());
+    reduce_rows(context, 1, planes, YoloSegSum{sums}, io.y[0].f32());
   }
 
   void backward(Context& context, const Operands& io) override {
     if (!io.dx[0]) return;
-    for_each(context, io.x[0].count(), Backward{io.x[0].f32(), io.dx[0].f32(), io.dy[0].f32(), weights(context, io)});
+    for_each(context, io.x[0].count(),
+             YoloSegBackward{io.x[0].f32(), io.dx[0].f32(), io.dy[0].f32(), weights(context, io)});
   }
 
   bool is_loss() const override { return true; }
@@ -123,7 +124,7 @@ class YoloSegLayer : public Layer, public Scoring {
   Shape shape_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_yolo_seg({
     .name = "YoloSeg",
     .help = "cross-entropy of the sigmoids of segments, small classes counting more",
     .options = "yolo_seg_param",

@@ -110,7 +110,7 @@ class Yolov3Layer : public GridLoss {
   const caffe::Yolov3Parameter& options_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_yolov3({
     .name = "Yolov3",
     .help = "the loss of one of YOLO v3's grids of boxes; bottom[1] is the objects",
     .options = "yolov3_param",

@@ -14,7 +14,7 @@ namespace cortado {
 
 namespace {
 
-const std::string kOptions = "yolov3_detection_output_param";
+const std::string kYolov3DetectionOutputOptions = "yolov3_detection_output_param";
 
 class Yolov3DetectionOutputLayer : public GridDetections {
  public:
@@ -24,13 +24,13 @@ class Yolov3DetectionOutputLayer : public GridDetections {
   LayerShapes infer(const std::vector<Shape>& x) override {
     const int64_t bottoms = int64_t(x.size());
     if (options_.mask_group_num() != bottoms)
-      throw FieldError(kOptions + ".mask_group_num",
+      throw FieldError(kYolov3DetectionOutputOptions + ".mask_group_num",
                        "there are " + std::to_string(options_.mask_group_num()) + " groups for " +
                            count_of(bottoms, "bottom", "bottoms"),
                        "each bottom has its anchors");
     if (options_.anchors_scale_size() != bottoms)
       throw FieldError(
-          miscounted(kOptions + ".anchors_scale", options_.anchors_scale_size(), bottoms),
+          miscounted(kYolov3DetectionOutputOptions + ".anchors_scale", options_.anchors_scale_size(), bottoms),
           count_of(options_.anchors_scale_size(), "scale", "scales") + " for " + count_of(bottoms, "bottom", "bottoms"),
           "each bottom has its own");
     return settle(x, grids(bottoms), options_.num_classes());
@@ -38,19 +38,20 @@ class Yolov3DetectionOutputLayer : public GridDetections {
 
  private:
   explicit Yolov3DetectionOutputLayer(const caffe::Yolov3DetectionOutputParameter& options)
-      : GridDetections({kOptions, options.confidence_threshold(), options.nms_threshold(), Certainty::kSigmoid},
-                       anchors_of(options.biases(), kOptions + ".biases")),
+      : GridDetections({kYolov3DetectionOutputOptions, options.confidence_threshold(), options.nms_threshold(),
+                        Certainty::kSigmoid},
+                       anchors_of(options.biases(), kYolov3DetectionOutputOptions + ".biases")),
         options_(options) {}
 
   std::vector<Grid> grids(int64_t bottoms) const {
     const int64_t boxes = options_.num_box();
-    const std::vector<int32_t> chosen =
-        chosen_anchors(options_.mask(), kOptions + ".mask", options_.biases_size() / 2, boxes * bottoms);
+    const std::vector<int32_t> chosen = chosen_anchors(options_.mask(), kYolov3DetectionOutputOptions + ".mask",
+                                                       options_.biases_size() / 2, boxes * bottoms);
     std::vector<Grid> grids;
     for (int i = 0; i < int(bottoms); ++i) {
       if (options_.anchors_scale(i) == 0)
-        throw FieldError(entry(kOptions + ".anchors_scale", i), "there are 0 pixels between two cells",
-                         "it is the image's width divided by the grid's");
+        throw FieldError(entry(kYolov3DetectionOutputOptions + ".anchors_scale", i),
+                         "there are 0 pixels between two cells", "it is the image's width divided by the grid's");
       grids.push_back(
           {{chosen.begin() + i * boxes, chosen.begin() + (i + 1) * boxes}, float(options_.anchors_scale(i))});
     }
@@ -60,7 +61,7 @@ class Yolov3DetectionOutputLayer : public GridDetections {
   const caffe::Yolov3DetectionOutputParameter& options_;
 };
 
-const RegisterLayer registered({
+const RegisterLayer register_yolov3_detection_output({
     .name = "Yolov3DetectionOutput",
     .help = "the objects that YOLO v3 has found, as rows",
     .options = "yolov3_detection_output_param",

@@ -9,62 +9,63 @@ namespace cortado::server {
 
 namespace {
 
-using Json = nlohmann::json;
-
-[[noreturn]] void refuse(const std::string& why) { throw RequestError(Refusal::kInvalid, why); }
+[[noreturn]] void refuse_request(const std::string& why) { throw RequestError(Refusal::kInvalid, why); }
 
 uint64_t whole_number(std::string_view text, const char* header) {
   uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size())
-    refuse(std::string(header) + ": '" + std::string(text.substr(0, 40)) + "' is no whole number");
+    refuse_request(std::string(header) + ": '" + std::string(text.substr(0, 40)) + "' is no whole number");
   return value;
 }
 
 /// A member of an object that may be missing; wrong types are told by `path`.
-const Json* member(const Json& object, const char* name, bool (Json::*is)() const noexcept, const char* wanted,
-                   const std::string& path) {
+const nlohmann::json* member(const nlohmann::json& object, const char* name,
+                             bool (nlohmann::json::*is)() const noexcept, const char* wanted, const std::string& path) {
   const auto found = object.find(name);
   if (found == object.end()) return nullptr;
-  if (!((*found).*is)()) refuse(path + name + " is no " + wanted);
+  if (!((*found).*is)()) refuse_request(path + name + " is no " + wanted);
   return &*found;
 }
 
-const Json& needed(const Json* value, const std::string& what) {
-  if (!value) refuse(what + " is missing");
+const nlohmann::json& needed(const nlohmann::json* value, const std::string& what) {
+  if (!value) refuse_request(what + " is missing");
   return *value;
 }
 
-std::string name_in(const Json& tensor, const std::string& path) {
-  if (!tensor.is_object()) refuse(path + " is no object");
-  return needed(member(tensor, "name", &Json::is_string, "text", path + "."), path + ".name").get<std::string>();
+std::string name_in(const nlohmann::json& tensor, const std::string& path) {
+  if (!tensor.is_object()) refuse_request(path + " is no object");
+  return needed(member(tensor, "name", &nlohmann::json::is_string, "text", path + "."), path + ".name")
+      .get<std::string>();
 }
 
-std::vector<int64_t> shape_in(const Json& tensor, const std::string& path) {
-  const Json& list = needed(member(tensor, "shape", &Json::is_array, "list", path + "."), path + ".shape");
-  if (list.size() > size_t(Shape::kMaxAxes)) refuse(path + ".shape has " + std::to_string(list.size()) + " extents");
+std::vector<int64_t> shape_in(const nlohmann::json& tensor, const std::string& path) {
+  const nlohmann::json& list =
+      needed(member(tensor, "shape", &nlohmann::json::is_array, "list", path + "."), path + ".shape");
+  if (list.size() > size_t(Shape::kMaxAxes))
+    refuse_request(path + ".shape has " + std::to_string(list.size()) + " extents");
   std::vector<int64_t> dims;
-  for (const Json& extent : list) {
+  for (const nlohmann::json& extent : list) {
     if (!extent.is_number_unsigned() || extent.get<uint64_t>() > (uint64_t(1) << 40))
-      refuse(path + ".shape has what is no extent");
+      refuse_request(path + ".shape has what is no extent");
     dims.push_back(extent.get<int64_t>());
   }
   return dims;
 }
 
 /// "parameters" of a request or tensor, an empty object where there are none.
-Json parameters_in(const Json& object, const std::string& path) {
-  const Json* found = member(object, "parameters", &Json::is_object, "object", path);
-  return found ? *found : Json::object();
+nlohmann::json parameters_in(const nlohmann::json& object, const std::string& path) {
+  const nlohmann::json* found = member(object, "parameters", &nlohmann::json::is_object, "object", path);
+  return found ? *found : nlohmann::json::object();
 }
 
-std::optional<uint64_t> number_in(const Json& parameters, const char* name, const std::string& path) {
-  const Json* found = member(parameters, name, &Json::is_number_unsigned, "whole number", path);
+std::optional<uint64_t> number_in(const nlohmann::json& parameters, const char* name, const std::string& path) {
+  const nlohmann::json* found = member(parameters, name, &nlohmann::json::is_number_unsigned, "whole number", path);
   return found ? std::optional(found->get<uint64_t>()) : std::nullopt;
 }
 
-bool flag_in(const Json& parameters, const char* name, bool fallback, const std::string& path) {
-  const Json* found = member(parameters, name, &Json::is_boolean, "boolean", path);
+bool flag_in(const nlohmann::json& parameters, const char* name, bool fallback, const std::string& path) {
+  const nlohmann::json* found = member(parameters, name, &nlohmann::json::is_boolean, "boolean", path);
   return found ? found->get<bool>() : fallback;
 }
 
@@ -75,16 +76,16 @@ class BinaryPart {
 
   std::vector<float> take(uint64_t size, int64_t count, const std::string& path) {
     if (size != uint64_t(count) * sizeof(float))
-      refuse(path + " has " + std::to_string(size) + " bytes, and its shape takes " +
-             std::to_string(uint64_t(count) * sizeof(float)));
-    if (size > rest_.size()) refuse(path + ": the body ends before its " + std::to_string(size) + " bytes");
+      refuse_request(path + " has " + std::to_string(size) + " bytes, and its shape takes " +
+                     std::to_string(uint64_t(count) * sizeof(float)));
+    if (size > rest_.size()) refuse_request(path + ": the body ends before its " + std::to_string(size) + " bytes");
     std::vector<float> values(static_cast<size_t>(count));
     std::memcpy(values.data(), rest_.data(), size);
     rest_.remove_prefix(size);
     return values;
   }
   void check_empty() const {
-    if (!rest_.empty()) refuse(std::to_string(rest_.size()) + " bytes of the body belong to no input");
+    if (!rest_.empty()) refuse_request(std::to_string(rest_.size()) + " bytes of the body belong to no input");
   }
 
  private:
@@ -98,24 +99,25 @@ class InferReader {
     const std::string_view size_field = call.head.field("Inference-Header-Content-Length");
     const uint64_t json_size =
         size_field.empty() ? body.size() : whole_number(size_field, "Inference-Header-Content-Length");
-    if (json_size > body.size()) refuse("Inference-Header-Content-Length is greater than the body");
+    if (json_size > body.size()) refuse_request("Inference-Header-Content-Length is greater than the body");
     binary_ = BinaryPart(body.substr(json_size));
     parsed_ = parse_bounded(body.substr(0, json_size));
-    if (!parsed_.tree.is_object()) refuse("the request is no JSON object");
+    if (!parsed_.tree.is_object()) refuse_request("the request is no JSON object");
   }
 
   RequestPtr read(AnswerForm& form) {
     auto request = std::make_shared<Request>();
-    const Json& tree = parsed_.tree;
-    if (const Json* id = member(tree, "id", &Json::is_string, "text", "")) form.id = id->get<std::string>();
-    const Json parameters = parameters_in(tree, "");
+    const nlohmann::json& tree = parsed_.tree;
+    if (const nlohmann::json* id = member(tree, "id", &nlohmann::json::is_string, "text", ""))
+      form.id = id->get<std::string>();
+    const nlohmann::json parameters = parameters_in(tree, "");
     form.all_binary = flag_in(parameters, "binary_data_output", false, "parameters.");
     if (const auto timeout = number_in(parameters, "timeout", "parameters."))
       if (*timeout > 0) set_timeout(*request, std::chrono::microseconds(std::min(*timeout, kLongest)));
-    const Json& inputs = needed(member(tree, "inputs", &Json::is_array, "list", ""), "inputs");
+    const nlohmann::json& inputs = needed(member(tree, "inputs", &nlohmann::json::is_array, "list", ""), "inputs");
     for (size_t i = 0; i < inputs.size(); ++i) read_input(inputs[i], "inputs[" + std::to_string(i) + "]", *request);
     binary_.check_empty();
-    if (const Json* outputs = member(tree, "outputs", &Json::is_array, "list", ""))
+    if (const nlohmann::json* outputs = member(tree, "outputs", &nlohmann::json::is_array, "list", ""))
       for (size_t i = 0; i < outputs->size(); ++i)
         read_output((*outputs)[i], "outputs[" + std::to_string(i) + "]", *request, form);
     return request;
@@ -127,40 +129,44 @@ class InferReader {
   static constexpr uint64_t kLongest = uint64_t(86'400'000'000);  ///< microseconds: a day
 
  private:
-  void read_input(const Json& tensor, const std::string& path, Request& request) {
+  void read_input(const nlohmann::json& tensor, const std::string& path, Request& request) {
     const std::string name = name_in(tensor, path);
     const TensorSpec* spec = version_.input(name);
-    if (!spec) refuse("'" + name + "' is no input of the model");
-    const Json& type = needed(member(tensor, "datatype", &Json::is_string, "text", path + "."), path + ".datatype");
-    if (type != "FP32") refuse("input '" + name + "' has datatype " + type.get<std::string>() + ", and it takes FP32");
+    if (!spec) refuse_request("'" + name + "' is no input of the model");
+    const nlohmann::json& type =
+        needed(member(tensor, "datatype", &nlohmann::json::is_string, "text", path + "."), path + ".datatype");
+    if (type != "FP32")
+      refuse_request("input '" + name + "' has datatype " + type.get<std::string>() + ", and it takes FP32");
     const std::vector<int64_t> dims = shape_in(tensor, path);
     version_.check_shape(*spec, dims);
     Array array{Shape(dims), {}};
-    if (request.inputs.contains(name)) refuse("input '" + name + "' is given twice");
+    if (request.inputs.contains(name)) refuse_request("input '" + name + "' is given twice");
     array.values = values_of(tensor, array.shape.count(), path);
     request.inputs[name] = std::move(array);
   }
 
-  std::vector<float> values_of(const Json& tensor, int64_t count, const std::string& path) {
+  std::vector<float> values_of(const nlohmann::json& tensor, int64_t count, const std::string& path) {
     const auto size = number_in(parameters_in(tensor, path + "."), "binary_data_size", path + ".parameters.");
-    if (size && tensor.contains("data")) refuse(path + " has both data and binary_data_size");
+    if (size && tensor.contains("data")) refuse_request(path + " has both data and binary_data_size");
     if (size) return binary_.take(*size, count, path);
-    const Json& data = needed(member(tensor, "data", &Json::is_number_unsigned, "list", path + "."), path + ".data");
+    const nlohmann::json& data =
+        needed(member(tensor, "data", &nlohmann::json::is_number_unsigned, "list", path + "."), path + ".data");
     const auto index = data.get<uint64_t>();
-    if (index >= parsed_.data.size()) refuse(path + ".data is no list");
+    if (index >= parsed_.data.size()) refuse_request(path + ".data is no list");
     std::vector<float> values = std::move(parsed_.data[index]);
     if (int64_t(values.size()) != count)
-      refuse(path + ".data has " + std::to_string(values.size()) + " values, and its shape takes " +
-             std::to_string(count));
+      refuse_request(path + ".data has " + std::to_string(values.size()) + " values, and its shape takes " +
+                     std::to_string(count));
     return values;
   }
 
-  static void read_output(const Json& tensor, const std::string& path, Request& request, AnswerForm& form) {
+  static void read_output(const nlohmann::json& tensor, const std::string& path, Request& request, AnswerForm& form) {
     const std::string name = name_in(tensor, path);
-    const Json parameters = parameters_in(tensor, path + ".");
-    if (parameters.contains("classification")) refuse(path + ": classification is not offered; /v1/classify is");
+    const nlohmann::json parameters = parameters_in(tensor, path + ".");
+    if (parameters.contains("classification"))
+      refuse_request(path + ": classification is not offered; /v1/classify is");
     if (std::find(request.outputs.begin(), request.outputs.end(), name) != request.outputs.end())
-      refuse("output '" + name + "' is asked for twice");
+      refuse_request("output '" + name + "' is asked for twice");
     request.outputs.push_back(name);
     if (flag_in(parameters, "binary_data", form.all_binary, path + ".parameters.")) form.binary.push_back(name);
   }

@@ -24,17 +24,17 @@ struct AdaDelta {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_adadelta(const caffe::SolverParameter& config) {
   check_delta(config);
   check_mean_momentum(config);
   check_no_layer_rates(config);
 }
 
-const RegisterUpdateRule registered(rule_of<AdaDelta>({
+const RegisterUpdateRule register_adadelta(rule_of<AdaDelta>({
     .name = "AdaDelta",
     .help = "steps in the weights' own units, from running means of gradients and steps",
     .histories = 2,
-    .check = check,
+    .check = check_adadelta,
 }));
 
 }  // namespace

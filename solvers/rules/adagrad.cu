@@ -18,17 +18,17 @@ struct AdaGrad {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_adagrad(const caffe::SolverParameter& config) {
   check_no_momentum(config);
   check_no_layer_rates(config);
   check_delta(config);
 }
 
-const RegisterUpdateRule registered(rule_of<AdaGrad>({
+const RegisterUpdateRule register_adagrad(rule_of<AdaGrad>({
     .name = "AdaGrad",
     .help = "each weight's rate falls with the gradients it has seen",
     .histories = 1,
-    .check = check,
+    .check = check_adagrad,
 }));
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Adam {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_adam(const caffe::SolverParameter& config) {
   check_delta(config);
   check_mean_momentum(config);
   check_no_layer_rates(config);
@@ -38,11 +38,11 @@ Correction correction(const caffe::SolverParameter& config, int64_t iter) {
   return {.rate = std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t))};
 }
 
-const RegisterUpdateRule registered(rule_of<Adam>({
+const RegisterUpdateRule register_adam(rule_of<Adam>({
     .name = "Adam",
     .help = "momentum divided by a running mean of the gradients' size",
     .histories = 2,
-    .check = check,
+    .check = check_adam,
     .correction = correction,
 }));
 

@@ -22,7 +22,7 @@ struct AdamW {
   }
 };
 
-const RegisterUpdateRule registered(rule_of<AdamW>({
+const RegisterUpdateRule register_adamw(rule_of<AdamW>({
     .name = "AdamW",
     .help = "Adam with weight decay of its own, apart from the gradient",
     .histories = 2,

@@ -29,7 +29,7 @@ struct Lamb {
   }
 };
 
-const RegisterUpdateRule registered(rule_of<Lamb>({
+const RegisterUpdateRule register_lamb(rule_of<Lamb>({
     .name = "LAMB",
     .help = "AdamW's step as long as each weight's norm says: for large batches",
     .histories = 2,

@@ -30,16 +30,16 @@ struct Lars {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_lars(const caffe::SolverParameter& config) {
   check_no_layer_rates(config);
   if (config.larc_eta() <= 0) throw FieldError("larc_eta", "larc_eta must be positive", "the default is 0.001");
 }
 
-const RegisterUpdateRule registered(rule_of<Lars>({
+const RegisterUpdateRule register_lars(rule_of<Lars>({
     .name = "LARS",
     .help = "momentum with steps as long as each weight's norm says: for large batches",
     .histories = 1,
-    .check = check,
+    .check = check_lars,
 }));
 
 }  // namespace

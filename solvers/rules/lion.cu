@@ -21,17 +21,17 @@ struct Lion {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_lion(const caffe::SolverParameter& config) {
   check_mean_momentum(config);
   check_fraction("momentum2", config.momentum2());
   check_no_layer_rates(config);
 }
 
-const RegisterUpdateRule registered(rule_of<Lion>({
+const RegisterUpdateRule register_lion(rule_of<Lion>({
     .name = "Lion",
     .help = "steps of one length along the sign of a running mean",
     .histories = 1,
-    .check = check,
+    .check = check_lion,
 }));
 
 }  // namespace

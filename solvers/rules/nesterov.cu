@@ -18,13 +18,13 @@ struct Nesterov {
   }
 };
 
-void check(const caffe::SolverParameter&) {}
+void check_nesterov(const caffe::SolverParameter&) {}
 
-const RegisterUpdateRule registered(rule_with_layer_rates<Nesterov>({
+const RegisterUpdateRule register_nesterov(rule_with_layer_rates<Nesterov>({
     .name = "Nesterov",
     .help = "momentum that looks one step ahead",
     .histories = 1,
-    .check = check,
+    .check = check_nesterov,
 }));
 
 }  // namespace

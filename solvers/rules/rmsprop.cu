@@ -19,18 +19,18 @@ struct RmsProp {
   }
 };
 
-void check(const caffe::SolverParameter& config) {
+void check_rmsprop(const caffe::SolverParameter& config) {
   check_no_momentum(config);
   check_no_layer_rates(config);
   check_delta(config);
   check_fraction("rms_decay", config.rms_decay());
 }
 
-const RegisterUpdateRule registered(rule_of<RmsProp>({
+const RegisterUpdateRule register_rmsprop(rule_of<RmsProp>({
     .name = "RMSProp",
     .help = "gradients divided by a running mean of their size",
     .histories = 1,
-    .check = check,
+    .check = check_rmsprop,
 }));
 
 }  // namespace

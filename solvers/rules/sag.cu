@@ -17,13 +17,13 @@ struct Sag {
   }
 };
 
-void check(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
+void check_sag(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
 
-const RegisterUpdateRule registered(rule_with_layer_rates<Sag>({
+const RegisterUpdateRule register_sag(rule_with_layer_rates<Sag>({
     .name = "SAG",
     .help = "gradient descent along a running mean of the gradients",
     .histories = 1,
-    .check = check,
+    .check = check_sag,
 }));
 
 }  // namespace

@@ -17,13 +17,13 @@ struct Sgd {
   }
 };
 
-void check(const caffe::SolverParameter&) {}
+void check_sgd(const caffe::SolverParameter&) {}
 
-const RegisterUpdateRule registered(rule_with_layer_rates<Sgd>({
+const RegisterUpdateRule register_sgd(rule_with_layer_rates<Sgd>({
     .name = "SGD",
     .help = "gradient descent with momentum",
     .histories = 1,
-    .check = check,
+    .check = check_sgd,
 }));
 
 }  // namespace

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <set>
 
-#include "augment_fixtures.h"
 #include "data/augment/augment.h"
 #include "data/augment/color_list.h"
+#include "tests/data/augment_fixtures.h"
 
 namespace cortado::data::testing {
 

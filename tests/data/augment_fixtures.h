@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "data/augment/transform.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <set>
 
-#include "augment_fixtures.h"
 #include "data/augment/augment.h"
+#include "tests/data/augment_fixtures.h"
 
 namespace cortado::data::testing {
 

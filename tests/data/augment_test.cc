@@ -5,8 +5,8 @@
 #include <numbers>
 #include <set>
 
-#include "augment_fixtures.h"
 #include "data/augment/transform_rows.h"
+#include "tests/data/augment_fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -5,7 +5,7 @@
 #include "data/formats/datum.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "data/pipeline/pipeline.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 namespace {

@@ -96,7 +96,7 @@ TEST(Annotations, OfCoco) {
 }
 
 /// Pictures a.pgm and b.pgm, 40 x 20, with a cat and a dog in the first and a cat in the second.
-class ConvertAnnoset : public testing::Test {
+class ConvertAnnoset : public ::testing::Test {
  protected:
   ConvertAnnoset()
       : folder_(std::filesystem::temp_directory_path() / ("cortado_annoset_" + std::to_string(::getpid()))) {

@@ -7,8 +7,8 @@
 #include "data/convert/compute_mean.h"
 #include "data/formats/datum.h"
 #include "data/formats/mean_file.h"
-#include "fixtures.h"
 #include "proto/cortado.pb.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -1,7 +1,7 @@
 #include "data/convert/csv.h"
 
 #include "data/convert/class_numbers.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

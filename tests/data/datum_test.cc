@@ -1,7 +1,7 @@
 #include "data/formats/datum.h"
 
-#include "fixtures.h"
 #include "proto/cortado.pb.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -1,12 +1,12 @@
 // JPEGs that the simulated device decodes, by a library of ours in nvJPEG's place (tests/nvjpeg), against those that
 // the pipeline's threads decode.
-#include "augment_fixtures.h"
 #include "core/device_memory.h"
 #include "data/formats/datum.h"
 #include "data/image/plain_jpeg.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "data/pipeline/pipeline.h"
-#include "jpeg_kinds.h"
+#include "tests/data/augment_fixtures.h"
+#include "tests/data/jpeg_kinds.h"
 
 namespace cortado::data::testing {
 

@@ -16,7 +16,7 @@
 namespace cortado::data {
 namespace {
 
-class Hdf5RowsTest : public testing::Test {
+class Hdf5RowsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SKIP_WITHOUT_HDF5();
@@ -48,7 +48,7 @@ class Hdf5RowsTest : public testing::Test {
     return {.source = path("list"), .names = {"x", "y"}, .shuffle = shuffle, .seed = 3};
   }
 
-  std::string folder_ = testing::TempDir() + "cortado_rows_" + std::to_string(::getpid());
+  std::string folder_ = ::testing::TempDir() + "cortado_rows_" + std::to_string(::getpid());
 };
 
 int next(Hdf5Rows& rows) {

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "data/sources/image_list.h"
-#include "fixtures.h"
-#include "layer_batches.h"
+#include "tests/data/fixtures.h"
+#include "tests/data/layer_batches.h"
 
 namespace cortado::data::testing {
 

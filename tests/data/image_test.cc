@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -2,7 +2,7 @@
 #include "data/inspect/dataset_stats.h"
 #include "data/inspect/pixel_digest.h"
 #include "data/lmdb/lmdb_writer.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

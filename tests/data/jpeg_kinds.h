@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -1,5 +1,5 @@
 // Windows of JPEGs against the same rectangles of the whole image, for every subsampling that cameras write.
-#include "jpeg_kinds.h"
+#include "tests/data/jpeg_kinds.h"
 
 namespace cortado::data::testing {
 

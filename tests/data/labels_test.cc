@@ -1,6 +1,6 @@
 #include "data/formats/labels.h"
 
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -6,7 +6,7 @@
 #include "core/program_path.h"
 #include "data/convert/convert.h"
 #include "data/formats/datum.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 #include "tests/harness/places.h"
 
 namespace cortado::data::testing {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "data/lmdb/lmdb.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

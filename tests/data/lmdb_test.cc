@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

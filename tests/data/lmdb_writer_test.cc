@@ -1,7 +1,7 @@
 #include "data/lmdb/lmdb_writer.h"
 
 #include "data/lmdb/lmdb.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

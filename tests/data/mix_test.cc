@@ -4,7 +4,7 @@
 
 #include "core/device_memory.h"
 #include "core/half.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

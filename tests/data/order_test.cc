@@ -3,7 +3,7 @@
 #include <set>
 
 #include "data/sources/lmdb_source.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -2,11 +2,11 @@
 // memory the host cannot touch, other storage, and datasets kept decoded.
 #include <cstring>
 
-#include "augment_fixtures.h"
 #include "core/device_memory.h"
 #include "core/half.h"
 #include "data/formats/datum.h"
 #include "data/pipeline/pipeline.h"
+#include "tests/data/augment_fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -5,7 +5,7 @@
 
 #include "data/formats/datum.h"
 #include "data/sources/lmdb_source.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

@@ -2,9 +2,9 @@
 // CUDA gives equal bits there, too).
 #include "data/augment/transform_batch.h"
 
-#include "augment_fixtures.h"
 #include "core/device_memory.h"
 #include "core/half.h"
+#include "tests/data/augment_fixtures.h"
 
 namespace cortado::data::testing {
 

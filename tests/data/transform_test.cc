@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "fixtures.h"
+#include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 

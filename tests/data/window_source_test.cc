@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "fixtures.h"
-#include "layer_batches.h"
+#include "tests/data/fixtures.h"
+#include "tests/data/layer_batches.h"
 
 namespace cortado::data::testing {
 

@@ -489,13 +489,16 @@ TEST(Conv, WorksInGivenWeightFormats) {
   ConvShape blocked = square(2, 32, 8, 48, 3, 1, 1);
   blocked.x_layout = blocked.y_layout = Layout::kBlocked16;
   std::string why;
-  const auto owner = make_conv(named("onednn-last")[0], {blocked, true, {}, false, false}, context, why);
+  const ConvRequest of_owner{blocked, true, {}, false, false};
+  const auto owner = make_conv(named("onednn-last")[0], of_owner, context, why);
   ASSERT_TRUE(owner) << why;
   ASSERT_FALSE(owner->weight_format().is_plain() || owner->weight_format().is_blocked16());
   for (const WeightFormat& format :
        {owner->weight_format(), WeightFormat(blocked.weight()), WeightFormat::blocked16(blocked.weight(), 1)})
     for (const ConvCandidate& candidate : {direct_conv_candidate(), named("gemm")[0], named("winograd4x3")[0]}) {
-      ConvRequest request{blocked, true, {}, true, true, format};
+      ConvRequest request(of_owner);
+      request.backward_data = request.backward_weights = true;
+      request.w_format = format;
       const auto conv = make_conv(candidate, request, context, why);
       if (candidate.name != "gemm" && !format.is_blocked16()) {
         EXPECT_EQ(why, "the weights lie otherwise");
@@ -519,8 +522,11 @@ TEST(Conv, DepthwiseWorksInBlocksOfLibraries) {
     accepted += check(candidate, {s, true, relu_if(true), true, true, blocked});
   EXPECT_GE(accepted, 3);  // oneDNN's, matrix products, ours
   std::string why;
-  EXPECT_FALSE(
-      make_conv(depthwise_conv_candidate(), {s, true, {}, true, true, WeightFormat(s.weight())}, context, why));
+  ConvRequest plain;
+  plain.shape = s;
+  plain.bias = plain.backward_data = plain.backward_weights = true;
+  plain.w_format = WeightFormat(s.weight());
+  EXPECT_FALSE(make_conv(depthwise_conv_candidate(), plain, context, why));
   EXPECT_EQ(why, "the weights lie otherwise");
 }
 

@@ -55,9 +55,9 @@ class ConvTrial : public ::testing::Test {
   /// The name of what is taken among `fakes` and the plain one. Logged lines go to log_.
   std::string taken(std::vector<ConvCandidate> fakes) {
     fakes.push_back(plain_conv_candidate());
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     const auto kernel = choose_conv_kernel(fakes, request_, ConvDirection::kForward, context_);
-    log_ = testing::internal::GetCapturedStderr();
+    log_ = ::testing::internal::GetCapturedStderr();
     return kernel->name();
   }
   bool logs(const std::string& text) const { return log_.find(text) != std::string::npos; }
@@ -128,7 +128,7 @@ TEST_F(ConvTrial, IsHeldForWhatWasChosenBefore) {
 
 TEST_F(ConvTrial, DoesNotHideOtherMistakes) {
   EXPECT_THROW(taken({candidate("wrong", 1e-12, 0, ExitCode::kInternal)}), Error);
-  testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStderr();
 }
 
 TEST_F(ConvTrial, EnginesOfALibraryAreChosenAmongInItsPlace) {

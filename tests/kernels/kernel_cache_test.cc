@@ -105,7 +105,7 @@ TEST(KernelCache, ExcludedOnesAreNotTaken) {
 }
 
 TEST(KernelCache, AreKeptByMachineAndSurviveDamage) {
-  const std::string path = testing::TempDir() + "choices_test.json";
+  const std::string path = ::testing::TempDir() + "choices_test.json";
   std::filesystem::remove(path);
   EXPECT_EQ(write_kernel_cache(path, "a", {{"p", {"gemm", "measured", 0.5}}}), "");
   EXPECT_EQ(write_kernel_cache(path, "a", {{"q", {"onednn", "model", 0}}}), "");

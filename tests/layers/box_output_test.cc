@@ -27,10 +27,12 @@ Rows run(const std::string& text, const Arrays& x) {
   for (int64_t r = 0; r < scored.shape[0]; ++r) {
     const auto begin = scored.values.begin() + 6 * r;
     if (r < live) rows.emplace_back(begin, begin + 6);
-    for (int64_t i = 0; i < 5; ++i)
-      if (live > 1 || begin[5] != 0) EXPECT_EQ(rois[size_t(5 * r + i)], begin[i]);
-    if (r >= live)
+    if (live > 1 || begin[5] != 0) {
+      for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(rois[size_t(5 * r + i)], begin[i]);
+    }
+    if (r >= live) {
       for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(begin[i], 0);
+    }
   }
   return rows;
 }

@@ -185,11 +185,15 @@ TEST(DenseBlock, DropsValuesOfEachStep) {
   size_t dropped = 0, all = 0;
   for (size_t i = 0; i < run.y()[0].size(); ++i) {
     const size_t channel = i / 64 % 10;
-    if (channel < 2) EXPECT_EQ(run.y()[0][i], x[i / 640 * 128 + i % 640]);
+    if (channel < 2) {
+      EXPECT_EQ(run.y()[0][i], x[i / 640 * 128 + i % 640]);
+    }
     if (channel < 2 || channel > 5) continue;  // the second step sees what the first one dropped
     ++all;
     dropped += run.y()[0][i] == 0;
-    if (run.y()[0][i] != 0) EXPECT_NEAR(run.y()[0][i], plain.y()[0][i] / 0.75, 1e-5);
+    if (run.y()[0][i] != 0) {
+      EXPECT_NEAR(run.y()[0][i], plain.y()[0][i] / 0.75, 1e-5);
+    }
   }
   EXPECT_NEAR(double(dropped) / double(all), 0.25, 0.08);
   const std::string test = block.layer("use_dropout: true dropout_amount: 0.25");

@@ -53,7 +53,7 @@ class Faulty : public Layer {
   std::string fault_;
 };
 
-const RegisterLayer registered({"test:Faulty", "breaks promises", "", 1, 1, 1, 1, make_layer<Faulty>});
+const RegisterLayer register_harness_test({"test:Faulty", "breaks promises", "", 1, 1, 1, 1, make_layer<Faulty>});
 
 void check(const std::string& fault) {
   check_layer({

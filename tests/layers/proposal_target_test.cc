@@ -59,7 +59,9 @@ TEST(ProposalTarget, TakesAllWithObjectsAndAllGoodBackground) {
   EXPECT_EQ(y[4], weights);
   EXPECT_NEAR(y[2][0][8], -0.1, 1e-6);
   for (size_t i = 0; i < 12; ++i)
-    if (i != 8) EXPECT_EQ(y[2][0][i], 0);
+    if (i != 8) {
+      EXPECT_EQ(y[2][0][i], 0);
+    }
   EXPECT_EQ(y[5][1], (std::vector<double>{2, 10, 20, 19, 39, 1}));
   EXPECT_NEAR(y[5][0][5], 9 / 11., 1e-6);
   EXPECT_EQ(y[5][2], std::vector<double>(6));

@@ -7,7 +7,7 @@
 #include "proto/cortado.pb.h"
 #include "proto/read_text.h"
 
-namespace cortado::testing {
+namespace cortado {
 
 namespace {
 
@@ -49,4 +49,4 @@ TEST(CompactText, ReadsBackToTheSame) {
 
 }  // namespace
 
-}  // namespace cortado::testing
+}  // namespace cortado

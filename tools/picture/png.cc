@@ -15,7 +15,7 @@ namespace cortado::tools {
 namespace {
 
 constexpr double kScale = 2;  // a picture that would be too large has the largest that is not
-constexpr double kMaxPixels = 1.2e8, kMaxSide = 32000, kLeastScale = 0.5;
+constexpr double kMaxPixels = 1.2e8, kPngMaxSide = 32000, kLeastScale = 0.5;
 constexpr double kMarker = 7 * kEdgeLine;  // of an arrow's head; an SVG's marker counts in widths of its line
 
 uint8_t hexadecimal(const char* digits) { return uint8_t(std::stoi(std::string(digits, 2), nullptr, 16)); }
@@ -23,8 +23,8 @@ uint8_t hexadecimal(const char* digits) { return uint8_t(std::stoi(std::string(d
 Color color_of(const char* text) { return {hexadecimal(text + 1), hexadecimal(text + 3), hexadecimal(text + 5)}; }
 
 double scale_for(const Scene& scene) {
-  const double scale = std::min(
-      {kScale, std::sqrt(kMaxPixels / (scene.width * scene.height)), kMaxSide / std::max(scene.width, scene.height)});
+  const double scale = std::min({kScale, std::sqrt(kMaxPixels / (scene.width * scene.height)),
+                                 kPngMaxSide / std::max(scene.width, scene.height)});
   if (scale < kLeastScale)
     throw Error(ExitCode::kUsage, "the picture is too large to be read as a PNG", "an SVG has no such bound");
   return scale;

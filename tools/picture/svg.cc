@@ -5,23 +5,17 @@
 #include "tools/picture/scene.h"
 #include "tools/picture/text_width.h"
 #include "tools/terminal.h"
+#include "tools/xml_text.h"
 
 namespace cortado::tools {
 
 namespace {
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
-
 /// Lines of any text, each made printable.
 std::string tooltip(const std::vector<std::string>& lines) {
   constexpr double kNoEnd = 1e9;
   std::string out = "<title>";
-  for (size_t i = 0; i < lines.size(); ++i) out += (i ? "\n" : "") + escaped(fitted(lines[i], kNoEnd, 1));
+  for (size_t i = 0; i < lines.size(); ++i) out += (i ? "\n" : "") + xml_escaped(fitted(lines[i], kNoEnd, 1));
   return out + "</title>";
 }
 
@@ -63,10 +57,10 @@ std::string style() {
          "}.head{fill:" + kEdgeInk.dark + "}\n" + colours(true) + "}\n</style>\n";
 }
 
-std::string to_text(const SceneText& text) {
+std::string svg_text(const SceneText& text) {
   return std::string("<text class=\"") + style_of(text.kind).id + "\" x=\"" + number(text.x) + "\" y=\"" +
          number(text.y) + "\" textLength=\"" + number(text.width) + "\" lengthAdjust=\"spacingAndGlyphs\">" +
-         escaped(text.text) + "</text>\n";
+         xml_escaped(text.text) + "</text>\n";
 }
 
 std::string box_of(const SceneBox& box) {
@@ -78,7 +72,7 @@ std::string box_of(const SceneBox& box) {
 std::string contents_of(const SceneGroup& group) {
   std::string out;
   for (const SceneBox& box : group.boxes) out += box_of(box);
-  for (const SceneText& text : group.texts) out += to_text(text);
+  for (const SceneText& text : group.texts) out += svg_text(text);
   return out;
 }
 

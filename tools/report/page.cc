@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "tools/report/report.h"
+#include "tools/xml_text.h"
 #include "web/web.h"
 
 extern const char cortado_report_script[];
@@ -11,12 +12,6 @@ extern const unsigned long cortado_report_style_size;
 namespace cortado::tools {
 
 namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
 
 /// JSON that stands within a script: nothing in it ends the element.
 std::string json_text(const nlohmann::ordered_json& json) {
@@ -35,10 +30,10 @@ std::string report_page(const nlohmann::ordered_json& report) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
       "style-src 'unsafe-inline'; img-src data:\">\n<title>";
-  page += escaped(title) + "</title>\n<style>\n";
+  page += xml_escaped(title) + "</title>\n<style>\n";
   page += web::style_css();
   page += std::string_view(cortado_report_style, cortado_report_style_size);
-  page += "</style>\n</head>\n<body>\n<main id=\"report\">\n<h1>" + escaped(title) +
+  page += "</style>\n</head>\n<body>\n<main id=\"report\">\n<h1>" + xml_escaped(title) +
           "</h1>\n<noscript><p>The page draws its numbers by a script of its own.</p></noscript>\n</main>\n"
           "<script type=\"application/json\" id=\"numbers\">";
   page += json_text(report);

@@ -12,7 +12,8 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kDecoded = 4096, kPixels = 2000000000;  ///< whose colours are measured: more would tell the same
+constexpr int64_t kDatasetFolderDecoded = 4096,
+                  kDatasetFolderPixels = 2000000000;  ///< whose colours are measured: more would tell the same
 
 void check_labels(const DatasetFolder& folder) {
   const int64_t seen = folder.stats.classes(), named = folder.classes();
@@ -38,8 +39,10 @@ DatasetFolder read_dataset_folder(const std::string& path, const data::Progress&
       throw file_error(ExitCode::kIo, part, "there is no such dataset",
                        "`cortado convert folder photos -o " + folder.path + " --split=0.2` makes " + folder.train +
                            " and " + folder.test);
-  folder.stats = data::dataset_stats(
-      folder.train, {.most_decoded = kDecoded, .most_pixels = kPixels, .find_odd = false, .progress = progress});
+  folder.stats = data::dataset_stats(folder.train, {.most_decoded = kDatasetFolderDecoded,
+                                                    .most_pixels = kDatasetFolderPixels,
+                                                    .find_odd = false,
+                                                    .progress = progress});
   if (folder.stats.decoded == 0)
     throw file_error(ExitCode::kData, folder.train, "none of its images can be read",
                      "`cortado data verify " + folder.train + "` says more");

@@ -8,6 +8,7 @@
 #include "data/lmdb/lmdb.h"
 #include "proto/compact_text.h"
 #include "tools/progress.h"
+#include "tools/starter/head.h"
 #include "tools/starter/project_text.h"
 #include "tools/starter/starting_net.h"
 #include "tools/terminal.h"
@@ -20,7 +21,7 @@ using caffe::LayerParameter;
 using caffe::NetParameter;
 
 constexpr char kStart[] = "ssd_fashion";
-constexpr int64_t kDecoded = 2048, kPixels = 2000000000, kSeen = 100000;
+constexpr int64_t kDetectorDecoded = 2048, kDetectorPixels = 2000000000, kDetectorSeen = 100000;
 
 /// What is to be found, and in what.
 struct ObjectSet {
@@ -53,18 +54,13 @@ ObjectSet read_set(const std::string& path) {
   }
   if (set.classes < 2) throw file_error(ExitCode::kData, map_file, "it names no class but the background");
   CountedProgress progress("look at " + folder);
-  set.stats = data::dataset_stats(
-      set.train,
-      {.most_decoded = kDecoded, .most_pixels = kPixels, .find_odd = false, .progress = progress.callback()});
+  set.stats = data::dataset_stats(set.train, {.most_decoded = kDetectorDecoded,
+                                              .most_pixels = kDetectorPixels,
+                                              .find_odd = false,
+                                              .progress = progress.callback()});
   if (set.stats.decoded == 0) throw file_error(ExitCode::kData, set.train, "none of its images can be read");
   set.test_records = data::Lmdb::open(set.test)->records();
   return set;
-}
-
-int maker_of(const NetParameter& net, const std::string& blob, int before) {
-  for (int i = before; i-- > 0;)
-    if (std::find(net.layer(i).top().begin(), net.layer(i).top().end(), blob) != net.layer(i).top().end()) return i;
-  return -1;
 }
 
 /// Convolutions that a blob comes from, through layers that only arrange it.
@@ -163,7 +159,8 @@ Project make_detector(const ProjectOptions& options) {
   project.folder = without_trailing_slashes(options.output);
   project.choices.push_back({"net", start.name, options.from.empty() ? "a small SSD" : "--from"});
   project.choices.push_back({"classes", std::to_string(set.classes), "with the background, which is 0"});
-  const int64_t epochs = options.epochs > 0 ? options.epochs : std::clamp<int64_t>(kSeen / set.stats.records, 10, 100);
+  const int64_t epochs =
+      options.epochs > 0 ? options.epochs : std::clamp<int64_t>(kDetectorSeen / set.stats.records, 10, 100);
   const Schedule schedule = choose_schedule(set.stats.records, start.recipe,
                                             {.batch = options.batch, .epochs = epochs, .from_weights = trained});
   set_data(net, set, schedule, trained, project.choices);

@@ -12,13 +12,6 @@ namespace {
 using caffe::LayerParameter;
 using caffe::NetParameter;
 
-/// The last layer before `at` that makes the blob; -1: none.
-int maker_of(const NetParameter& net, const std::string& blob, int at) {
-  for (int i = at; i-- > 0;)
-    if (std::find(net.layer(i).top().begin(), net.layer(i).top().end(), blob) != net.layer(i).top().end()) return i;
-  return -1;
-}
-
 bool has_outputs(const LayerParameter& layer) {
   return layer.type() == "InnerProduct" || layer.type() == "Convolution";
 }
@@ -46,6 +39,12 @@ bool is_needless(const LayerParameter& layer, int64_t classes) {
 }
 
 }  // namespace
+
+int maker_of(const NetParameter& net, const std::string& blob, int at) {
+  for (int i = at; i-- > 0;)
+    if (std::find(net.layer(i).top().begin(), net.layer(i).top().end(), blob) != net.layer(i).top().end()) return i;
+  return -1;
+}
 
 std::vector<int> head_layers(const NetParameter& net, const std::string& path) {
   std::vector<int> heads;

@@ -8,6 +8,9 @@
 
 namespace cortado::tools {
 
+/// The last layer before layer `at` that makes the blob, by its place in the net; -1: none.
+int maker_of(const caffe::NetParameter& net, const std::string& blob, int at);
+
 /// The layers whose outputs SoftmaxWithLoss compares with labels: an InnerProduct or Convolution for each loss, by its
 /// place in the net; what lies between and computes nothing by weights (ReLU, pooling, Dropout) is passed over. Throws
 /// Error(kNet) where there is none.

@@ -9,7 +9,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kSeen = 500000;          ///< images, repeated ones counted, that a net sees which begins at random
+constexpr int64_t kScheduleSeen = 500000;  ///< images, repeated ones counted, that a net sees which begins at random
 constexpr int64_t kSeenByTrained = 60000;  ///< and one that begins with weights
 constexpr float kSlower = 0.1F;            ///< the recipe's rate for weights that are there already
 
@@ -39,7 +39,7 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
   const int64_t per_epoch = (images + out.batch - 1) / out.batch;
   say("batch_size", std::to_string(out.batch),
       count_text(images) + " images, so " + count_text(per_epoch) + " updates an epoch");
-  const int64_t seen = options.from_weights ? kSeenByTrained : kSeen;
+  const int64_t seen = options.from_weights ? kSeenByTrained : kScheduleSeen;
   out.epochs = options.epochs > 0 ? options.epochs
                                   : std::clamp<int64_t>((seen + images - 1) / images, options.from_weights ? 4 : 6,
                                                         options.from_weights ? 40 : 80);

@@ -7,7 +7,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kWeight = 0.9, kFarAbove = 3;
+constexpr double kWeight = 0.9, kRateFindingFarAbove = 3;
 
 /// Slope of a straight line through the points around `at`: losses over logarithms of rates.
 double slope(const RateSweep& sweep, const std::vector<double>& losses, size_t at, size_t reach) {
@@ -43,7 +43,7 @@ RateFinding find_rate(const RateSweep& sweep) {
   size_t end = 0, least = 0;  // end: how many are of use
   for (; end < losses.size() && std::isfinite(losses[end]); ++end) {
     if (losses[end] < losses[least]) least = end;
-    if (end >= 10 && losses[end] > kFarAbove * std::max(losses[least], 1e-6)) break;
+    if (end >= 10 && losses[end] > kRateFindingFarAbove * std::max(losses[least], 1e-6)) break;
   }
   if (end < losses.size()) found.diverged = sweep.rates[end];
   if (end == 0) return found;

@@ -10,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kFarAbove = 5;  ///< times its least: the loss will not come back
+constexpr double kTrialFarAbove = 5;  ///< times its least: the loss will not come back
 
 Solver solver_of(SolverFile file, const SolverOptions& options, Context& context) {
   return make_solver(std::move(file), options, context);
@@ -68,7 +68,7 @@ RateSweep sweep_rates(const SolverFile& file, const SolverOptions& solver_option
     sweep.losses.push_back(solver.loss());
     mean = i == 0 ? solver.loss() : 0.7 * mean + 0.3 * solver.loss();
     least = std::min(least, mean);
-    sweep.left = i > 10 && mean > kFarAbove * least;
+    sweep.left = i > 10 && mean > kTrialFarAbove * least;
     if (sweep.left) break;
   }
   return sweep;
