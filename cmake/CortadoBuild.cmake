@@ -119,6 +119,9 @@ endif()
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
 # the CPU's stay within a file.
 set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  list(APPEND CORTADO_WARNINGS -Wno-unknown-warning-option -Wno-unknown-pragmas)  # those of GCC
+endif()
 if(CORTADO_WERROR)
   list(APPEND CORTADO_WARNINGS -Werror)
 endif()

@@ -73,11 +73,13 @@ int take_slot(const uint8_t* data, int64_t size) {
   return -1;
 }
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
+[[noreturn]] void fail_to_map(const std::string& path, const std::string& why) {
   throw file_error(ExitCode::kIo, path, "cannot read: " + why);
 }
 
-[[noreturn]] void fail(const std::string& path, int error) { fail(path, std::string(std::strerror(error))); }
+[[noreturn]] void fail_to_map(const std::string& path, int error) {
+  fail_to_map(path, std::string(std::strerror(error)));
+}
 
 }  // namespace
 
@@ -85,22 +87,22 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   install_handler();
   std::string why;
   file_ = open_regular_file(path, why);
-  if (!file_.ok()) fail(path, why);
+  if (!file_.ok()) fail_to_map(path, why);
   map();
 }
 
 void MappedFile::map() {
   struct stat info;
-  if (::fstat(file_.fd(), &info) != 0) fail(path_, errno);
+  if (::fstat(file_.fd(), &info) != 0) fail_to_map(path_, errno);
   if (info.st_size == 0) return;
   void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, file_.fd(), 0);
-  if (data == MAP_FAILED) fail(path_, errno);
+  if (data == MAP_FAILED) fail_to_map(path_, errno);
   data_ = static_cast<const uint8_t*>(data);
   size_ = info.st_size;
   slot_ = take_slot(data_, size_);
   if (slot_ >= 0) return;
   ::munmap(data, size_t(size_));
-  fail(path_, EMFILE);
+  fail_to_map(path_, EMFILE);
 }
 
 MappedFile::~MappedFile() {

@@ -104,7 +104,7 @@ class Writer {
 };
 
 /// Lets the largest dataset's parts into memory.
-void widen_limits(const std::vector<TensorEntry>& entries) {
+void widen_write_limits(const std::vector<TensorEntry>& entries) {
   int64_t largest = 0, total = 0;
   for (const TensorEntry& entry : entries) {
     largest = std::max(largest, int64_t(extent_of(entry).slab_bytes()));
@@ -119,7 +119,7 @@ void widen_limits(const std::vector<TensorEntry>& entries) {
 void write_file(const std::string& path) {
   std::vector<TensorEntry> entries;
   if (!get_head(entries)) throw Failure("there is nothing to write");
-  widen_limits(entries);
+  widen_write_limits(entries);
   try {
     Writer writer(path, false);
     for (const TensorEntry& entry : entries) writer.take(entry);
@@ -135,7 +135,7 @@ void append_file(const std::string& path) {
   try {
     Writer writer(path, true);
     for (std::vector<TensorEntry> entries; get_head(entries);) {
-      widen_limits(entries);
+      widen_write_limits(entries);
       for (const TensorEntry& entry : entries) writer.take(entry);
       writer.flush();
       put("+", 1);

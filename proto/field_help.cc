@@ -27,7 +27,7 @@ const DescriptorPool& documented() {
 }
 
 /// Words parted by one space, without the mark that only readers of the schema need.
-std::string one_line(const std::string& comment) {
+std::string comment_line(const std::string& comment) {
   std::string line;
   for (const char c : comment) {
     const bool blank = c == ' ' || c == '\n' || c == '\t';
@@ -46,8 +46,8 @@ template <typename Described>
 std::string comment_of(const Described* described) {
   google::protobuf::SourceLocation place;
   if (described == nullptr || !described->GetSourceLocation(&place)) return {};
-  const std::string behind = one_line(place.trailing_comments);
-  return behind.empty() ? one_line(place.leading_comments) : behind;
+  const std::string behind = comment_line(place.trailing_comments);
+  return behind.empty() ? comment_line(place.leading_comments) : behind;
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ namespace {
 constexpr const char* kHdf5FileProgram = "cortado-hdf5";
 constexpr size_t kHdf5FilePartBytes = size_t(1) << 20;
 
-std::unique_ptr<HelperProcess> start(ExitCode code, const std::string& path,
-                                     const std::vector<std::string>& arguments) {
+std::unique_ptr<HelperProcess> start_hdf5(ExitCode code, const std::string& path,
+                                          const std::vector<std::string>& arguments) {
   if (companion_path(kHdf5FileProgram).empty())
     throw file_error(code, path,
                      "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
@@ -114,7 +114,7 @@ Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   const int64_t most = most_bytes(info.st_size, request_.most_growth);
   std::vector<std::string> arguments = {request_.values ? "read" : "list", request_.path, std::to_string(most)};
   arguments.insert(arguments.end(), request_.names.begin(), request_.names.end());
-  process_ = start(request_.code, request_.path, arguments);
+  process_ = start_hdf5(request_.code, request_.path, arguments);
   read_head();
   int64_t left = request_.values ? most : INT64_MAX;
   for (const TensorEntry& entry : entries_) {
@@ -205,7 +205,7 @@ void Hdf5Reader::fail(const std::string& message, const std::string& hint) const
 Hdf5Writer::Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& entries)
     : path_(path), temporary_(own_temporary_beside(path)) {
   const std::string head = head_of(entries, path);
-  process_ = start(ExitCode::kIo, path, {"write", temporary_});
+  process_ = start_hdf5(ExitCode::kIo, path, {"write", temporary_});
   try {
     send(*process_, path_, head);
   } catch (...) {
@@ -235,7 +235,7 @@ std::string Hdf5Writer::commit() {
 
 Hdf5Appender::Hdf5Appender(const std::string& path)
     : path_(path), temporary_(own_temporary_beside(path)), claim_(path) {
-  process_ = start(ExitCode::kIo, path, {"append", temporary_});
+  process_ = start_hdf5(ExitCode::kIo, path, {"append", temporary_});
 }
 
 Hdf5Appender::~Hdf5Appender() {

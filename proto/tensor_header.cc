@@ -37,7 +37,7 @@ const std::map<std::string_view, Type>& types() {
   return table;
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_header(const std::string& name, const std::string& why) {
   throw std::invalid_argument("tensor '" + name + "': " + why);
 }
 
@@ -45,12 +45,12 @@ const std::map<std::string_view, Type>& types() {
 std::pair<int64_t, TensorEntry> parse_entry(const std::string& name, const json& value) {
   TensorEntry entry{name, value.at("dtype").get<std::string>(), Shape(value.at("shape").get<std::vector<int64_t>>())};
   const auto offsets = value.at("data_offsets").get<std::vector<int64_t>>();
-  if (tensor_value_bytes(entry.type) == 0) refuse(name, "no type is called " + entry.type);
-  if (entry.shape.axes() > Shape::kMaxAxes) refuse(name, "too many axes");
+  if (tensor_value_bytes(entry.type) == 0) refuse_header(name, "no type is called " + entry.type);
+  if (entry.shape.axes() > Shape::kMaxAxes) refuse_header(name, "too many axes");
   for (const int64_t dim : entry.shape.dims())
-    if (dim < 0) refuse(name, "a negative extent");
+    if (dim < 0) refuse_header(name, "a negative extent");
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] - offsets[0] != entry.bytes())
-    refuse(name, "its bytes do not fill its shape");
+    refuse_header(name, "its bytes do not fill its shape");
   return {offsets[0], entry};
 }
 
@@ -108,7 +108,7 @@ std::vector<TensorEntry> parse_tensor_header(std::string_view text) {
   std::vector<TensorEntry> entries;
   int64_t offset = 0;
   for (auto& [begin, entry] : placed) {
-    if (begin != offset) refuse(entry.name, "a gap before its values");
+    if (begin != offset) refuse_header(entry.name, "a gap before its values");
     offset += entry.bytes();
     entries.push_back(std::move(entry));
   }

@@ -105,7 +105,7 @@ constexpr Move kMoves[] = {
 };
 
 /// Moves the options of `layer.layer()` beside it. What its type has no use for is left out, with a warning.
-void upgrade_layer(V1& layer, const std::string& path, Positions& positions, Mistakes& mistakes) {
+void upgrade_v0_layer(V1& layer, const std::string& path, Positions& positions, Mistakes& mistakes) {
   caffe::V0LayerParameter old = layer.layer();
   layer.clear_layer();
   const PlacedMessage from{old, path_to(path, "layer")}, to{layer, path};
@@ -177,7 +177,7 @@ void upgrade_v0_layers(caffe::NetParameter& net, const std::string& path, Positi
   fold_padding(net, path, positions, mistakes);
   for (int i = 0; i < net.layers_size(); ++i)
     if (net.layers(i).has_layer())
-      upgrade_layer(*net.mutable_layers(i), path_to(path, "layers", i), positions, mistakes);
+      upgrade_v0_layer(*net.mutable_layers(i), path_to(path, "layers", i), positions, mistakes);
 }
 
 }  // namespace cortado

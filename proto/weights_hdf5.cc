@@ -21,7 +21,7 @@ constexpr std::string_view kWeightsHdf5Data = "data/";
 constexpr size_t kWeightsHdf5MaxBlobs = 100'000;  // absent ones among them: a file has but to write a large number
 
 /// The number that a name ends with: "0" or "12", but not "007".
-std::optional<size_t> number_of(std::string_view text) {
+std::optional<size_t> number_in(std::string_view text) {
   size_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc() || end != text.data() + text.size() || std::to_string(number) != text) return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<std::pair<std::string, size_t>> blob_named(std::string_view name) 
   name.remove_prefix(kWeightsHdf5Data.size());
   const size_t slash = name.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const std::optional<size_t> index = number_of(name.substr(slash + 1));
+  const std::optional<size_t> index = number_in(name.substr(slash + 1));
   if (!index) return std::nullopt;
   return std::pair(std::string(name.substr(0, slash)), *index);
 }

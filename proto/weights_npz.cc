@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kEnding = ".npy";
 
 /// "conv1/7x7_s2/0.npy" is blob 0 of layer conv1/7x7_s2.
-std::pair<std::string, size_t> split_name(const WireFile& file, std::string_view name) {
+std::pair<std::string, size_t> split_entry_name(const WireFile& file, std::string_view name) {
   const std::string whole(name.substr(0, 100));
   if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
   const size_t slash = name.rfind('/');
@@ -33,7 +33,7 @@ std::pair<std::string, size_t> split_name(const WireFile& file, std::string_view
             "name arrays by the layer, a slash and Caffe's number: 0 for weights, 1 for the bias");
 }
 
-BlobFile blob_of(const WireFile& file, const ZipEntry& entry) {
+BlobFile blob_of_entry(const WireFile& file, const ZipEntry& entry) {
   try {
     NpyArray array = parse_npy(entry.content, entry.name);
     return {array.shape, std::move(array.values)};
@@ -62,11 +62,11 @@ std::vector<LayerWeights> read_weights_npz(const WireFile& file, WeightsOrigin& 
   origin.container = WeightsOrigin::kNpz;
   const std::vector<ZipEntry> entries = read_zip(file);
   std::map<std::string, size_t> sizes, places;  // of each layer: its number of blobs, and where it is in `layers`
-  for (const ZipEntry& entry : entries) ++sizes[split_name(file, entry.name).first];
+  for (const ZipEntry& entry : entries) ++sizes[split_entry_name(file, entry.name).first];
   std::set<std::string> seen;
   std::vector<LayerWeights> layers;
   for (const ZipEntry& entry : entries) {
-    const auto [name, index] = split_name(file, entry.name);
+    const auto [name, index] = split_entry_name(file, entry.name);
     const auto [place, added] = places.emplace(name, layers.size());
     if (index >= sizes[name]) file.fail("array '" + entry.name + "': a blob before it is missing");
     if (!seen.insert(name + "/" + std::to_string(index)).second) file.fail("array '" + entry.name + "' comes twice");
@@ -74,7 +74,7 @@ std::vector<LayerWeights> read_weights_npz(const WireFile& file, WeightsOrigin& 
       layers.push_back({name, "", {}});
       layers.back().blobs.resize(sizes[name]);  // as many names as places, and no name twice: each is filled
     }
-    layers[place->second].blobs[index] = blob_of(file, entry);
+    layers[place->second].blobs[index] = blob_of_entry(file, entry);
   }
   return layers;
 }

@@ -44,7 +44,7 @@ Spread sums_of(const float* values, size_t count) {
   return spread;
 }
 
-nlohmann::ordered_json json_of(const Spread& spread) {
+nlohmann::ordered_json spread_json(const Spread& spread) {
   const double n = double(std::max<int64_t>(1, spread.count));
   return {{"norm", spread.norm()},
           {"mean", spread.sum / n},
@@ -101,8 +101,9 @@ SpreadReader layer_lines(const std::string& path) {
   return [path](const Progress& progress, const std::vector<WeightSpread>& spreads) {
     nlohmann::ordered_json layers = nlohmann::ordered_json::array();
     for (const WeightSpread& spread : spreads)
-      layers.push_back(
-          {{"name", spread.name}, {"weights", json_of(spread.values)}, {"gradients", json_of(spread.gradients)}});
+      layers.push_back({{"name", spread.name},
+                        {"weights", spread_json(spread.values)},
+                        {"gradients", spread_json(spread.gradients)}});
     const nlohmann::ordered_json line = {{"t", unix_seconds()}, {"iter", progress.iter}, {"layers", layers}};
     std::ofstream(path, std::ios::app) << line.dump() + "\n" << std::flush;
   };

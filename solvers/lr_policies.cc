@@ -172,7 +172,7 @@ const LrPolicy& find_policy(const Config& config) {
                    guess.empty() ? list_of_policies() : guess);
 }
 
-bool is_set(const Config& config, const std::string& name) {
+bool is_policy_option_set(const Config& config, const std::string& name) {
   if (name == "max_iter" && config.max_epoch() > 0) return true;
   const auto* field = config.GetDescriptor()->FindFieldByName(name);
   const auto* reflection = config.GetReflection();
@@ -185,7 +185,7 @@ void check_strays(const Config& config) {
     for (const char* option : {"cosine_cycle", "cosine_cycle_mult", "onecycle_warmup", "onecycle_div",
                                "onecycle_final_div", "plateau_metric", "plateau_min_delta"})
       if (std::string(option).starts_with(std::string(owner) + "_") && config.lr_policy() != owner &&
-          is_set(config, option))
+          is_policy_option_set(config, option))
         throw FieldError(option, std::string(option) + " belongs to lr_policy \"" + owner + "\", and this one is \"" +
                                      config.lr_policy() + "\"");
 }
@@ -201,7 +201,7 @@ std::vector<std::string> all_lr_policies() {
 const LrPolicy& checked_lr_policy(const Config& config) {
   const LrPolicy& policy = find_policy(config);
   for (const char* name : policy.needs)
-    if (!is_set(config, name))
+    if (!is_policy_option_set(config, name))
       throw FieldError("lr_policy", std::string("lr_policy \"") + policy.name + "\" needs " + name);
   if (policy.check) policy.check(config);
   check_strays(config);

@@ -36,7 +36,7 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-[[noreturn]] void refuse(const std::string& path, int error) {
+[[noreturn]] void refuse_path(const std::string& path, int error) {
   if (error == ELOOP || error == ENOTDIR) throw RequestError(Refusal::kForbidden, path + ": links are not followed");
   if (error == ENOENT) throw RequestError(Refusal::kNotFound, path + ": there is no such file or folder");
   throw RequestError(Refusal::kInvalid, path + ": " + std::strerror(error));
@@ -48,7 +48,7 @@ Descriptor open_above(int root, const std::string& path, const std::vector<std::
   for (size_t i = 0; i + 1 < parts.size() && folder; ++i) {
     folder = Descriptor(::openat(folder.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
-  if (!folder) refuse(path, errno);
+  if (!folder) refuse_path(path, errno);
   return folder;
 }
 
@@ -57,7 +57,7 @@ Descriptor open_below(int root, const std::string& path, int flags) {
   const Descriptor above = open_above(root, path, parts);
   Descriptor file(
       ::openat(above.get(), parts.empty() ? "." : parts.back().c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file) refuse(path, errno);
+  if (!file) refuse_path(path, errno);
   return file;
 }
 
@@ -107,14 +107,14 @@ std::string Folder::at(const std::string& path) const {
     if (!folder) continue;
     struct stat info {};
     if (::fstatat(folder.get(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) refuse(path, errno);
+      if (errno != ENOENT) refuse_path(path, errno);
       folder = Descriptor();  // the rest is to be made
       continue;
     }
-    if (S_ISLNK(info.st_mode)) refuse(path, ELOOP);
+    if (S_ISLNK(info.st_mode)) refuse_path(path, ELOOP);
     if (i + 1 == parts.size()) break;
     folder = Descriptor(::openat(folder.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder) refuse(path, errno);
+    if (!folder) refuse_path(path, errno);
   }
   return whole;
 }
@@ -159,7 +159,7 @@ int64_t Folder::size(const std::string& path) const {
 std::vector<Entry> Folder::list(const std::string& path) const {
   Descriptor folder = open_below(fd_, path, O_RDONLY | O_DIRECTORY);
   DIR* const stream = ::fdopendir(folder.get());
-  if (!stream) refuse(path, errno);
+  if (!stream) refuse_path(path, errno);
   folder.release();
   std::vector<Entry> entries;
   while (const dirent* one = ::readdir(stream)) {
@@ -180,7 +180,7 @@ void Folder::make(const std::string& path) const {
   for (const std::string& part : parts_of(path)) {
     made += (made.empty() ? "" : "/") + part;
     const std::string whole = at(made);
-    if (::mkdir(whole.c_str(), 0777) != 0 && errno != EEXIST) refuse(made, errno);
+    if (::mkdir(whole.c_str(), 0777) != 0 && errno != EEXIST) refuse_path(made, errno);
   }
 }
 

@@ -33,7 +33,7 @@ void show_skipped(const ConvertReport& report) {
             << " (.DS_Store, Thumbs.db and the like)\n";
 }
 
-std::string range_text(int least, int most) {
+std::string side_range_text(int least, int most) {
   return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
 }
 
@@ -41,8 +41,8 @@ std::string range_text(int least, int most) {
 void show_sizes(const ConvertReport& report) {
   constexpr int64_t kMuch = int64_t(1) << 20;
   if (report.mixed_sizes && report.most_height > 0)
-    std::cout << "sizes: height " << range_text(report.least_height, report.most_height) << ", width "
-              << range_text(report.least_width, report.most_width) << "\n";
+    std::cout << "sizes: height " << side_range_text(report.least_height, report.most_height) << ", width "
+              << side_range_text(report.least_width, report.most_width) << "\n";
   const int64_t records = report.written + report.test.written, each = report.bytes / std::max<int64_t>(records, 1);
   if (report.channels > 0 && each > kMuch)
     std::cout << "hint: a record takes " << bytes_text(each)

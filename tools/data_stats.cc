@@ -45,7 +45,7 @@ std::string numbers_text(const std::vector<double>& values) {
   return text;
 }
 
-std::string range_text(const DatasetStats::Range& range) {
+std::string stats_range_text(const DatasetStats::Range& range) {
   return range.least == range.most ? std::to_string(range.least)
                                    : std::to_string(range.least) + " to " + std::to_string(range.most);
 }
@@ -57,7 +57,7 @@ void show_broken(const DatasetStats& stats, const std::string& lmdb) {
   if (more > 0) show_error("and " + count_text(more) + " more");
 }
 
-void show_odd(const DatasetStats& stats) {
+void show_odd_images(const DatasetStats& stats) {
   const data::OddImages& odd = stats.odd;
   std::cout << "doubles: " << count_text(odd.doubles);
   if (odd.contradictions > 0) std::cout << ", of them " << count_text(odd.contradictions) << " under another label";
@@ -72,18 +72,18 @@ void show_odd(const DatasetStats& stats) {
   for (const std::string& name : odd.told_dark) std::cout << "  " << name << "\n";
 }
 
-void show(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+void show_stats(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
   std::cout << lmdb << ": " << count_of(stats.records, "record", "records") << ", " << bytes_text(stats.bytes) << ", "
             << (stats.encoded == 0               ? "pixels"
                 : stats.encoded == stats.records ? "image files"
                                                  : count_text(stats.encoded) + " of them image files")
             << "\n";
   if (stats.decoded > 0) {
-    std::cout << "channels " << stats.channels() << ", height " << range_text(stats.height) << ", width "
-              << range_text(stats.width)
+    std::cout << "channels " << stats.channels() << ", height " << stats_range_text(stats.height) << ", width "
+              << stats_range_text(stats.width)
               << (stats.one_size() ? "" : ", " + count_of(int64_t(stats.per_size.size()), "size", "sizes")) << "\nmean "
               << numbers_text(stats.mean) << ", deviation " << numbers_text(stats.deviation) << "\n";
-    show_odd(stats);
+    show_odd_images(stats);
   }
   std::cout << "undecodable: " << count_text(stats.broken) << "\n";
   if (const int64_t count = unnamed(stats, names))
@@ -96,7 +96,7 @@ void show(const std::string& lmdb, const DatasetStats& stats, const std::vector<
   std::cout << table.str({0, 1, 2});
 }
 
-ordered_json to_json(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
   ordered_json json = {{"source", lmdb},
                        {"records", stats.records},
                        {"bytes", stats.bytes},
@@ -137,9 +137,9 @@ int run_data_stats(const Arguments& arguments) {
     const std::string& lmdb = arguments.operands()[i];
     const DatasetStats stats = look(lmdb, true);
     if (arguments.on("json"))
-      list.push_back(to_json(lmdb, stats, names_of(lmdb)));
+      list.push_back(stats_json(lmdb, stats, names_of(lmdb)));
     else
-      show(lmdb, stats, names_of(lmdb));
+      show_stats(lmdb, stats, names_of(lmdb));
   }
   if (arguments.on("json")) std::cout << list.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   return 0;

@@ -34,7 +34,7 @@ void read_shape(const std::string& text, std::map<std::string, Shape>& shapes) {
   shapes[equals == std::string::npos ? "" : text.substr(0, equals)] = Shape(extents);
 }
 
-std::string quoted(const std::vector<std::string>& names, const graph::Graph& graph) {
+std::string quoted_names(const std::vector<std::string>& names, const graph::Graph& graph) {
   std::string text;
   for (const std::string& name : names) {
     const graph::Value& value = graph.value(graph.names.at(name));
@@ -44,14 +44,14 @@ std::string quoted(const std::vector<std::string>& names, const graph::Graph& gr
 }
 
 /// Throws Error where the net does not build; else describes its inputs and outputs.
-std::string describe(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
+std::string describe_deployed(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
   options.backward = false;
   const auto file = std::make_shared<NetFile>(read_net_from_text(text, name));
   const graph::Graph graph = graph_with_shapes(file, options);
-  return std::to_string(deployed.net.layer_size()) + " layers, " + quoted(deployed.inputs, graph) + " in, " +
-         quoted(deployed.outputs, graph) + " out";
+  return std::to_string(deployed.net.layer_size()) + " layers, " + quoted_names(deployed.inputs, graph) + " in, " +
+         quoted_names(deployed.outputs, graph) + " out";
 }
 
 int run_deploy(const Arguments& arguments) {
@@ -64,7 +64,7 @@ int run_deploy(const Arguments& arguments) {
   const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
   const std::string text =
       "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + to_text(deployed.net);
-  const std::string summary = describe(text, output == "-" ? "the deploy net" : output, deployed);
+  const std::string summary = describe_deployed(text, output == "-" ? "the deploy net" : output, deployed);
   for (const std::string& note : deployed.notes) log_info() << note;
   if (output == "-") {
     std::cout << text;

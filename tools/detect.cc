@@ -93,7 +93,7 @@ Color color_of(int label) {
 }
 
 /// The image with its boxes, enlarged where it is so small that names would hide it.
-data::Image drawn(const std::string& path, const std::vector<Found>& found, const Detector& detector) {
+data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found, const Detector& detector) {
   constexpr int kLeastSide = 480;
   data::ImageDecoder decoder;
   data::Image image, larger;
@@ -161,7 +161,7 @@ int run_detect(const Arguments& arguments) {
       const std::vector<Found> found = detector.run(path);
       report.add(detector, path, found);
       if (!folder.empty())
-        write_file_atomically(picture_of(folder, path), data::encode_png(drawn(path, found, detector)));
+        write_file_atomically(picture_of(folder, path), data::encode_png(drawn_boxes(path, found, detector)));
     } catch (const data::SampleError& error) {
       show_error(Error(ExitCode::kData, file_mistake(path, error.what(), error.hint())).what());
       code = int(ExitCode::kData);

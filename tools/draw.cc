@@ -29,7 +29,7 @@ DrawFormat draw_format(const Arguments& arguments, const std::string& output) {
   throw usage_error("'" + output + "' ends in none of .svg, .png and .dot", "--format=svg says what it is");
 }
 
-std::string drawn(const NetPicture& picture, DrawFormat format, bool across) {
+std::string drawn_picture(const NetPicture& picture, DrawFormat format, bool across) {
   switch (format) {
     case DrawFormat::kSvg:
       return to_svg(make_scene(picture, across));
@@ -71,7 +71,7 @@ int run_draw(const Arguments& arguments) {
   const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
   if (picture.blocks.empty())
     throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
-  const std::string text = drawn(picture, format, arguments.text("rankdir") == "LR");
+  const std::string text = drawn_picture(picture, format, arguments.text("rankdir") == "LR");
   if (output == "-") {
     std::cout << text;
     return 0;

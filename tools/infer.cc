@@ -34,7 +34,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   return out;
 }
 
-std::string listed(const std::map<std::string, Shape>& blobs) {
+std::string listed_blobs(const std::map<std::string, Shape>& blobs) {
   std::string out;
   for (const auto& [name, shape] : blobs) out += (out.empty() ? "" : ", ") + ("'" + name + "'");
   return out.empty() ? "none" : out;
@@ -48,14 +48,14 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     if (found == declared.end())
       throw usage_error("--input=" + (file.blob.empty() ? "" : file.blob + "=") + file.path + ": " +
                             (file.blob.empty() ? "which input is it?" : "'" + file.blob + "' is no input of the net"),
-                        "its inputs: " + listed(declared));
+                        "its inputs: " + listed_blobs(declared));
     NpyArray array = read_npy(file.path);
     check_input_shape(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = {array.shape, std::move(array.values)};
   }
   if (arrays.empty() && !declared.empty())  // the predictor reports what else is missing: not all may be needed
     throw usage_error("--input=" + declared.begin()->first + "=FILE.npy is missing",
-                      "the net's inputs: " + listed(declared));
+                      "the net's inputs: " + listed_blobs(declared));
   return arrays;
 }
 

@@ -26,7 +26,7 @@ ordered_json fields_json(const Descriptor& message) {
   return fields;
 }
 
-ordered_json to_json(const LayerType& type) {
+ordered_json layer_type_json(const LayerType& type) {
   const auto limit = [](int most) { return most < 0 ? ordered_json() : ordered_json(most); };
   ordered_json json = {{"type", type.name},
                        {"help", type.help},
@@ -86,7 +86,7 @@ void show_message(const Descriptor& message, bool as_json) {
 void show_all(bool as_json) {
   if (as_json) {
     ordered_json all = ordered_json::array();
-    for (const LayerType* type : all_layer_types()) all.push_back(to_json(*type));
+    for (const LayerType* type : all_layer_types()) all.push_back(layer_type_json(*type));
     std::cout << all.dump(2) << "\n";
     return;
   }
@@ -121,7 +121,7 @@ int run_layers(const Arguments& arguments) {
     throw usage_error("no layer type is called '" + name + "'", did_you_mean(name, names));
   }
   if (as_json)
-    std::cout << to_json(*type).dump(2) << "\n";
+    std::cout << layer_type_json(*type).dump(2) << "\n";
   else
     show_type(*type);
   return 0;

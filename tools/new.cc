@@ -17,7 +17,7 @@ namespace cortado::tools {
 
 namespace {
 
-nlohmann::ordered_json to_json(const Project& project) {
+nlohmann::ordered_json project_json(const Project& project) {
   nlohmann::ordered_json json = {{"net", project.net_path()},
                                  {"deploy", project.deploy_path()},
                                  {"solver", project.solver_path()},
@@ -39,7 +39,7 @@ double expected_seconds(const Arguments& arguments, const Project& project) {
   return double(project.images) / speed.images_per_second;
 }
 
-void show(const Arguments& arguments, const Project& project) {
+void show_project(const Arguments& arguments, const Project& project) {
   std::cout << project.data_line << "\n";
   Table table({"chosen", "value", "why"});
   for (const Choice& choice : project.choices) table.add({choice.what, choice.value, choice.why});
@@ -74,9 +74,9 @@ int run_new(const Arguments& arguments) {
   const Project project = detects ? make_detector(options) : make_classifier(options);
   write_project(project, arguments.on("force"));
   if (arguments.on("json"))
-    std::cout << to_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << project_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   else
-    show(arguments, project);
+    show_project(arguments, project);
   return 0;
 }
 

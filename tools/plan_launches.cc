@@ -33,7 +33,7 @@ double megabytes_an_image(const IterationCost& cost, int64_t batch) {
   return batch > 0 ? double(passes.read + passes.written) / double(batch) / kPlanLaunchesMega : 0;
 }
 
-ordered_json json_of(const StepCost& step) {
+ordered_json step_cost_json(const StepCost& step) {
   ordered_json json = {{"call", step.call}};
   if (!step.layer.empty()) json.update({{"type", step.type}, {"layer", step.layer}});
   json.update({{"launches", step.launches},
@@ -50,7 +50,7 @@ void print_json(const IterationCost& cost, int64_t batch) {
                        {"batch", batch},
                        {"megabytes_per_image", megabytes_an_image(cost, batch)},
                        {"steps", ordered_json::array()}};
-  for (const StepCost& step : cost.steps) json["steps"].push_back(json_of(step));
+  for (const StepCost& step : cost.steps) json["steps"].push_back(step_cost_json(step));
   std::cout << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
 }
 

@@ -126,7 +126,7 @@ const char* name_of(ranks::Limit limit) {
 
 std::string milliseconds_of(double seconds) { return number_text("%.2f", 1e3 * seconds); }
 
-void print_table(const Training& training, const Answer& answer) {
+void print_ranks_table(const Training& training, const Answer& answer) {
   const ranks::Foretold& foretold = answer.foretold;
   Table table({"part", "MB", "ready ms", "finish ms"});
   for (size_t i = 0; i < foretold.parts.size(); ++i) {
@@ -144,7 +144,7 @@ void print_table(const Training& training, const Answer& answer) {
     std::cout << "90 % would take " << foretold.local_steps << " iterations of each rank by itself between exchanges\n";
 }
 
-void print_json(const Training& training, const Answer& answer) {
+void print_ranks_json(const Training& training, const Answer& answer) {
   const ranks::Foretold& foretold = answer.foretold;
   ordered_json json = {{"ranks", training.ranks},
                        {"shards", training.shards},
@@ -177,9 +177,9 @@ int plan_as(const RankRole& role, const Arguments& arguments) {
   answer.foretold = foretell(answer.network, training, times);
   if (!role.is_first()) return 0;
   if (arguments.on("json"))
-    print_json(training, answer);
+    print_ranks_json(training, answer);
   else
-    print_table(training, answer);
+    print_ranks_table(training, answer);
   return 0;
 }
 

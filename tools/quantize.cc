@@ -136,7 +136,7 @@ int drop_slower(const std::vector<QuantizableLayer>& layers, const std::pair<Sec
   return dropped;
 }
 
-Comparison compare(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
+Comparison compare_nets(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
   for (const auto& [layer, position] : exact.positions()) rounded.seek(layer, position);
   std::vector<std::string> nodes;
   for (const QuantizableLayer& layer : layers) nodes.push_back(layer.node);
@@ -194,7 +194,7 @@ void show_tables(const QuantizeReport& report) {
             << number_text("%.2f", sum_of(times.second) * 1e3) << " ms with 8 bits\n";
 }
 
-nlohmann::ordered_json json_of(const QuantizeReport& report) {
+nlohmann::ordered_json quantization_json(const QuantizeReport& report) {
   const auto& [layers, scales, comparison, times] = report;
   nlohmann::ordered_json out;
   out["layers"] = nlohmann::ordered_json::array();
@@ -249,7 +249,7 @@ void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Q
     rounded = make_rounded();
     report.times = time_both(exact, *rounded);
   }
-  report.comparison = compare(exact, *rounded, report.layers, arguments.integer("compare"));
+  report.comparison = compare_nets(exact, *rounded, report.layers, arguments.integer("compare"));
 }
 
 int run_quantize(const Arguments& arguments) {
@@ -275,7 +275,7 @@ int run_quantize(const Arguments& arguments) {
   if (!compares)
     log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and was not compared";
   else if (arguments.on("json"))
-    std::cout << json_of(report).dump(2) << "\n";
+    std::cout << quantization_json(report).dump(2) << "\n";
   else
     show_tables(report);
   return 0;

@@ -92,7 +92,7 @@ std::string date_text(double seconds) {
   return text;
 }
 
-Json json_of(const Listed& one) {
+Json snapshot_json(const Listed& one) {
   return {{"prefix", one.prefix}, {"iter", one.iter},     {"state", one.state},          {"weights", one.weights},
           {"bytes", one.bytes},   {"run", one.stamp.run}, {"written", one.stamp.written}};
 }
@@ -103,7 +103,7 @@ int list_snapshots(const std::string& name, bool json) {
   Json out = Json::array();
   Table table({"iteration", "state", "size", "written", "run"});
   for (const Listed& one : snapshots_named(name)) {
-    out.push_back(json_of(one));
+    out.push_back(snapshot_json(one));
     table.add({std::to_string(one.iter), one.state.empty() ? one.weights + " (weights alone)" : one.state,
                bytes_text(one.bytes), one.state.empty() ? "" : date_text(one.stamp.written), one.stamp.run});
   }
@@ -128,7 +128,7 @@ int verify(const std::string& name, bool json) {
     const std::string problem = one.state.empty() ? "there is no state: its weights can be used, not resumed from"
                                                   : what_is_wrong_with(one.state);
     damaged += !problem.empty() && !one.state.empty();
-    Json entry = json_of(one);
+    Json entry = snapshot_json(one);
     entry["problem"] = problem;
     out.push_back(entry);
     if (!json)

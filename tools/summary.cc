@@ -46,7 +46,7 @@ ordered_json shape_json(const graph::Value& value) {
   return value.shape_known ? ordered_json(value.shape.dims()) : ordered_json();
 }
 
-ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
+ordered_json layer_summary_json(const graph::Graph& graph, const graph::Node& node) {
   ordered_json json = {{"name", node.name},
                        {"type", node.type},
                        {"bottoms", ordered_json::array()},
@@ -59,7 +59,7 @@ ordered_json layer_json(const graph::Graph& graph, const graph::Node& node) {
   return json;
 }
 
-ordered_json to_json(const Summary& summary) {
+ordered_json summary_json(const Summary& summary) {
   const graph::Graph& graph = summary.graph;
   ordered_json json = {{"name", graph.name},
                        {"phase", caffe::Phase_Name(graph.phase())},
@@ -71,7 +71,7 @@ ordered_json to_json(const Summary& summary) {
     for (const graph::WeightId id : layer.weights)
       json["params"][layer.config->name()].push_back(graph.weight(id).spec.shape.dims());
   json["layers"] = ordered_json::array();
-  for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_json(graph, node));
+  for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_summary_json(graph, node));
   json["total_params"] = count_weights(graph, true);
   json["learned_params"] = count_weights(graph, true) - graph::count_frozen(graph);
   json["frozen_params"] = graph::count_frozen(graph);
@@ -116,7 +116,7 @@ void show_budget(const Summary& summary) {
               << count_text(summary.fits.batch) << ", which takes " << bytes_text(summary.fits.bytes) << "\n";
 }
 
-void show(const Summary& summary) {
+void show_summary(const Summary& summary) {
   const graph::Graph& graph = summary.graph;
   Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
   for (const graph::Node& node : graph.nodes)
@@ -172,9 +172,9 @@ int run_summary(const Arguments& arguments) {
     throw usage_error("--budget needs every shape", "leave out --no-data, or give the net an Input layer");
   }
   if (arguments.on("json"))
-    std::cout << to_json(summary).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+    std::cout << summary_json(summary).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   else
-    show(summary);
+    show_summary(summary);
   return 0;
 }
 

@@ -6,9 +6,11 @@ namespace {
 
 constexpr int64_t kWidestMatrix = 1000;  // that JSON holds whole
 
-std::string name_of(const std::vector<std::string>& names, int64_t c) { return names.empty() ? "" : names[size_t(c)]; }
+std::string class_name_of(const std::vector<std::string>& names, int64_t c) {
+  return names.empty() ? "" : names[size_t(c)];
+}
 
-nlohmann::ordered_json number_or_null(int64_t part, int64_t of) {
+nlohmann::ordered_json share_or_null(int64_t part, int64_t of) {
   return of > 0 ? nlohmann::ordered_json(double(part) / double(of)) : nlohmann::ordered_json();
 }
 
@@ -41,19 +43,19 @@ nlohmann::ordered_json classification_json(const Classification& of, const std::
                                 {"scores", of.scores},
                                 {"labels", of.labels},
                                 {"samples", confusion.samples()},
-                                {"accuracy", number_or_null(confusion.right(), confusion.samples())},
+                                {"accuracy", share_or_null(confusion.right(), confusion.samples())},
                                 {"classes", nlohmann::ordered_json::array()},
                                 {"confusion", matrix_json(confusion)},
                                 {"mistaken", nlohmann::ordered_json::array()}};
   for (int64_t c = 0; c < confusion.classes(); ++c) {
     const int64_t right = confusion.right_of(c);
     out["classes"].push_back({{"class", c},
-                              {"name", name_of(names, c)},
+                              {"name", class_name_of(names, c)},
                               {"samples", confusion.samples_of(c)},
                               {"predicted", confusion.taken_for(c)},
                               {"right", right},
-                              {"recall", number_or_null(right, confusion.samples_of(c))},
-                              {"precision", number_or_null(right, confusion.taken_for(c))}});
+                              {"recall", share_or_null(right, confusion.samples_of(c))},
+                              {"precision", share_or_null(right, confusion.taken_for(c))}});
   }
   for (const Confusion::Pair& pair : confusion.mistaken())
     out["mistaken"].push_back({{"true", pair.truth}, {"predicted", pair.taken_for}, {"count", pair.count}});

@@ -88,7 +88,7 @@ std::string classes_table(const std::vector<Score>& scores, const std::vector<El
   return table.str(right);
 }
 
-size_t width_of(const std::string& text) {
+size_t width_of_text(const std::string& text) {
   size_t widest = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -103,7 +103,7 @@ std::string fitting_classes_table(const std::vector<Score>& scores, const Confus
                                   const std::vector<std::string>& names, size_t columns) {
   std::vector<Elements> more = class_columns(scores, confusion);
   std::string text = classes_table(scores, more, confusion, names);
-  while (!more.empty() && width_of(text) > columns) {
+  while (!more.empty() && width_of_text(text) > columns) {
     more.pop_back();
     text = classes_table(scores, more, confusion, names);
   }
@@ -144,7 +144,7 @@ std::string pairs_table(const Confusion& confusion, const std::vector<std::strin
 
 std::string confusion_table(const Confusion& confusion, const std::vector<std::string>& names, size_t columns) {
   const std::string matrix = confusion.classes() <= kMaxClasses ? matrix_table(confusion, names) : "";
-  return matrix.empty() || width_of(matrix) > columns ? pairs_table(confusion, names) : matrix;
+  return matrix.empty() || width_of_text(matrix) > columns ? pairs_table(confusion, names) : matrix;
 }
 
 }  // namespace

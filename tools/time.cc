@@ -39,13 +39,13 @@ void log_timing(const Net& net, const Timing& timing) {
 
 std::string ms_text(double ms) { return number_text("%.3f", ms); }
 
-std::string share_text(double share) { return number_text("%.0f", 100 * share); }
+std::string percent_of(double share) { return number_text("%.0f", 100 * share); }
 
 /// "MEDIAN", "P90" and "SHARE %" of a step, empty where it was not run.
 std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) {
   if (step.samples.empty()) return {"", "", ""};
   return {ms_text(step.samples.quantile(0.5)), ms_text(step.samples.quantile(0.9)),
-          share_text(share_of_roof(step, roof))};
+          percent_of(share_of_roof(step, roof))};
 }
 
 void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
@@ -74,8 +74,8 @@ void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
   }
   const double ms = timing.both.quantile(0.5), gflops = per_second(timing.work.flops / 1e9, ms);
   std::cout << "step: " << ms_text(ms) << " ms, " << number_text("%.1f", gflops) << " GFLOP/s, "
-            << share_text(gflops / roof.gflops) << " % of the peak of " << number_text("%.1f", roof.gflops) << "; "
-            << share_text(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory gives "
+            << percent_of(gflops / roof.gflops) << " % of the peak of " << number_text("%.1f", roof.gflops) << "; "
+            << percent_of(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory gives "
             << number_text("%.1f", roof.gbytes) << " GB/s\n";
 }
 

@@ -89,7 +89,7 @@ SolverNets build_nets(const SolverFile& file, const SolverOptions& options, Cont
   return with_test_nets(std::make_unique<Net>(std::move(plan), context), reader, context);
 }
 
-void apply_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
+void apply_train_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
   options.overrides.apply(file);
   caffe::SolverParameter& solver = file.solver;
   if (arguments.has("seed")) solver.set_random_seed(arguments.integer("seed"));
@@ -199,7 +199,7 @@ int run_train(const Arguments& given) {
     resumed->enter_folder();
   }
   SolverFile file = resumed ? resumed->solver() : open_solver(arguments.text("solver"));
-  apply_flags(arguments, solver_options(arguments), file);
+  apply_train_flags(arguments, solver_options(arguments), file);
   require_valid(file);
   if (starts_ranks(arguments)) return run_ranks(arguments);
   // On a terminal the progress line replaces the log.

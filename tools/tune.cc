@@ -53,13 +53,13 @@ int64_t free_memory() {
   return pages > 0 && size > 0 ? pages / 5 * 4 * size : int64_t(1) << 30;
 }
 
-Context context_for(const Arguments& arguments, const SolverFile& file) {
+Context context_for_trials(const Arguments& arguments, const SolverFile& file) {
   return make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
                                   .gpu_index = file.solver.device_id(),
                                   .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
 }
 
-void find_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
+void find_training_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
   const SolverFile trial = for_trials(file);
   SolverNetReader reader(trial, options, context);
   const SolverNetFile net = reader.train();
@@ -79,7 +79,7 @@ void try_threads(const Arguments& arguments, const SolverFile& file, const Solve
   for (int round = 0; round < kRounds; ++round) {  // other work on the machine comes and goes
     for (Speed& speed : tuning.speeds) {
       say("trying " + count_of(speed.threads, "thread", "threads"));
-      Context context = context_for(arguments, file);
+      Context context = context_for_trials(arguments, file);
       context.threads = speed.threads;
       use_threads(speed.threads);
       const Speed now = measure_speed(file, options, kSeconds, context);
@@ -125,7 +125,7 @@ std::string comments_of(const Tuning& tuning, const std::string& solver) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const Tuning& tuning, const std::string& output) {
+nlohmann::ordered_json tuning_json(const Tuning& tuning, const std::string& output) {
   nlohmann::ordered_json json = {{"output", output},
                                  {"base_lr", tuning.rate.suggested},
                                  {"old_base_lr", tuning.old_rate},
@@ -155,7 +155,7 @@ SweepOptions sweep_options(const Arguments& arguments) {
 Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOptions& options) {
   Tuning tuning;
   tuning.old_rate = file.solver.base_lr();
-  Context context = context_for(arguments, file);
+  Context context = context_for_trials(arguments, file);
   say("raising the rate");
   tuning.sweep = sweep_rates(file, options, sweep_options(arguments), context);
   tuning.rate = find_rate(tuning.sweep);
@@ -165,12 +165,12 @@ Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOpti
     tuning.batch = solver.net().batch_size();
   }
   tuning.budget = arguments.has("budget") ? read_bytes(arguments.text("budget")) : free_memory();
-  if (context.shares_host_memory() || arguments.has("budget")) find_batch(file, options, context, tuning);
+  if (context.shares_host_memory() || arguments.has("budget")) find_training_batch(file, options, context, tuning);
   if (context.device.is_cpu()) try_threads(arguments, file, options, tuning);
   return tuning;
 }
 
-void show(const Tuning& tuning, const std::string& output) {
+void show_tuning(const Tuning& tuning, const std::string& output) {
   std::cout << table_of(tuning).str();
   if (tuning.rate.suggested == 0)
     throw Error(ExitCode::kNet, "the loss fell at no rate, so no solver was written",
@@ -205,10 +205,10 @@ int run_tune(const Arguments& arguments) {
     write_file_atomically(output, tuned);
   }
   if (!arguments.on("json")) {
-    show(tuning, output);
+    show_tuning(tuning, output);
     return 0;
   }
-  std::cout << to_json(tuning, tuning.rate.suggested > 0 ? output : "").dump(2) << "\n";
+  std::cout << tuning_json(tuning, tuning.rate.suggested > 0 ? output : "").dump(2) << "\n";
   return tuning.rate.suggested > 0 ? 0 : int(ExitCode::kNet);
 }
 

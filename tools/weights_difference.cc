@@ -11,7 +11,7 @@ namespace cortado::tools {
 
 namespace {
 
-std::vector<LayerWeights> weights_of(const std::string& path) {
+std::vector<LayerWeights> weights_in(const std::string& path) {
   return path.ends_with(".solverstate") || path.ends_with(".solverstate.h5") ? read_snapshot(path).weights
                                                                              : read_weights(path);
 }
@@ -35,9 +35,9 @@ BlobChange change_of(const std::string& name, const std::vector<float>& a, const
 WeightsDifference weights_difference(const std::string& path_a, const std::string& path_b) {
   std::map<std::string, BlobFile> a;
   WeightsDifference difference;
-  for (LayerWeights& layer : weights_of(path_a))
+  for (LayerWeights& layer : weights_in(path_a))
     for (size_t i = 0; i < layer.blobs.size(); ++i) a[layer.name + "/" + std::to_string(i)] = std::move(layer.blobs[i]);
-  for (const LayerWeights& layer : weights_of(path_b))
+  for (const LayerWeights& layer : weights_in(path_b))
     for (size_t i = 0; i < layer.blobs.size(); ++i) {
       const std::string name = layer.name + "/" + std::to_string(i);
       const auto found = a.find(name);

@@ -24,7 +24,7 @@ void one_resize(const AugmentPlan& plan, const std::string& field) {
     throw FieldError(kPath + field, "another option brings images to a size already", "keep one of them");
 }
 
-Filter filter_of(TransformationParameter::InterpolationAlgo algo) {
+Filter filter_of_dialect(TransformationParameter::InterpolationAlgo algo) {
   switch (algo) {
     case TransformationParameter::INTER_LINEAR:
       return Filter::kLinear;
@@ -64,13 +64,13 @@ void add_random_sizes(const TransformationParameter& param, bool training, Augme
   resize.stretch_w = stretch("horizontal_stretch", param.horizontal_stretch_lower(), param.horizontal_stretch_upper());
   if (!sides && !ratios && resize.stretch_h.is_one(1) && resize.stretch_w.is_one(1)) return;
   resize.enlarge = param.allow_upscale();
-  plan.filters = {filter_of(param.interpolation_algo_down())};
-  plan.filter_up = filter_of(param.interpolation_algo_up());
+  plan.filters = {filter_of_dialect(param.interpolation_algo_down())};
+  plan.filter_up = filter_of_dialect(param.interpolation_algo_up());
   plan.by_direction = true;
   plan.smooth = false;
 }
 
-Filter filter_of(ResizeParameter::Interp_mode mode) {
+Filter filter_of_dialect(ResizeParameter::Interp_mode mode) {
   switch (mode) {
     case ResizeParameter::AREA:
       return Filter::kArea;
@@ -91,7 +91,8 @@ void add_looks(const std::string& path, const ResizeParameter& given, AugmentPla
     throw FieldError(path + (given.height_scale() > 0 ? "height_scale" : "width_scale"),
                      "sizes that follow boxes are not supported", "give height and width");
   plan.filters.clear();
-  for (const int mode : given.interp_mode()) plan.filters.push_back(filter_of(ResizeParameter::Interp_mode(mode)));
+  for (const int mode : given.interp_mode())
+    plan.filters.push_back(filter_of_dialect(ResizeParameter::Interp_mode(mode)));
   if (plan.filters.empty()) plan.filters = {Filter::kLinear};
   plan.smooth = false;
   plan.border = given.pad_mode() == ResizeParameter::MIRRORED         ? Border::kReflect

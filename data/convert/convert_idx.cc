@@ -70,7 +70,7 @@ class IdxFile {
 };
 
 /// Channels, height and width of the images file.
-Sample shape_of(const IdxFile& file, const std::string& path) {
+Sample shape_of_idx(const IdxFile& file, const std::string& path) {
   const size_t axes = file.dims.size();
   if (axes < 3)
     fail_on_idx(path,
@@ -88,7 +88,7 @@ Sample shape_of(const IdxFile& file, const std::string& path) {
 
 ConvertReport convert_idx(const IdxOptions& options) {
   IdxFile images(options.images, "images"), labels(options.labels, "labels");
-  const Sample shape = shape_of(images, options.images);
+  const Sample shape = shape_of_idx(images, options.images);
   if (labels.dims.size() != 1)
     fail_on_idx(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
                 "the images file comes first, then the labels file");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kImageFileReaderMaxBytes = int64_t(1) << 30;
 
-[[noreturn]] void fail(const std::string& why) {
+[[noreturn]] void fail_to_read(const std::string& why) {
   throw SampleError("cannot read the file: " + why,
                     "paths are taken from the folder the program runs in; root_folder is put before them as it is");
 }
@@ -24,16 +24,16 @@ constexpr int64_t kImageFileReaderMaxBytes = int64_t(1) << 30;
 std::string_view ImageFileReader::read(const std::string& path) {
   std::string why;
   const Descriptor file = open_regular_file(path, why);
-  if (!file.ok()) fail(why);
+  if (!file.ok()) fail_to_read(why);
   struct stat info;
-  if (::fstat(file.fd(), &info) != 0) fail(std::strerror(errno));
-  if (info.st_size > kImageFileReaderMaxBytes) fail("it is larger than 1 GiB");
+  if (::fstat(file.fd(), &info) != 0) fail_to_read(std::strerror(errno));
+  if (info.st_size > kImageFileReaderMaxBytes) fail_to_read("it is larger than 1 GiB");
   content_.resize(size_t(info.st_size));
   size_t have = 0;
   while (have < content_.size()) {
     const ssize_t got = ::read(file.fd(), content_.data() + have, content_.size() - have);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(std::strerror(errno));
+    if (got < 0) fail_to_read(std::strerror(errno));
     if (got == 0) break;
     have += size_t(got);
   }

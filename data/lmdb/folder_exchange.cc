@@ -22,7 +22,7 @@ bool exchange(const std::string& a, const std::string& b) {
 
 bool rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
 
-[[noreturn]] void fail(const std::string& path, int error) {
+[[noreturn]] void fail_to_exchange(const std::string& path, int error) {
   throw file_error(ExitCode::kIo, path, std::string("cannot put the dataset in place: ") + std::strerror(error));
 }
 
@@ -31,16 +31,16 @@ std::string swap_in(const std::string& made, const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
     if (rename(made, path)) return {};
-    fail(path, errno);
+    fail_to_exchange(path, errno);
   }
   if (exchange(made, path)) return made;
-  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail(path, errno);
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) fail_to_exchange(path, errno);
   const std::string old = replaced_folder(path);
-  if (!rename(path, old)) fail(path, errno);
+  if (!rename(path, old)) fail_to_exchange(path, errno);
   if (rename(made, path)) return old;
   const int error = errno;
   rename(old, path);
-  fail(path, error);
+  fail_to_exchange(path, error);
 }
 
 void swap_out(const std::string& made, const std::string& path, const std::string& old) {

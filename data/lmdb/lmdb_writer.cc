@@ -23,7 +23,8 @@ namespace {
 
 constexpr int64_t kBytesPerTransaction = 16 << 20;
 
-[[noreturn]] void fail(ExitCode code, const std::string& path, const std::string& what, const std::string& hint = {}) {
+[[noreturn]] void fail_on_lmdb(ExitCode code, const std::string& path, const std::string& what,
+                               const std::string& hint = {}) {
   throw file_error(code, path, what, hint);
 }
 
@@ -32,20 +33,22 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
   std::error_code unknown;
   const std::filesystem::path folder = folder_of(path);
   const auto room = std::filesystem::space(folder.empty() ? "." : folder, unknown).available;
-  fail(ExitCode::kIo, path, std::string("cannot write the dataset: ") + ::mdb_strerror(status),
-       status == EIO && !unknown ? "is the disk full? " + std::to_string(room >> 20) + " MiB are free there" : "");
+  fail_on_lmdb(
+      ExitCode::kIo, path, std::string("cannot write the dataset: ") + ::mdb_strerror(status),
+      status == EIO && !unknown ? "is the disk full? " + std::to_string(room >> 20) + " MiB are free there" : "");
 }
 
 /// Only what is surely a database (or nothing) is ever replaced.
 void check_target(const std::string& path, bool replace) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
-  if (!replace) fail(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
+  if (!replace)
+    fail_on_lmdb(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
-    if (!is_lmdb_file(name)) fail(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
+    if (!is_lmdb_file(name)) fail_on_lmdb(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
   }
-  if (error) fail(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
+  if (error) fail_on_lmdb(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
 }
 
 /// The folder stays where something else is in it.
@@ -57,14 +60,14 @@ void remove_lmdb(const std::string& folder) {
 
 LmdbWriter::LmdbWriter(const std::string& path, bool replace)
     : path_(without_trailing_slashes(path)), temporary_(temporary_beside(path_)), replace_(replace) {
-  if (path_.empty()) fail(ExitCode::kIo, path_, "a dataset needs a name");
+  if (path_.empty()) fail_on_lmdb(ExitCode::kIo, path_, "a dataset needs a name");
   recover_folder(path_, remove_lmdb);
   check_target(path_, replace_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) != 0) {
     const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
-    fail(ExitCode::kIo, path_, "cannot make the dataset: " + why);
+    fail_on_lmdb(ExitCode::kIo, path_, "cannot make the dataset: " + why);
   }
   // No other process knows of the folder yet: no lock file, and one sync at the end.
   int status = ::mdb_env_create(&env_);
@@ -72,7 +75,7 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
   if (status == 0) status = ::mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666);
   if (status == 0) return;
   close();
-  fail(ExitCode::kIo, path_, std::string("cannot make the dataset: ") + ::mdb_strerror(status));
+  fail_on_lmdb(ExitCode::kIo, path_, std::string("cannot make the dataset: ") + ::mdb_strerror(status));
 }
 
 LmdbWriter::~LmdbWriter() { close(); }
@@ -87,9 +90,9 @@ void LmdbWriter::close() {
 
 void LmdbWriter::put(std::string_view key, std::string_view value) {
   if (key.empty() || key.size() > kMaxKeyBytes)
-    fail(ExitCode::kData, path_,
-         "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
-             " bytes; LMDB takes 1 to " + std::to_string(kMaxKeyBytes));
+    fail_on_lmdb(ExitCode::kData, path_,
+                 "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
+                     " bytes; LMDB takes 1 to " + std::to_string(kMaxKeyBytes));
   pending_.push_back({std::string(key), std::string(value)});
   pending_bytes_ += int64_t(key.size() + value.size());
   ++records_;
@@ -110,7 +113,7 @@ int LmdbWriter::write_pending() {
     status = ::mdb_put(transaction, table_, &key, &value, rising ? MDB_APPEND : MDB_NOOVERWRITE);
     if (status == MDB_KEYEXIST) {
       ::mdb_txn_abort(transaction);
-      fail(ExitCode::kData, path_, "the key '" + entry.key + "' occurs twice");
+      fail_on_lmdb(ExitCode::kData, path_, "the key '" + entry.key + "' occurs twice");
     }
     if (rising) last = entry.key;
   }

@@ -29,22 +29,22 @@ uint32_t crc_of_meta(const uint8_t* page, int64_t size) {
 }
 
 template <typename T>
-void store(std::string& head, size_t at, T value) {
+void store_at(std::string& head, size_t at, T value) {
   std::memcpy(head.data() + at, &value, sizeof value);
 }
 
 std::string head_of(const MappedFile& data, int64_t page_size, uint32_t table_crc) {
   std::string head(kHead, '\0');
   std::memcpy(head.data(), kPageChecksumsMagic.data(), kPageChecksumsMagic.size());
-  store(head, kPageSize, uint32_t(page_size));
-  store(head, kPages, uint64_t(data.size() / page_size));
+  store_at(head, kPageSize, uint32_t(page_size));
+  store_at(head, kPages, uint64_t(data.size() / page_size));
   for (int meta = 0; meta < 2; ++meta) {
     const uint8_t* page = data.data() + meta * page_size;
-    store(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes, load<uint64_t>(page + kTransaction));
-    store(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes + 8, crc_of_meta(page, page_size));
+    store_at(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes, load<uint64_t>(page + kTransaction));
+    store_at(head, kMetas + size_t(meta) * kPageChecksumsMetaBytes + 8, crc_of_meta(page, page_size));
   }
-  store(head, kTableCrc, table_crc);
-  store(head, kHeadCrc, crc32c_of(std::string_view(head).substr(0, kHeadCrc)));
+  store_at(head, kTableCrc, table_crc);
+  store_at(head, kHeadCrc, crc32c_of(std::string_view(head).substr(0, kHeadCrc)));
   return head;
 }
 

@@ -12,7 +12,7 @@ namespace {
 const std::string kAnnotatedOptionsOwn = "annotated_data_param.";
 constexpr uint32_t kMostTrials = 100000;
 
-Range checked(const std::string& path, const std::string& what, float low, float high, float most) {
+Range checked_range(const std::string& path, const std::string& what, float low, float high, float most) {
   if (!(low > 0 && low <= most))
     throw FieldError(path + "min_" + what,
                      "it is " + to_text(low) + ", but must lie above 0 and not above " + to_text(most));
@@ -22,7 +22,7 @@ Range checked(const std::string& path, const std::string& what, float low, float
   return {low, high};
 }
 
-std::optional<Range> share(bool has_low, float low, bool has_high, float high) {
+std::optional<Range> share_range(bool has_low, float low, bool has_high, float high) {
   if (!has_low && !has_high) return std::nullopt;
   return Range{has_low ? low : -1, has_high ? high : 2};
 }
@@ -33,16 +33,16 @@ PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path
     throw FieldError(path + "use_original_image", "parts are drawn from the original image alone", "leave it out");
   PartSampler made;
   const caffe::Sampler& sampler = given.sampler();
-  made.scale = checked(path + "sampler.", "scale", sampler.min_scale(), sampler.max_scale(), 1);
-  made.aspect =
-      checked(path + "sampler.", "aspect_ratio", sampler.min_aspect_ratio(), sampler.max_aspect_ratio(), kMostAspect);
+  made.scale = checked_range(path + "sampler.", "scale", sampler.min_scale(), sampler.max_scale(), 1);
+  made.aspect = checked_range(path + "sampler.", "aspect_ratio", sampler.min_aspect_ratio(), sampler.max_aspect_ratio(),
+                              kMostAspect);
   const caffe::SampleConstraint& wanted = given.sample_constraint();
-  made.overlap = share(wanted.has_min_jaccard_overlap(), wanted.min_jaccard_overlap(), wanted.has_max_jaccard_overlap(),
-                       wanted.max_jaccard_overlap());
-  made.sample_coverage = share(wanted.has_min_sample_coverage(), wanted.min_sample_coverage(),
-                               wanted.has_max_sample_coverage(), wanted.max_sample_coverage());
-  made.object_coverage = share(wanted.has_min_object_coverage(), wanted.min_object_coverage(),
-                               wanted.has_max_object_coverage(), wanted.max_object_coverage());
+  made.overlap = share_range(wanted.has_min_jaccard_overlap(), wanted.min_jaccard_overlap(),
+                             wanted.has_max_jaccard_overlap(), wanted.max_jaccard_overlap());
+  made.sample_coverage = share_range(wanted.has_min_sample_coverage(), wanted.min_sample_coverage(),
+                                     wanted.has_max_sample_coverage(), wanted.max_sample_coverage());
+  made.object_coverage = share_range(wanted.has_min_object_coverage(), wanted.min_object_coverage(),
+                                     wanted.has_max_object_coverage(), wanted.max_object_coverage());
   made.most = given.max_sample();
   made.trials = given.max_trials();
   if (given.max_trials() > kMostTrials)

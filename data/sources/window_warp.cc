@@ -15,7 +15,7 @@ struct Span {
   int length() const { return last - first + 1; }
 };
 
-Span widened(float middle, float half, float scale) {
+Span widened_span(float middle, float half, float scale) {
   static constexpr float kFarthest = 1 << 29;
   const auto pixel = [](float at) { return int(std::clamp(std::round(at), -kFarthest, kFarthest)); };
   return {pixel(middle - half * scale), pixel(middle + half * scale)};
@@ -53,8 +53,8 @@ WarpPlace place_window(const Window& window, const WarpOptions& options, bool mi
   float half_h = float(y.length()) / 2, half_w = float(x.length()) / 2;
   const float middle_x = float(x.first) + half_w, middle_y = float(y.first) + half_h;
   if (options.square) half_h = half_w = std::max(half_h, half_w);
-  const Placed across = placed(widened(middle_x, half_w, scale), width, options.crop);
-  const Placed down = placed(widened(middle_y, half_h, scale), height, options.crop);
+  const Placed across = placed(widened_span(middle_x, half_w, scale), width, options.crop);
+  const Placed down = placed(widened_span(middle_y, half_h, scale), height, options.crop);
   const int top = std::min(down.before, options.crop),
             left = std::min(mirror ? across.after : across.before, options.crop);
   return {{down.seen.first, across.seen.first, down.seen.length(), across.seen.length()},

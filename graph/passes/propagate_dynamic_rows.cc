@@ -13,7 +13,7 @@ namespace cortado::graph {
 namespace {
 
 /// What the node's layer was made from; of those that passes made, the type and the tops are all there is.
-std::function<std::unique_ptr<Layer>()> maker_of(const Graph& graph, const Node& node) {
+std::function<std::unique_ptr<Layer>()> maker_of_rows(const Graph& graph, const Node& node) {
   auto made = std::make_shared<caffe::LayerParameter>();
   made->set_type(node.type);
   for (const ValueId id : node.y) made->add_top(graph.value(id).name);
@@ -33,7 +33,7 @@ void propagate_dynamic_rows(Graph& graph) {
     const auto is_dynamic = [&](ValueId id) { return graph.value(id).dynamic_rows; };
     if (!starts && std::none_of(node.x.begin(), node.x.end(), is_dynamic)) continue;
     for (const ValueId id : node.y) graph.value(id).dynamic_rows = true;
-    auto make = maker_of(graph, node);
+    auto make = maker_of_rows(graph, node);
     node.layer = std::make_unique<DynamicRowsLayer>(node.name, std::move(node.layer), std::move(make));
   }
 }

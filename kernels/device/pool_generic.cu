@@ -50,7 +50,7 @@ struct PoolGenericGeometry {
 
 /// Bytes of an operand whose channels are packs.
 template <typename T, int kWide>
-int64_t bytes(const Planes& planes) {
+int64_t byte_planes(const Planes& planes) {
   return planes.count() * kWide * int64_t(sizeof(T));
 }
 
@@ -63,8 +63,8 @@ struct Maximum {
   float* argmax;   ///< may be null
 
   Traffic traffic(int64_t) const {
-    const int64_t places = bytes<int32_t, kWide>(g.y);
-    return {bytes<T, kWide>(g.x), bytes<T, kWide>(g.y) + (saved ? places : 0) + (argmax ? places : 0)};
+    const int64_t places = byte_planes<int32_t, kWide>(g.y);
+    return {byte_planes<T, kWide>(g.x), byte_planes<T, kWide>(g.y) + (saved ? places : 0) + (argmax ? places : 0)};
   }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
@@ -92,7 +92,7 @@ struct Average {
   const T* x;
   T* y;
 
-  Traffic traffic(int64_t) const { return {bytes<T, kWide>(g.x), bytes<T, kWide>(g.y)}; }
+  Traffic traffic(int64_t) const { return {byte_planes<T, kWide>(g.x), byte_planes<T, kWide>(g.y)}; }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex o = g.y.stored(i);
     const PoolGenericSide rows = g.h.side(o.h), columns = g.w.side(o.w);
@@ -115,7 +115,7 @@ struct PoolGenericGradient {
   const int32_t* saved;  ///< of the largest values; null for averages
 
   Traffic traffic(int64_t) const {
-    return {bytes<T, kWide>(g.y) + (saved ? bytes<int32_t, kWide>(g.y) : 0), bytes<T, kWide>(g.x)};
+    return {byte_planes<T, kWide>(g.y) + (saved ? byte_planes<int32_t, kWide>(g.y) : 0), byte_planes<T, kWide>(g.x)};
   }
   CORTADO_HD void operator()(int64_t i) const {
     const PlaneIndex at = g.x.stored(i);

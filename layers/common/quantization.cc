@@ -41,7 +41,7 @@ float scale_at(const Scales& scales, const QuantizationPoints& points, int64_t i
   return points.empty() ? 0.0f : std::ldexp(1.0f, points[int(std::min<int64_t>(i, points.size() - 1))]);
 }
 
-bool has(const Scales& scales, const QuantizationPoints& points) { return !scales.empty() || !points.empty(); }
+bool has_scale(const Scales& scales, const QuantizationPoints& points) { return !scales.empty() || !points.empty(); }
 
 }  // namespace
 
@@ -56,8 +56,8 @@ void check_quantization(const QuantizationParam& param, int64_t outputs) {
 }
 
 bool wants_8_bits(const QuantizationParam& param) {
-  return param.bw_layer_in() == 8 && param.bw_params() == 8 && has(param.scale_in(), param.fl_layer_in()) &&
-         has(param.scale_params(), param.fl_params());
+  return param.bw_layer_in() == 8 && param.bw_params() == 8 && has_scale(param.scale_in(), param.fl_layer_in()) &&
+         has_scale(param.scale_params(), param.fl_params());
 }
 
 float scale_of_x(const QuantizationParam& param) { return scale_at(param.scale_in(), param.fl_layer_in(), 0); }

@@ -21,8 +21,8 @@ std::vector<int> best_first(const float* scores, int64_t count, float least, int
 namespace {
 
 // fmaxf and fminf, NaN included, without a call: loops over these become vector instructions.
-inline float larger(float a, float b) { return (a > b) | (b != b) ? a : b; }
-inline float smaller(float a, float b) { return (a < b) | (b != b) ? a : b; }
+inline float larger(float a, float b) { return ((a > b) | (b != b)) ? a : b; }
+inline float smaller(float a, float b) { return ((a < b) | (b != b)) ? a : b; }
 
 /// The boxes that stay, corner by corner: a box is compared with several of them at a time, by the formulas of
 /// core/box.h, to the same bits.
@@ -61,7 +61,7 @@ class KeptBoxes {
     for (size_t k = first; k < first + kTogether; ++k) {
       const float width = smaller(box.x1, x1_[k]) - larger(box.x0, x0_[k]) + rule_.border;
       const float height = smaller(box.y1, y1_[k]) - larger(box.y0, y0_[k]) + rule_.border;
-      const float common = (width > 0) & (height > 0) ? width * height : 0;
+      const float common = ((width > 0) & (height > 0)) ? width * height : 0;
       const float whole = by_smaller ? std::min(area, area_[k]) : area + area_[k] - common;
       found |= common / (common > 0 ? whole : 1) > threshold;
     }

@@ -24,7 +24,7 @@ struct ShuffleChannelGather {
 };
 
 /// Where channel c begins in one image, in elements.
-int64_t place_of(int64_t c, const ChannelView& view) {
+int64_t shuffled_place(int64_t c, const ChannelView& view) {
   if (view.layout == Layout::kChannelsLast) return c;
   if (view.layout == Layout::kBlocked16) return c / 16 * 16 * view.inner + c % 16;
   return c * view.inner;
@@ -86,7 +86,7 @@ DeviceMemory ShuffleChannelLayer::distances(Context& context, const TensorSpec& 
   const ChannelView view = stored_channels(spec);
   std::vector<int64_t> table(size_t(view.channels), 0);
   for (int64_t c = 0; c < channels_; ++c)
-    table[size_t(c)] = place_of(c % rows * (channels_ / rows) + c / rows, view) - place_of(c, view);
+    table[size_t(c)] = shuffled_place(c % rows * (channels_ / rows) + c / rows, view) - shuffled_place(c, view);
   DeviceMemory memory(context, table.size() * sizeof(int64_t));
   copy_to_device(context, memory.data(), table.data(), memory.bytes());
   return memory;

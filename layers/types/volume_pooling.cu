@@ -125,8 +125,8 @@ struct VolumePoolingGradient {
   }
 };
 
-VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name,
-                                int64_t absent, const std::string& absent_field) {
+VolumeWindows::Option volume_option_of(const google::protobuf::RepeatedField<uint32_t>& values, const std::string& name,
+                                       int64_t absent, const std::string& absent_field) {
   if (values.empty()) return {{absent}, {"pooling_param." + absent_field}};
   return {{values.begin(), values.end()}, std::vector<std::string>(size_t(values.size()), "pooling_param." + name)};
 }
@@ -270,9 +270,9 @@ std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
   const VolumePoolingOptions& o = options.config.pooling_param();
   check_channel_axis(o, Shape{1, 1, 1, 1, 1});
   VolumeWindows windows;
-  windows.kernel = option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
-  windows.stride = option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
-  windows.pad = option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
+  windows.kernel = volume_option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
+  windows.stride = volume_option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
+  windows.pad = volume_option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
   windows.average = o.pool() == VolumePoolingOptions::AVE;
   windows.up = rounds_up(o);
   windows.counts_padding = o.avg_include_pad();

@@ -31,7 +31,7 @@ bool pads(const Pooling& pooling) {
   return false;
 }
 
-Attributes attributes_of(const Pooling& pooling) {
+Attributes pooling_attributes(const Pooling& pooling) {
   std::vector<int64_t> kernel, strides, before, behind;
   for (const Window& window : pooling.windows) {
     kernel.push_back(window.kernel);
@@ -45,7 +45,7 @@ Attributes attributes_of(const Pooling& pooling) {
 
 /// Zeros around x, for an average that counts them, but not what hangs over them. Not by count_include_pad: OpenCV 4.6
 /// does not know it.
-std::string padded(LayerWriter& layer, Pooling& pooling) {
+std::string padded_pooling(LayerWriter& layer, Pooling& pooling) {
   std::vector<int64_t> pads(2, 0);
   for (Window& window : pooling.windows) {
     pads.push_back(window.pad);
@@ -58,9 +58,9 @@ std::string padded(LayerWriter& layer, Pooling& pooling) {
 }
 
 Operation pool_of(LayerWriter& layer, Pooling pooling) {
-  if (!pooling.average) return {"MaxPool", {layer.x[0].name}, attributes_of(pooling)};
-  const std::string x = pooling.counts_padding && pads(pooling) ? padded(layer, pooling) : layer.x[0].name;
-  return {"AveragePool", {x}, attributes_of(pooling)};
+  if (!pooling.average) return {"MaxPool", {layer.x[0].name}, pooling_attributes(pooling)};
+  const std::string x = pooling.counts_padding && pads(pooling) ? padded_pooling(layer, pooling) : layer.x[0].name;
+  return {"AveragePool", {x}, pooling_attributes(pooling)};
 }
 
 Window window_of(const LayerWriter& layer, int axis, int64_t kernel, int64_t stride, int64_t pad) {

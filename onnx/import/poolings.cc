@@ -30,7 +30,7 @@ bool counts_alike(const Window& window, const Shape& x, bool model_up, bool up) 
   return true;
 }
 
-void set_window(caffe::PoolingParameter& param, const Window& window, bool up) {
+void set_pooling_window(caffe::PoolingParameter& param, const Window& window, bool up) {
   if (!up) param.set_round_mode(caffe::PoolingParameter::FLOOR);
   const auto &kernel = window.kernel, &strides = window.strides, &pads = window.padding.before;
   if (kernel.size() == 3) {
@@ -65,7 +65,7 @@ void finish_pool(NodeReader& node, const Blob& x, caffe::LayerParameter layer, c
   const bool model_up = node.integer("ceil_mode", 0) != 0;
   for (const bool up : {model_up, !model_up}) {
     if (!counts_alike(window, x.shape, model_up, up)) continue;
-    set_window(*layer.mutable_pooling_param(), window, up);
+    set_pooling_window(*layer.mutable_pooling_param(), window, up);
     return node.finish(layer, {x});
   }
   node.fail("it pads its two ends differently, and no rounding of the number of windows comes to the same",

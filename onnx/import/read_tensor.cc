@@ -12,7 +12,7 @@ namespace {
 
 using onnx::TensorProto;
 
-Shape shape_of(const TensorProto& tensor) {
+Shape shape_of_tensor(const TensorProto& tensor) {
   if (tensor.dims_size() > Shape::kMaxAxes) throw FieldError("", "it has more than 32 axes");
   for (const int64_t dim : tensor.dims())
     if (dim < 0) throw FieldError("", "an extent of it is negative");
@@ -59,7 +59,7 @@ float from_bfloat16(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) 
 }  // namespace
 
 Constant read_tensor(const TensorProto& tensor, std::string_view raw, bool only_raw) {
-  Constant out{.shape = shape_of(tensor)};
+  Constant out{.shape = shape_of_tensor(tensor)};
   const Shape& shape = out.shape;
   const bool from_raw = only_raw || !raw.empty();
   out.integers = tensor.data_type() != TensorProto::FLOAT && tensor.data_type() != TensorProto::DOUBLE &&

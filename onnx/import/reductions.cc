@@ -33,7 +33,7 @@ std::vector<int64_t> result_shape(const Shape& x, const std::vector<int>& axes, 
 }
 
 /// Over the places of images it is a pooling of whole images.
-void finish_global(NodeReader& node, const Blob& x, bool average, bool keeps) {
+void finish_global_reduction(NodeReader& node, const Blob& x, bool average, bool keeps) {
   caffe::LayerParameter layer = NodeReader::layer("Pooling");
   if (average) layer.mutable_pooling_param()->set_pool(caffe::PoolingParameter::AVE);
   layer.mutable_pooling_param()->set_global_pooling(true);
@@ -48,7 +48,7 @@ void read_reduction(NodeReader& node) {
   if (axes.empty()) return node.set(0, x);
   const bool places = x.shape.axes() == 4 && axes == std::vector<int>{2, 3};
   if (places && (node.op() == "ReduceMean" || node.op() == "ReduceMax"))
-    return finish_global(node, x, node.op() == "ReduceMean", keeps);
+    return finish_global_reduction(node, x, node.op() == "ReduceMean", keeps);
   static const std::map<std::string, caffe::ReductionParameter::ReductionOp> operations = {
       {"ReduceMean", caffe::ReductionParameter::MEAN},
       {"ReduceSum", caffe::ReductionParameter::SUM},

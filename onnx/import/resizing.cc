@@ -46,7 +46,7 @@ double cubic_weight(double distance, double a) {
 }
 
 /// Results x values; beyond the ends the outermost value counts.
-std::vector<float> matrix_of(const Resizing& resizing, const Side& side) {
+std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
   std::vector<float> matrix(size_t(side.out * side.in), 0);
   for (int64_t i = 0; i < side.out; ++i) {
     const double place = place_of(resizing, side, i);
@@ -79,7 +79,7 @@ Blob resized(NodeReader& node, const Blob& x, const Resizing& resizing, const Si
   param.set_num_output(uint32_t(side.out));
   param.set_bias_term(false);
   param.set_axis(3);
-  return node.add(layer, {x}, {weight_of(Shape{side.out, side.in}, matrix_of(resizing, side))});
+  return node.add(layer, {x}, {weight_of(Shape{side.out, side.in}, resizing_matrix(resizing, side))});
 }
 
 /// Whether each value is repeated: whole factors, and places that round to their own value.

@@ -7,7 +7,7 @@ namespace cortado::server {
 
 namespace {
 
-double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+double seconds_of(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 prometheus::Counter& counter_of(const ModelMetrics& metrics, Refusal why) {
   switch (why) {
@@ -29,7 +29,7 @@ void Duration::add(Clock::duration time) {
 
 void Statistics::on_batch(const BatchReport& report) {
   metrics_.batch_rows->Observe(double(report.rows));
-  metrics_.compute_seconds->Observe(seconds(report.times.compute));
+  metrics_.compute_seconds->Observe(seconds_of(report.times.compute));
   const std::lock_guard lock(mutex_);
   counts_.inferences += uint64_t(report.rows);
   ++counts_.executions;
@@ -47,8 +47,8 @@ void Statistics::on_outcome(const Request& request, const Outcome& outcome) {
     return counts_.fail.add(took);
   }
   metrics_.answered->Increment();
-  metrics_.queue_seconds->Observe(seconds(outcome.times.queue));
-  metrics_.request_seconds->Observe(seconds(took));
+  metrics_.queue_seconds->Observe(seconds_of(outcome.times.queue));
+  metrics_.request_seconds->Observe(seconds_of(took));
   const std::lock_guard lock(mutex_);
   using namespace std::chrono;
   counts_.last_inference = uint64_t(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());

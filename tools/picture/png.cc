@@ -20,7 +20,7 @@ constexpr double kMarker = 7 * kEdgeLine;  // of an arrow's head; an SVG's marke
 
 uint8_t hexadecimal(const char* digits) { return uint8_t(std::stoi(std::string(digits, 2), nullptr, 16)); }
 
-Color color_of(const char* text) { return {hexadecimal(text + 1), hexadecimal(text + 3), hexadecimal(text + 5)}; }
+Color parsed_color(const char* text) { return {hexadecimal(text + 1), hexadecimal(text + 3), hexadecimal(text + 5)}; }
 
 double scale_for(const Scene& scene) {
   const double scale = std::min({kScale, std::sqrt(kMaxPixels / (scene.width * scene.height)),
@@ -36,13 +36,14 @@ void draw_text(Canvas& canvas, const SceneText& text) {
   const double natural = glyphs_width(text.text, style.size) * (style.bold ? 1.06 : 1);
   const double width = std::min(natural, text_room(text.text, style.size, style.bold));
   canvas.text({style.begins ? text.x : text.x - width / 2, text.y}, text.text, style.size,
-              style.size * (style.bold ? 0.125 : 0.085), width, color_of(style.muted ? kMutedInk.light : kInk.light));
+              style.size * (style.bold ? 0.125 : 0.085), width,
+              parsed_color(style.muted ? kMutedInk.light : kInk.light));
 }
 
 void draw_contents(Canvas& canvas, const SceneGroup& group) {
   for (const SceneBox& box : group.boxes)
-    canvas.box({box.x, box.y}, box.width, box.height, box.radius, color_of(style_of(box.kind).fill),
-               box.small ? kSmallLine : kBoxLine, color_of(style_of(box.kind).line));
+    canvas.box({box.x, box.y}, box.width, box.height, box.radius, parsed_color(style_of(box.kind).fill),
+               box.small ? kSmallLine : kBoxLine, parsed_color(style_of(box.kind).line));
   for (const SceneText& text : group.texts) draw_text(canvas, text);
 }
 
@@ -78,7 +79,7 @@ void draw_edge(Canvas& canvas, const SceneCurve& curve) {
     return Point{end.x + (along * ahead.x - aside * ahead.y) * kMarker,
                  end.y + (along * ahead.y + aside * ahead.x) * kMarker};
   };
-  const Color color = color_of(kEdgeInk.light);
+  const Color color = parsed_color(kEdgeInk.light);
   line.back() = at(-0.3, 0);
   canvas.stroke(line, kEdgeLine, color);
   canvas.triangle(at(-0.9, -0.4), at(-0.9, 0.4), at(0.1, 0), color);
@@ -91,7 +92,7 @@ std::string to_png(const Scene& scene) {
   data::Image image;
   image.resize(3, int(std::ceil(scene.height * scale)), int(std::ceil(scene.width * scale)));
   Canvas canvas(image, scale);
-  canvas.fill(color_of(kPage.light));
+  canvas.fill(parsed_color(kPage.light));
   draw_contents(canvas, scene.legend);
   for (const SceneGroup& group : scene.groups)
     group.edge.empty() ? draw_contents(canvas, group) : draw_edge(canvas, group.edge);

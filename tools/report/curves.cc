@@ -31,7 +31,7 @@ struct Curve {
 
 using Curves = std::map<std::string, Curve>;
 
-Json json_of(const Curves& curves) {
+Json curves_json(const Curves& curves) {
   Json out = Json::object();
   for (const auto& [name, curve] : curves) out[name] = curve.json();
   return out;
@@ -73,7 +73,7 @@ Json curves_of(const std::vector<runs::MetricRow>& rows) {
       for (const auto& [name, value] : row.outputs)
         tests[(row.net > 0 ? "#" + std::to_string(row.net) + " " : "") + name].points.emplace_back(row.iter, value);
   }
-  return {{"training", json_of(training)}, {"outputs", json_of(outputs)}, {"tests", json_of(tests)}};
+  return {{"training", curves_json(training)}, {"outputs", curves_json(outputs)}, {"tests", curves_json(tests)}};
 }
 
 Json layer_curves(const std::string& path) {

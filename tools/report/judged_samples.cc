@@ -24,7 +24,7 @@ void to_probabilities(std::vector<float>& scores) {
   for (float& score : scores) score = float(score / sum);
 }
 
-Json json_of(const Extremes& extremes, const std::vector<std::string>& names) {
+Json extremes_json(const Extremes& extremes, const std::vector<std::string>& names) {
   Json out = Json::array();
   const auto name = [&](int64_t c) { return names.empty() ? std::to_string(c) : names[size_t(c)]; };
   for (const JudgedSample& sample : extremes.samples()) {
@@ -93,8 +93,8 @@ void JudgedSamples::add_batch(const Net& net) {
 
 void JudgedSamples::write(const std::vector<std::string>& names, Json& to) const {
   to["calibration"] = calibration_.json();
-  to["worst"] = json_of(worst_, names);
-  to["best"] = json_of(best_, names);
+  to["worst"] = extremes_json(worst_, names);
+  to["best"] = extremes_json(best_, names);
 }
 
 }  // namespace cortado::tools

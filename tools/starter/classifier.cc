@@ -45,7 +45,7 @@ std::pair<std::string, std::string> data_tops(const caffe::NetParameter& net) {
   return {"data", "label"};
 }
 
-caffe::LayerParameter data_layer(const Design& design, caffe::Phase phase) {
+caffe::LayerParameter make_data_layer(const Design& design, caffe::Phase phase) {
   const bool trains = phase == caffe::TRAIN;
   const auto [images, labels] = data_tops(design.start.file->net);
   caffe::LayerParameter layer;
@@ -68,8 +68,8 @@ std::string net_text(const Design& design, const std::string& name, const std::s
       "# " + data_line + "\n# Made by `cortado new classifier`. Paths begin in the folder that it was called from.\n";
   text += comments_of(design.choices) + "name: \"" + name + "\"\n# What training sees:\n" +
           comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
-          to_compact_text("layer", data_layer(design, caffe::TRAIN)) + "# What testing sees, each image once:\n" +
-          to_compact_text("layer", data_layer(design, caffe::TEST));
+          to_compact_text("layer", make_data_layer(design, caffe::TRAIN)) + "# What testing sees, each image once:\n" +
+          to_compact_text("layer", make_data_layer(design, caffe::TEST));
   caffe::NetParameter rest = design.net;
   remove_data_layers(rest);
   return text + layers_text(rest);

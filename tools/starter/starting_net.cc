@@ -50,13 +50,13 @@ NetPlace place_of(const std::string& from) {
                                   : "one of " + list);
 }
 
-const caffe::LayerParameter* data_layer(const caffe::NetParameter& net) {
+const caffe::LayerParameter* find_data_layer(const caffe::NetParameter& net) {
   for (const caffe::LayerParameter& layer : net.layer())
     if (layer.has_data_param() || layer.has_image_data_param()) return &layer;
   return nullptr;
 }
 
-int64_t batch_of(const caffe::LayerParameter& layer) {
+int64_t batch_of_data(const caffe::LayerParameter& layer) {
   return layer.has_image_data_param() ? layer.image_data_param().batch_size() : layer.data_param().batch_size();
 }
 
@@ -94,9 +94,9 @@ std::optional<KnownRecipe> recipe_for_net(const std::string& net_name) {
     const std::string text = read_file(join_path(folder, kNet));
     if (text.find("\nname: \"" + net_name + "\"\n") == std::string::npos) continue;
     const NetFile file = read_net_from_text(text, name);
-    const caffe::LayerParameter* data = data_layer(file.net);
+    const caffe::LayerParameter* data = find_data_layer(file.net);
     if (!data) continue;
-    KnownRecipe known{name, recipe_of(name, join_path(folder, kSolver), batch_of(*data))};
+    KnownRecipe known{name, recipe_of(name, join_path(folder, kSolver), batch_of_data(*data))};
     if (!known.recipe.source.empty()) return known;
   }
   return {};
@@ -123,12 +123,12 @@ StartingNet read_starting_net(const std::string& from, bool small_images) {
   start.small_form = small_images && file_name_of(place.net) == kNet && file_exists(small);
   const auto whole = open_net(place.net);
   start.file = start.small_form ? open_net(small) : whole;
-  const caffe::LayerParameter* data = data_layer(start.file->net);
+  const caffe::LayerParameter* data = find_data_layer(start.file->net);
   if (data) start.transform = data->transform_param();
   start.side = int(start.transform.crop_size());
   if (start.side == 0) start.side = start.small_form ? 28 : deploy_side(join_path(place.folder, kDeploy));
-  const caffe::LayerParameter* recipe_data = data_layer(whole->net);
-  start.recipe = recipe_of(place.name, join_path(place.folder, kSolver), recipe_data ? batch_of(*recipe_data) : 0);
+  const caffe::LayerParameter* recipe_data = find_data_layer(whole->net);
+  start.recipe = recipe_of(place.name, join_path(place.folder, kSolver), recipe_data ? batch_of_data(*recipe_data) : 0);
   return start;
 }
 

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kSmall = 96;  ///< up to this side images have no detail to lose: no random parts
 
-std::string size_text(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
+std::string sides_text(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
 
 std::string found_sizes(const data::DatasetStats& stats) {
-  if (stats.one_size()) return "the images are " + size_text(stats.height.least, stats.width.least);
+  if (stats.one_size()) return "the images are " + sides_text(stats.height.least, stats.width.least);
   return "the images' shorter sides are " + std::to_string(stats.short_side.least) + " to " +
          std::to_string(stats.short_side.most);
 }
@@ -79,7 +79,7 @@ void stay_as_they_are(const DatasetFolder& data, TransformChoice& out) {
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
   augment.set_translate(0.06F);
   augment.set_border(caffe::AugmentParameter::EDGE);
-  out.choices.push_back({"size", size_text(out.height, out.width), "all images have it"});
+  out.choices.push_back({"size", sides_text(out.height, out.width), "all images have it"});
   out.choices.push_back({"translate", "0.06", "training moves images by up to so much of their side"});
 }
 
