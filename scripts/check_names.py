@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Names in anonymous namespaces that two files of a folder share; prints them and exits 1.
 
-Files of a folder are compiled together (CORTADO_UNITY, docs/building.md). Then their anonymous namespaces are one: of two
-functions of one name the compiler may take the other file's, without a word, where its parameters fit better.
+Files of a folder are compiled together (CORTADO_UNITY, docs/building.md). Then their anonymous namespaces are one: of
+two functions of one name the compiler may take the other file's, without a word, where its parameters fit better.
 """
 import collections
 import pathlib
@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALONE = re.compile(r'/(cuda|cpu|mpi|gloo|nccl|opencv)/|^(bench|cmake|examples|library/examples)/')  # not compiled together
+ALONE = re.compile(r'/(cuda|cpu|mpi|gloo|nccl|opencv)/|^(bench|cmake|examples|tests|library/examples)/')
 TYPE = re.compile(r'(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] |alignas\(\w+\) )?(\w+)')
 FUNCTION = re.compile(r'(?!using|static_assert)[\w:\[].*?(?<![\w:])(\w+)\(')
 VARIABLE = re.compile(r'(?:inline |static |constexpr |const |constinit )+.*?\b(\w+)(?:\[[^\]]*\])?(?: =|\{|;|\()')
@@ -32,9 +32,9 @@ def anonymous_names(text):
 
 def main():
     owners = collections.defaultdict(set)
-    files = [path for folder in sorted(ROOT.iterdir()) if folder.is_dir() and not re.match(r'build|\.|tests', folder.name)
-             for path in sorted(folder.rglob('*')) if path.suffix in ('.cc', '.cu')]
-    files = [path for path in files if not ALONE.search(str(path.relative_to(ROOT)))]
+    folders = [path for path in sorted(ROOT.iterdir()) if path.is_dir() and not re.match(r'build|\.', path.name)]
+    files = [path for folder in folders for path in sorted(folder.rglob('*'))
+             if path.suffix in ('.cc', '.cu') and not ALONE.search(str(path.relative_to(ROOT)))]
     for path in files:
         file = path.relative_to(ROOT)
         for outer, name in anonymous_names(path.read_text()): owners[file.parts[0], outer, name].add(str(file))

@@ -15,7 +15,7 @@ ordered_json place_json(const Place& place) {
   return json;
 }
 
-ordered_json finding_json(const Mistake& mistake) {
+ordered_json mistake_json(const Mistake& mistake) {
   ordered_json one = place_json(mistake.place);
   one["message"] = mistake.message;
   one["hint"] = mistake.hint;
@@ -72,7 +72,7 @@ std::string summary_of(const Finding& finding) {
   return text;
 }
 
-ordered_json finding_json(const Finding& finding) {
+ordered_json to_json(const Finding& finding) {
   ordered_json json = {{"file", finding.path},
                        {"kind", finding.kind},
                        {"ok", finding.mistakes.empty()},
@@ -87,8 +87,8 @@ ordered_json finding_json(const Finding& finding) {
   for (const caffe::Phase phase : finding.phases()) json["phases"].push_back(caffe::Phase_Name(phase));
   for (const LabelsSeen& labels : finding.labels)
     json["labels"].push_back({{"source", labels.source}, {"records", labels.records}, {"seen", labels.seen}});
-  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(finding_json(mistake));
-  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(finding_json(warning));
+  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(mistake_json(mistake));
+  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(mistake_json(warning));
   return json;
 }
 

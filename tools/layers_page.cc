@@ -77,9 +77,12 @@ std::vector<const Descriptor*> shared_messages() {
   };
   for (const LayerType* type : all_layer_types())
     if (const Descriptor* options = options_of(*type)) add_all(*options);
-  const std::vector<const Descriptor*> of_every_layer = {
-      caffe::LossParameter::descriptor(), caffe::TransformationParameter::descriptor(), caffe::ParamSpec::descriptor(),
-      caffe::BlobProto::descriptor(), caffe::NetStateRule::descriptor()};
+  std::vector<const Descriptor*> of_every_layer = {caffe::LossParameter::descriptor(),
+                                                   caffe::TransformationParameter::descriptor()};
+  const Descriptor& layer = *caffe::LayerParameter::descriptor();
+  for (int i = 0; i < layer.field_count(); ++i)
+    if (layer.field(i)->message_type() && !layer.field(i)->name().ends_with("_param"))
+      of_every_layer.push_back(layer.field(i)->message_type());
   for (const Descriptor* message : of_every_layer) {
     shared.push_back(message);
     add_all(*message);
