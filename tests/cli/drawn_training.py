@@ -1,7 +1,7 @@
 """Small trainings drawn at random, for the programs that end trainings at random moments: every update rule of Caffe,
 test phases, iter_size, dropout, shuffle, mirror and random crops, devices, threads and ranks."""
 import collections, ctypes, os, signal, subprocess, time
-from workplace import DATA, Workplace
+from tests.cli.workplace import DATA, Workplace
 
 ITERS, SNAPSHOT = 40, 7
 

@@ -1,14 +1,16 @@
-#!/usr/bin/python3
 """Trainings drawn at random (drawn_training.py), each killed at a random moment of its whole run, also before its first
-snapshot, and gone on with by --snapshot=auto: weights and scores must be those of the training that nobody killed, bit
-for bit. Of several ranks any is killed, or the launcher; others may go on with what they left.
+snapshot, and resumed by --snapshot=auto: weights and scores must be those of the training that nobody killed, bit for
+bit. Of several ranks any is killed, or the launcher; others may go on with what they left. kill_resume_test.py is the
+test; without pytest:
 
     kill_resume.py CORTADO [--rounds 6] [--seed N] [--first N] [--flags="--gpu=0"]
 
 A round is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
 """
-import argparse, collections, os, random, signal, time
-from drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, session_of, text_of
+import argparse, collections, os, random, signal, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, session_of, text_of
 
 def kill_one(process, draw):
     """The process, or another of its session."""
@@ -34,20 +36,18 @@ def killed_run(place, drawn, ranks, draw):
     assert process.returncode in (137, -9), 'exit %d\n%s' % (process.returncode, log[-2000:])
     return moment
 
-def run_round(place, number, options):
-    draw = random.Random('%d/%d' % (options.seed, number))
-    drawn = draw_training(draw, options.flags)
+def run_round(place, number, seed, flags=''):
+    """Returns the iteration that the training resumed from; an AssertionError where its end is another."""
+    draw = random.Random('%d/%d' % (seed, number))
+    drawn = draw_training(draw, flags)
     first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
-    what = 'round %d: %s, by %d and %d ranks' % (number, text_of(drawn), first, second)
-    try:
-        place.undisturbed(drawn)
-        moment = killed_run(place, drawn, first, draw)
-        differs, begins = place.resume(drawn, second)
-    except AssertionError as error:
-        print('%s: %s' % (what, error), flush=True)
-        return False, 0
-    print('%s: killed after %.3f s, resumed from %d: %s' % (what, moment, begins, differs or 'equal'), flush=True)
-    return not differs, begins
+    print('round %d: %s, by %d and %d ranks' % (number, text_of(drawn), first, second), end=': ', flush=True)
+    place.undisturbed(drawn)
+    moment = killed_run(place, drawn, first, draw)
+    differs, begins = place.resume(drawn, second)
+    print('killed after %.3f s, resumed from %d: %s' % (moment, begins, differs or 'equal'), flush=True)
+    assert not differs, differs
+    return begins
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -59,14 +59,13 @@ def main():
     options = parser.parse_args()
     print('seed', options.seed)
     place = DrawnPlace(options.cortado)
-    equal, begins = 0, collections.Counter()
+    begins = collections.Counter()
     for number in range(options.first, options.first + options.rounds):
-        same, begin = run_round(place, number, options)
-        equal += same
-        begins[begin] += 1
+        try: begins[run_round(place, number, options.seed, options.flags)] += 1
+        except AssertionError as error: print(error, flush=True)
     print('resumed from iteration:', ', '.join('%d: %d' % pair for pair in sorted(begins.items())))
-    print('kills: %d of %d resumed bit for bit' % (equal, options.rounds))
-    assert equal == options.rounds, 'seed %d' % options.seed
+    print('kills: %d of %d resumed bit for bit' % (sum(begins.values()), options.rounds))
+    if sum(begins.values()) != options.rounds: sys.exit('seed %d' % options.seed)
 
 
-main()
+if __name__ == '__main__': main()

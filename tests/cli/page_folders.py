@@ -1,9 +1,9 @@
 """The folders that pages for beginners take for granted, each made by a function of (folder, the program, the page's
 fenced blocks as (language, lines)), and what must be so after their commands have run: functions of (folder, what was
 made)."""
-import os, shutil, subprocess, sys
+import os, shutil, subprocess, sys, unittest.mock
 
-import fixtures
+from tests.cli import fixtures
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -98,13 +98,14 @@ def torch_weights(folder, exe, blocks):
             data += blob.tobytes()
         text = json.dumps(head).encode()
         fixtures.write(path, struct.pack('<Q', len(text)) + text + data)
-    sys.modules['safetensors'] = types.ModuleType('safetensors')
-    sys.modules['safetensors.torch'] = types.SimpleNamespace(save_file=save_file)
     program = next(text for language, text in blocks if language == 'python' and 'import' in text[0])
-    here = os.getcwd()
+    here, modules = os.getcwd(), {'safetensors': types.ModuleType('safetensors'),
+                                  'safetensors.torch': types.SimpleNamespace(save_file=save_file)}
     os.chdir(folder)
-    exec('\n'.join(program), dict(model=types.SimpleNamespace(state_dict=lambda: state), torch=types.SimpleNamespace(
-        ones=lambda n: numpy.ones(n, 'f4').view(Tensor))))
+    with unittest.mock.patch.dict(sys.modules, modules):
+        ones = lambda n: numpy.ones(n, 'f4').view(Tensor)
+        exec('\n'.join(program), dict(model=types.SimpleNamespace(state_dict=lambda: state),
+                                      torch=types.SimpleNamespace(ones=ones)))
     os.chdir(here)
     return state
 
@@ -153,8 +154,8 @@ def gives_digits(folder, made):
         assert row.max() < 10 and (row[count:] == -1).all(), row
     assert cv2.imread(folder + '/data_sets/digits/sheet.png').shape[1] == 2 * 3 * 162
 
-MADE_FIRST = {'README.md': like_clone, 'from-caffe.md': old_project, 'from-pytorch.md': torch_weights,
-              'own-images.md': photographs, 'detection.md': like_clone, 'reading.md': like_clone,
-              'python-layers.md': empty_folder}
-CHECKED_AFTER = {'detection.md': draws_detections, 'from-pytorch.md': like_torch, 'own-images.md': good_classifier,
-                 'python-layers.md': fits_line, 'reading.md': gives_digits}
+MADE_FIRST = {'README': like_clone, 'from-caffe': old_project, 'from-pytorch': torch_weights,
+              'own-images': photographs, 'detection': like_clone, 'reading': like_clone,
+              'python-layers': empty_folder}
+CHECKED_AFTER = {'detection': draws_detections, 'from-pytorch': like_torch, 'own-images': good_classifier,
+                 'python-layers': fits_line, 'reading': gives_digits}

@@ -1,13 +1,10 @@
-#!/usr/bin/python3
 """A net that is folded and fused gives on the simulated device what it gives on the CPU, by infer and by classify, in
-every precision; plan shows what is left of it, and time runs it.
+every precision; plan shows what is left of it, and time runs it."""
+import array, math, random, re
 
-    frozen_device.py CORTADO
-"""
-import array, math, os, random, re, subprocess, sys, tempfile
+import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import fixtures
+from tests.cli import fixtures
 
 NET = '''name: "folded"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
@@ -54,21 +51,19 @@ def values(path):
 def distance(got, expected):
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(got, expected)) / sum(b * b for b in expected))
 
-
-def run(exe, *words):
-    done = subprocess.run([exe, *words], capture_output=True, text=True)
-    assert done.returncode == 0, (words, done.stderr[-2000:])
-    return done.stdout
+MODEL = ['--model=net.prototxt', '--weights=net.caffemodel']
 
 
-def steps(plan):
-    return re.findall(r'^forward +(\S+)', plan, re.M)
+@pytest.fixture(scope='module')
+def best(run):
+    """best('--cpu') is the first label of the image."""
+    return lambda *flags: run('classify', *MODEL, '--labels=labels.txt', '--top=1', *flags,
+                              'image.ppm').stdout.split()[-1]
 
 
-def main():
-    exe = os.path.abspath(sys.argv[1])
-    folder = tempfile.TemporaryDirectory()
-    os.chdir(folder.name)
+@pytest.fixture(scope='module')
+def on_cpu(run, best, shared_folder):
+    """The net's output for x.npy and the image's label."""
     draw = random.Random(1)
     fixtures.write('net.prototxt', NET.encode())
     fixtures.caffemodel('net.caffemodel', *(
@@ -77,26 +72,29 @@ def main():
     fixtures.npy('x.npy', [2, 3, 9, 9], [draw.gauss(0, 1) for _ in range(486)])
     fixtures.ppm('image.ppm', 9, 9)
     fixtures.write('labels.txt', b'a\nb\nc\nd\ne\n')
-    net = ['--model=net.prototxt', '--weights=net.caffemodel']
-    best = lambda *flags: run(exe, 'classify', *net, '--labels=labels.txt', '--top=1', *flags, 'image.ppm').split()[-1]
-    run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=cpu.npy', '--cpu')
-    expected, label = values('cpu.npy'), best('--cpu')
-    assert label in 'abcde', label
-    run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=half.npy', '--cpu', '--precision=bf16', '--emulate')
-    assert 0 < distance(values('half.npy'), expected) <= ALLOWED['bf16'], distance(values('half.npy'), expected)
-    assert best('--cpu', '--precision=bf16', '--emulate') == label
-    for precision, allowed in ALLOWED.items():
-        flags = ['--gpu=simulated', '--precision=' + precision]
-        run(exe, 'infer', *net, '--input=data=x.npy', '--output=fc=device.npy', *flags)
-        apart = distance(values('device.npy'), expected)
-        assert apart <= allowed, (precision, apart)
-        assert best(*flags) == label, precision
-        plan = ['plan', 'net.prototxt', '--phase=TEST', '--frozen', *flags]
-        left = [kind for kind in steps(run(exe, *plan)) if kind not in ('Input', 'Reorder')]
-        assert left == ['Convolution+BatchNorm+Scale+ReLU', 'DepthwiseConvolution+ReLU6',
-                        'Convolution+BatchNorm+Eltwise+ReLU', 'Deconvolution', 'InnerProduct', 'Softmax'], left
-        run(exe, 'time', '--model=net.prototxt', '--phase=TEST', '--iterations=1', *flags)
-        print('%s: %.2g from the CPU' % (precision, apart))
+    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=cpu.npy', '--cpu')
+    label = best('--cpu')
+    assert label in 'abcde'
+    return values('cpu.npy'), label
 
 
-main()
+def test_emulated_bf16_is_near_the_cpu(run, best, on_cpu):
+    expected, label = on_cpu
+    flags = ['--cpu', '--precision=bf16', '--emulate']
+    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=half.npy', *flags)
+    assert 0 < distance(values('half.npy'), expected) <= ALLOWED['bf16']
+    assert best(*flags) == label
+
+
+@pytest.mark.parametrize('precision', ALLOWED)
+def test_device_is_near_the_cpu(run, best, on_cpu, precision):
+    expected, label = on_cpu
+    flags = ['--gpu=simulated', '--precision=' + precision]
+    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=device.npy', *flags)
+    assert distance(values('device.npy'), expected) <= ALLOWED[precision]
+    assert best(*flags) == label
+    plan = run('plan', 'net.prototxt', '--phase=TEST', '--frozen', *flags).stdout
+    left = [kind for kind in re.findall(r'^forward +(\S+)', plan, re.M) if kind not in ('Input', 'Reorder')]
+    assert left == ['Convolution+BatchNorm+Scale+ReLU', 'DepthwiseConvolution+ReLU6',
+                    'Convolution+BatchNorm+Eltwise+ReLU', 'Deconvolution', 'InnerProduct', 'Softmax']
+    run('time', '--model=net.prototxt', '--phase=TEST', '--iterations=1', *flags)

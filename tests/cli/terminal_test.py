@@ -1,11 +1,8 @@
-#!/usr/bin/python3
 """What a terminal sees, through a pseudo-terminal: one progress line that fits whatever the window is made, no log
-lines, colours unless forbidden, and how to go on after Ctrl-C.
+lines, colours unless forbidden, and how to resume after Ctrl-C."""
+import codecs, fcntl, os, pty, re, shlex, signal, struct, subprocess, termios
 
-    terminal.py CORTADO
-"""
-import codecs, fcntl, os, pty, re, shlex, signal, struct, subprocess, sys, termios
-from workplace import Workplace
+import pytest
 
 COLUMNS = 60
 
@@ -95,38 +92,47 @@ class Terminal:
 
     def lines(self): return [re.sub('\033\\[[KJ]', '', part) for part in re.split('[\r\n]+', self.shown)]
 
-def on_terminal(place, *words, **more):
-    terminal = Terminal(place, *words, **more)
-    return terminal.code, terminal.shown
 
-def check_progress(place):
-    for columns in (40, 60, 80, 200):
-        place.clear()
-        terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns)
-        assert terminal.code == 0, terminal.shown[-2000:]
-        lines = terminal.lines()
-        progress = [l for l in lines if re.search(r'\d% .*loss ', l) and not l.startswith('trained')]
-        assert progress, terminal.shown[-2000:]
-        for line in progress:
-            assert len(line) < columns and re.search(r'(^| )\d+%( |$)', line) and re.search(r'loss \d', line), line
-            assert re.search(r'ETA (\d+h)?(\d+m)?(\d+s)?( |$)', line), line
-        assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines besides the progress line'
-        assert any(re.match(r'test at \d+: accuracy', l) for l in lines)
-        last = [l for l in lines if l][-1]
-        assert last.startswith('next: cortado '), last
-        assert not terminal.broken_but(last), terminal.screen.broken
-        if columns < 60: continue
-        assert all(re.match(r'train \d+/400 +\d+% \[[#.]{10}\] loss ', l) for l in progress), progress
-        if columns < 80: continue
-        # 400 batches of 16 from 300 records.
-        epochs = [re.search(r' \| epoch (\d+\.\d)/21\.33( \| |$)', l) for l in progress]
-        iters = [int(re.match(r'train (\d+)', l)[1]) for l in progress]
-        assert all(epochs) and all(abs(float(e[1]) - i * 16 / 300) < 0.051 for e, i in zip(epochs, iters)), progress
-        if columns == 200: assert re.search(r'\(avg20 .*lr .*img/s \| data .*best accuracy', progress[-1]), progress[-1]
+@pytest.fixture(scope='module')
+def shared_place(training_folder):
+    return training_folder(iters=400)
+
+
+@pytest.fixture
+def place(shared_place):
+    """A folder to train in, without snapshots."""
+    shared_place.clear()
+    return shared_place
+
+
+@pytest.mark.parametrize('columns', [40, 60, 80, 200])
+def test_progress_fits_the_terminal(place, columns):
+    terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=columns)
+    assert terminal.code == 0, terminal.shown[-2000:]
+    lines = terminal.lines()
+    progress = [l for l in lines if re.search(r'\d% .*loss ', l) and not l.startswith('trained')]
+    assert progress, terminal.shown[-2000:]
+    for line in progress:
+        assert len(line) < columns and re.search(r'(^| )\d+%( |$)', line) and re.search(r'loss \d', line), line
+        assert re.search(r'ETA (\d+h)?(\d+m)?(\d+s)?( |$)', line), line
+    assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines besides the progress line'
+    assert any(re.match(r'test at \d+: accuracy', l) for l in lines)
+    last = [l for l in lines if l][-1]
+    assert last.startswith('next: cortado '), last
+    assert not terminal.broken_but(last), terminal.screen.broken
     follow = subprocess.run([place.exe, *last.split()[2:]], cwd=place.name, capture_output=True)
     assert follow.returncode == 0, 'what was suggested does not work: ' + last
+    if columns < 60: return
+    assert all(re.match(r'train \d+/400 +\d+% \[[#.]{10}\] loss ', l) for l in progress), progress
+    if columns < 80: return
+    # 400 batches of 16 from 300 records.
+    epochs = [re.search(r' \| epoch (\d+\.\d)/21\.33( \| |$)', l) for l in progress]
+    iters = [int(re.match(r'train (\d+)', l)[1]) for l in progress]
+    assert all(epochs) and all(abs(float(e[1]) - i * 16 / 300) < 0.051 for e, i in zip(epochs, iters)), progress
+    if columns == 200: assert re.search(r'\(avg20 .*lr .*img/s \| data .*best accuracy', progress[-1]), progress[-1]
 
-def check_sparklines(place):
+
+def test_blocks_draw_loss_and_score(place):
     """Where the locale is UTF-8 blocks draw loss and score; they go where there is little room."""
     blocks, shown = '▁▂▃▄▅▆▇█', {}
     for locale, columns in (('C.UTF-8', 160), ('C.UTF-8', 60), ('C', 160)):
@@ -143,33 +149,32 @@ def check_sparklines(place):
     assert not shown['C', 160], shown
     assert all(len(l) < 60 for l in shown['C.UTF-8', 60]), shown
 
-def check_resize(place):
-    """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
-    for reflows in (True, False):
-        place.clear()
-        actions = [(r'\d% .*ETA', lambda t: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
-        terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000',
-                            '--set', 'solver.snapshot=0', '--set', 'solver.test_interval=10000',
-                            columns=100, reflows=reflows, actions=actions)
-        assert terminal.code == 0, terminal.shown[-2000:]
-        rest = [line for line in terminal.screen.lines if line
-                and not re.match(r'test at 0: |hint: |snapshot |trained |next: ', line)]
-        assert not rest, (reflows, rest, terminal.screen.lines)
 
-def check_many_values(place):
-    """Ten classes' accuracies are one entry, and the lines that stay are not broken."""
-    place.clear()
+@pytest.mark.parametrize('reflows', [True, False])
+def test_resized_terminal_keeps_no_rest_of_a_line(place, reflows):
+    """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
+    actions = [(r'\d% .*ETA', lambda t, columns=columns: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
+    terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000',
+                        '--set', 'solver.snapshot=0', '--set', 'solver.test_interval=10000',
+                        columns=100, reflows=reflows, actions=actions)
+    assert terminal.code == 0, terminal.shown[-2000:]
+    rest = [line for line in terminal.screen.lines if line
+            and not re.match(r'test at 0: |hint: |snapshot |trained |next: ', line)]
+    assert not rest, terminal.screen.lines
+
+
+def test_many_values_are_one_entry(place):
+    """Ten classes' accuracies; and the lines that stay are not broken."""
     net = open(place.path('net.prototxt')).read()
     several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" '
                       'top: "another_loss_%d" include { phase: TEST } }\n' % (i, i) for i in range(8))
-    place.write('net.prototxt', net.replace('bottom: "label" top: "accuracy"',
-                                            'bottom: "label" top: "accuracy" top: "by_class"')
+    place.write('several.prototxt', net.replace('bottom: "label" top: "accuracy"',
+                                                'bottom: "label" top: "accuracy" top: "by_class"')
                 .replace('num_output: 4', 'num_output: 10') + several)
+    words = ('train', '--solver=solver.prototxt', '--set=solver.net=several.prototxt')
+    terminal = Terminal(place, *words, columns=80)
     place.clear()
-    terminal = Terminal(place, 'train', '--solver=solver.prototxt', columns=80)
-    place.clear()
-    wide = Terminal(place, 'train', '--solver=solver.prototxt', columns=400)
-    place.write('net.prototxt', net)
+    wide = Terminal(place, *words, columns=400)
     assert terminal.code == 0, terminal.shown[-2000:]
     tests = [l for l in terminal.lines() if re.match(r'test at \d+: accuracy', l)]
     assert tests and all(len(l) < 80 and re.search(r', \d+ more$', l) for l in tests), tests
@@ -179,9 +184,9 @@ def check_many_values(place):
                          for l in tests), tests
     assert 'best by_class' not in wide.shown and 'best accuracy' in wide.shown
 
-def check_interrupt(place):
-    """Ctrl-C says how to go on, in words that a shell takes, and that goes on."""
-    place.clear()
+
+def test_interrupt_says_how_to_resume(place):
+    """In words that a shell takes, and that resume."""
     terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000',
                         '--set=solver.snapshot=100000', '--set=solver.snapshot_prefix="snap it"', '--seed=5',
                         '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
@@ -199,24 +204,14 @@ def check_interrupt(place):
     restored = 'Restoring previous solver status from ' + state in again.stderr
     assert again.returncode == 0 and restored, again.stderr[-2000:]
     assert os.path.exists(place.path('snap it_iter_%d.caffemodel' % iters))
-    place.clear()
-
-def check_verbose(place):
-    _, shown = on_terminal(place, 'train', '--solver=solver.prototxt', '-v')
-    assert 'Optimization Done.' in shown
-
-def check_colours(place):
-    assert '\033[1;31merror:' in on_terminal(place, 'check', 'nowhere')[1]
-    assert '\033' not in on_terminal(place, 'check', 'nowhere', '--no-color')[1]
-    assert '\033' not in on_terminal(place, 'check', 'nowhere', NO_COLOR='1')[1]
-    assert '\033' not in on_terminal(place, 'check', 'nowhere', TERM='dumb')[1]
-
-def main():
-    place = Workplace(sys.argv[1], iters=400)
-    for check in (check_progress, check_sparklines, check_resize, check_many_values, check_interrupt, check_verbose,
-                  check_colours):
-        check(place)
-        print(check.__name__, 'ok')
 
 
-main()
+def test_verbose_shows_the_log(place):
+    assert 'Optimization Done.' in Terminal(place, 'train', '--solver=solver.prototxt', '-v').shown
+
+
+def test_colours_can_be_forbidden(place):
+    assert '\033[1;31merror:' in Terminal(place, 'check', 'nowhere').shown
+    assert '\033' not in Terminal(place, 'check', 'nowhere', '--no-color').shown
+    assert '\033' not in Terminal(place, 'check', 'nowhere', NO_COLOR='1').shown
+    assert '\033' not in Terminal(place, 'check', 'nowhere', TERM='dumb').shown

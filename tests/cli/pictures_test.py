@@ -1,17 +1,12 @@
-#!/usr/bin/python3
 """`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide
-face, and a PNG shows what the SVG says. pictures.py CORTADO"""
-import json, os, random, re, struct, subprocess, sys, tempfile, zlib
+face, and a PNG shows what the SVG says."""
+import json, os, random, re, struct, zlib
 import xml.etree.ElementTree as ElementTree
+
+import pytest
 
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../models')
 SVG = '{http://www.w3.org/2000/svg}'
-
-
-def run(*words, code=0):
-    done = subprocess.run([sys.argv[1], *words], capture_output=True, text=True)
-    assert done.returncode == code, (words, done.returncode, done.stderr)
-    return done.stdout
 
 # Advances of ' ' to '~' in DejaVu Sans and its bold, the widest faces that stand for "sans-serif", in thousandths.
 WIDE = [318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636,
@@ -114,11 +109,66 @@ def read_png(data):
         rows.append(above)
     return rows
 
-def check_png(path, folder, *flags):
+def random_net(seed):
+    """Sums of random earlier blobs, with names that are hard on files and eyes."""
+    chance = random.Random(seed)
+    net = 'name: "<a & b> \\"c\\" \\303\\251 \\377 %s"\n' % ('long ' * 40)
+    net += 'layer { name: "b0" type: "Input" top: "b0" input_param { shape { dim: 1 dim: 4 } } }\n'
+    for i in range(1, 60):
+        read = chance.sample(range(max(0, i - chance.choice([3, 9, 40])), i), 1)
+        read += [k for k in chance.sample(range(i), min(i, chance.choice([0, 0, 1, 2]))) if k not in read]
+        bottoms = ''.join(' bottom: "b%d"' % k for k in read)
+        kind = 'Eltwise' if len(read) > 1 else chance.choice(['Power', 'ReLU', 'Softmax'])
+        name = 'b%d' % i if chance.random() < 0.7 else 'b%d<&>%s' % (i, 'W' * chance.randrange(60))
+        net += 'layer { name: "%s" type: "%s"%s top: "b%d" }\n' % (name, kind, bottoms, i)
+    return net
+
+
+@pytest.fixture(scope='module')
+def check_net(run):
+    """check_net('net.prototxt') checks its pictures and returns what --json says of it."""
+    def output(*words): return run(*words).stdout
+    def check_net(path, *flags):
+        net = json.loads(output('draw', path, '--json', *flags))
+        layers = [layer['name'] for block in net['blocks'] for layer in block['layers']]
+        wanted = [w for w in flags if not w.startswith('--full')]
+        summary = json.loads(output('summary', path, '--json', '--no-data', *wanted))
+        assert sorted(layers) == sorted(layer['name'] for layer in summary['layers']), path
+        assert net['params'] == summary['total_params']
+        full = json.loads(output('draw', path, '--json', '--full', *wanted))
+        assert len(full['blocks']) == len(layers) >= len(net['blocks'])
+        for edge in net['edges']: assert edge['from'] < edge['to']
+        for direction in ('TB', 'LR'):
+            check_svg(output('draw', path, '--rankdir=' + direction, *flags), len(net['blocks']), direction == 'TB')
+        dot = output('draw', path, '--format=dot', *flags)
+        assert len(re.findall(r'^  n\d+ \[', dot, re.M)) == len(net['blocks'])
+        assert len(re.findall(r'^  n\d+ -> n\d+ ', dot, re.M)) == len(net['edges'])
+        return net
+    return check_net
+
+
+@pytest.mark.parametrize('name, flags', [('lenet/train_val', ['--phase=TRAIN']), ('lenet/deploy', ['--phase=TEST']),
+                                         ('googlenet/deploy', ['--phase=TEST']), ('resnet50/deploy', ['--phase=TEST']),
+                                         ('googlenet/deploy', ['--phase=TEST', '--full'])])
+def test_pictures_of_models(check_net, name, flags):
+    net = check_net('%s/%s.prototxt' % (MODELS, name), *flags)
+    types = [[layer['type'] for layer in block['layers']] for block in net['blocks']]
+    if 'resnet50' in name: assert types.count(['Convolution', 'BatchNorm', 'Scale', 'ReLU']) == 33
+
+
+@pytest.mark.parametrize('number', range(12))
+def test_pictures_of_random_nets(check_net, folder, number):
+    (folder / 'net.prototxt').write_text(random_net(number))
+    check_net('net.prototxt', *(['--full'] if number % 2 else []))
+
+
+@pytest.mark.parametrize('name, flags', [('train_val', []), ('deploy', ['--rankdir=LR'])])
+def test_png_shows_what_the_svg_says(run, folder, name, flags):
     """Twice the SVG's size; colours where the SVG has boxes, ink where it has text and edges."""
-    root = ElementTree.fromstring(run('draw', path, *flags))
-    run('draw', path, folder + '/net.png', *flags)
-    rows = read_png(open(folder + '/net.png', 'rb').read())
+    path = MODELS + '/lenet/%s.prototxt' % name
+    root = ElementTree.fromstring(run('draw', path, *flags).stdout)
+    run('draw', path, 'net.png', *flags)
+    rows = read_png((folder / 'net.png').read_bytes())
     assert abs(len(rows) - 2 * float(root.get('height'))) <= 1
     assert abs(len(rows[0]) / 3 - 2 * float(root.get('width'))) <= 1
     pixel = lambda x, y: tuple(rows[int(2 * y)][3 * int(2 * x):3 * int(2 * x) + 3])
@@ -147,69 +197,24 @@ def check_png(path, folder, *flags):
             at = x - (6 * dx + aside * dy) / long, y - (6 * dy - aside * dx) / long
             assert pixel(*at) != (255, 255, 255), ('no head', path_of.get('d'))
 
-def check_net(path, *flags):
-    net = json.loads(run('draw', path, '--json', *flags))
-    layers = [layer['name'] for block in net['blocks'] for layer in block['layers']]
-    wanted = [w for w in flags if not w.startswith('--full')]
-    summary = json.loads(run('summary', path, '--json', '--no-data', *wanted))
-    assert sorted(layers) == sorted(layer['name'] for layer in summary['layers']), path
-    assert net['params'] == summary['total_params']
-    full = json.loads(run('draw', path, '--json', '--full', *wanted))
-    assert len(full['blocks']) == len(layers) >= len(net['blocks'])
-    for edge in net['edges']: assert edge['from'] < edge['to']
-    for direction in ('TB', 'LR'):
-        check_svg(run('draw', path, '--rankdir=' + direction, *flags), len(net['blocks']), direction == 'TB')
-    dot = run('draw', path, '--format=dot', *flags)
-    assert len(re.findall(r'^  n\d+ \[', dot, re.M)) == len(net['blocks'])
-    assert len(re.findall(r'^  n\d+ -> n\d+ ', dot, re.M)) == len(net['edges'])
-    return net
 
-def random_net(seed):
-    """Sums of random earlier blobs, with names that are hard on files and eyes."""
-    chance = random.Random(seed)
-    net = 'name: "<a & b> \\"c\\" \\303\\251 \\377 %s"\n' % ('long ' * 40)
-    net += 'layer { name: "b0" type: "Input" top: "b0" input_param { shape { dim: 1 dim: 4 } } }\n'
-    for i in range(1, 60):
-        read = chance.sample(range(max(0, i - chance.choice([3, 9, 40])), i), 1)
-        read += [k for k in chance.sample(range(i), min(i, chance.choice([0, 0, 1, 2]))) if k not in read]
-        bottoms = ''.join(' bottom: "b%d"' % k for k in read)
-        kind = 'Eltwise' if len(read) > 1 else chance.choice(['Power', 'ReLU', 'Softmax'])
-        name = 'b%d' % i if chance.random() < 0.7 else 'b%d<&>%s' % (i, 'W' * chance.randrange(60))
-        net += 'layer { name: "%s" type: "%s"%s top: "b%d" }\n' % (name, kind, bottoms, i)
-    return net
-
-def main():
-    for name, phase in (('lenet', 'TRAIN'), ('lenet', 'TEST'), ('googlenet', 'TEST'), ('resnet50', 'TEST')):
-        path = '%s/%s/%s.prototxt' % (MODELS, name, 'train_val' if phase == 'TRAIN' else 'deploy')
-        net = check_net(path, '--phase=' + phase)
-        types = [[layer['type'] for layer in block['layers']] for block in net['blocks']]
-        if name == 'resnet50': assert types.count(['Convolution', 'BatchNorm', 'Scale', 'ReLU']) == 33, types
-    check_net(MODELS + '/googlenet/deploy.prototxt', '--phase=TEST', '--full')
-    with tempfile.TemporaryDirectory() as folder:
-        check_png(MODELS + '/lenet/train_val.prototxt', folder)
-        check_png(MODELS + '/lenet/deploy.prototxt', folder, '--rankdir=LR')
-        images = []
-        for letter in 'az':  # letters are told apart
-            with open(folder + '/name.prototxt', 'w') as file:
-                file.write('layer { name: "relu%s" type: "DummyData" top: "a" '
-                           'dummy_data_param { shape { dim: 1 } } }' % letter)
-            run('draw', folder + '/name.prototxt', folder + '/name.png')
-            images.append(open(folder + '/name.png', 'rb').read())
-        assert images[0] != images[1]
-        path = folder + '/net.prototxt'
-        for seed in range(12):
-            with open(path, 'w') as file: file.write(random_net(seed))
-            check_net(path, '--full') if seed % 2 else check_net(path)
-        with open(path, 'w') as file:
-            file.write('layer { name: "a" type: "NobodyKnows" top: "a" }\n'
-                       'layer { name: "b" type: "ReLU" bottom: "a" top: "b" }')
-        check_svg(run('draw', path), 1, True)
-        run('draw', path, folder + '/out.svg'), run('draw', path, folder + '/out.dot')
-        assert ElementTree.parse(folder + '/out.svg') and open(folder + '/out.dot').read().startswith('digraph')
-        run('draw', path, folder + '/out.jpg', code=2)
-        run('draw', path, folder + '/out.jpg', '--format=png')
-        run('draw', path, folder + '/no/out.svg', code=5)
-    print('pictures of 17 nets, both ways')
+def test_letters_differ(run, folder):
+    images = []
+    for letter in 'az':
+        (folder / 'name.prototxt').write_text('layer { name: "relu%s" type: "DummyData" top: "a" '
+                                              'dummy_data_param { shape { dim: 1 } } }' % letter)
+        run('draw', 'name.prototxt', 'name.png')
+        images.append((folder / 'name.png').read_bytes())
+    assert images[0] != images[1]
 
 
-main()
+def test_unknown_layers_and_formats(run, folder):
+    path = folder / 'net.prototxt'
+    path.write_text('layer { name: "a" type: "NobodyKnows" top: "a" }\n'
+                    'layer { name: "b" type: "ReLU" bottom: "a" top: "b" }')
+    check_svg(run('draw', path).stdout, 1, True)
+    run('draw', path, 'out.svg'), run('draw', path, 'out.dot')
+    assert ElementTree.parse(folder / 'out.svg') and (folder / 'out.dot').read_text().startswith('digraph')
+    run('draw', path, 'out.jpg', code=2)
+    run('draw', path, 'out.jpg', '--format=png')
+    run('draw', path, 'no/out.svg', code=5)

@@ -1,14 +1,13 @@
-#!/usr/bin/python3
 """SIGINT, SIGTERM, SIGHUP and SIGUSR1 at random moments of trainings drawn at random (drawn_training.py): while one
 starts, computes, tests, writes a snapshot or ends; some twice in a row. Looked at: the exit code, how long the end
-takes, that snapshots are whole, that nothing is left running, and that the training goes on to the same bits.
-
-    signal_rounds.py CORTADO [--rounds 8] [--seed N] [--first N]
-
-A round is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
+takes, that snapshots are whole, that nothing is left running, and that the training resumes to the same bits. A round
+is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
 """
-import argparse, collections, random, signal, subprocess, time
-from drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, text_of
+import random, signal, subprocess, time
+
+import pytest
+
+from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, text_of
 
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
@@ -69,42 +68,28 @@ def damaged(place):
     done = subprocess.run([place.exe, 'snapshot', 'verify', place.name], capture_output=True, text=True)
     return '' if done.returncode == 0 else done.stdout + done.stderr
 
-def run_round(place, number, options):
-    draw = random.Random('%d/%d' % (options.seed, number))
+
+def pytest_generate_tests(metafunc):
+    option = metafunc.config.getoption
+    metafunc.parametrize('number', range(option('--first'), option('--first') + (option('--rounds') or 8)))
+
+
+@pytest.fixture(scope='module')
+def place(training_folder):
+    return training_folder(DrawnPlace)
+
+
+def test_training_ends_as_it_should_and_resumes(place, seed, number):
+    draw = random.Random('%d/%d' % (seed, number))
     drawn, sent = draw_training(draw), draw.choice(SENT)
     first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
-    names = '+'.join(s.name for s in sent)
-    what = 'round %d: %s to %s, by %d ranks' % (number, names, text_of(drawn), first)
-    try:
-        longest = place.undisturbed(drawn).seconds
-        place.begin(drawn)
-        moment = draw.uniform(0, max(longest, 0.3))
-        run = Watched(place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))
-        faults = run.faults(place)
-        differs, begins = place.resume(drawn, second)
-        if differs: faults.append(differs)
-    except AssertionError as error:
-        print('%s: %s' % (what, error), flush=True)
-        return 'wrong'
-    print('%s after %.3f s: exit %d in %.3f s, resumed from %d: %s' % (
-        what, moment, run.code, run.seconds, begins, '; '.join(faults) or 'ok'), flush=True)
-    if faults: print(run.log[-2000:], flush=True)
-    return 'wrong' if faults else run.code
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('cortado')
-    parser.add_argument('--rounds', type=int, default=8)
-    parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
-    parser.add_argument('--first', type=int, default=0, help='the number of the first round')
-    options = parser.parse_args()
-    print('seed', options.seed)
-    place = DrawnPlace(options.cortado)
-    ends = collections.Counter(run_round(place, number, options)
-                               for number in range(options.first, options.first + options.rounds))
-    print('ends:', ', '.join('%s: %d' % pair for pair in sorted(ends.items(), key=str)))
-    print('signals: %d of %d ended as they should' % (options.rounds - ends['wrong'], options.rounds))
-    assert not ends['wrong'], 'seed %d' % options.seed
-
-
-main()
+    print('%s to %s, by %d ranks' % ('+'.join(s.name for s in sent), text_of(drawn), first))
+    longest = place.undisturbed(drawn).seconds
+    place.begin(drawn)
+    moment = draw.uniform(0, max(longest, 0.3))
+    run = Watched(place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))
+    faults = run.faults(place)
+    differs, begins = place.resume(drawn, second)
+    if differs: faults.append(differs)
+    print('after %.3f s: exit %d in %.3f s, resumed from %d' % (moment, run.code, run.seconds, begins))
+    assert not faults, run.log[-2000:]

@@ -1,12 +1,10 @@
-#!/usr/bin/python3
 """The scores of `cortado test` and of a solver's tests, against counts made here from the same integers: images,
-weights and labels are whole numbers, so that every score is exact. The set is sorted by class: batches lack classes.
+weights and labels are whole numbers, so that every score is exact. The set is sorted by class: batches lack classes."""
+import collections, json, math, os, pty, re, subprocess, tempfile
 
-    test_scores.py CORTADO
-"""
-import collections, json, math, os, pty, re, subprocess, sys, tempfile
-import fixtures
-from workplace import Workplace
+import pytest
+
+from tests.cli import fixtures
 
 CLASSES, BATCH, PIXELS = 5, 8, 16
 COUNTS = [9, 5, 11, 4, 0]  # of the set, in this order; no sample is of the last class; 29 are three batches and a rest
@@ -39,7 +37,7 @@ snapshot_after_train: false test_interval: 1 snapshot_prefix: "own" weights: "ne
 class Set:
     """The samples with their scores, and what follows from them."""
 
-    def __init__(self, place):
+    def __init__(self):
         draw = fixtures.random.Random(5)
         self.labels = [c for c, n in enumerate(COUNTS) for _ in range(n)]
         images = [[draw.randrange(256) for _ in range(PIXELS)] for _ in self.labels]
@@ -49,11 +47,10 @@ class Set:
         self.scores = [[sum(w * p for w, p in zip(row, image)) for row in weights] for image in images]
         self.taken = [scores.index(max(scores)) for scores in self.scores]
         self.weights = weights
-        self.write(place, images)
+        self.write(images)
 
-    def write(self, place, images):
+    def write(self, images):
         head = fixtures.struct.pack('>iiii', 2051, len(images), 4, 4)
-        os.chdir(place.name)
         fixtures.write('images', head + b''.join(map(bytes, images)))
         fixtures.write('labels', fixtures.struct.pack('>ii', 2049, len(images)) + bytes(self.labels))
         fixtures.cortado('convert', 'idx', 'images', 'labels', '-o', 'sorted_lmdb', '--force')
@@ -110,17 +107,34 @@ def close(have, wanted, what):
     assert len(have) == len(wanted), (what, have, wanted)
     for h, w in zip(have, wanted): assert abs(h - w) <= 2e-5 * max(1, abs(w)), (what, have, wanted)
 
-def test(place, *flags, code=0):
-    done = subprocess.run(['cortado', 'test', 'net.prototxt', '--weights=net.caffemodel', *flags], cwd=place.name,
-                          capture_output=True, text=True)
-    assert done.returncode == code, done.stderr[-3000:]
-    return done
+@pytest.fixture(scope='module')
+def truth(training_folder):
+    """The set, in a folder which is the current one."""
+    place = training_folder()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place.name)
+        yield Set()
 
-def on_terminal(place, *words):
+
+@pytest.fixture(autouse=True)
+def scored_net(truth):
+    """Writes the net and its weights."""
+    write('net.prototxt', NET % {'outputs': CLASSES})
+    truth.write_weights(CLASSES)
+
+
+@pytest.fixture
+def score(run):
+    """score('--epoch') tests the net."""
+    return lambda *flags, **more: run('test', 'net.prototxt', '--weights=net.caffemodel', *flags, **more)
+
+def write(name, text): fixtures.write(name, text.encode())
+
+def on_terminal(*words):
     """Runs with stderr on a terminal; returns the exit code, what it showed and stdout."""
     ours, theirs = pty.openpty()
     with tempfile.TemporaryFile('w+') as out:
-        process = subprocess.Popen(['cortado', *words], cwd=place.name, stderr=theirs, stdout=out,
+        process = subprocess.Popen(['cortado', *words], stderr=theirs, stdout=out,
                                    env={**os.environ, 'COLUMNS': '60', 'TERM': 'xterm'})
         os.close(theirs)
         shown = b''
@@ -158,8 +172,9 @@ def check_classification(truth, report, samples, names):
     wrong = sorted((-n, t, p) for (t, p), n in pairs.items() if t != p)
     assert [(-m['count'], m['true'], m['predicted']) for m in of['mistaken']] == wrong
 
-def check_json(truth, place, device):
-    report = json.loads(test(place, '--epoch', '--json', '--threads=1', device).stdout)
+@pytest.mark.parametrize('device', ['--cpu', '--gpu=simulated'])
+def test_json_report_is_exact(truth, score, device):
+    report = json.loads(score('--epoch', '--json', '--threads=1', device).stdout)
     assert list(report) == KEYS and report['iterations'] == 4 and report['samples'] == 29
     wanted = exact(truth, all_samples(truth))
     assert set(report['outputs']) == set(wanted) == set(report['counts']) == set(report['batch_means'])
@@ -168,26 +183,26 @@ def check_json(truth, place, device):
         close(report['counts'][name], [p[1] for p in parts], name)
     close(report['loss'], wanted['loss'], 'loss')
     check_classification(truth, report, all_samples(truth), [''] * CLASSES)
-    report = json.loads(test(place, '--iterations=3', '--json', '--threads=1', device).stdout)
+    report = json.loads(score('--iterations=3', '--json', '--threads=1', device).stdout)
     for name, values in exact(truth, range(24)).items(): close(report['outputs'][name], values, name)
     for name, values in means(truth, first_batches(3)).items(): close(report['batch_means'][name], values, name)
     check_classification(truth, report, range(24), [''] * CLASSES)
 
-def check_rows_by_values(truth, place, device):
-    place.write('net.prototxt', NET % {'outputs': CLASSES} + FILTERED)
-    report = json.loads(test(place, '--epoch', '--json', device).stdout)
+@pytest.mark.parametrize('device', ['--cpu', '--gpu=simulated'])
+def test_filtered_rows_are_scored(truth, score, device):
+    write('net.prototxt', NET % {'outputs': CLASSES} + FILTERED)
+    report = json.loads(score('--epoch', '--json', device).stdout)
     wanted = exact(truth, all_samples(truth), filtered=True)
     for name, values in wanted.items(): close(report['outputs'][name], values, name)
     few = report['classifications'][1]
     assert (few['layer'], few['samples']) == ('few_acc', sum(COUNTS[1:])), few['layer']
-    place.write('net.prototxt', NET % {'outputs': CLASSES})
 
 def lines_of(text):
     """What Caffe's log readers see: the text after the prefix."""
     return [line.split('] ', 1)[1] for line in text.split('\n') if re.match(r'I\d{4} ', line)]
 
-def check_pipe(truth, place):
-    done = test(place, '--iterations=3')
+def test_log_lines_are_batches_and_their_means(truth, score):
+    done = score('--iterations=3')
     assert done.stdout == '', 'nothing but log lines'
     lines = lines_of(done.stderr)
     for b, batch in enumerate(first_batches(3)):
@@ -204,14 +219,14 @@ def check_pipe(truth, place):
     label = lambda name, c: name if len(right[name]) == 1 else '%s[%d]' % (name, c)
     assert set(told) == {label(*d) for d in differ} and ('each', 1) in differ, told
     for name, c in differ: close(float(told[label(name, c)]), [right[name][c]], name)
-    lines = lines_of(test(place, '--epoch').stderr)
+    lines = lines_of(score('--epoch').stderr)
     for name, values in exact(truth, all_samples(truth)).items():
         close([float(l.split(' = ')[1].split(' ')[0]) for l in lines if l.startswith(name + ' = ')], values, name)
     assert not any(l.startswith('Of all samples') for l in lines), 'these are it'
 
-def check_terminal(truth, place):
-    place.write('labels.txt', '\n'.join(NAMES) + '\n')  # beside the dataset
-    code, shown, out = on_terminal(place, 'test', 'net.prototxt', '--weights=net.caffemodel', '--epoch')
+def test_terminal_shows_tables_of_classes(truth):
+    write('labels.txt', '\n'.join(NAMES) + '\n')  # beside the dataset
+    code, shown, out = on_terminal('test', 'net.prototxt', '--weights=net.caffemodel', '--epoch')
     assert code == 0 and 'Batch ' not in shown, shown
     lines = [l for l in out.split('\n') if l]
     assert lines[0] == '29 samples in 4 batches', lines
@@ -223,55 +238,51 @@ def check_terminal(truth, place):
         pairs = collections.Counter(t for t, l in zip(truth.taken, truth.labels) if l == c)
         assert row[1][2:] == [str(pairs[p] or '.') for p in range(CLASSES)], row
     assert all(len(l) <= 60 for l in lines), lines
-    code, shown, out = on_terminal(place, 'test', 'net.prototxt', '--weights=net.caffemodel', '--epoch', '-v')
+    code, shown, out = on_terminal('test', 'net.prototxt', '--weights=net.caffemodel', '--epoch', '-v')
     assert 'Batch 3, acc = ' in shown
     os.remove('labels.txt')
 
-def check_labels(truth, place):
-    place.write('names', '\n'.join(NAMES) + '\n')
-    assert '2 cat' in test(place, '--epoch', '--labels=names').stdout
-    report = json.loads(test(place, '--epoch', '--labels=names', '--json').stdout)
+def test_labels_name_the_classes(truth, score):
+    write('names', '\n'.join(NAMES) + '\n')
+    assert '2 cat' in score('--epoch', '--labels=names').stdout
+    report = json.loads(score('--epoch', '--labels=names', '--json').stdout)
     check_classification(truth, report, all_samples(truth), NAMES)
-    place.write('names', 'ant\nbee\n')
-    assert 'has 2 names, the net 5 classes' in test(place, '--labels=names', code=4).stderr
+    write('names', 'ant\nbee\n')
+    assert 'has 2 names, the net 5 classes' in score('--labels=names', code=4).stderr
 
-def check_many_classes(truth, place):
-    """A matrix too wide for any terminal is told by its most frequent mistakes."""
+def test_many_classes_are_listed_by_their_mistakes(truth, score):
+    """A matrix too wide for any terminal becomes a list of its most frequent mistakes."""
     truth.write_weights(1200)
-    place.write('net.prototxt', NET % {'outputs': 1200})
-    place.write('names', ''.join('n%d\n' % c for c in range(1200)))
-    out = test(place, '--epoch', '--labels=names').stdout
+    write('net.prototxt', NET % {'outputs': 1200})
+    write('names', ''.join('n%d\n' % c for c in range(1200)))
+    out = score('--epoch', '--labels=names').stdout
     assert len(out.split('\n')) < 60 and 'true \\ taken for' not in out, out[:3000]
     pairs = collections.Counter(p for p in zip(truth.labels, truth.taken) if p[0] != p[1])
     (t, p), n = min(pairs.items(), key=lambda item: (-item[1], item[0]))
     first = out.split('taken for')[1].split('\n')[1].split()
     assert first == [str(t), 'n%d' % t, str(p), 'n%d' % p, str(n), str(COUNTS[t])], first
-    [of] = json.loads(test(place, '--epoch', '--json').stdout)['classifications']
+    [of] = json.loads(score('--epoch', '--json').stdout)['classifications']
     assert of['confusion'] is None and len(of['classes']) == 1200 and len(of['mistaken']) == len(pairs)
-    truth.write_weights(CLASSES)
-    place.write('net.prototxt', NET % {'outputs': CLASSES})
 
-def check_without_outputs(truth, place):
-    """An Accuracy that a Silence takes from the outputs, and a loss alone, tell the classes as well."""
+def test_classes_of_nets_without_accuracy_outputs(truth, score):
+    """An Accuracy that a Silence takes from the outputs, and a loss alone, show the classes as well."""
     quiet = 'layer { name: "quiet" type: "Silence" bottom: "acc" bottom: "each" include { phase: TEST } }\n'
     loss = re.sub(r'layer \{ name: "(best|some|top3)".*\n( .*\n)?', '', NET)
     loss = loss.replace(' loss_param { ignore_label: 1 }', '')
     for net in (NET + quiet, loss):
-        place.write('net.prototxt', net % {'outputs': CLASSES})
-        report = json.loads(test(place, '--epoch', '--json').stdout)
+        write('net.prototxt', net % {'outputs': CLASSES})
+        report = json.loads(score('--epoch', '--json').stdout)
         pairs = collections.Counter(zip(truth.labels, truth.taken))
         wanted = [[pairs[t, p] for p in range(CLASSES)] for t in range(CLASSES)]
         assert [of['confusion'] for of in report['classifications']] == [wanted], report['classifications']
-    place.write('net.prototxt', NET % {'outputs': CLASSES})
 
-def check_solver(truth, place):
+def test_tests_of_a_solver(truth, run):
     """Tests by iterations are Caffe's means, and say once that they are; tests by epoch are of the set."""
     def tests(options):
-        place.write('solver.prototxt', SOLVER + options)
-        done = subprocess.run(['cortado', 'train', 'solver.prototxt'], cwd=place.name, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        first = done.stderr.split('Testing net (#0)')[1]
-        return done.stderr, {name: [float(v) for v in re.findall(r'Test net output #\d+: %s = (\S+)' % name, first)]
+        write('solver.prototxt', SOLVER + options)
+        log = run('train', 'solver.prototxt').stderr
+        first = log.split('Testing net (#0)')[1]
+        return log, {name: [float(v) for v in re.findall(r'Test net output #\d+: %s = (\S+)' % name, first)]
                              for name in exact(truth, range(8))}
     log, scores = tests('test_iter: 3')
     for name, values in means(truth, first_batches(3)).items(): close(scores[name], values, name)
@@ -283,19 +294,3 @@ def check_solver(truth, place):
     log, scores = tests('test_epoch: true')
     for name, values in exact(truth, all_samples(truth)).items(): close(scores[name], values, name)
     assert 'means over batches' not in log
-
-def main():
-    place = Workplace(sys.argv[1])
-    truth = Set(place)
-    place.write('net.prototxt', NET % {'outputs': CLASSES})
-    for device in ('--cpu', '--gpu=simulated'):
-        for check in (check_json, check_rows_by_values):
-            check(truth, place, device)
-            print(check.__name__, device, 'ok')
-    for check in (check_pipe, check_terminal, check_labels, check_many_classes, check_without_outputs, check_solver):
-        check(truth, place)
-        print(check.__name__, 'ok')
-    os.chdir('/')
-
-
-main()

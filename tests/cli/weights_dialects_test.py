@@ -1,13 +1,10 @@
-#!/usr/bin/python3
 """One set of weights, written by this program in every Caffe's way, loads to the same blobs, gives the same results,
-and comes back from every file that cortado writes, read by this program. Standard library only.
+and comes back from every file that cortado writes, read by this program."""
+import json, resource, struct
 
-    weights_dialects.py CORTADO
-"""
-import json, os, resource, struct, subprocess, sys, tempfile
+import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from fixtures import field, npy, varint, write
+from tests.cli.fixtures import field, npy, varint, write
 
 # The weights: eighths, which a half holds exactly. The BatchNorm is mean, variance, factor, scale, bias.
 def eighths(count, start):
@@ -181,118 +178,117 @@ def expected(x):
     return out
 
 
-class Tester:
-    def __init__(self, exe):
-        self.exe, self.checks = os.path.abspath(exe), 0
-
-    def run(self, *words):
-        done = subprocess.run([self.exe, *words], capture_output=True, text=True)
-        assert done.returncode == 0, (words, done.stderr[-2000:])
-        return done
-
-    def equal(self, got, wanted, what):
-        self.checks += 1
-        assert got == wanted, '%s:\n%s\nis not\n%s' % (what, got, wanted)
+FILES = {  # their bytes, what the program calls them, their blobs
+    'bvlc': (today(PAIR, blob_bvlc), 'BVLC dialect', PAIR),
+    'unpacked': (today(PAIR, blob_unpacked), 'BVLC dialect', PAIR),
+    'double': (today(PAIR, blob_double), 'BVLC dialect, 64-bit values', PAIR),
+    'nvidia32': (nvidia(blob_raw(1, 'f')), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
+    'nvidia16': (nvidia(blob_raw(2, 'e')), 'NVIDIA dialect, 16-bit values, BatchNorm of 5 blobs', fused()),
+    'nvidia64': (nvidia(blob_raw(0, 'd')), 'NVIDIA dialect, 64-bit values, BatchNorm of 5 blobs', fused()),
+    'nvidia_old': (nvidia(blob_bvlc), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
+    'intel': (intel(), 'Intel dialect, BatchNorm of 5 blobs', fused(FACTOR)),
+    'intel4': (today(fused(FACTOR, 1), blob_bvlc), 'Intel dialect, BatchNorm of 4 blobs', fused(FACTOR, 1)),
+    'F32': (safetensors(PAIR), 'safetensors', PAIR),
+    'F16': (safetensors(PAIR, 'F16'), 'safetensors, 16-bit values', PAIR),
+    'BF16': (safetensors(PAIR, 'BF16'), 'safetensors, 16-bit values', PAIR),
+    'F64': (safetensors(PAIR, 'F64'), 'safetensors, 64-bit values', PAIR),
+}
 
 
 def blobs_of(layers): return {name: (kind, [(list(s), list(v)) for s, v in blobs]) for name, kind, blobs in layers}
 
-def check_files(tester):
-    """Every file against what the program makes of it: the dialect, and the blobs in each of its own kinds of file."""
-    today_files = {
-        'bvlc': (today(PAIR, blob_bvlc), 'BVLC dialect', PAIR),
-        'unpacked': (today(PAIR, blob_unpacked), 'BVLC dialect', PAIR),
-        'double': (today(PAIR, blob_double), 'BVLC dialect, 64-bit values', PAIR),
-        'nvidia32': (nvidia(blob_raw(1, 'f')), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
-        'nvidia16': (nvidia(blob_raw(2, 'e')), 'NVIDIA dialect, 16-bit values, BatchNorm of 5 blobs', fused()),
-        'nvidia64': (nvidia(blob_raw(0, 'd')), 'NVIDIA dialect, 64-bit values, BatchNorm of 5 blobs', fused()),
-        'nvidia_old': (nvidia(blob_bvlc), 'NVIDIA dialect, BatchNorm of 5 blobs', fused()),
-        'intel': (intel(), 'Intel dialect, BatchNorm of 5 blobs', fused(FACTOR)),
-        'intel4': (today(fused(FACTOR, 1), blob_bvlc), 'Intel dialect, BatchNorm of 4 blobs', fused(FACTOR, 1)),
-        'F32': (safetensors(PAIR), 'safetensors', PAIR),
-        'F16': (safetensors(PAIR, 'F16'), 'safetensors, 16-bit values', PAIR),
-        'BF16': (safetensors(PAIR, 'BF16'), 'safetensors, 16-bit values', PAIR),
-        'F64': (safetensors(PAIR, 'F64'), 'safetensors, 64-bit values', PAIR),
-    }
-    for name, (data, describes, wanted) in today_files.items():
-        write(name, data)
-        report = json.loads(tester.run('convert', 'weights', name, 'out.safetensors', '--json').stdout)
-        tester.equal(report['describes'], describes, name)
-        tester.equal(report['net'], 'net', name)
-        tester.equal(read_safetensors('out.safetensors'), blobs_of(wanted), name)
-        assert '%s: weights of %s' % (name, describes) in tester.run('convert', 'weights', name, '--list').stderr
-        check_written(tester, name, blobs_of(wanted))
-    write('digits', digits())  # its BatchNorm's blobs have four extents and another order
-    tester.run('convert', 'weights', 'digits', 'out.safetensors')
-    tester.equal(read_safetensors('out.safetensors')['bn'], blobs_of(fused())['bn'], 'digits')
-    for name, data, year in (('v1', v1(), 2014), ('v0', v0(), 2013)):
-        write(name, data)
-        report = json.loads(tester.run('convert', 'weights', name, 'out.caffemodel', '--json').stdout)
-        tester.equal(report['describes'], 'BVLC dialect, layers of %d, blobs of four extents' % year, name)
-        got = read_caffemodel('out.caffemodel')
-        for layer, (kind, blobs) in WEIGHTS.items():
-            tester.equal(got[layer][0], kind, name)
-            tester.equal([v for _, v in got[layer][1]], [v for _, v in blobs], name)
 
-def check_written(tester, name, wanted):
-    """What the program writes of file `name`, whose blobs are `wanted`."""
+@pytest.fixture
+def convert(run, folder):
+    """convert('bvlc', 'out.safetensors') runs `cortado convert weights` in a folder with the three nets."""
+    for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)):
+        (folder / (name + '.prototxt')).write_text(text)
+    return lambda *words: run('convert', 'weights', *words)
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_every_dialect_is_recognized_and_read(convert, name):
+    data, describes, wanted = FILES[name]
+    write(name, data)
+    report = json.loads(convert(name, 'out.safetensors', '--json').stdout)
+    assert (report['describes'], report['net']) == (describes, 'net')
+    assert read_safetensors('out.safetensors') == blobs_of(wanted)
+    assert '%s: weights of %s' % (name, describes) in convert(name, '--list').stderr
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_every_dialect_is_written(convert, name):
+    data, _, layers = FILES[name]
+    write(name, data)
+    wanted = blobs_of(layers)
     bn = wanted['bn'][1]
     averages = [([2], [v / bn[2][1][0] for v in b[1]]) for b in bn[:2]] + [([1], [1.0])] + bn[3:]
     if len(bn) == 4: averages.append(([2], [0.0, 0.0]))
     for words in (['--to=nvidia'], ['--to=nvidia', '--half']):
-        tester.run('convert', 'weights', name, 'out.caffemodel', *words)
-        tester.equal(read_caffemodel('out.caffemodel'), dict(wanted, bn=('BatchNorm', averages)),
-                     '%s %s' % (name, words))
-    tester.run('convert', 'weights', name, 'out.caffemodel', '--to=intel')
-    tester.equal(read_caffemodel('out.caffemodel'), wanted, name + ' to Intel')
-    tester.run('convert', 'weights', name, 'half.safetensors', '--half')
-    tester.equal(read_safetensors('half.safetensors'), wanted, name + ' to F16')
-    tester.run('convert', 'weights', name, 'out.caffemodel', '--to=bvlc')
+        convert(name, 'out.caffemodel', *words)
+        assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', averages)), words
+    convert(name, 'out.caffemodel', '--to=intel')
+    assert read_caffemodel('out.caffemodel') == wanted
+    convert(name, 'half.safetensors', '--half')
+    assert read_safetensors('half.safetensors') == wanted
+    convert(name, 'out.caffemodel', '--to=bvlc')
     pair = dict(wanted)
     if len(bn) > 3: pair.update(bn=('BatchNorm', bn[:3]), bn_scale=('Scale', bn[3:]))
-    tester.equal(read_caffemodel('out.caffemodel'), pair, name + ' to BVLC')
+    assert read_caffemodel('out.caffemodel') == pair
     if len(bn) == 4: return
-    tester.run('convert', 'weights', name, 'out.caffemodel', '--net=pair.prototxt')
-    tester.equal(read_caffemodel('out.caffemodel'),
-                 dict(wanted, bn=('BatchNorm', bn[:3]), scale=('Scale', [([2], GAMMA), ([2], BETA)])),
-                 name + ' for a pair')
-    for kind, net in (('intel', 'intel.prototxt'), ('nvidia', 'nvidia.prototxt')):
-        tester.run('convert', 'weights', name, 'out.caffemodel', '--net=' + net, '--to=' + kind)
-        got = dict(read_caffemodel('out.caffemodel'))
-        if 'scale' in wanted: wanted_one = dict(wanted, bn=('BatchNorm', bn + [([2], GAMMA), ([2], BETA)]))
-        else: wanted_one = dict(wanted)
-        wanted_one.pop('scale', None)
-        if kind == 'nvidia': wanted_one['bn'] = ('BatchNorm', averages[:3] + [([2], GAMMA), ([2], BETA)])
-        tester.equal(got, wanted_one, name + ' for one layer')
+    convert(name, 'out.caffemodel', '--net=pair.prototxt')
+    assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', bn[:3]),
+                                                     scale=('Scale', [([2], GAMMA), ([2], BETA)]))
+    for kind in ('intel', 'nvidia'):
+        convert(name, 'out.caffemodel', '--net=%s.prototxt' % kind, '--to=' + kind)
+        one = dict(wanted)
+        if one.pop('scale', None): one['bn'] = ('BatchNorm', bn + [([2], GAMMA), ([2], BETA)])
+        if kind == 'nvidia': one['bn'] = ('BatchNorm', averages[:3] + [([2], GAMMA), ([2], BETA)])
+        assert read_caffemodel('out.caffemodel') == one, kind
 
-def check_results(tester):
-    """Each file in each net computes the same."""
+
+def test_digits_batch_norm_has_another_order_of_blobs(convert):
+    write('digits', digits())  # each of four extents
+    convert('digits', 'out.safetensors')
+    assert read_safetensors('out.safetensors')['bn'] == blobs_of(fused())['bn']
+
+
+@pytest.mark.parametrize('data, year', [(v1(), 2014), (v0(), 2013)], ids=['v1', 'v0'])
+def test_old_layers_are_read(convert, data, year):
+    write('old', data)
+    report = json.loads(convert('old', 'out.caffemodel', '--json').stdout)
+    assert report['describes'] == 'BVLC dialect, layers of %d, blobs of four extents' % year
+    got = read_caffemodel('out.caffemodel')
+    for layer, (kind, blobs) in WEIGHTS.items():
+        assert got[layer][0] == kind
+        assert [v for _, v in got[layer][1]] == [v for _, v in blobs]
+
+
+@pytest.mark.parametrize('net', ['pair', 'nvidia', 'intel'])
+@pytest.mark.parametrize('name', ['bvlc', 'nvidia32', 'nvidia16', 'nvidia_old', 'intel', 'digits', 'F16'])
+def test_each_file_in_each_net_computes_the_same(run, convert, net, name):
     x = eighths(32, 5)
     npy('x.npy', [2, 1, 4, 4], x)
-    for net in ('pair', 'nvidia', 'intel'):
-        for name in ('bvlc', 'nvidia32', 'nvidia16', 'nvidia_old', 'intel', 'digits', 'F16'):
-            tester.run('infer', '--model=%s.prototxt' % net, '--weights=' + name, '--input', 'data=x.npy', '--output',
-                       'ip=y.npy')
-            data = open('y.npy', 'rb').read()
-            got = struct.unpack('<6f', data[-24:])
-            for a, b in zip(got, expected(x)):
-                tester.checks += 1
-                assert abs(a - b) <= 2e-5 * max(1, abs(b)), (net, name, got, expected(x))
+    write('weights', digits() if name == 'digits' else FILES[name][0])
+    run('infer', '--model=%s.prototxt' % net, '--weights=weights', '--input', 'data=x.npy', '--output', 'ip=y.npy')
+    with open('y.npy', 'rb') as file: got = struct.unpack('<6f', file.read()[-24:])
+    wanted = expected(x)
+    assert all(abs(a - b) <= 2e-5 * max(1, abs(b)) for a, b in zip(got, wanted)), (got, wanted)
 
-def check_bits(tester):
-    """Any 32 bits come back from safetensors, NaN and all."""
+
+def test_any_32_bits_come_back(convert, folder):
+    """From safetensors, NaN and all."""
     bits = [0x7fc00000, 0x7f800001, 0xff800000, 0x80000000, 1, 0x7f7fffff, 0xffc12345, 0x3f800001]
     raw = struct.pack('<8I', *bits)
     blob = dims([8]) + field(5, raw)
     write('bits', field(1, 'net') + field(100, field(1, 'l') + field(2, 'Bias') + field(7, blob)))
-    tester.run('convert', 'weights', 'bits', 'bits.safetensors')
-    tester.run('convert', 'weights', 'bits.safetensors', 'bits.caffemodel')
-    for path in ('bits.safetensors', 'bits.caffemodel'):
-        assert raw in open(path, 'rb').read(), path
-        tester.checks += 1
+    convert('bits', 'bits.safetensors')
+    convert('bits.safetensors', 'bits.caffemodel')
+    for path in ('bits.safetensors', 'bits.caffemodel'): assert raw in (folder / path).read_bytes(), path
 
-def check_large(tester):
-    """A file past 2 and 4 GiB, nearly all of it a hole: what is not wanted is never touched."""
+
+def test_unwanted_parts_of_a_large_file_stay_untouched(cortado, run, folder):
+    """A file past 2 and 4 GiB, nearly all of it a hole."""
     layer = field(1, 'first') + field(2, 'Bias') + field(7, blob_bvlc([2], [1.0, 2.0]))
     last = field(100, field(1, 'last') + field(2, 'Bias') + field(7, blob_bvlc([2], [3.0, 4.0])))
     hole = 5 << 30
@@ -302,29 +298,10 @@ def check_large(tester):
         f.write(field(1, 'net') + field(100, layer) + varint(100 << 3 | 2) + varint(len(begin) + hole) + begin)
         f.seek(hole, 1)
         f.write(last)
-    with open(tester.exe, 'rb') as f:
-        sanitized = b'__asan_init' in f.read()  # its shadow takes terabytes of addresses
+    with open(cortado, 'rb') as f: sanitized = b'__asan_init' in f.read()  # its shadow takes terabytes of addresses
     limit = None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
-    done = subprocess.run([tester.exe, 'convert', 'weights', 'large', 'small', '--json'], capture_output=True,
-                          text=True, preexec_fn=limit)
-    assert done.returncode == 0, done.stderr[-2000:]
+    run('convert', 'weights', 'large', 'small', '--json', preexec_fn=limit)
     got = read_caffemodel('small')
-    tester.equal((list(got), got['last'][1], got['c'][1]), (['first', 'c', 'last'], [([2], [3.0, 4.0])], [([0], [])]),
-                 'large')
-    os.remove('large')
-
-def main():
-    tester = Tester(sys.argv[1])
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)):
-            write(name + '.prototxt', text.encode())
-        check_files(tester)
-        check_results(tester)
-        check_bits(tester)
-        check_large(tester)
-        os.chdir('/')
-    print('%d comparisons' % tester.checks)
-
-
-main()
+    assert list(got) == ['first', 'c', 'last']
+    assert (got['last'][1], got['c'][1]) == ([([2], [3.0, 4.0])], [([0], [])])
+    (folder / 'large').unlink()

@@ -1,10 +1,10 @@
-#!/usr/bin/python3
 """Reads our logs by the rules of the programs that read Caffe's: the CSV maker, the seconds' extractor, the shell
 tables that plots are drawn from, and DIGITS. What a reader would stumble over is looked for in runs that are made for
 it: names with blanks, outputs of many elements, values that are no numbers, no snapshot_prefix, a snapshot_prefix that
-is a folder. log_lines.py CORTADO"""
-import datetime, os, re, subprocess, sys
-from workplace import Workplace
+is a folder."""
+import datetime, os, re
+
+import pytest
 
 FLOAT = r'(NaN|[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)'
 
@@ -87,116 +87,146 @@ def digits(lines):
     return events
 
 
-# What they must find.
+@pytest.fixture(scope='module')
+def place(training_folder):
+    return training_folder(iters=100, snapshot=50)
+
+
+@pytest.fixture(scope='module')
+def train(place, run):
+    """train('--solver=solver.prototxt') is the log's lines."""
+    def train(*flags, code=0):
+        done = run('train', *flags, cwd=place.name, code=code)
+        assert done.stdout == ''
+        return done.stderr.split('\n')
+    return train
+
+
+@pytest.fixture(scope='module')
+def plain(train):
+    """The log of a training with its defaults."""
+    return train('--solver=solver.prototxt')
+
+
+@pytest.fixture(scope='module')
+def odd(place, train):
+    """The log of a training with outputs that are hard on readers."""
+    with open(place.path('net.prototxt')) as file: net = file.read()
+    place.write('odd.prototxt', net + '''
+layer { name: "probs" type: "Softmax" bottom: "ip" top: "a b\\n Iteration 1" include { phase: TEST } }
+layer { name: "shift" type: "Power" bottom: "loss" top: "below"
+  power_param { scale: 0 shift: -1 } include { phase: TEST } }
+layer { name: "log" type: "Log" bottom: "below" top: "z\\tnan" include { phase: TEST } }
+''')
+    return train('--solver=solver.prototxt', '--set', 'solver.net=odd.prototxt')
+
+
+@pytest.fixture(scope='module')
+def diverged(train, odd):
+    """The log of a training that diverges, with the same outputs."""
+    return train('--solver=solver.prototxt', '--set=solver.net=odd.prototxt', '--set=solver.base_lr=1e30',
+                 '--set=solver.display=1', code=7)
+
 
 def messages_of(lines): return [re.sub(r'^\w\d{4} \S+\s+\d+ \S+\] ', '', line) for line in lines]
 
-def check_prefixes(lines):
+
+def test_seconds_pass_the_new_year():
+    assert extract_seconds(['I1231 23:59:59.500000 1 a.cc:1] Solving',
+                            'I0101 00:00:00.250000 1 a.cc:1] Iteration 1']) == [0.75]
+
+
+@pytest.mark.parametrize('log', ['plain', 'odd'])
+def test_prefixes(request, log):
     """Level, month and day, time, a thread right-aligned in five, file and line, one blank; no line says Iteration
     otherwise."""
+    lines = request.getfixturevalue(log)
     logged = [line for line in lines if re.match(r'[IWEF]\d', line)]
     assert len(logged) > 30
     prefix = r'[IWEF](\d{4}) \d\d:\d\d:\d\d\.\d{6} (?= *\d+ )[ \d]{5,} [\w.]+:\d+\] '
     for line in logged: assert re.match(prefix, line), line
     assert not [line for line in lines if 'Iteration' in line and line not in logged]
 
-def check_numbers(lines):
+
+@pytest.mark.parametrize('log', ['plain', 'odd', 'diverged'])
+def test_numbers(request, log):
     """Six digits and never a signed nan."""
-    for line in lines:
+    for line in request.getfixturevalue(log):
         if not re.search(r'(loss|lr|output #\d+: \S+) = ', line): continue
         for number in re.findall(r'= ([-+\w.]+)', line):
             assert number == ('%g' % float(number)).lower() and number != '-nan', line
         if 'iters), loss' in line: assert line.count('=') == 1, line
 
-def check_plain(lines):
-    seconds = extract_seconds(lines)
+
+def test_no_line_without_a_prefix_says_iteration(diverged):
+    assert not [line for line in diverged if 'Iteration' in line and not re.match(r'I\d{4} ', line)]
+
+
+def test_seconds_csv_and_tables(plain):
+    seconds = extract_seconds(plain)
     assert len(seconds) > 10 and seconds == sorted(seconds) and seconds[0] >= 0, seconds
-    train, test = parse_log(lines)
+    train, test = parse_log(plain)
     assert [row['NumIters'] for row in train] == [0, 20, 40, 60, 80] and all(set(r) >= {'loss'} for r in train), train
     assert [row['NumIters'] for row in test] == [0, 50, 100] and all(set(r) >= {'loss', 'accuracy'} for r in test), test
     # The rate before: its line comes last.
     assert [row['LearningRate'] for row in train][1:] == [0.01, 0.01, 0.01, 0.005], train
     # Which may come anywhere, here as in Caffe.
     (iterations, accuracies, losses), (numbers, means, rates) = shell_tables(
-        [line for line in lines if 'Restarting data prefetching' not in line])
+        [line for line in plain if 'Restarting data prefetching' not in line])
     assert iterations == ['0', '50', '100'] and numbers == ['0', '20', '40', '60', '80', '100'], (iterations, numbers)
     assert [float(a) for a in accuracies] == [row['accuracy'] for row in test]
     assert [float(l) for l in losses] == [row['loss'] for row in test]
     assert len(means) == 6 and all(float(mean) > 0 for mean in means)
     assert [float(rate) for rate in rates] == [0.01, 0.01, 0.01, 0.005, 0.005]
 
-def check_digits(lines):
-    events = digits(lines)
+
+def test_digits(plain):
+    events = digits(plain)
     kinds = [event[0] for event in events]
     assert kinds.count('test') == 3 and kinds.count('rate') == 5 and kinds.count('iteration') == 6, kinds
     assert kinds.count('memory') == 1 and kinds[-1] == 'done'
     assert [e[1] for e in events if e[0] == 'snapshot'] == ['snap_iter_50.caffemodel', 'snap_iter_100.caffemodel']
     for i, kind in enumerate(kinds):
         if kind == 'iteration' and events[i][1] != '100': assert kinds[i + 1:i + 3] == ['train', 'rate'], kinds[i:i + 3]
-    text = '\n'.join(messages_of(lines))
+    text = '\n'.join(messages_of(plain))
     assert re.search(r'^max_iter: 100$', text, re.M) and '\nSolving watched\n' in text
     assert re.search(r'^Iteration 20 \([\d.e+]+ iter/s, [\d.e-]+s/20 iters\), loss = [\d.]+$', text, re.M), text
     assert re.search(r'^Iteration 100, loss = [\d.]+$', text, re.M)
     assert '\nLearning Rate Policy: multistep\n' in text and '\nMultiStep Status: Iteration 60, step = 1\n' in text
 
-def check_odd_outputs(lines):
+
+def test_odd_outputs(odd):
     """A name with blanks is one word, elements are numbered on through all outputs, nan is nan."""
-    outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(lines)
+    outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(odd)
                if 'Test net output' in m]
-    assert all(outputs), lines
+    assert all(outputs), odd
     numbers, names = [int(m[1]) for m in outputs], [m[2] for m in outputs]
     count = numbers.index(0, 1)
     assert numbers == list(range(count)) * (len(numbers) // count)
     assert names[:count].count('a_b__Iteration_1') == 64 and names[count - 1] == 'z_nan', names[:count]
     assert {m[3] for m in outputs if m[2] == 'z_nan'} == {'nan'}
-    assert [row['NumIters'] for row in parse_log(lines)[1]] == [0, 50, 100]
-    assert 'z_nan' not in parse_log(lines)[1][0], 'the CSV maker leaves nan out'
-    assert ('score', 'z_nan', 'nan') in digits(lines), 'DIGITS stops at it'
+    assert [row['NumIters'] for row in parse_log(odd)[1]] == [0, 50, 100]
+    assert 'z_nan' not in parse_log(odd)[1][0], 'the CSV maker leaves nan out'
+    assert ('score', 'z_nan', 'nan') in digits(odd), 'DIGITS stops at it'
 
-def train(place, *flags, code=0):
-    done = subprocess.run([place.exe, 'train', *flags], cwd=place.name, capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    assert done.stdout == '' and '\033' not in done.stderr
-    return done.stderr.split('\n')
 
-def check_prefix_rules(place):
-    """Without snapshot_prefix: the solver's path without its extension; a folder gets the solver's name."""
-    os.mkdir(place.path('sub')), os.mkdir(place.path('kept'))
-    solver = open(place.path('solver.prototxt')).read().replace('snapshot_prefix: "snap"\n', '')
-    place.write('sub/my.solver.prototxt', solver)
-    short = ('--set', 'solver.max_iter=3', '--set', 'solver.test_initialization=false')
-    train(place, '--solver=sub/my.solver.prototxt', *short)
-    train(place, '--solver=sub/my.solver.prototxt', '--set', 'solver.snapshot_prefix=kept', *short)
-    for stem in ('sub/my.solver', 'kept/my.solver'):
-        for extension in ('caffemodel', 'solverstate'):
-            assert os.path.exists(place.path('%s_iter_3.%s' % (stem, extension))), stem
-
-def main():
-    assert extract_seconds(['I1231 23:59:59.500000 1 a.cc:1] Solving',
-                            'I0101 00:00:00.250000 1 a.cc:1] Iteration 1']) == [0.75]
-    place = Workplace(sys.argv[1], iters=100, snapshot=50)
-    lines = train(place, '--solver=solver.prototxt')
-    for check in (check_prefixes, check_numbers, check_plain, check_digits): check(lines)
+def test_restarts_and_snapshots(place, plain, train):
+    """Of 100 batches of 16 from 300 records; three tests' 144 are less than one restart."""
+    place.clear()
     restarts = lambda lines: sum('] Restarting data prefetching from start.' in line for line in lines)
-    told = restarts(lines), restarts(train(place, '--solver=solver.prototxt', '--verbose'))
-    assert told == (1, 5), told  # 100 batches of 16 from 300 records; three tests' 144 are less than one
+    assert (restarts(plain), restarts(train('--solver=solver.prototxt', '--verbose'))) == (1, 5)
     for name in ('snap_iter_50', 'snap_iter_100'):
         for extension in ('.caffemodel', '.solverstate'): assert os.path.exists(place.path(name + extension)), name
-    check_prefix_rules(place)
-    net = open(place.path('net.prototxt')).read()
-    place.write('net.prototxt', net + '''
-layer { name: "probs" type: "Softmax" bottom: "ip" top: "a b\\n Iteration 1" include { phase: TEST } }
-layer { name: "shift" type: "Power" bottom: "loss" top: "below"
-  power_param { scale: 0 shift: -1 } include { phase: TEST } }
-layer { name: "log" type: "Log" bottom: "below" top: "z\\tnan" include { phase: TEST } }
-''')
-    odd = train(place, '--solver=solver.prototxt')
-    for check in (check_prefixes, check_numbers, check_odd_outputs): check(odd)
-    diverged = train(place, '--solver=solver.prototxt', '--set', 'solver.base_lr=1e30', '--set', 'solver.display=1',
-                     code=7)
-    check_numbers(diverged)
-    assert not [line for line in diverged if 'Iteration' in line and not re.match(r'I\d{4} ', line)]
-    print('%d lines read by four sets of rules' % (len(lines) + len(odd) + len(diverged)))
 
 
-main()
+@pytest.mark.parametrize('flags, stem', [((), 'sub/my.solver'),
+                                         (('--set', 'solver.snapshot_prefix=kept'), 'kept/my.solver')])
+def test_snapshot_prefix_by_default_and_as_a_folder(place, train, flags, stem):
+    """Without snapshot_prefix: the solver's path without its extension; a folder gets the solver's name."""
+    for folder in ('sub', 'kept'): os.makedirs(place.path(folder), exist_ok=True)
+    with open(place.path('solver.prototxt')) as file: solver = file.read()
+    place.write('sub/my.solver.prototxt', solver.replace('snapshot_prefix: "snap"\n', ''))
+    train('--solver=sub/my.solver.prototxt', '--set', 'solver.max_iter=3', '--set',
+          'solver.test_initialization=false', *flags)
+    for extension in ('caffemodel', 'solverstate'):
+        assert os.path.exists(place.path('%s_iter_3.%s' % (stem, extension)))

@@ -1,0 +1,72 @@
+"""What leaves the bits of a training as they are: a second run, data threads, whose threads a loop runs on, the
+folder's name, what is logged and looked at; each on the CPU and on the simulated device; and ranks, on the CPU. What
+may change them, the number of compute threads, changes little."""
+import glob, os, shutil
+
+import numpy as np
+import pytest
+
+BASE = ('--threads=2', '--data-threads=2', '--deterministic')
+WAYS = {'again': {}, 'again, a third time': {}, 'in another folder': {'folder': 'deeper/down'},
+        **{'%d data threads' % count: {'flags': ['--data-threads=%d' % count]} for count in (1, 3, 4)},
+        **{'pool ' + pool: {'env': {'CORTADO_POOL': pool}} for pool in ('own', 'openmp')},
+        'with metrics and histograms': {'flags': ['--run=run', '--histograms=10', '--set',
+                                                  'solver.snapshot_prefix=snap']},  # within the run's folder
+        'with debug_info': {'flags': ['--set', 'solver.debug_info=true']},
+        'tested more often': {'flags': ['--set', 'solver.test_interval=7']}}
+
+
+@pytest.fixture(scope='module')
+def place(training_folder):
+    return training_folder(iters=60, snapshot=0)
+
+
+@pytest.fixture(scope='module')
+def trained(place, run):
+    """trained('--threads=1') is the bytes of the last weights."""
+    def trained(*flags, env={}, folder='.'):
+        place.clear()
+        if folder != '.':
+            shutil.copytree(place.name, place.path(folder), ignore=shutil.ignore_patterns('deeper'))
+        run('train', '--solver=solver.prototxt', *BASE, *flags, cwd=place.path(folder), env=dict(os.environ, **env))
+        made, = glob.glob(place.path('**/snap_iter_60.caffemodel'), recursive=True)
+        with open(made, 'rb') as file: weights = file.read()
+        for made in ('deeper', 'run'): shutil.rmtree(place.path(made), ignore_errors=True)
+        return weights
+    return trained
+
+
+@pytest.fixture(scope='module', params=[[], ['--gpu=simulated']], ids=['cpu', 'simulated'])
+def device(request):
+    return request.param
+
+
+@pytest.fixture(scope='module')
+def first(trained, device):
+    """The weights that all other runs must have."""
+    return trained(*device)
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_weights_are_equal(trained, device, first, way):
+    options = WAYS[way]
+    again = trained(*device, *options.get('flags', []), env=options.get('env', {}), folder=options.get('folder', '.'))
+    assert again == first
+
+
+def test_ranks_leave_the_weights_as_they_are(trained):
+    """An iteration of four batches, by one process and by several."""
+    def of(*ranks): return trained('--set', 'solver.shards=4', '--threads=1', *ranks)
+    one = of()
+    for ranks in (2, 3, 4): assert of('--ranks=%d' % ranks) == one, ranks
+
+
+def test_compute_threads_change_little(place, trained, run):
+    """Sums that are split otherwise are rounded otherwise, and no more than that."""
+    def values(*flags):
+        with open(place.path('w.caffemodel'), 'wb') as file: file.write(trained(*flags))
+        run('convert', 'weights', 'w.caffemodel', 'w.npz', '--force', cwd=place.name)
+        with np.load(place.path('w.npz')) as arrays:
+            return np.concatenate([arrays[k].ravel() for k in sorted(arrays)])
+    first = values()
+    for threads in (1, 3, 4): assert np.abs(values('--threads=%d' % threads) - first).max() < 1e-4, threads

@@ -1,0 +1,300 @@
+"""Run folders: what is in one; a run that is killed at any moment lists as such and resumes to the same weights; what
+TensorBoard's own reader returns (where it is installed: scripts/test_venv.sh); `runs`, `runs compare`, `snapshot`."""
+import glob, html.parser, json, os, pathlib, random, signal, subprocess, time
+
+import pytest
+
+from tests.cli import fixtures
+from tests.harness.venv import use_venv
+
+use_venv()
+
+NET = '''name: "small"
+layer { name: "data" type: "DummyData" top: "data" top: "target" dummy_data_param {
+  shape { dim: 8 dim: 3 dim: 12 dim: 12 } shape { dim: 8 dim: 2 }
+  data_filler { type: "gaussian" } data_filler { type: "gaussian" } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" }
+layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+  inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" top: "loss" }
+'''
+SOLVER = '''net: "net.prototxt" base_lr: 0.001 lr_policy: "step" gamma: 0.9 stepsize: 50 momentum: 0.9 max_iter: 600
+display: 20 test_iter: 12 test_interval: 100 snapshot: 50 snapshot_prefix: "elsewhere/small" keep_best: "loss"
+keep_last: 2
+'''
+CLASSES = '''name: "classes"
+layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.00390625 mean_value: 100 }
+  data_param { source: "classes_lmdb" batch_size: 8 backend: LMDB } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layer { name: "ip" type: "InnerProduct" bottom: "conv" top: "ip"
+  inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+'''
+
+
+@pytest.fixture(scope='module', autouse=True)
+def small(shared_folder, cortado):
+    """A net and a solver, and `cortado` on PATH."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('OMP_WAIT_POLICY', 'passive')
+        patch.setenv('PATH', os.path.dirname(cortado), prepend=':')
+        (shared_folder / 'net.prototxt').write_text(NET)
+        (shared_folder / 'solver.prototxt').write_text(SOLVER)
+        yield
+
+
+@pytest.fixture(scope='module')
+def run_a(run):
+    """A run that nothing interrupts."""
+    run('train', 'solver.prototxt', '--run=runs/a', '--seed=3', '--set', 'solver.gamma=0.8')
+    return 'runs/a'
+
+
+@pytest.fixture(scope='module')
+def run_b(run):
+    """A shorter run."""
+    run('train', 'solver.prototxt', '--run=runs/b', '--seed=4', '--set', 'solver.max_iter=100')
+    return 'runs/b'
+
+
+def weights(folder, name='small_iter_600.caffemodel'):
+    return pathlib.Path(folder, 'snapshots', name).read_bytes()
+
+
+@pytest.fixture(scope='module')
+def state(run):
+    """state('runs/a') is that folder's entry of `cortado runs`."""
+    return lambda folder: {entry['path']: entry for entry in json.loads(run('runs', '.', '--json').stdout)}[folder]
+
+
+def metrics(folder): return [json.loads(line) for line in open(folder + '/metrics.jsonl')]
+
+
+def best_iteration(folder):
+    """Of the snapshots that there can have been: what training starts from is none."""
+    return min((row['outputs']['loss'], row['iter']) for row in metrics(folder)
+               if row['ev'] == 'test' and row['iter'] > 0)[1]
+
+
+def test_run_folder_holds_all_of_a_training(run_a, state):
+    assert sorted(os.listdir('runs/a')) == ['layers.jsonl', 'lock', 'log.txt', 'metrics.jsonl', 'net.prototxt',
+                                            'report.html', 'run.json', 'snapshots', 'solver.prototxt', 'tb']
+    assert 'gamma: 0.8' in pathlib.Path('runs/a/solver.prototxt').read_text()
+    assert 'Optimization Done' in pathlib.Path('runs/a/log.txt').read_text()
+    assert not os.path.exists('elsewhere')
+    record = json.loads(pathlib.Path('runs/a/run.json').read_text())
+    assert record['flags'] == {'seed': ['3']} and record['starts'][0]['set'] == ['solver.gamma=0.8']
+    a = state('runs/a')
+    assert (a['state'], a['iter'], a['max_iter']) == ('finished', 600, 600)
+    kept = [name for name in os.listdir('runs/a/snapshots') if name.endswith('solverstate')]
+    best = 'small_iter_%d.solverstate' % best_iteration('runs/a')
+    assert sorted({best, 'small_iter_550.solverstate', 'small_iter_600.solverstate'}) == sorted(kept)
+
+
+def test_only_a_new_or_empty_folder_becomes_a_run(run, run_a):
+    run('train', 'solver.prototxt', '--run=runs/a', code=2)
+    run('train', 'solver.prototxt', '--resume=runs/a', code=2)
+    run('train', '--resume=nowhere', code=2)
+    os.mkdir('full')
+    pathlib.Path('full/x').touch()
+    run('train', 'solver.prototxt', '--run=full', code=2)
+
+
+def kill_at(cortado, moment, *words):
+    training = subprocess.Popen([cortado, 'train', *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(moment)
+    alive = training.poll() is None
+    training.send_signal(signal.SIGKILL)
+    training.wait()
+    return alive
+
+
+@pytest.fixture(scope='module')
+def killed_runs(cortado, run, run_a, state, seed, request):
+    """Folders of runs like run_a, each killed until it has finished, and how many kills were seen in all."""
+    folders, kills, draw = [], 0, random.Random(seed)
+    for number in range(request.config.getoption('--rounds') or 4):
+        folders.append('runs/k%d' % number)
+        words = ['solver.prototxt', '--run=' + folders[-1], '--seed=3', '--set', 'solver.gamma=0.8']
+        for _ in range(20):
+            killed = kill_at(cortado, draw.uniform(0.01, 0.35), *words)
+            if not os.path.exists(folders[-1] + '/run.json'): continue
+            seen = state(folders[-1])['state']
+            assert seen in (('killed', 'new', 'finished') if killed else ('finished',)), (seen, killed)
+            kills += seen == 'killed'
+            if seen == 'finished': break
+            words = ['--resume=' + folders[-1]]
+        run('train', *words)
+    return folders, kills
+
+
+def test_killed_runs_resume_to_the_same_weights(killed_runs, state):
+    """The same bytes, however often and wherever the run was killed."""
+    folders, kills = killed_runs
+    assert kills > 0
+    for folder in folders:
+        assert state(folder)['state'] == 'finished'
+        assert weights(folder) == weights('runs/a'), folder
+        assert weights(folder, 'small_best.caffemodel') == weights('runs/a', 'small_best.caffemodel'), folder
+
+
+def test_stopped_run_resumes_from_another_folder(cortado, run, state):
+    training = subprocess.Popen([cortado, 'train', 'solver.prototxt', '--run=runs/s', '--set',
+                                 'solver.max_iter=10000000'], stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not os.path.exists('runs/s/metrics.jsonl') or '"train"' not in open('runs/s/metrics.jsonl').read():
+        assert time.monotonic() < until and training.poll() is None
+        time.sleep(0.01)
+    seen = state('runs/s')
+    assert (seen['state'], seen['pid']) == ('running', training.pid)
+    run('train', '--resume=runs/s', code=5)
+    training.send_signal(signal.SIGTERM)
+    log = training.communicate(timeout=60)[1]
+    assert training.returncode == 143 and 'to resume: cortado train --resume=runs/s' in log
+    stopped = state('runs/s')
+    assert stopped['state'] == 'stopped'
+    os.mkdir('beside')
+    run('train', '--resume=../runs/s', '--set', 'solver.max_iter=%d' % (stopped['iter'] + 5), cwd='beside')
+    assert state('runs/s')['state'] == 'finished'
+
+
+def test_diverged_run_keeps_its_problem(run, state):
+    run('train', 'solver.prototxt', '--run=runs/d', '--set', 'solver.base_lr=1e9', code=7)
+    d = state('runs/d')
+    assert d['state'] == 'diverged' and 'diverged at iteration' in d['problem']
+
+
+def test_wrong_net_begins_no_run(run):
+    run('train', 'solver.prototxt', '--run=runs/f', '--set', 'net.layer[ip].bottom=nothing', code=3)
+
+
+def test_comparison_of_runs(run, run_a, run_b):
+    done = run('runs', 'compare', 'runs/a', 'runs/b')
+    for text in ('- max_iter: 600', '+ max_iter: 100', '--seed', 'best loss'): assert text in done.stdout + done.stderr
+    seen = json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout)
+    assert {'name': '--seed', 'a': '3', 'b': '4'} in seen['facts']
+    os.mkdir('broken')
+    pathlib.Path('broken/run.json').write_text('{"schema":1}')
+    assert 'is no record' in run('runs', 'compare', 'runs/a', 'broken', code=2).stderr
+
+
+def read_events(folder):
+    """What TensorBoard reads of a folder; skips the test where it is not installed."""
+    reader = pytest.importorskip('tensorboard.backend.event_processing.event_accumulator')
+    events = reader.EventAccumulator(folder, size_guidance={'scalars': 0, 'histograms': 0, 'images': 0, 'tensors': 0})
+    events.Reload()
+    return events
+
+
+def scalars(events, tag): return [(event.step, event.value) for event in events.Scalars(tag)]
+
+
+@pytest.mark.parametrize('number', [None, 0, 1], ids=['undisturbed', 'killed', 'another_killed'])
+def test_tensorboard_reads_all_that_was_logged(run_a, killed_runs, number):
+    """Once for each iteration, however often the run was killed."""
+    if number is not None and number >= len(killed_runs[0]): pytest.skip('fewer --rounds')
+    events = read_events((run_a if number is None else killed_runs[0][number]) + '/tb')
+    tags, rows = events.Tags(), metrics('runs/a')
+    for name, event, key in (('train/loss', 'train', 'loss'), ('train/rate', 'train', 'lr')):
+        expected = [(row['iter'], row[key]) for row in rows if row['ev'] == event]
+        got = scalars(events, name)
+        assert [step for step, _ in got] == [step for step, _ in expected]
+        assert all(abs(a - b) <= 1e-6 * abs(b) for (_, a), (_, b) in zip(got, expected)), (got, expected)
+    tests = {row['iter']: round(row['outputs']['loss'], 4) for row in rows if row['ev'] == 'test'}
+    assert {step: round(value, 4) for step, value in scalars(events, 'test/loss')} == tests
+    assert events.Histograms('weights/conv/0')[0].histogram_value.num == 8 * 3 * 9
+    assert set(tags['histograms']) == {kind + '/' + blob for kind in ('weights', 'gradients')
+                                       for blob in ('conv/0', 'conv/1', 'ip/0', 'ip/1')}
+    first = events.Images('first filters')[0]
+    assert events.Images('batch') and (first.width, first.height) == (11, 11)
+    assert len(events.Graph().node) == 6 and 'solver/text_summary' in tags['tensors']
+
+
+@pytest.mark.parametrize('cut', [1, 5, 40])
+def test_tensorboard_drops_a_torn_record_alone(run_a, tmp_path, cut):
+    whole = scalars(read_events('runs/a/tb'), 'train/loss')
+    path, = glob.glob('runs/a/tb/*')
+    (tmp_path / os.path.basename(path)).write_bytes(pathlib.Path(path).read_bytes()[:-cut])
+    assert scalars(read_events(str(tmp_path)), 'train/loss') == whole
+
+
+def test_snapshots_are_listed_verified_and_pruned(run, run_a, run_b):
+    listed = json.loads(run('snapshot', 'ls', 'runs/a', '--json').stdout)
+    assert [one['iter'] for one in listed][-2:] == [550, 600]
+    run('snapshot', 'verify', 'runs/a')
+    damaged = pathlib.Path('runs/b/snapshots/small_iter_100.caffemodel')
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    done = run('snapshot', 'verify', 'runs/b', code=8)
+    assert 'does not match its checksum' in done.stdout + done.stderr
+    run('snapshot', 'prune', 'runs/b/snapshots/small', code=8)
+    a = 'runs/a/snapshots/small_iter_600.'
+    done = run('snapshot', 'diff', a + 'caffemodel', a + 'solverstate')
+    assert '0 blobs are equal' not in done.stdout + done.stderr
+    run('snapshot', 'prune', 'runs/a', '--keep-last=1')
+    left = {one['iter'] for one in json.loads(run('snapshot', 'ls', 'runs/a', '--json').stdout)}
+    assert left == {600, best_iteration('runs/a')}
+    run('snapshot', 'verify', 'nowhere', code=8)
+    run('snapshot', 'list', 'runs/a', code=2)
+
+
+class Page(html.parser.HTMLParser):
+    """Elements that open and close as they should, the numbers, and whatever a browser would fetch."""
+    EMPTY = {'meta', 'link', 'img', 'br', 'input'}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.fetched, self.numbers = [], [], None
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.fetched += [value for name, value in attributes if name in ('src', 'href') and not value.startswith('#')]
+        if tag not in self.EMPTY:
+            self.open.append((tag, dict(attributes).get('id')))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag, tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == ('script', 'numbers'):
+            self.numbers = json.loads(data)
+
+
+def test_report_of_a_classifier(run, run_a):
+    """Its numbers are those of the metrics and of `cortado test`."""
+    fixtures.lmdb('classes_lmdb', n=96, h=12, w=12)
+    pathlib.Path('labels.txt').write_text('</script>\ntwo <b>\nthree\n"four"\n')
+    pathlib.Path('classes.prototxt').write_text(CLASSES)
+    pathlib.Path('classes_solver.prototxt').write_text(
+        SOLVER.replace('net.prototxt', 'classes.prototxt').replace('"loss"', '"accuracy"').replace('600', '120'))
+    run('train', 'classes_solver.prototxt', '--run=runs/r', '--set', 'solver.base_lr=0.01')
+    text = pathlib.Path('runs/r/report.html').read_text()
+    page = Page(text)
+    assert page.fetched == [] and 'http:' not in text.replace('http://www.w3.org/2000/svg', '') and len(text) < 5e6
+    seen, rows = page.numbers, metrics('runs/r')
+    assert seen['curves']['training']['loss'] == [[row['iter'], row['loss']] for row in rows if row['ev'] == 'train']
+    assert seen['curves']['tests']['accuracy'] == [[row['iter'], row['outputs']['accuracy']]
+                                                   for row in rows if row['ev'] == 'test']
+    assert seen['run']['state'] == 'finished' and seen['notes'] == []
+    assert len(seen['layers']) == 4 and seen['times']['layers']
+    best = max(value for _, value in seen['curves']['tests']['accuracy'][1:])
+    judged = seen['test']['classifications'][0]
+    assert judged['samples'] == 96 and judged['classes'][0]['name'] == '</script>'
+    assert abs(judged['accuracy'] - best) < 1e-6
+    assert sum(map(sum, judged['confusion'])) == 96 and len(seen['test']['worst']) == 32
+    assert seen['test']['worst'][0]['probability'] <= seen['test']['best'][-1]['probability']
+    assert seen['test']['worst'][0]['image'].startswith('data:image/png;base64,')
+    assert sum(one['count'] for one in seen['test']['calibration']['bins']) == 96
+    assert seen['previous'] and seen['previous']['path'].startswith('runs/')
+    assert json.loads(run('report', 'runs/r', '--light', '--json').stdout)['test'] is None
+    done = run('report', 'runs/r')
+    assert 'runs/r/report.html' in done.stdout + done.stderr
+    run('report', 'nowhere', code=2)

@@ -1,0 +1,27 @@
+"""Folders to train in, as a fixture."""
+import contextlib, os
+
+import pytest
+
+from tests.cli.workplace import Workplace
+
+
+@pytest.fixture(scope='module')
+def training_folder(cortado):
+    """training_folder(iters=5) is a Workplace with these options, until the module's tests end."""
+    with contextlib.ExitStack() as places, pytest.MonkeyPatch.context() as patch:
+        for name in ('PATH', 'OMP_WAIT_POLICY'): patch.setenv(name, os.environ.get(name, ''))  # a Workplace sets them
+        def made(kind=Workplace, **options):
+            place = kind(cortado, **options)
+            places.callback(place.cleanup)
+            return place
+        yield made
+
+
+@pytest.fixture(scope='module')
+def shared_folder(tmp_path_factory):
+    """An empty folder for all tests of a module, which is the current one."""
+    path = tmp_path_factory.mktemp('shared')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        yield path
