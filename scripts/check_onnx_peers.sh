@@ -12,9 +12,10 @@ if [[ ${1-} == --env=* ]]; then venv=${1#--env=}; shift; fi
   "$venv/bin/python" -m pip install -q --no-deps torchvision onnxscript onnx_ir pillow
 
 failed=0
-"$venv/bin/python" tests/onnx/layers.py build/bin/cortado --runtime || failed=1
-"$venv/bin/python" tests/onnx/models.py build/bin/cortado --runtime --all || failed=1
-/usr/bin/python3 tests/onnx/models.py build/bin/cortado --all || failed=1
+"$venv/bin/python" -m pip install -q pytest
+"$venv/bin/python" -m pytest -q --runtime tests/onnx/layers_test.py || failed=1
+"$venv/bin/python" -m pytest -q --runtime --all tests/onnx/models_test.py || failed=1
+/usr/bin/python3 -m pytest -q --all tests/onnx/models_test.py || failed=1
 for exporter in torchscript dynamo; do
   "$venv/bin/python" scripts/bench/onnx_peers.py build/bin/cortado --exporter=$exporter "$@" 2>/dev/null || failed=1
 done

@@ -1,8 +1,9 @@
-"""What the programs share that compare nets of random weights with OpenCV's: the weights, and `cortado infer`."""
+"""Nets of random weights, to compare with OpenCV's."""
 import re
-import subprocess
-import sys
 
+import pytest
+
+cv2 = pytest.importorskip('cv2')
 import numpy
 
 CONV = '''layer { name: "%s" type: "Convolution" bottom: "%s" top: "%s"
@@ -15,13 +16,6 @@ def conv(name, bottom, outputs, kernel, stride=1):
     return CONV % (name, bottom, name, outputs, kernel, kernel // 2, stride)
 
 
-def run(folder, *command):
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        sys.exit('%s: exit code %d\n%s' % (' '.join(command), done.returncode, done.stdout))
-    return done.stdout
-
-
 def layers(text, kind):
     """The layers of one type, each as its text and its name."""
     for layer in re.findall(r'layer \{.*?\n?\}(?=\n+layer|\n*$)', text, re.S):
@@ -30,7 +24,7 @@ def layers(text, kind):
 
 
 def random_weights(text, channels):
-    """Arrays of NAME/INDEX for the layers with weights. `channels` tells those of blobs that no convolution makes."""
+    """Arrays of NAME/INDEX for the layers with weights. `channels` has those of blobs that no convolution makes."""
     random, arrays, made = numpy.random.default_rng(3), {}, dict(channels)
     for layer, name in layers(text, 'Convolution'):
         outputs, kernel = (int(re.search(field + r': (\d+)', layer)[1]) for field in ('num_output', 'kernel_size'))
@@ -52,26 +46,8 @@ def random_weights(text, channels):
     return {name: values.astype(numpy.float32) for name, values in arrays.items()}
 
 
-def infer(program, folder, text, weights, inputs, outputs):
-    """The outputs of `cortado infer`; folder/deploy.prototxt and random.caffemodel are what it ran."""
-    (folder / 'deploy.prototxt').write_text(text)
-    numpy.savez(folder / 'random.npz', **weights)
-    run(folder, program, 'convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt')
-    command = [program, 'infer', '--cpu', '--model=deploy.prototxt', '--weights=random.caffemodel']
-    for blob, values in inputs.items():
-        numpy.save(folder / (blob + '.npy'), values)
-        command += ['--input', '%s=%s.npy' % (blob, blob)]
-    for blob in outputs:
-        command += ['--output', '%s=%s.npy' % (blob, blob)]
-    run(folder, *command)
-    return [numpy.load(folder / (blob + '.npy')) for blob in outputs]
-
-
-def difference(ours, theirs, what):
+def difference(ours, theirs):
     """The largest of rows, relative to the largest value where that is above 1."""
     ours, theirs = ours.reshape(-1, ours.shape[-1]), theirs.reshape(-1, theirs.shape[-1])
-    if ours.shape != theirs.shape:
-        sys.exit('%s: %s rows, OpenCV has %s' % (what, ours.shape, theirs.shape))
-    error = abs(ours - theirs).max() / max(1, abs(theirs).max())
-    print('%s: %d rows of %d, largest difference %.2g' % (what, *ours.shape, error))
-    return error
+    assert ours.shape == theirs.shape
+    return abs(ours - theirs).max() / max(1, abs(theirs).max())

@@ -1,8 +1,9 @@
-#!/usr/bin/python3
 """Weights and states in HDF5: h5py reads ours as BVLC Caffe lays them out, and we read what h5py lays out so."""
 import os
 
-from workplace import Workplace, h5py, numpy, write
+import pytest
+
+from tests.hdf5.rows import h5py, numpy
 
 NET = '''layer { name: "in" type: "DummyData" top: "x" top: "y"
   dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
@@ -20,10 +21,32 @@ SOLVER = '''net: "net.prototxt" base_lr: 0.05 lr_policy: "step" gamma: 0.5 steps
 random_seed: 1 snapshot: 5 snapshot_prefix: "s" snapshot_format: HDF5 snapshot_diff: true'''
 
 
-def check_ours(place):
-    write('net.prototxt', NET)
-    write('solver.prototxt', SOLVER)
-    log = place.succeed('train', '--solver=solver.prototxt').stderr
+def expected(x, weights):
+    one = x @ weights['block/one/0'].T + weights['block/one/1']
+    return one @ weights['two/0'].T + weights['two/1']
+
+
+@pytest.fixture(scope='module')
+def log(run, shared_folder):
+    """A training's; its snapshots lie in the current folder."""
+    (shared_folder / 'net.prototxt').write_text(NET)
+    (shared_folder / 'solver.prototxt').write_text(SOLVER)
+    return run('train', '--solver=solver.prototxt').stderr
+
+
+@pytest.fixture
+def inferred(run, shared_folder):
+    """inferred(x, 'w.h5') is what the program makes of x."""
+    (shared_folder / 'deploy.prototxt').write_text(DEPLOY)
+    def inferred(x, weights):
+        numpy.save('x.npy', x)
+        run('infer', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output',
+            'two=two.npy')
+        return numpy.load('two.npy')
+    return inferred
+
+
+def test_snapshots_are_laid_out_as_caffe_does(log, inferred):
     assert 'Snapshotting to HDF5 file s_iter_10.caffemodel.h5' in log
     assert 'Snapshotting solver state to HDF5 file s_iter_10.solverstate.h5' in log
     with h5py.File('s_iter_10.caffemodel.h5') as file:
@@ -38,66 +61,43 @@ def check_ours(place):
         assert file['learned_net'][()] == b's_iter_10.caffemodel.h5'
         assert [file['history/%d' % i].shape for i in range(4)] == [(5, 3), (5,), (2, 5), (2,)]
     x = numpy.random.RandomState(0).randn(4, 3).astype('f4')
-    assert numpy.allclose(inferred(place, x, 's_iter_10.caffemodel.h5'), expected(x, weights), atol=1e-5)
+    assert numpy.allclose(inferred(x, 's_iter_10.caffemodel.h5'), expected(x, weights), atol=1e-5)
 
 
-def expected(x, weights):
-    one = x @ weights['block/one/0'].T + weights['block/one/1']
-    return one @ weights['two/0'].T + weights['two/1']
-
-
-def inferred(place, x, weights):
-    write('deploy.prototxt', DEPLOY)
-    numpy.save('x.npy', x)
-    place.succeed('infer', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output',
-                  'two=two.npy')
-    return numpy.load('two.npy')
-
-
-def check_theirs(place):
+@pytest.mark.parametrize('kind, options', [('f4', {}), ('f8', {}), ('f2', {}),
+                                           ('f4', dict(compression='gzip', shuffle=True))])
+def test_weights_of_other_programs_are_read(inferred, kind, options):
     """As H5LT writes: float datasets in groups; doubles of a build of Caffe for doubles; packed ones of other
     programs."""
     draw = numpy.random.RandomState(2)
-    shapes = {'block/one/0': (5, 3), 'block/one/1': (5,), 'two/0': (2, 5), 'two/1': (2,)}
     x = draw.randn(4, 3).astype('f4')
-    for kind, options in (('f4', {}), ('f8', {}), ('f2', {}), ('f4', dict(compression='gzip', shuffle=True))):
-        weights = {name: draw.randn(*shape).astype(kind) for name, shape in shapes.items()}
-        with h5py.File('theirs', 'w') as file:  # told by its content, whatever its name
-            for name, values in weights.items():
-                file.create_dataset('data/' + name, data=values, **options)
-            file.create_group('data/relu')
-        got = inferred(place, x, 'theirs')
-        floats = {k: v.astype('f4') for k, v in weights.items()}
-        assert numpy.allclose(got, expected(x, floats), atol=1e-5), (kind, options)
+    shapes = {'block/one/0': (5, 3), 'block/one/1': (5,), 'two/0': (2, 5), 'two/1': (2,)}
+    weights = {name: draw.randn(*shape).astype(kind) for name, shape in shapes.items()}
+    with h5py.File('theirs', 'w') as file:  # known by its content, whatever its name
+        for name, values in weights.items():
+            file.create_dataset('data/' + name, data=values, **options)
+        file.create_group('data/relu')
+    floats = {name: values.astype('f4') for name, values in weights.items()}
+    assert numpy.allclose(inferred(x, 'theirs'), expected(x, floats), atol=1e-5)
 
 
-def check_old_shapes(place):
-    """Four axes for everything, as before 2015."""
+def test_weights_of_four_axes_as_before_2015(log, inferred):
     with h5py.File('s_iter_10.caffemodel.h5') as ours, h5py.File('old.h5', 'w') as old:
         for name in ('block/one/0', 'block/one/1', 'two/0', 'two/1'):
             values = ours['data'][name][()]
             old['data/' + name] = values.reshape((1,) * (4 - values.ndim) + values.shape)
     x = numpy.ones((4, 3), 'f4')
-    assert (inferred(place, x, 'old.h5') == inferred(place, x, 's_iter_10.caffemodel.h5')).all()
+    assert (inferred(x, 'old.h5') == inferred(x, 's_iter_10.caffemodel.h5')).all()
 
 
-def check_states_of_caffe(place):
-    """A state without our part goes on, and says that it is not exact."""
+def test_training_goes_on_from_a_state_of_caffe(log, run, shared_folder):
+    """It says that this is not exact."""
     with h5py.File('s_iter_5.solverstate.h5') as ours, h5py.File('caffe.solverstate.h5', 'w') as caffe:
         for name in ('iter', 'current_step', 'history'):
             ours.copy(name, caffe)
         caffe['learned_net'] = numpy.bytes_('/elsewhere/s_iter_5.caffemodel.h5')
-    log = place.succeed('train', '--solver=solver.prototxt', '--snapshot=caffe.solverstate.h5').stderr
-    assert 'Restoring previous solver status from caffe.solverstate.h5' in log
-    assert 'neither data position nor random state' in log
-    assert os.path.exists('s_iter_10.solverstate.h5')
-
-
-def main():
-    place = Workplace()
-    for check in (check_ours, check_theirs, check_old_shapes, check_states_of_caffe):
-        check(place)
-        print('%s: well' % check.__name__)
-
-
-main()
+    (shared_folder / 'resumed.prototxt').write_text(SOLVER.replace('"s"', '"resumed"'))
+    said = run('train', '--solver=resumed.prototxt', '--snapshot=caffe.solverstate.h5').stderr
+    assert 'Restoring previous solver status from caffe.solverstate.h5' in said
+    assert 'neither data position nor random state' in said
+    assert os.path.exists('resumed_iter_10.solverstate.h5')

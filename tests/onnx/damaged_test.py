@@ -1,15 +1,13 @@
-#!/usr/bin/python3
 """Models that are cut off, changed at random, or whole and no good: each gives an error with an exit code, or a net;
 nothing crashes, hangs, or takes memory for what a file only claims."""
-import argparse
-import os
-import random
-import resource
+import pathlib, random, resource, subprocess
 
-from workplace import Workplace, numpy, onnx
+import pytest
 
+from tests.onnx.random_weights import numpy  # skips without onnx
 from onnx import TensorProto, helper, numpy_helper
 
+MOST_MEMORY = 4096 << 10  # KiB
 MOST_SECONDS = 20
 
 
@@ -109,66 +107,61 @@ def many_of_nothing():
     return head + b'\x3a' + varint(len(graph)) + graph
 
 
-def read(place, code=None, word=''):
-    done = place.run('convert', 'onnx', 'net.onnx', '-o', 'net.prototxt', '--weights=net.caffemodel', '--force',
-                     timeout=MOST_SECONDS)
-    assert done.returncode in ((0, 3, 5) if code is None else (code,)), (word, done.returncode, done.stderr[-1500:])
-    assert done.returncode == 0 or 'error: ' in done.stderr, done.stderr
-    assert word in done.stderr, (word, done.stderr)
-    return done.returncode
+def most_memory():
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 
 
-def write(content):
-    with open('net.onnx', 'wb') as file:
-        file.write(content)
+@pytest.fixture
+def read(cortado, folder, monkeypatch):
+    """read(model, 3, 'words') converts the model, in a folder with links to a file outside of it."""
+    (folder / 'home/folder').mkdir(parents=True)
+    (folder / 'secret').write_bytes(bytes(432))
+    (folder / 'home/values').write_bytes(bytes(432))
+    (folder / 'home/link').symlink_to('../secret')
+    (folder / 'home/folder_link').symlink_to('..')
+    monkeypatch.chdir(folder / 'home')
+    def read(content, code=None, word=''):
+        pathlib.Path('net.onnx').write_bytes(content if type(content) is bytes else content.SerializeToString())
+        before = most_memory()
+        done = subprocess.run([cortado, 'convert', 'onnx', 'net.onnx', '-o', 'net.prototxt', '--weights=net.caffemodel',
+                               '--force'], capture_output=True, text=True, timeout=MOST_SECONDS)
+        assert done.returncode in ((0, 3, 5) if code is None else (code,)), done.stderr[-1500:]
+        assert done.returncode == 0 or 'error: ' in done.stderr
+        assert word in done.stderr
+        assert most_memory() == before or most_memory() < MOST_MEMORY
+        return done.returncode
+    return read
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('cortado')
-    parser.add_argument('--rounds', type=int, default=80)
-    parser.add_argument('--seed', type=int, default=random.randrange(1 << 30))
-    options = parser.parse_args()
-    print('seed', options.seed)
-    draw = random.Random(options.seed)
-    place = Workplace(options.cortado)
-    os.makedirs('home/folder')
-    open('secret', 'wb').write(bytes(432))
-    os.chdir('home')
-    os.symlink('../secret', 'link')
-    os.symlink('..', 'folder_link')
-    open('values', 'wb').write(bytes(432))
-    write(conv(external('values', length=432)).SerializeToString())
-    read(place, 0)
-    count = 0
-    for bad, code, word in no_good():
-        write(bad.SerializeToString())
-        read(place, code, word)
-        count += 1
-    write(deep().SerializeToString())
-    read(place, 3)
-    write(many_of_nothing())
-    read(place)
-    print('%d models that are no good: all refused' % count)
+def test_values_beside_the_model_are_read(read):
+    read(conv(external('values', length=432)), 0)
+
+
+@pytest.mark.parametrize('bad, code, word', no_good())
+def test_whole_model_that_is_no_good_is_refused(read, bad, code, word):
+    read(bad, code, word)
+
+
+def test_graphs_within_graphs_are_refused(read):
+    read(deep(), 3)
+
+
+def test_millions_of_empty_nodes(read):
+    read(many_of_nothing())
+
+
+def test_changed_model_is_read_or_refused(read, request, seed):
+    rounds, draw = request.config.getoption('--rounds') or 80, random.Random(seed)
     whole = model([helper.make_node('Conv', ['x', 'w'], ['a'], pads=[1, 1, 1, 1]),
                    helper.make_node('Relu', ['a'], ['b']),
                    helper.make_node('Reshape', ['b', 's'], ['c']), helper.make_node('Gemm', ['c', 'm'], ['y'])],
                   [numpy_helper.from_array(numpy.ones((4, 3, 3, 3), 'f4'), 'w'), ints('s', 0, -1),
                    numpy_helper.from_array(numpy.ones((256, 3), 'f4'), 'm')]).SerializeToString()
-    write(whole)
-    read(place, 0)
+    read(whole, 0)
     refused = 0
-    for round_ in range(options.rounds):
+    for number in range(rounds):
         content = bytearray(whole)
         for _ in range(draw.choice((1, 2, 8))):
             content[draw.choice((draw.randrange(200), draw.randrange(len(content))))] = draw.randrange(256)
-        write(bytes(content[:draw.randrange(len(content))]) if round_ % 4 == 0 else bytes(content))
-        refused += read(place) != 0
-    print('%d of %d changed models refused, none crashed' % (refused, options.rounds))
-    assert refused >= options.rounds // 4 - 1
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    print('at most %d MiB' % peak)
-    assert peak < 4096
-
-
-main()
+        refused += read(bytes(content[:draw.randrange(len(content))]) if number % 4 == 0 else bytes(content)) != 0
+    assert refused >= rounds // 4 - 1

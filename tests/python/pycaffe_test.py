@@ -1,35 +1,49 @@
-#!/usr/bin/python3
-"""Scripts in pycaffe's manner run on the module `caffe`, and what they see is what the program computes.
+"""Scripts in pycaffe's manner run on the module `caffe`, and what they see is what the program computes."""
+import sys
 
-    pycaffe.py CORTADO FOLDER_OF_THE_MODULE SOURCE
-"""
-import os, subprocess, sys
-
-exe, folder, source = (os.path.abspath(path) for path in sys.argv[1:4])
-sys.path[:0] = [source + '/tests/cli', folder]
 import numpy as np
+import pytest
+
+from tests.python.built_module import use_built_module
+
+use_built_module()
 import caffe
 from caffe import layers as L, params as P
 from caffe.proto import caffe_pb2
 from google.protobuf import text_format
-from workplace import Workplace
 
-place = Workplace(exe, iters=20, snapshot=10, test_interval=100)
-os.chdir(place.name)
-sys.path.insert(0, place.name)
-draws = np.random.default_rng(1)
 
-def run(*command):
-    done = subprocess.run([exe, *command], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+@pytest.fixture(scope='module')
+def trained(run, training_folder):
+    """A folder with a trained net, and its deploy net."""
+    place = training_folder(iters=20, snapshot=10, test_interval=100)
+    run('train', '--solver=solver.prototxt', cwd=place.name)
+    run('deploy', 'net.prototxt', '-o', 'deploy.prototxt', cwd=place.name)
+    return place.name
 
-def raises(kind, words, call):
-    try: call()
-    except kind as error: assert words in str(error), str(error)
-    else: raise AssertionError('nothing was raised: ' + words)
 
-def check_classification():
+def n_input(): return L.Input(shape=dict(dim=[1, 3, 32, 32]))
+
+
+def conv_net(height, width, make_fc, name):
+    n = caffe.NetSpec()
+    n.data = L.Input(shape=dict(dim=[1, 1, height, width]))
+    n.conv = L.Convolution(n.data, kernel_size=3, num_output=4, weight_filler=dict(type='xavier'))
+    n.pool = L.Pooling(n.conv, kernel_size=2, stride=2, pool=P.Pooling.MAX)
+    n[name] = make_fc(n.pool)
+    n.prob = L.Softmax(n[name])
+    return str(n.to_proto())
+
+
+SMALL = conv_net(12, 12, lambda pool: L.InnerProduct(pool, num_output=5, weight_filler=dict(type='xavier')), 'fc')
+
+
+@pytest.fixture
+def draws():
+    return np.random.default_rng(1)
+
+
+def test_classification(draws, place, run):
     """The notebook on classification: a Transformer, a batch of another size, features, weights."""
     caffe.set_mode_cpu()
     net = caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
@@ -44,13 +58,6 @@ def check_classification():
     image = draws.random((20, 20, 1)).astype(np.float32)
     ready = transformer.preprocess('data', image)
     assert np.allclose(ready, (image.transpose(2, 0, 1) * 255 - 30) / 256, atol=1e-5)
-    colour = caffe.io.Transformer({'data': (1, 3, 4, 5)})
-    colour.set_transpose('data', (2, 0, 1))
-    colour.set_channel_swap('data', (2, 1, 0))
-    colour.set_mean('data', np.array([1, 2, 3]))
-    pixels = draws.random((4, 5, 3)).astype(np.float32)
-    assert np.allclose(colour.preprocess('data', pixels)[0], pixels[:, :, 2] - 1, atol=1e-6)
-    assert np.allclose(colour.deprocess('data', colour.preprocess('data', pixels)), pixels, atol=1e-6)
     net.blobs['data'].data[...] = ready
     output = net.forward()
     np.save('image.npy', ready[None])
@@ -68,10 +75,21 @@ def check_classification():
     assert everything['prob'].shape == (12, 4) and everything['fc'].shape == (12, 40)
     one = net.forward(data=many[5:10])
     assert np.allclose(one['prob'], everything['prob'][5:10], atol=1e-6)
-    raises(Exception, 'inputs are', lambda: net.forward(image=many))
-    raises(Exception, 'a batch of 5', lambda: net.forward(data=many))
+    with pytest.raises(Exception, match='inputs are'): net.forward(image=many)
+    with pytest.raises(Exception, match='a batch of 5'): net.forward(data=many)
 
-def check_views():
+
+def test_transformer_swaps_channels_and_back(draws):
+    colour = caffe.io.Transformer({'data': (1, 3, 4, 5)})
+    colour.set_transpose('data', (2, 0, 1))
+    colour.set_channel_swap('data', (2, 1, 0))
+    colour.set_mean('data', np.array([1, 2, 3]))
+    pixels = draws.random((4, 5, 3)).astype(np.float32)
+    assert np.allclose(colour.preprocess('data', pixels)[0], pixels[:, :, 2] - 1, atol=1e-6)
+    assert np.allclose(colour.deprocess('data', colour.preprocess('data', pixels)), pixels, atol=1e-6)
+
+
+def test_arrays_are_views_of_the_net(draws, place):
     """Arrays are the net's while somebody holds them, and stay readable when its shapes have changed."""
     net = caffe.Net('deploy.prototxt', caffe.TEST, weights='snap_iter_20.caffemodel')
     data, scores = net.blobs['data'].data, net.blobs['prob'].data
@@ -87,8 +105,8 @@ def check_views():
     assert net.blobs['data'].data.shape == (3, 1, 20, 20) and data.shape == (1, 1, 20, 20)
     net.reshape()
     assert net.blobs['fc'].data.shape == (3, 40) and abs(scores.sum() - 1) < 1e-5
-    raises(ValueError, 'no input', lambda: net.blobs['fc'].reshape(4, 40))
-    raises(ValueError, 'broadcast', lambda: net.blobs['data'].data.__setitem__(Ellipsis, np.ones(7)))
+    with pytest.raises(ValueError, match='no input'): net.blobs['fc'].reshape(4, 40)
+    with pytest.raises(ValueError, match='broadcast'): net.blobs['data'].data.__setitem__(Ellipsis, np.ones(7))
     # The middle of a net may be set, and the rest run on it.
     net.forward()
     half = net.blobs['fc'].data.copy()
@@ -99,9 +117,10 @@ def check_views():
     net.forward(start='conv', end='fc')
     assert np.allclose(net.blobs['fc'].data, half, atol=1e-6)
 
-def check_gradients():
+
+def test_gradients(draws, place):
     """The gradient of a score with respect to the image, against differences."""
-    place.write('saliency.prototxt', 'force_backward: true\n' + open('deploy.prototxt').read())
+    (place / 'saliency.prototxt').write_text('force_backward: true\n' + (place / 'deploy.prototxt').read_text())
     net = caffe.Net('saliency.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
     image = draws.random((1, 1, 20, 20)).astype(np.float32)
     net.forward(data=image)
@@ -132,10 +151,12 @@ def check_gradients():
     both = net.forward_backward_all(data=np.repeat(image, 3, 0), prob=np.repeat(wanted, 3, 0))
     assert both[0]['prob'].shape == (3, 4) and np.allclose(both[1]['data'][2], gradient[0], atol=1e-6)
 
-def check_solver():
+
+def test_solver(place):
     """The notebook on training LeNet: steps, a look at blobs and gradients, tests by hand, the program's bits."""
-    wanted = open('snap_iter_20.caffemodel', 'rb').read()
-    place.clear()
+    weights = place / 'snap_iter_20.caffemodel'
+    wanted = weights.read_bytes()
+    for path in place.glob('snap*'): path.unlink()
     solver = caffe.SGDSolver('solver.prototxt')
     assert [(name, blob.data.shape) for name, blob in solver.net.blobs.items()][2] == ('conv', (16, 12, 16, 16))
     assert solver.iter == 0 and solver.param.base_lr == np.float32(0.01) and solver.param.type == 'SGD'
@@ -149,19 +170,19 @@ def check_solver():
     assert solver.iter == 20 and abs(solver.lr - 0.01) < 1e-8
     assert solver.net.params['conv'][0].diff.any() and solver.net.blobs['fc'].diff.shape == (16, 40)
     assert test_scores[0].shape == (8, 4)
-    assert open('snap_iter_20.caffemodel', 'rb').read() == wanted, 'looking changed the weights'
+    assert weights.read_bytes() == wanted, 'looking changed the weights'
     solver.restore('snap_iter_10.solverstate')
-    assert solver.iter == 10 and not os.path.exists('snap_iter_20.caffemodel')
+    assert solver.iter == 10 and not weights.exists()
     solver.solve()
-    assert open('snap_iter_20.caffemodel', 'rb').read() == wanted
+    assert weights.read_bytes() == wanted
     solver.net.params['ip'][1].data[...] = 7
     solver.snapshot()
     assert np.allclose(caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST).params['ip'][1].data, 7)
-    raises(RuntimeError, "not 'Adam'", lambda: caffe.AdamSolver('solver.prototxt'))
+    with pytest.raises(RuntimeError, match="not 'Adam'"): caffe.AdamSolver('solver.prototxt')
     solver._solver.close()
 
-def check_callbacks():
-    place.clear()
+
+def test_callbacks(place):
     solver = caffe.get_solver('solver.prototxt')
     told = []
     def ready():
@@ -177,19 +198,11 @@ def check_callbacks():
     assert np.allclose(solver.net.params['ip'][1].data, place_before, atol=1e-3)
     solver._solver.close()
 
-def check_surgery():
+
+def test_net_surgery(draws, place):
     """The notebook on net surgery: a fully connected layer becomes a convolution, which classifies every place."""
-    def scores(height, width, make_fc, name):
-        n = caffe.NetSpec()
-        n.data = L.Input(shape=dict(dim=[1, 1, height, width]))
-        n.conv = L.Convolution(n.data, kernel_size=3, num_output=4, weight_filler=dict(type='xavier'))
-        n.pool = L.Pooling(n.conv, kernel_size=2, stride=2, pool=P.Pooling.MAX)
-        n[name] = make_fc(n.pool)
-        n.prob = L.Softmax(n[name])
-        return str(n.to_proto())
-    place.write('small.prototxt', scores(12, 12, lambda pool: L.InnerProduct(
-        pool, num_output=5, weight_filler=dict(type='xavier')), 'fc'))
-    place.write('everywhere.prototxt', scores(18, 20, lambda pool: L.Convolution(
+    (place / 'small.prototxt').write_text(SMALL)
+    (place / 'everywhere.prototxt').write_text(conv_net(18, 20, lambda pool: L.Convolution(
         pool, num_output=5, kernel_size=5), 'fc-conv'))
     small = caffe.Net('small.prototxt', caffe.TEST)
     small.save('small.caffemodel')
@@ -215,7 +228,8 @@ def check_surgery():
     shared.load_hdf5('everywhere.h5')
     assert np.array_equal(shared.params['conv'][0].data, again.params['conv'][0].data)
 
-def check_net_spec():
+
+def test_net_spec(place):
     """A net written in Python trains."""
     def lenet(batch_size, phase):
         n = caffe.NetSpec()
@@ -233,29 +247,32 @@ def check_net_spec():
     assert [layer.name for layer in message.layer] == ['data', 'conv1', 'pool1', 'relu1', 'score', 'loss', 'accuracy']
     assert list(message.layer[3].top) == ['pool1'] and message.layer[1].param[1].lr_mult == 2
     assert message.layer[0].data_param.backend == caffe_pb2.DataParameter.LMDB
-    place.write('spec_train.prototxt', str(lenet(16, caffe.TRAIN)))
-    place.write('spec_test.prototxt', str(message))
-    place.write('spec_solver.prototxt', 'train_net: "spec_train.prototxt" test_net: "spec_test.prototxt" test_iter: 2 '
-                'test_interval: 100 base_lr: 0.05 lr_policy: "fixed" momentum: 0.9 max_iter: 60 snapshot: 0 '
-                'snapshot_prefix: "spec" random_seed: 1 solver_mode: CPU type: "Adam" delta: 1e-8 momentum2: 0.999')
+    (place / 'spec_train.prototxt').write_text(str(lenet(16, caffe.TRAIN)))
+    (place / 'spec_test.prototxt').write_text(str(message))
+    (place / 'spec_solver.prototxt').write_text(
+        'train_net: "spec_train.prototxt" test_net: "spec_test.prototxt" test_iter: 2 test_interval: 100 base_lr: 0.05 '
+        'lr_policy: "fixed" momentum: 0.9 max_iter: 60 snapshot: 0 snapshot_prefix: "spec" random_seed: 1 '
+        'solver_mode: CPU type: "Adam" delta: 1e-8 momentum2: 0.999')
     solver = caffe.AdamSolver('spec_solver.prototxt')
     solver.step(1)
     first = float(solver.net.blobs['loss'].data)
     solver.step(39)
     assert float(solver.net.blobs['loss'].data) < first
     solver._solver.close()
+
+
+def test_names_and_mistakes_of_net_spec():
     automatic = caffe.to_proto(L.ReLU(L.Convolution(n_input(), num_output=2, kernel_size=3)))
     assert [layer.name for layer in automatic.layer] == ['Input1', 'Convolution1', 'ReLU1']
-    raises(AttributeError, "no field 'nonsense'", lambda: L.ReLU(n_input(), nonsense=1).to_proto())
-    raises(TypeError, 'no blob', lambda: L.ReLU('data'))
+    with pytest.raises(AttributeError, match="no field 'nonsense'"): L.ReLU(n_input(), nonsense=1).to_proto()
+    with pytest.raises(TypeError, match='no blob'): L.ReLU('data')
     n = caffe.NetSpec()
     n.data = n_input()
     n.silence = L.Silence(n.data, ntop=0)
     assert [layer.type for layer in n.to_proto().layer] == ['Input', 'Silence']
 
-def n_input(): return L.Input(shape=dict(dim=[1, 3, 32, 32]))
 
-def check_coordinates():
+def test_coordinates():
     """A fully convolutional net: where its scores lie in the image, which is found out by looking, too."""
     n = caffe.NetSpec()
     n.data = n_input()
@@ -268,43 +285,50 @@ def check_coordinates():
     assert (axis, scales, offsets) == (1, [1, 1], [-6, -6])
     n.crop = caffe.coord_map.crop(n.up, n.data)
     assert list(n.to_proto().layer[-1].crop_param.offset) == [6, 6]
-    raises(caffe.coord_map.UndefinedMapException, 'no blob in common',
-           lambda: caffe.coord_map.coord_map_from_to(n.up, n_input()))
-    raises(caffe.coord_map.AxisMismatchException, 'scale', lambda: caffe.coord_map.crop(n.pool, n.data))
+    with pytest.raises(caffe.coord_map.UndefinedMapException, match='no blob in common'):
+        caffe.coord_map.coord_map_from_to(n.up, n_input())
+    with pytest.raises(caffe.coord_map.AxisMismatchException, match='scale'): caffe.coord_map.crop(n.pool, n.data)
 
-def check_memory_data():
-    place.write('memory.prototxt', 'layer { name: "data" type: "MemoryData" top: "data" top: "label" memory_data_param '
-                '{ batch_size: 4 channels: 1 height: 2 width: 3 } }\n'
-                'layer { name: "sum" type: "Reduction" bottom: "data" top: "sum" reduction_param { axis: 1 } }')
+
+def test_memory_data(draws, place):
+    (place / 'memory.prototxt').write_text(
+        'layer { name: "data" type: "MemoryData" top: "data" top: "label" '
+        'memory_data_param { batch_size: 4 channels: 1 height: 2 width: 3 } }\n'
+        'layer { name: "sum" type: "Reduction" bottom: "data" top: "sum" reduction_param { axis: 1 } }')
     net = caffe.Net('memory.prototxt', caffe.TEST)
     data = draws.random((8, 1, 2, 3)).astype(np.float32)
     net.set_input_arrays(data, np.arange(8))
     for first in (0, 4, 0):
         assert np.allclose(net.forward()['sum'], data[first:first + 4].sum((1, 2, 3)), atol=1e-6)
         assert (net.blobs['label'].data.ravel() == np.arange(first, first + 4)).all()
-    raises(ValueError, 'a multiple', lambda: net.set_input_arrays(data[:7], np.arange(7)))
+    with pytest.raises(ValueError, match='a multiple'): net.set_input_arrays(data[:7], np.arange(7))
 
-def check_python_layers():
+
+def test_python_layers(draws, monkeypatch, place):
     """A layer written in Python, in a net that Python looks into: one interpreter, one module caffe."""
-    place.write('two.py', 'import caffe\n\nclass Twice(caffe.Layer):\n    def setup(self, bottom, top): pass\n'
-                '    def reshape(self, bottom, top): top[0].reshape(*bottom[0].data.shape)\n'
-                '    def forward(self, bottom, top): top[0].data[...] = 2 * bottom[0].data\n'
-                '    def backward(self, top, propagate_down, bottom): bottom[0].diff[...] = 2 * top[0].diff\n')
-    place.write('python.prototxt', 'force_backward: true\n'
-                'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }\n'
-                'layer { name: "twice" type: "Python" bottom: "data" top: "twice" python_param { module: "two" layer: '
-                '"Twice" } }')
+    (place / 'two.py').write_text(
+        'import caffe\n\nclass Twice(caffe.Layer):\n    def setup(self, bottom, top): pass\n'
+        '    def reshape(self, bottom, top): top[0].reshape(*bottom[0].data.shape)\n'
+        '    def forward(self, bottom, top): top[0].data[...] = 2 * bottom[0].data\n'
+        '    def backward(self, top, propagate_down, bottom): bottom[0].diff[...] = 2 * top[0].diff\n')
+    (place / 'python.prototxt').write_text(
+        'force_backward: true\n'
+        'layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }\n'
+        'layer { name: "twice" type: "Python" bottom: "data" top: "twice" '
+        'python_param { module: "two" layer: "Twice" } }')
+    monkeypatch.syspath_prepend(place)
     net = caffe.Net('python.prototxt', caffe.TEST)
     values = draws.random((2, 3)).astype(np.float32)
     assert np.array_equal(net.forward(data=values)['twice'], 2 * values)
     assert (net.backward(twice=np.ones((2, 3)))['data'] == 2).all()
-    place.write('wrong.prototxt', open('python.prototxt').read().replace('Twice', 'Thrice'))
-    raises(RuntimeError, "no class 'Thrice'; it has Twice", lambda: caffe.Net('wrong.prototxt', caffe.TEST))
+    (place / 'wrong.prototxt').write_text((place / 'python.prototxt').read_text().replace('Twice', 'Thrice'))
+    with pytest.raises(RuntimeError, match="no class 'Thrice'; it has Twice"): caffe.Net('wrong.prototxt', caffe.TEST)
     assert sys.modules['caffe'] is caffe
 
-def check_images():
+
+def test_images(draws, place):
     pixels = draws.integers(0, 256, (9, 7, 3), dtype=np.uint8)
-    with open('image.ppm', 'wb') as file: file.write(b'P6 7 9 255\n' + pixels.tobytes())
+    (place / 'image.ppm').write_bytes(b'P6 7 9 255\n' + pixels.tobytes())
     image = caffe.io.load_image('image.ppm')
     assert image.dtype == np.float32 and np.allclose(image, pixels / 255.0)
     assert caffe.io.load_image('image.ppm', color=False).shape == (9, 7, 1)
@@ -315,6 +339,10 @@ def check_images():
     assert np.allclose(half[:, 0, 0], [0.5, 2.5, 4.5, 6.5])  # centres of pixels
     crops = caffe.io.oversample([image], (4, 4))
     assert crops.shape == (10, 4, 4, 3) and np.array_equal(crops[5], crops[0][:, ::-1])
+
+
+def test_datums_and_blobs(draws):
+    pixels = draws.integers(0, 256, (9, 7, 3), dtype=np.uint8)
     datum = caffe.io.array_to_datum(pixels.transpose(2, 0, 1), 5)
     assert datum.label == 5 and np.array_equal(caffe.io.datum_to_array(datum), pixels.transpose(2, 0, 1))
     values = draws.random((2, 3, 4)).astype(np.float32)
@@ -323,7 +351,8 @@ def check_images():
     text = caffe.io.arraylist_to_blobprotovector_str([values])
     assert np.array_equal(caffe.io.blobprotovector_str_to_arraylist(text)[0], values)
 
-def check_classifier():
+
+def test_classifier(draws, place):
     classifier = caffe.Classifier('deploy.prototxt', 'snap_iter_20.caffemodel', image_dims=(24, 24), raw_scale=255,
                                   mean=np.array([10.0]))
     images = [draws.random((30, 26, 1)).astype(np.float32) for _ in range(3)]
@@ -333,41 +362,42 @@ def check_classifier():
     middle = caffe.io.resize_image(images[0], (24, 24))[2:22, 2:22].transpose(2, 0, 1) * 255 - 10
     net = caffe.Net('deploy.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
     assert np.allclose(net.forward(data=middle[None])['prob'][0], centre[0], atol=1e-5)
+
+
+def test_detector(draws, place):
+    message = text_format.Parse((place / 'deploy.prototxt').read_text(), caffe_pb2.NetParameter())
+    message.layer[0].input_param.shape[0].dim[1] = 3
+    (place / 'deploy_colour.prototxt').write_text(str(message))
+    caffe.Net('deploy_colour.prototxt', caffe.TEST).save('colour.caffemodel')
     grey = draws.integers(0, 256, 1600, dtype=np.uint8)
-    with open('grey.pgm', 'wb') as file: file.write(b'P5 40 40 255\n' + grey.tobytes())
+    (place / 'grey.pgm').write_bytes(b'P5 40 40 255\n' + grey.tobytes())
     detector = caffe.Detector('deploy_colour.prototxt', 'colour.caffemodel', context_pad=2)
     found = detector.detect_windows([('grey.pgm', [(5, 5, 25, 25), (0, 0, 40, 40)])])
     assert len(found) == 2 and found[0]['prediction'].shape == (4,) and found[1]['window'] == (0, 0, 40, 40)
 
-def make_colour():
-    run('deploy', 'net.prototxt', '-o', 'deploy.prototxt')
-    message = text_format.Parse(open('deploy.prototxt').read(), caffe_pb2.NetParameter())
-    message.layer[0].input_param.shape[0].dim[1] = 3
-    place.write('deploy_colour.prototxt', str(message))
-    caffe.Net('deploy_colour.prototxt', caffe.TEST).save('colour.caffemodel')
 
-def check_rest():
+def test_net_is_drawn(folder):
     caffe.draw.draw_net_to_file(caffe.to_proto(L.ReLU(n_input())), 'net.png')
-    assert open('net.png', 'rb').read(4) == b'\x89PNG'
+    assert (folder / 'net.png').read_bytes().startswith(b'\x89PNG')
+
+
+def test_phases_devices_and_wrong_weights(place):
+    (place / 'small.prototxt').write_text(SMALL)
     assert 'SoftmaxWithLoss' in caffe.layer_type_list() and caffe.TEST == 1 and caffe.TRAIN == 0
-    caffe.set_random_seed(11)
-    first = caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data.copy()
-    caffe.set_random_seed(12)
-    assert (caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data != first).any()
-    caffe.set_random_seed(11)
-    assert (caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data == first).all()
-    raises(TypeError, 'phase', lambda: caffe.Net('small.prototxt'))
-    raises(RuntimeError, 'small.prototxt', lambda: caffe.Net('small.prototxt', 'snap_iter_20.caffemodel', caffe.TEST))
+    with pytest.raises(TypeError, match='phase'): caffe.Net('small.prototxt')
+    with pytest.raises(RuntimeError, match=r'small\.prototxt'):
+        caffe.Net('small.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
     caffe.set_device(0)
     caffe.set_mode_gpu()
     caffe.set_mode_cpu()
 
-run('train', '--solver=solver.prototxt')
-make_colour()
-for check in (check_classification, check_views, check_gradients, check_solver, check_callbacks, check_surgery,
-              check_net_spec, check_coordinates, check_memory_data, check_python_layers, check_images):
-    check()
-run('train', '--solver=solver.prototxt')
-check_classifier()
-check_rest()
-print('well')
+
+def test_random_seed(folder):
+    """It remains set, so this test is the last."""
+    (folder / 'small.prototxt').write_text(SMALL)
+    def drawn(seed):
+        caffe.set_random_seed(seed)
+        return caffe.Net('small.prototxt', caffe.TEST).params['conv'][0].data.copy()
+    first = drawn(11)
+    assert (drawn(12) != first).any()
+    assert (drawn(11) == first).all()

@@ -1,26 +1,14 @@
-#!/usr/bin/python3
 """OpenCV's Darknet importer finds what `cortado infer` finds with a small YOLO v2 of random weights: convolutions, a
 Reorg beside a deeper branch, and a grid of boxes. One side reads prototxt and .caffemodel, the other .cfg and .weights
 of the same numbers.
-
-    darknet_detects_alike.py PROGRAM
 
 OpenCV suppresses boxes class by class, at an overlap of 0.4; Cortado, as YOLO's ports to Caffe, whatever their classes.
 With one class that is the same. With three nothing is suppressed here, and compared are the boxes that OpenCV has kept
 for every class.
 """
-import pathlib
-import sys
-import tempfile
+import pytest
 
-try:
-    import cv2
-    import numpy
-except ImportError as missing:
-    print('skipped: %s' % missing)
-    sys.exit(77)
-
-from random_nets import conv, difference, infer, random_weights
+from tests.opencv.random_nets import conv, cv2, difference, numpy, random_weights
 
 TOLERANCE = 1e-4
 HEIGHT, WIDTH, ANCHORS = 96, 64, (1.2, 1.5, 3.1, 2.4)
@@ -75,34 +63,23 @@ def nearest(rows, wanted):
     return rows[apart.argmin(1)]
 
 
-def compare(program, image, classes, nms_threshold):
-    """The largest differences. All boxes have a place in `found` where none is suppressed."""
-    text = caffe_net(classes, nms_threshold)
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        arrays = random_weights(text, {'data': 3, 'both': 4 * 8 + 12})
-        reorg, found = infer(program, folder, text, arrays, {'data': image}, ['reorg', 'found'])
-        (folder / 'net.cfg').write_text(darknet_net(classes))
-        (folder / 'net.weights').write_bytes(darknet_weights(arrays))
-        net = cv2.dnn.readNetFromDarknet(str(folder / 'net.cfg'), str(folder / 'net.weights'))
-        net.setInput(image)
-        their_reorg, region = net.forward('reorg_3'), net.forward('detection_out')
-    found, theirs = found.reshape(-1, 7), rows_of(region)
-    if classes > 1:
-        assert len(found) == len(region) and len(theirs) > len(region) / 4, (len(found), len(theirs), len(region))
-    else:
-        assert len(found) == len(theirs), (len(found), len(theirs))
-        assert (numpy.diff(found[:, 2]) <= TOLERANCE).all(), 'the best are not first'
-    found = nearest(found, theirs)  # scores that differ by rounding alone may change the order
-    return difference(reorg, their_reorg, 'reorg'), difference(found, theirs, '%d classes' % classes)
-
-
-def main():
-    program = str(pathlib.Path(sys.argv[1]).resolve())
+@pytest.mark.parametrize('classes, nms_threshold', [(1, 0.4), (3, 1)])
+def test_opencv_finds_the_same_boxes(infer, folder, classes, nms_threshold):
     image = numpy.random.default_rng(1).normal(0, 1, (1, 3, HEIGHT, WIDTH)).astype(numpy.float32)
-    errors = compare(program, image, 1, 0.4) + compare(program, image, 3, 1)
-    sys.exit(not max(errors) <= TOLERANCE)
-
-
-if __name__ == '__main__':
-    main()
+    text = caffe_net(classes, nms_threshold)
+    arrays = random_weights(text, {'data': 3, 'both': 4 * 8 + 12})
+    reorg, found = infer(text, arrays, {'data': image}, ['reorg', 'found'])
+    (folder / 'net.cfg').write_text(darknet_net(classes))
+    (folder / 'net.weights').write_bytes(darknet_weights(arrays))
+    net = cv2.dnn.readNetFromDarknet('net.cfg', 'net.weights')
+    net.setInput(image)
+    their_reorg, region = net.forward('reorg_3'), net.forward('detection_out')
+    found, theirs = found.reshape(-1, 7), rows_of(region)
+    if classes > 1:  # nothing is suppressed: all boxes have a place in `found`
+        assert len(found) == len(region) and len(theirs) > len(region) / 4
+    else:
+        assert len(found) == len(theirs)
+        assert (numpy.diff(found[:, 2]) <= TOLERANCE).all(), 'the best are not first'
+    assert difference(reorg, their_reorg) <= TOLERANCE
+    # Scores that differ by rounding alone may change the order.
+    assert difference(nearest(found, theirs), theirs) <= TOLERANCE

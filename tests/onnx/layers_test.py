@@ -1,11 +1,11 @@
-#!/usr/bin/python3
 """Every type of layer that ONNX has operators for: onnx finds nothing to say against the model, the net that is read
 back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written are refused
 by name, with the line where they stand."""
-import argparse
 import os
 
-from workplace import Workplace, far, numpy, onnx
+import pytest
+
+from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 
 IMAGES = 'shape { dim: 2 dim: 12 dim: 9 dim: 11 }'
 ROWS = 'shape { dim: 3 dim: 12 }'
@@ -178,17 +178,12 @@ def layer_text(number, bottoms, layer):
 
 
 def net_text(shapes, layers):
-    """All layers side by side: what only one of them could do wrong is told by its tops."""
+    """All layers side by side: what only one of them could do wrong shows in its tops."""
     return inputs_text(shapes) + ''.join(layer_text(i, len(shapes), layer) for i, layer in enumerate(layers))
 
 
 def extents(shape):
     return [int(word) for word in shape.replace('{', '').replace('}', '').split() if word.isdigit()]
-
-
-def write(text):
-    with open('net.prototxt', 'w') as file:
-        file.write(text)
 
 
 def wrong_tops(who, layers, outputs, got, ours):
@@ -197,69 +192,57 @@ def wrong_tops(who, layers, outputs, got, ours):
     return ['%s: %s %.1e' % (layers[int(name[1:])], who, share) for name, share in apart if not share < 1e-5]
 
 
-def check(place, layers, text, shapes, runtime):
-    """What is wrong with a net of these layers."""
-    write(text)
-    summary = place.summary('net.prototxt')
-    weights, outputs = place.draw_weights(summary, 'net.npz'), summary['outputs']
-    place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
-    onnx.checker.check_model('net.onnx')
-    if os.path.exists('back.caffemodel'):
-        os.remove('back.caffemodel')
-    place.succeed('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel', '--force', '-q')
-    draw = numpy.random.RandomState(3)
-    x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
-    ours = place.infer('net.prototxt', weights and weights[0], x, outputs)
-    back = place.infer('back.prototxt', 'back.caffemodel' if os.path.exists('back.caffemodel') else None, x, outputs)
-    wrong = wrong_tops('read back', layers, outputs, back, ours)
-    return wrong + (ask_runtime(layers, x, outputs, ours) if runtime else [])
+@pytest.fixture
+def written(folder, run, summary):
+    """written(net) writes net.onnx, and returns the outputs and the weights."""
+    def written(text):
+        (folder / 'net.prototxt').write_text(text)
+        of_net = summary('net.prototxt')
+        weights = draw_weights(of_net, 'net.npz')
+        run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '-q')
+        onnx.checker.check_model('net.onnx')
+        return of_net['outputs'], weights and weights[0]
+    return written
 
 
-def ask_runtime(layers, x, outputs, ours):
-    import onnxruntime
-    session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])
-    wanted = {i.name for i in session.get_inputs()}
-    got = session.run(outputs, {k: v for k, v in x.items() if k in wanted})
-    return wrong_tops('ONNX Runtime', layers, outputs, got, ours)
+@pytest.fixture
+def check(infer, run, runtime, written):
+    """check(layers, net, shapes) compares what the net, the net that is read back and ONNX Runtime compute."""
+    def check(layers, text, shapes):
+        outputs, weights = written(text)
+        run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel', '-q')
+        draw = numpy.random.RandomState(3)
+        x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
+        ours = infer('net.prototxt', weights, x, outputs)
+        back = infer('back.prototxt', 'back.caffemodel' if os.path.exists('back.caffemodel') else None, x, outputs)
+        wrong = wrong_tops('read back', layers, outputs, back, ours)
+        if runtime: wrong += wrong_tops('ONNX Runtime', layers, outputs, runtime('net.onnx', x, outputs), ours)
+        assert not wrong
+    return check
 
 
-def check_written(place, layer, arrays, runtime):
-    shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in arrays]
-    write(net_text(shapes, [layer]))
-    weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
-    place.succeed('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--force', '-q')
-    onnx.checker.check_model('net.onnx')
-    x = {'x%d' % i: array for i, array in enumerate(arrays)}
-    ours = place.infer('net.prototxt', weights and weights[0], x, ['y0'])
-    return ask_runtime([layer], x, ['y0'], ours) if runtime else []
+@pytest.mark.parametrize('shapes', LAYERS)
+def test_layers_are_written_and_read_back(check, shapes):
+    layers = LAYERS[shapes].strip().split('\n')
+    check(layers, net_text(shapes, layers), shapes)
 
 
-def check_refused(place, layer, word):
-    write(net_text((IMAGES,), [layer]))
-    weights = place.draw_weights(place.summary('net.prototxt'), 'net.npz')
-    done = place.run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx')
-    said = all(part in done.stderr for part in (word, "'tested0'", 'net.prototxt:2:'))
-    return [] if done.returncode == 3 and said else ['%s: %d %s' % (layer, done.returncode, done.stderr)]
+def test_lstm_is_written_and_read_back(check):
+    check(['LSTM'], inputs_text((STEPS,)) + MEMORY, (STEPS,))
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('cortado')
-    parser.add_argument('--runtime', action='store_true', help='ask ONNX Runtime, too')
-    options = parser.parse_args()
-    place = Workplace(options.cortado)
-    wrong, count = [], len(WRITTEN) + 1
-    for shapes, text in LAYERS.items():
-        layers = text.strip().split('\n')
-        count += len(layers)
-        wrong += check(place, layers, net_text(shapes, layers), shapes, options.runtime)
-    wrong += check(place, ['LSTM'], inputs_text((STEPS,)) + MEMORY, (STEPS,), options.runtime)
-    for layer, arrays in WRITTEN.items():
-        wrong += check_written(place, layer, arrays, options.runtime)
-    for layer, word in REFUSED.items():
-        wrong += check_refused(place, layer, word)
-    print('%d layers, %d wrong' % (count, len(wrong)))
-    assert not wrong, '\n'.join(wrong)
+@pytest.mark.parametrize('layer', WRITTEN)
+def test_layer_is_written(infer, layer, runtime, written):
+    shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in WRITTEN[layer]]
+    _, weights = written(net_text(shapes, [layer]))
+    x = {'x%d' % i: array for i, array in enumerate(WRITTEN[layer])}
+    ours = infer('net.prototxt', weights, x, ['y0'])
+    assert not runtime or not wrong_tops('ONNX Runtime', [layer], ['y0'], runtime('net.onnx', x, ['y0']), ours)
 
 
-main()
+@pytest.mark.parametrize('layer', REFUSED)
+def test_layer_is_refused(folder, layer, run, summary):
+    (folder / 'net.prototxt').write_text(net_text((IMAGES,), [layer]))
+    weights = draw_weights(summary('net.prototxt'), 'net.npz')
+    said = run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'no.onnx', code=3).stderr
+    for part in (REFUSED[layer], "'tested0'", 'net.prototxt:2:'): assert part in said

@@ -1,22 +1,10 @@
-#!/usr/bin/python3
-"""OpenCV's Caffe importer finds what `cortado infer` finds: the rows of a net that detects, with random weights.
-
-    opencv_detects_alike.py PROGRAM NET      NET: ssd (models/ssd_fashion), or rfcn or fast_rcnn (small ones, below)
-"""
+"""OpenCV's Caffe importer finds what `cortado infer` finds: the rows of a net that detects, with random weights."""
 import pathlib
-import sys
-import tempfile
 
-try:
-    import cv2
-    import numpy
-except ImportError as missing:
-    print('skipped: %s' % missing)
-    sys.exit(77)
+import pytest
 
-from random_nets import conv, difference, infer, random_weights
+from tests.opencv.random_nets import conv, cv2, difference, numpy, random_weights
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOLERANCE = 1e-4  # of corners in parts of the image, and of scores
 
 # OpenCV keeps regions however small they are, hence the min_size.
@@ -60,37 +48,32 @@ def regions(random):
     return numpy.hstack([numpy.zeros((30, 1)), first, first + random.uniform(0, (64, 48), (30, 2))])
 
 
-def nets(random):
+def nets(source):
     """Per name: the net, its inputs, its outputs."""
+    random = numpy.random.default_rng(1)
     photo = random.normal(0, 1, (1, 3, 96, 128))
-    return {'ssd': ((ROOT / 'models/ssd_fashion/deploy.prototxt').read_text(),
+    return {'ssd': (pathlib.Path(source, 'models/ssd_fashion/deploy.prototxt').read_text(),
                     {'data': random.normal(0, 1, (1, 1, 160, 160))}, ['detection_out']),
             'rfcn': (RFCN, {'data': photo, 'im_info': numpy.array([[96, 128, 1]])}, ['rois', 'votes']),
             'fast_rcnn': (FAST_RCNN, {'data': photo, 'rois': regions(random)},
                           ['places', 'shared', 'whole', 'pooled'])}
 
 
-def compare(ours, theirs, what):
-    if what == 'detection_out':  # OpenCV's go by score, Caffe's by label
-        ours, theirs = (rows.reshape(-1, 7) for rows in (ours, theirs))
-        ours, theirs = (rows[numpy.lexsort((-rows[:, 2], rows[:, 1]))] for rows in (ours, theirs))
-    return difference(ours, theirs, what)
+def by_label(rows):
+    """OpenCV's rows go by score, Caffe's by label."""
+    rows = rows.reshape(-1, 7)
+    return rows[numpy.lexsort((-rows[:, 2], rows[:, 1]))]
 
 
-def main():
-    program, name = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2]
-    text, inputs, outputs = nets(numpy.random.default_rng(1))[name]
+@pytest.mark.parametrize('name', ['ssd', 'rfcn', 'fast_rcnn'])
+def test_opencv_gives_the_same_rows(infer, source, name):
+    text, inputs, outputs = nets(source)[name]
     inputs = {blob: values.astype(numpy.float32) for blob, values in inputs.items()}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(temporary)
-        weights = random_weights(text, {'data': inputs['data'].shape[1]})
-        ours = infer(program, folder, text, weights, inputs, outputs)
-        net = cv2.dnn.readNetFromCaffe(str(folder / 'deploy.prototxt'), str(folder / 'random.caffemodel'))
-        for blob, values in inputs.items():
-            net.setInput(values, blob)
-        errors = [compare(values, net.forward(blob), blob) for values, blob in zip(ours, outputs)]
-    sys.exit(not max(errors) <= TOLERANCE)
-
-
-if __name__ == '__main__':
-    main()
+    weights = random_weights(text, {'data': inputs['data'].shape[1]})
+    ours = infer(text, weights, inputs, outputs)
+    net = cv2.dnn.readNetFromCaffe('deploy.prototxt', 'random.caffemodel')
+    for blob, values in inputs.items(): net.setInput(values, blob)
+    for blob, values in zip(outputs, ours):
+        theirs = net.forward(blob)
+        if blob == 'detection_out': values, theirs = by_label(values), by_label(theirs)
+        assert difference(values, theirs) <= TOLERANCE, blob

@@ -1,37 +1,40 @@
-#!/usr/bin/python3
 """Files that h5py wrote go through HDF5Data and HDF5Output, and h5py reads them again: values, order, types,
 packing."""
-from workplace import Workplace, h5py, numpy, write, write_rows
+import pytest
+
+from tests.hdf5.rows import h5py, numpy, write_rows
 
 COPY = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label"
   hdf5_data_param { source: "list.txt" batch_size: %d %s } }
 layer { name: "out" type: "HDF5Output" bottom: "data" bottom: "label" hdf5_output_param { file_name: "out.h5" } }'''
 
 
-def copied(place, batch, iterations, more=''):
-    write('net.prototxt', COPY % (batch, more))
-    place.succeed('test', '--model=net.prototxt', '--iterations=%d' % iterations)
-    with h5py.File('out.h5') as file:
-        return file['data'][()], file['label'][()]
+@pytest.fixture
+def copied(run, folder):
+    """copied(batch, iterations) copies the files of list.txt, and returns the data and labels."""
+    def copied(batch, iterations, more=''):
+        (folder / 'net.prototxt').write_text(COPY % (batch, more))
+        run('test', '--model=net.prototxt', '--iterations=%d' % iterations)
+        with h5py.File('out.h5') as file:
+            return file['data'][()], file['label'][()]
+    return copied
 
 
-def check_order(place):
-    """Batches run over the ends of files and of epochs, whatever the files are packed with."""
+def test_batches_run_over_the_ends_of_files_and_epochs(copied, folder):
     packings = [{}, dict(compression='gzip', chunks=(7, 2, 3)), dict(chunks=(1, 1, 3), shuffle=True, fletcher32=True)]
     files = [write_rows('%d.h5' % i, i, 9 + i, **packing) for i, packing in enumerate(packings)]
-    write('list.txt', '0.h5\n1.h5\n2.h5\n')
+    (folder / 'list.txt').write_text('0.h5\n1.h5\n2.h5\n')
     data, label = (numpy.concatenate([file[k] for file in files]) for k in (0, 1))
-    got_data, got_label = copied(place, 8, 9)
+    got_data, got_label = copied(8, 9)
     rows = numpy.arange(72) % len(label)
     assert got_data.shape == (72, 2, 3, 1) and got_label.shape == (72, 1, 1, 1)
     assert (got_data[..., 0] == data[rows]).all() and (got_label[:, 0, 0, 0] == label[rows]).all()
 
 
-def check_shuffle(place):
-    """Each epoch has every row once, and rows keep their labels."""
+def test_shuffled_epochs_have_every_row_once_with_its_label(copied, folder):
     files = [write_rows('%d.h5' % i, i, 10) for i in range(3)]
-    write('list.txt', '0.h5\n1.h5\n2.h5\n')
-    got_data, got_label = copied(place, 10, 9, 'shuffle: true')
+    (folder / 'list.txt').write_text('0.h5\n1.h5\n2.h5\n')
+    got_data, got_label = copied(10, 9, 'shuffle: true')
     label = got_label[:, 0, 0, 0].reshape(3, 30)
     everything = sorted(numpy.concatenate([file[1] for file in files]))
     orders = set()
@@ -43,20 +46,19 @@ def check_shuffle(place):
         assert (data == files[int(number) // 100][0][int(number) % 100]).all()
 
 
-def check_types(place):
-    """Every kind of number, in either byte order, is read as the float that is nearest."""
-    write('list.txt', 'types.h5\n')
-    for kind in ('<f4', '>f4', '<f8', '>f8', '<f2', 'i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4', '<u4', '<i8', '>u8',
-                 '?'):
-        values = (numpy.arange(12).reshape(6, 2) * 17 % 101).astype(kind)
-        with h5py.File('types.h5', 'w') as file:
-            file['data'] = values
-            file['label'] = numpy.zeros((6, 1), 'i8')
-        got, _ = copied(place, 6, 1)
-        assert (got[:, :, 0, 0] == values.astype('f4')).all(), kind
+@pytest.mark.parametrize('kind', ['<f4', '>f4', '<f8', '>f8', '<f2', 'i1', 'u1', '<i2', '>i2', '<u2', '<i4', '>i4',
+                                  '<u4', '<i8', '>u8', '?'])
+def test_numbers_become_the_nearest_floats(copied, folder, kind):
+    (folder / 'list.txt').write_text('types.h5\n')
+    values = (numpy.arange(12).reshape(6, 2) * 17 % 101).astype(kind)
+    with h5py.File('types.h5', 'w') as file:
+        file['data'] = values
+        file['label'] = numpy.zeros((6, 1), 'i8')
+    got, _ = copied(6, 1)
+    assert (got[:, :, 0, 0] == values.astype('f4')).all()
 
 
-def check_forms(place):
+def test_forms_of_files(copied, run, folder):
     """A group's dataset as a top, user's blocks before the file, the newest form of file, links, an unwritten
     dataset."""
     values = numpy.arange(8, dtype='f4').reshape(4, 2)
@@ -65,20 +67,10 @@ def check_forms(place):
         file['data'] = h5py.SoftLink('/set/data')
         file.create_dataset('label', (4,), 'f4')
         file['unused'] = ['text', 'text']
-    write('list.txt', 'forms.h5')
-    got, label = copied(place, 4, 1)
+    (folder / 'list.txt').write_text('forms.h5')
+    got, label = copied(4, 1)
     assert (got[:, :, 0, 0] == values).all() and (label == 0).all()
-    write('net.prototxt', (COPY % (4, '')).replace('"data"', '"set/data"'))
-    place.succeed('test', '--model=net.prototxt', '--iterations=1')
+    (folder / 'net.prototxt').write_text((COPY % (4, '')).replace('"data"', '"set/data"'))
+    run('test', '--model=net.prototxt', '--iterations=1')
     with h5py.File('out.h5') as file:
         assert (file['data'][()][:, :, 0, 0] == values).all()
-
-
-def main():
-    place = Workplace()
-    for check in (check_order, check_shuffle, check_types, check_forms):
-        check(place)
-        print('%s: well' % check.__name__)
-
-
-main()

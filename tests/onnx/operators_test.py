@@ -1,9 +1,10 @@
-#!/usr/bin/python3
 """Operators of ONNX, alone in a model that Python's onnx makes, against what NumPy makes of the operator's definition:
 the forms that they had in older opsets, uneven padding, repeated operands, what exporters work out of shapes."""
-import sys
+import math
 
-from workplace import Workplace, far, numpy, onnx
+import pytest
+
+from tests.onnx.random_weights import far, numpy, onnx
 
 from onnx import TensorProto, helper, numpy_helper
 
@@ -61,7 +62,6 @@ def softmax(x, axis):
 
 
 def erf(x):
-    import math
     return numpy.vectorize(math.erf)(x).astype('f4')
 
 
@@ -192,19 +192,9 @@ def save(path, opset, x, nodes, constants):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', opset)]), path)
 
 
-def main():
-    place = Workplace(sys.argv[1])
-    wrong = []
-    for name, (opset, x, nodes, constants, reference) in CASES.items():
-        save('net.onnx', opset, x, nodes, constants)
-        try:
-            got = place.infer('net.onnx', None, {'x': x}, ['y'])[0]
-            want = reference(x) if reference else expected(name, x, constants)
-            assert far(got, want) < 1e-5, far(got, want)
-        except Exception as error:  # all that is wrong is told at once
-            wrong.append('%s: %s' % (name, error))
-    print('%d operators, %d wrong' % (len(CASES), len(wrong)))
-    assert not wrong, '\n'.join(wrong)
-
-
-main()
+@pytest.mark.parametrize('name', CASES)
+def test_operator_computes_its_definition(infer, folder, name):
+    opset, x, nodes, constants, reference = CASES[name]
+    save('net.onnx', opset, x, nodes, constants)
+    got = infer('net.onnx', None, {'x': x}, ['y'])[0]
+    assert far(got, reference(x) if reference else expected(name, x, constants)) < 1e-5

@@ -1,0 +1,2 @@
+"""Plays the transcript."""
+from tests.cli.transcripts import pytest_collect_file

@@ -1,0 +1,158 @@
+"""A model in the place of a net and its weights, in every command that infers; what a model is called, takes and gives;
+pixels prepared within the model; mistakes of users."""
+import json, os
+
+import pytest
+
+from tests.onnx.random_weights import draw_weights, far, numpy, onnx
+
+TRAIN = '''name: "small"
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+  transform_param { crop_size: 12 scale: 0.02 mean_value: 90 mean_value: 100 mean_value: 110 }
+  data_param { source: "none" batch_size: 8 } }
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
+  transform_param { crop_size: 12 scale: 0.02 mean_value: 90 mean_value: 100 mean_value: 110 }
+  data_param { source: "none" batch_size: 8 } }
+'''
+BODY = '''layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 6 kernel_size: 3 bias_term: false } }
+layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
+layer { name: "scale" type: "Scale" bottom: "conv" top: "conv" scale_param { bias_term: true } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "gauze" type: "Dropout" bottom: "conv" top: "conv" include { phase: TRAIN } }
+layer { name: "fc" type: "InnerProduct" bottom: "conv" top: "fc" inner_product_param { num_output: 5 } }
+'''
+DEPLOY = '''name: "small"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 12 dim: 12 } } }
+''' + BODY + 'layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }\n'
+LOSS = 'layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }\n'
+
+
+def kinds(model):
+    return [node.op_type for node in onnx.load(model).graph.node]
+
+
+@pytest.fixture(scope='module', autouse=True)
+def nets(run, shared_folder, summary):
+    (shared_folder / 'deploy.prototxt').write_text(DEPLOY)
+    (shared_folder / 'other.prototxt').write_text(DEPLOY.replace('num_output: 5', 'num_output: 7'))
+    (shared_folder / 'train_val.prototxt').write_text(TRAIN + BODY + LOSS)
+    draw_weights(summary('deploy.prototxt'), 'net.npz')
+    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'net.onnx')
+    run('convert', 'onnx', 'deploy.prototxt', '--weights=net.npz', '-o', 'folded.onnx', '--fold')
+
+
+@pytest.fixture(scope='module')
+def x():
+    return numpy.random.RandomState(5).uniform(-1, 1, (4, 3, 12, 12)).astype('f4')
+
+
+@pytest.fixture(scope='module')
+def ours(infer, nets, x):
+    """What the net gives as prob and as fc."""
+    return infer('deploy.prototxt', 'net.npz', {'data': x}, ['prob', 'fc'])
+
+
+def test_names_opset_and_open_batch():
+    model = onnx.load('net.onnx')
+    assert model.opset_import[0].version == 17 and model.graph.name == 'small'
+    (data,), (prob,) = model.graph.input, model.graph.output
+    sizes = [dim.dim_param or dim.dim_value for dim in data.type.tensor_type.shape.dim]
+    assert data.name == 'data' and sizes == ['N', 3, 12, 12] and prob.name == 'prob'
+    assert kinds('net.onnx') == ['Conv', 'BatchNormalization', 'Relu', 'Flatten', 'Gemm', 'Softmax']
+    assert [node.name for node in model.graph.node] == ['conv', 'bn', 'relu', 'fc/Flatten', 'fc', 'prob']
+
+
+def test_fold_takes_statistics_into_weights():
+    assert kinds('folded.onnx') == ['Conv', 'Relu', 'Flatten', 'Gemm', 'Softmax']
+
+
+def test_train_val_net_is_deployed_first(run):
+    run('convert', 'onnx', 'train_val.prototxt', 'net.npz', '-o', 'trained.onnx')
+    assert kinds('trained.onnx')[-2:] == ['Gemm', 'Softmax']
+
+
+def test_chosen_outputs(run):
+    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'part.onnx', '--outputs=fc,conv')
+    assert [output.name for output in onnx.load('part.onnx').graph.output] == ['fc', 'conv']
+
+
+@pytest.mark.parametrize('model', ['net.onnx', 'folded.onnx'])
+def test_infer(infer, model, ours, x):
+    for a, b in zip(infer(model, None, {'data': x}, ['prob', 'fc']), ours): assert far(a, b) < 1e-6
+
+
+def test_model_is_known_by_its_content(infer, ours, shared_folder, x):
+    (shared_folder / 'net.model').write_bytes((shared_folder / 'net.onnx').read_bytes())
+    assert far(infer('net.model', None, {'data': x}, ['prob'])[0], ours[0]) < 1e-6
+
+
+def test_model_becomes_a_net_and_weights(infer, ours, run, x):
+    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel')
+    names = run('convert', 'weights', 'back.caffemodel', '--list').stdout
+    for name in ('conv', 'bn ', 'bn_scale', 'fc'): assert name in names
+    assert far(infer('back.prototxt', 'net.onnx', {'data': x}, ['prob'])[0], ours[0]) < 1e-6
+
+
+def test_time_and_summary(run):
+    told = json.loads(run('time', '--model=net.onnx', '--phase=TEST', '--iterations=1', '--json').stdout)
+    assert told['net'] == 'small'
+    assert 'InnerProduct' in run('summary', 'net.onnx').stdout
+
+
+def test_classify(run):
+    pytest.importorskip('cv2').imwrite('image.png',
+                                       numpy.random.RandomState(6).randint(0, 256, (12, 12, 3)).astype('u1'))
+    lines = [run('classify', '--mean=90,100,110', '--scale=0.02', 'image.png', '--json', *model).stdout
+             for model in (('--model=net.onnx',), ('--model=deploy.prototxt', '--weights=net.npz'))]
+    first, second = (json.loads(line)['top'] for line in lines)
+    assert [guess['label'] for guess in first] == [guess['label'] for guess in second]
+    assert all(abs(a['probability'] - b['probability']) < 1e-5 for a, b in zip(first, second))
+
+
+@pytest.mark.parametrize('rgb', [False, True])
+def test_mean_scale_and_colour_order_are_nodes(infer, rgb, run):
+    """Read back, the model does what the data layer did."""
+    pixels = numpy.random.RandomState(7).randint(0, 256, (2, 3, 12, 12)).astype('f4')
+    mean = numpy.array([90, 100, 110], 'f4').reshape(3, 1, 1)
+    wanted = infer('deploy.prototxt', 'net.npz', {'data': (pixels - mean) * 0.02}, ['fc'])[0]
+    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'pixels.onnx', '--like=train_val.prototxt',
+        '--outputs=fc', '--force', *(['--rgb'] if rgb else []))
+    onnx.checker.check_model('pixels.onnx')
+    given = numpy.ascontiguousarray(pixels[:, ::-1]) if rgb else pixels
+    assert far(infer('pixels.onnx', None, {'data': given}, ['fc'])[0], wanted) < 1e-5
+    net = pytest.importorskip('cv2').dnn.readNetFromONNX('pixels.onnx')
+    net.setInput(given, 'data')
+    assert far(net.forward('fc'), wanted) < 1e-5
+
+
+def test_values_in_a_file_beside_the_model(infer):
+    onnx.save_model(onnx.load('net.onnx'), 'apart.onnx', save_as_external_data=True, location='apart.values',
+                    size_threshold=0)
+    assert os.path.getsize('apart.values') > 1000
+    x = numpy.ones((1, 3, 12, 12), 'f4')
+    a, b = (infer(name, None, {'data': x}, ['prob'])[0] for name in ('apart.onnx', 'net.onnx'))
+    assert (a == b).all()
+
+
+@pytest.mark.parametrize('code, word, arguments', [
+    (2, '--force replaces it', 'deploy.prototxt net.npz -o net.onnx'),
+    (2, 'weights are missing', 'deploy.prototxt -o new.onnx'),
+    (2, '--weights=FILE is missing', 'net.onnx -o new.prototxt'),
+    (2, 'cannot be written as .h5', 'deploy.prototxt net.npz -o new.h5'),
+    (2, '--rgb goes with --like', 'deploy.prototxt net.npz -o new.onnx --rgb'),
+    (2, 'nothing', 'deploy.prototxt net.npz -o new.onnx --outputs=nothing'),
+    (5, 'no such file', 'absent.prototxt net.npz -o new.onnx'),
+    (5, 'absent.npz', 'deploy.prototxt absent.npz -o new.onnx'),
+    (5, 'folder', 'deploy.prototxt net.npz -o folder/new.onnx'),
+    (8, 'fc', 'other.prototxt net.npz -o new.onnx'),
+    (3, 'no ONNX model', 'deploy.prototxt -o new.prototxt --weights=new.caffemodel'),
+    (2, 'transform_param', 'deploy.prototxt net.npz -o new.onnx --like=deploy.prototxt'),
+])
+def test_mistake_leaves_no_file(run, shared_folder, code, word, arguments):
+    assert word in run('convert', 'onnx', *arguments.split(), code=code).stderr
+    assert not list(shared_folder.glob('new.*'))
+
+
+def test_net_without_weights_is_a_mistake(ours, run):
+    run('infer', '--model=deploy.prototxt', '--input', 'data=in0.npy', '--output', 'prob=y.npy', code=2)

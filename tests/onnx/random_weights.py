@@ -1,0 +1,43 @@
+"""Weights drawn at random."""
+import pytest
+
+pytest.importorskip('onnx.checker')  # the repository has a folder onnx, too
+import numpy
+import onnx
+
+
+def draw_weights(summary, path, seed=1):
+    """Weights of every layer of a summary, of a size that neither grows nor dies on the way, as an .npz; [its path], or
+    [] where no layer has any."""
+    draw, arrays = numpy.random.RandomState(seed), {}
+    for layer, shapes in summary['params'].items():
+        for i, values in enumerate(blobs(draw, shapes)):
+            arrays['%s/%d' % (layer, i)] = values.astype('f4')
+    numpy.savez(path, **arrays)
+    return [path] if arrays else []
+
+
+def blobs(draw, shapes):
+    """BatchNorm's are sums of means and variances, and the factor to divide them by; of others the first is a matrix
+    or filters, or factors, the others are terms."""
+    if len(shapes) >= 3 and shapes[2] == [1] and shapes[0] == shapes[1]:
+        yield 2 * draw.normal(0, 0.1, shapes[0])
+        yield 2 * draw.uniform(0.5, 1.5, shapes[1])
+        yield numpy.array([2.0])
+        shapes = shapes[3:]
+    if len(shapes) == 4 and all(len(shape) == 4 and shape == [1, shape[1], 1, 1] for shape in shapes):
+        for low, high in ((0.8, 1.2), (-0.1, 0.1), (-0.2, 0.2), (0.5, 1.5)):  # BN's: factors, terms, means, variances
+            yield draw.uniform(low, high, shapes[0])
+        return
+    for i, shape in enumerate(shapes):
+        if len(shape) >= 2:
+            yield draw.normal(0, (2 / numpy.prod(shape[1:])) ** 0.5, shape)
+        else:
+            yield draw.uniform(0.8, 1.2, shape) if i == 0 else draw.normal(0, 0.1, shape)
+
+
+def far(a, b):
+    """The largest difference, in shares of the largest value of b."""
+    assert a.shape == b.shape, (a.shape, b.shape)
+    assert numpy.isfinite(a).all() and numpy.isfinite(b).all()
+    return float(abs(a - b).max() / max(1e-30, abs(b).max()))

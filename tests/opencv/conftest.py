@@ -1,0 +1,21 @@
+"""What the tests of this folder share."""
+import pytest
+
+
+@pytest.fixture
+def infer(run, folder):
+    """infer(net, weights, inputs, outputs) is what `cortado infer` gives; it leaves deploy.prototxt and
+    random.caffemodel."""
+    numpy = pytest.importorskip('numpy')
+    def infer(text, weights, inputs, outputs):
+        (folder / 'deploy.prototxt').write_text(text)
+        numpy.savez('random.npz', **weights)
+        run('convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt')
+        command = ['infer', '--cpu', '--model=deploy.prototxt', '--weights=random.caffemodel']
+        for blob, values in inputs.items():
+            numpy.save(blob + '.npy', values)
+            command += ['--input', '%s=%s.npy' % (blob, blob)]
+        for blob in outputs: command += ['--output', '%s=%s.npy' % (blob, blob)]
+        run(*command)
+        return [numpy.load(blob + '.npy') for blob in outputs]
+    return infer
