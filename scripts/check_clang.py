@@ -18,7 +18,8 @@ def configure():
         if subprocess.run(['cmake', '--preset', 'clang'], cwd=ROOT, stdout=log, stderr=log).returncode:
             sys.exit(open(BUILD / 'configure.log').read())
     listed = subprocess.run(['ninja', '-t', 'targets', 'all'], cwd=BUILD, capture_output=True, text=True, check=True)
-    generated = re.findall(r'^(\S+\.(?:pb\.h|cc)): CUSTOM_COMMAND', listed.stdout, re.M)
+    generated = re.findall(r'^(\w\S*\.(?:pb\.h|cc)): CUSTOM_COMMAND', listed.stdout, re.M)
+    generated = [name for name in generated if not LEFT_OUT.search('/' + name)]
     subprocess.run(['ninja', '--quiet', *generated], cwd=BUILD, check=True)
 
 
