@@ -24,7 +24,7 @@ struct LayerType {
 const LayerType* find_layer_type(const std::string& name);
 std::vector<const LayerType*> all_layer_types();  ///< sorted by name
 
-/// Put one at namespace scope in the layer's file: `const RegisterLayer registered({"ReLU", ...});`
+/// Put one at namespace scope in the layer's file: `const RegisterLayer register_relu({"ReLU", ...});`
 struct RegisterLayer {
   explicit RegisterLayer(LayerType type);
 };
