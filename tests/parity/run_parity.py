@@ -7,6 +7,7 @@
 A case is a folder: net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. Compared are, for
 each weight blob, the change that training made, |ours - expected| / |expected - initial|; every printed train and test
 output; and the scores that `test` gives on the expected weights. Cases in later.txt must be refused by name instead.
+parity_test.py runs the cases in pytest.
 """
 import array
 import concurrent.futures
@@ -28,11 +29,12 @@ BEYOND_FP16 = {  # cases whose results are not compared there
 SWITCHES = {  # what is allowed of a blob's change where rounded weights switch a ReLU of one of conv1's four filters
     ('fp16', 'solver_adagrad'): 0.1, ('bf16', 'solver_sgd_plain'): 0.5}
 ONE_SAMPLE = 0.13  # of an accuracy: rounding may move one of eight samples
-GIVEN = [argument for argument in sys.argv[2:] if argument.startswith('--')]
-JOBS = int(([flag[len('--jobs='):] for flag in GIVEN if flag.startswith('--jobs=')] or ['1'])[-1])
-FLAGS = [flag for flag in GIVEN if not flag.startswith('--jobs=')]
-PRECISION = dict(flag.split('=') for flag in FLAGS if '=' in flag).get('--precision', 'fp32')
-TOLERANCE, SMALL, OF_OUTPUTS = TOLERANCES[PRECISION]
+CASES = sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
+LATER = dict(line.split() for line in (HERE / 'later.txt').read_text().splitlines() if not line.startswith('#'))
+
+
+def precision_of(flags):
+    return dict(flag.split('=') for flag in flags if '=' in flag).get('--precision', 'fp32')
 
 
 def fields(message):
@@ -78,7 +80,7 @@ def weights(path):
     return {name: values for name, values in blobs.items() if values}
 
 
-def compare_weights(ours, expected, initial, allowed):
+def compare_weights(ours, expected, initial, allowed, small):
     """A message for each blob that is missing or moved elsewhere; a blob that hardly moves is measured by its size."""
     for layer, blobs in expected.items():
         mine = ours.get(layer, [])
@@ -86,16 +88,17 @@ def compare_weights(ours, expected, initial, allowed):
             yield '%s: blobs of %s values, expected %s' % (layer, [len(b) for b in mine], [len(b) for b in blobs])
             continue
         for k, (got, want, start) in enumerate(zip(mine, blobs, initial[layer])):
-            error = math.dist(got, want) / max(math.dist(want, start), SMALL * math.hypot(*want), 1e-12)
+            error = math.dist(got, want) / max(math.dist(want, start), small * math.hypot(*want), 1e-12)
             if not error <= allowed:
                 yield '%s[%d]: the change is off by %.2g' % (layer, k, error)
 
 
-def compare_outputs(what, got, expected):
+def compare_outputs(what, got, expected, precision):
     """Both are lists of (name, value), in the order printed."""
     def allowed(name, value):
-        counts = name.startswith('acc') and TOLERANCE > TOLERANCES['fp32'][0]
-        return ONE_SAMPLE if counts else OF_OUTPUTS * max(1, abs(value))
+        tolerance, _, of_outputs = TOLERANCES[precision]
+        counts = name.startswith('acc') and tolerance > TOLERANCES['fp32'][0]
+        return ONE_SAMPLE if counts else of_outputs * max(1, abs(value))
 
     near = len(got) == len(expected) and all(
         g[0] == e[0] and abs(float(g[1]) - e[1]) <= allowed(*e) for g, e in zip(got, expected))
@@ -103,7 +106,7 @@ def compare_outputs(what, got, expected):
 
 
 def run(program, folder, *arguments):
-    done = subprocess.run([program, *arguments, *FLAGS], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run([program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=120)
     return done.returncode, done.stdout
 
@@ -112,28 +115,32 @@ def end_of(log):
     return '\n'.join('    ' + line for line in log.rstrip().splitlines()[-6:])
 
 
-def check(program, case, work):
+def check(program, case, work, flags):
     spec = json.loads((case / 'expect.json').read_text())
-    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
+    precision = precision_of(flags)
+    tolerance, small, _ = TOLERANCES[precision]
+    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel', *flags)
     saved = work / ('out_iter_%d.caffemodel' % spec['iters'])
     if code or not saved.is_file():
         return ['train: exit code %d\n%s' % (code, end_of(log))]
-    if PRECISION == 'fp16' and case.name in BEYOND_FP16:
+    if precision == 'fp16' and case.name in BEYOND_FP16:
         return []
     expected, initial = weights(case / 'expect.caffemodel'), weights(case / 'init.caffemodel')
-    allowed = SWITCHES.get((PRECISION, case.name), TOLERANCE)
-    faults = list(compare_weights(weights(saved), expected, initial, allowed))
+    allowed = SWITCHES.get((precision, case.name), tolerance)
+    faults = list(compare_weights(weights(saved), expected, initial, allowed, small))
     for kind in 'Train', 'Test':
         printed = re.findall(r'(?m)%s net output #\d+: (\S+) = (\S+)' % kind, log)
-        faults += compare_outputs(kind + ' net outputs', printed, spec[kind.lower()])
-    code, log = run(program, work, 'test', '--model=net.prototxt', '--weights=expect.caffemodel', '--iterations=3')
+        faults += compare_outputs(kind + ' net outputs', printed, spec[kind.lower()], precision)
+    code, log = run(program, work, 'test', '--model=net.prototxt', '--weights=expect.caffemodel', '--iterations=3',
+                    *flags)
     scores = dict(re.findall(r'(?m)(?:^|\] )(\w+) = ([-+.\w]+)(?: \(\*.*)?$', log))
     after = dict(spec['after'])
-    return faults + compare_outputs('test', [(name, scores.get(name, 'nan')) for name in after], list(after.items()))
+    got = [(name, scores.get(name, 'nan')) for name in after]
+    return faults + compare_outputs('test', got, list(after.items()), precision)
 
 
-def check_refused(program, work, kind):
-    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel')
+def check_refused(program, work, kind, flags):
+    code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel', *flags)
     if code == 0:
         return ['layer type %s exists now: take the case out of later.txt' % kind]
     if code == 3 and "'%s'" % kind in log:
@@ -141,27 +148,28 @@ def check_refused(program, work, kind):
     return ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
-def faults_of(program, name, later):
+def faults_of(program, name, flags=()):
+    """Messages about the case; the flags go to the program."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         work = pathlib.Path(shutil.copytree(HERE / 'cases' / name, root / 'case'))
         shutil.copytree(HERE / 'cases' / 'data', root / 'data')
-        return check_refused(program, work, later[name]) if name in later else check(
-            program, HERE / 'cases' / name, work)
+        return check_refused(program, work, LATER[name], flags) if name in LATER else check(
+            program, HERE / 'cases' / name, work, flags)
 
 
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
-    lines = (HERE / 'later.txt').read_text().splitlines()
-    later = dict(line.split() for line in lines if not line.startswith('#'))
-    named = [argument for argument in sys.argv[2:] if argument not in GIVEN]
-    cases = named or sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
+    given = [argument for argument in sys.argv[2:] if argument.startswith('--')]
+    jobs = int(([flag[len('--jobs='):] for flag in given if flag.startswith('--jobs=')] or ['1'])[-1])
+    flags = [flag for flag in given if not flag.startswith('--jobs=')]
+    cases = [argument for argument in sys.argv[2:] if argument not in given] or CASES
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for name, faults in zip(cases, pool.map(lambda name: faults_of(program, name, later), cases)):
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for name, faults in zip(cases, pool.map(lambda name: faults_of(program, name, flags), cases)):
             failed += bool(faults)
             print('%-24s %s' % (name, 'FAILED\n  ' + '\n  '.join(faults) if faults else
-                                'refused, as it should be' if name in later else 'ok'), flush=True)
+                                'refused, as it should be' if name in LATER else 'ok'), flush=True)
     print('%d of %d cases passed' % (len(cases) - failed, len(cases)))
     sys.exit(bool(failed) or not cases)
 

@@ -1,0 +1,2 @@
+"""What the tests of this folder share."""
+from tests.cli.training_folder import training_folder
