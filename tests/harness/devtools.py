@@ -1,17 +1,29 @@
-"""A headless Chromium, by its DevTools protocol over pipes: just what a page's test needs."""
-import base64, json, os, subprocess, time
+"""A headless Chromium, driven by its DevTools protocol over pipes. CORTADO_SCREENSHOTS=FOLDER keeps its pictures."""
+import base64, json, os, shutil, subprocess, time
+
+import pytest
+
+
+@pytest.fixture(scope='module')
+def browser(tmp_path_factory):
+    """A Browser; the test is skipped where there is no chromium."""
+    chromium = shutil.which('chromium')
+    if not chromium: pytest.skip('there is no chromium')
+    with Browser(chromium, str(tmp_path_factory.mktemp('browser'))) as browser: yield browser
 
 
 class Browser:
+    pictures = os.environ.get('CORTADO_SCREENSHOTS')
+
     def __init__(self, chromium, folder):
         self.read, theirs_out = os.pipe()
         theirs_in, self.write = os.pipe()
-        def as_they_want():  # reads from descriptor 3, writes to 4
+        def descriptors():  # Chromium reads from 3 and writes to 4
             copies = os.dup(theirs_in), os.dup(theirs_out)
             os.dup2(copies[0], 3), os.dup2(copies[1], 4)
         flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--window-size=800,900',
                  '--hide-scrollbars', '--user-data-dir=' + folder, '--remote-debugging-pipe', '--no-first-run']
-        self.process = subprocess.Popen([chromium, *flags, 'about:blank'], preexec_fn=as_they_want, close_fds=False,
+        self.process = subprocess.Popen([chromium, *flags, 'about:blank'], preexec_fn=descriptors, close_fds=False,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs_in), os.close(theirs_out)
         self.number, self.rest, self.session, self.complaints = 0, b'', None, []
@@ -38,7 +50,7 @@ class Browser:
             return answer['result']
 
     def _note(self, event):
-        """Keeps what a page's console would show as an error, where listen() was called."""
+        """Keeps the errors of the page's console, once listen() was called."""
         if event.get('method') in ('Runtime.exceptionThrown', 'Log.entryAdded'):
             if event['params'].get('entry', {}).get('level', 'error') == 'error':
                 self.complaints.append(json.dumps(event['params']))
@@ -64,16 +76,19 @@ class Browser:
     def wait_for(self, expression, seconds=20):
         end = time.time() + seconds
         while not self.value('!!(%s)' % expression):
-            if time.time() > end: raise RuntimeError('never so: ' + expression + self.value('document.body.innerText'))
+            if time.time() > end:
+                raise RuntimeError('never true: %s\n%s' % (expression, self.value('document.body.innerText')))
             time.sleep(0.1)
 
     def look_like(self, width, scheme, height=900):
-        """Another size of the page, in pixels, and 'light' or 'dark'."""
+        """Sets the page's size in pixels and its scheme, 'light' or 'dark'; waits until charts have taken the size."""
         self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
+        self.ask('Runtime.evaluate', awaitPromise=True,
+                 expression='new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
     def click(self, element):
-        """In the middle of what this expression gives, with the mouse."""
+        """Clicks the middle of the element that this expression gives."""
         x, y = self.value('(() => { const it = %s; it.scrollIntoView({block: "center"}); '
                           'const box = it.getBoundingClientRect(); '
                           'return [box.x + box.width / 2, box.y + box.height / 2]; })()' % element)
@@ -81,7 +96,7 @@ class Browser:
             self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
     def drag(self, element, begin, end):
-        """Along what this expression gives, from one share of its width to another."""
+        """Drags along the element that this expression gives, from one share of its width to another."""
         x, y, width = self.value('(() => { const box = %s.getBoundingClientRect(); '
                                  'return [box.x, box.y + box.height / 2, box.width]; })()' % element)
         for kind, share in ('mousePressed', begin), ('mouseMoved', (begin + end) / 2), ('mouseReleased', end):
@@ -89,7 +104,7 @@ class Browser:
                      clickCount=1)
 
     def type(self, element, text):
-        """In the place of what stands in a field."""
+        """Replaces a field's text."""
         self.value('%s.focus()' % element)
         self.value('document.activeElement.select()')
         self.ask('Input.insertText', text=text)
@@ -102,4 +117,9 @@ class Browser:
         node = self.ask('DOM.querySelector', nodeId=root, selector=selector)['nodeId']
         self.ask('DOM.setFileInputFiles', nodeId=node, files=[path])
 
-    def screenshot(self): return base64.b64decode(self.ask('Page.captureScreenshot')['data'])
+    def screenshot(self, name):
+        """The bytes of a PNG, which is kept as `name` in the folder for pictures."""
+        content = base64.b64decode(self.ask('Page.captureScreenshot')['data'])
+        if self.pictures:
+            with open('%s/%s.png' % (self.pictures, name), 'wb') as file: file.write(content)
+        return content

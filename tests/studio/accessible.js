@@ -1,4 +1,4 @@
-// What a page owes to everybody who reads it; gives a list of what is missing. Run in the page by page.py.
+// What a page owes to everybody who reads it; gives a list of what is missing. Run in the page by page_test.py.
 (() => {
   const faults = [];
   const shown = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== 'hidden';

@@ -1,55 +1,65 @@
-#!/usr/bin/python3
 """From a folder of JPEGs to a classifier by the page alone, in a browser, with the mouse: dataset, net, training, the
-curve that grows, stop, resume, another rate, an image. Each page is read at two widths, light and dark. Skipped without
-Chromium or Fashion-MNIST.
+curve that grows, stop, resume, another rate, an image. Each page is read at two widths, light and dark."""
+import json, pathlib, shutil
 
-    page.py CORTADO [FOLDER-FOR-SCREENSHOTS]
-"""
-import json, os, shutil, sys, time
+import pytest
 
-from studio_place import Place, Studio, check, fashion
-from devtools import Browser
+from tests.studio.studying import add_photos, first_photo, kill_runs
 
-exe = os.path.abspath(sys.argv[1])
-shots = sys.argv[2] if len(sys.argv) > 2 else None
-chromium = shutil.which('chromium')
-if not chromium or not fashion(1):
-    print('skipped: there is no chromium, or no Fashion-MNIST')
-    sys.exit(77)
-with open(os.path.join(os.path.dirname(__file__), 'accessible.js')) as file: ACCESSIBLE = file.read()
-FAULTS = []
+ACCESSIBLE = pathlib.Path(__file__).with_name('accessible.js').read_text()
+
+
+@pytest.fixture(scope='module')
+def place(tmp_path_factory):
+    """A folder with photos of two classes."""
+    place = add_photos(tmp_path_factory.mktemp('studio'), classes=2)
+    (place / 'solver.prototxt').write_text('net: "nets/lenet.prototxt"\n')
+    yield place
+    kill_runs(place)
+
+
+def test_from_photos_to_a_classifier(studio, place, browser):
+    browser.listen()
+    browser.look_like(1280, 'light')
+    browser.open(studio.address)
+    browser.wait_for('document.querySelector(".panel a")?.textContent === "make a dataset"')
+    assert browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address'
+    read_page(browser, 'empty')
+    for step in make_dataset, train, watch, stop_and_resume, try_image, edit_net, compare: step(browser, place)
+    assert not browser.complaints
+
 
 def by_text(kind, text):
     """The first element of this kind with this text."""
     return '[...document.querySelectorAll(%s)].find(one => one.textContent.trim() === %s)' % (json.dumps(kind),
                                                                                            json.dumps(text))
 
+
 def control(label):
     """The control whose label begins so."""
     return ('[...document.querySelectorAll("label")].find(one => one.textContent.startsWith(%s))'
             '.querySelector("input, select, textarea")' % json.dumps(label))
 
+
 def choose(browser, label, value):
     browser.value('(() => { const it = %s; it.value = %s; it.dispatchEvent(new Event("change")); })()'
                   % (control(label), json.dumps(value)))
 
+
 def read_page(browser, name):
-    """What the page owes to everybody, at both widths and in both colours."""
+    """Complains of what the page owes to everybody and lacks, at both widths and in both colours."""
     for width in 1280, 390:
         for scheme in 'light', 'dark':
             browser.look_like(width, scheme)
-            time.sleep(0.1)  # charts take their new width
-            faults = browser.value(ACCESSIBLE)
-            if shots:
+            browser.complaints += ['%s %d %s: %s' % (name, width, scheme, fault) for fault in browser.value(ACCESSIBLE)]
+            if browser.pictures:
                 height = browser.value('document.documentElement.scrollHeight')
                 browser.look_like(width, scheme, min(max(height, 600), 4000))
-                time.sleep(0.2)
-                with open('%s/%s_%d_%s.png' % (shots, name, width, scheme), 'wb') as file:
-                    file.write(browser.screenshot())
-            FAULTS.extend('%s %d %s: %s' % (name, width, scheme, fault) for fault in faults)
+                browser.screenshot('%s_%d_%s' % (name, width, scheme))
     browser.look_like(1280, 'light')
 
-def make_dataset(browser):
+
+def make_dataset(browser, place):
     browser.click(by_text('nav a', 'Datasets'))
     browser.wait_for(by_text('button', 'photos/'))
     browser.click(by_text('button', 'photos/'))
@@ -64,18 +74,20 @@ def make_dataset(browser):
     browser.type(control('Turn, degrees'), '20')
     browser.click(by_text('button', 'Show samples'))
     browser.wait_for('document.querySelector("img.sheet").naturalWidth > 100')
-    check('rotate: 20' in browser.value('document.querySelector("details[open] pre").textContent'))
+    assert 'rotate: 20' in browser.value('document.querySelector("details[open] pre").textContent')
     read_page(browser, 'datasets')
+
 
 def iteration(browser):
     """Of the run that is shown."""
     text = browser.value('document.querySelector("dl.facts dd")?.textContent || "0"')
     return int(text.split()[0])
 
-def train(browser):
+
+def train(browser, place):
     browser.click(by_text('a', 'Train with it'))
     browser.wait_for('!!(%s)' % by_text('h2', 'Of a dataset'))
-    check(browser.value(control('Dataset') + '.value') == 'data/cloths')
+    assert browser.value(control('Dataset') + '.value') == 'data/cloths'
     read_page(browser, 'new')
     browser.type(control('Name'), 'first')
     choose(browser, 'Net', 'lenet')
@@ -83,16 +95,18 @@ def train(browser):
     browser.click(by_text('button', 'Train'))
     browser.wait_for('location.hash.startsWith("#/run?") && !!document.querySelector(".state")', 60)
 
-def watch(browser):
+
+def watch(browser, place):
     """The curve grows while it is looked at."""
     label = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
     browser.wait_for('(%s).includes("training loss ends with")' % label, 60)
     first = browser.value(label)
     browser.wait_for('(%s) !== %s' % (label, json.dumps(first)), 60)
     browser.wait_for('document.querySelectorAll(".chart").length > 1', 60)  # tested once
-    check(browser.value('document.querySelector("pre.log").textContent').count('Iteration') > 1)
+    assert browser.value('document.querySelector("pre.log").textContent').count('Iteration') > 1
 
-def stop_and_resume(browser):
+
+def stop_and_resume(browser, place):
     shown = 'document.querySelector(".state").textContent'
     browser.click(by_text('button', 'Stop'))
     browser.wait_for(shown + ' === "stopped"', 60)
@@ -109,7 +123,7 @@ def stop_and_resume(browser):
     browser.click('document.querySelector(".chart-plot")')
     browser.value('document.querySelector(".chart-plot").focus()')
     for key in 'End', 'ArrowLeft', '+': browser.press(key)
-    check('training loss' in browser.value('document.querySelector(".chart-readout").textContent'))
+    assert 'training loss' in browser.value('document.querySelector(".chart-readout").textContent')
     browser.wait_for('!(%s).hidden' % by_text('button', 'Show all'))
     browser.press('0')
     browser.drag('document.querySelector(".chart-plot")', 0.4, 0.7)
@@ -118,10 +132,11 @@ def stop_and_resume(browser):
     browser.click(by_text('button', 'Stop'))
     browser.wait_for(shown + ' === "stopped"', 60)
 
+
 def try_image(browser, place):
     browser.click('document.querySelector("tbody a[href^=\'#/try\']")')
     browser.wait_for('document.querySelector("input[type=file]") && !(%s).disabled' % control('Weights of'))
-    browser.choose_file('input[type=file]', place.images['trouser'][0])
+    browser.choose_file('input[type=file]', str(first_photo(place, 'trouser')))
     bars = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
     browser.wait_for('(%s).startsWith("Classes: trouser")' % bars)
     choose(browser, 'Activations of', 'conv1')
@@ -129,7 +144,7 @@ def try_image(browser, place):
     choose(browser, 'Weights of', 'conv1')
     browser.wait_for('document.querySelectorAll("img.tiles").length === 2')
     read_page(browser, 'try')
-    print('seen:', browser.value(bars)[:60])
+
 
 def edit_net(browser, place):
     browser.click(by_text('nav a', 'Nets'))
@@ -142,8 +157,8 @@ def edit_net(browser, place):
     browser.click('document.querySelector(".mistakes button")')
     chosen = browser.value('(() => { const it = document.querySelector(".editor textarea"); '
                            'return it.value.slice(it.selectionStart, it.selectionEnd); })()')
-    check(chosen == 'num_outptu', chosen)
-    if shots: read_page(browser, 'mistake')
+    assert chosen == 'num_outptu'
+    if browser.pictures: read_page(browser, 'mistake')
     browser.ask('Input.insertText', text='num_output')
     browser.value('document.querySelector("mark")?.textContent')
     browser.type('document.querySelector(".editor textarea")', text.replace('num_output: 20', 'num_output: 24'))
@@ -151,33 +166,17 @@ def edit_net(browser, place):
     browser.wait_for('document.querySelector(".graph img").naturalWidth > 100')
     browser.click(by_text('button', 'Save'))
     browser.wait_for('document.getElementById("told").textContent.includes("is saved")')
-    check('num_output: 24' in open(place.path('nets', 'lenet.prototxt')).read())
+    assert 'num_output: 24' in (place / 'nets/lenet.prototxt').read_text()
     read_page(browser, 'nets')
 
-place = Place(exe, 800, classes=2)
-place.write('solver.prototxt', 'net: "nets/lenet.prototxt"\n')
-studio = Studio(exe, place.name)
-with Browser(chromium, place.path('.browser')) as browser:
-    browser.listen()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelector(".panel a")?.textContent === "make a dataset"')
-    check(browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address')
-    read_page(browser, 'empty')
-    steps = [(make_dataset,), (train,), (watch,), (stop_and_resume,), (try_image, place), (edit_net, place)]
-    for step, *more in steps:
-        start = time.time()
-        step(browser, *more)
-        print('%s: %.1f s' % (step.__name__, time.time() - start))
+
+def compare(browser, place):
     browser.click(by_text('nav a', 'Runs'))
     browser.wait_for('document.querySelector("tbody a")?.textContent === "runs/first"')
     read_page(browser, 'runs')
-    shutil.copytree(place.path('runs', 'first'), place.path('runs', 'second'))
+    shutil.copytree(place / 'runs/first', place / 'runs/second')
     browser.wait_for('document.querySelectorAll("tbody a").length === 2')
     for path in 'first', 'second': browser.click('document.querySelector("[aria-label=\'compare runs/%s\']")' % path)
     browser.click(by_text('a', 'Compare'))
     browser.wait_for('document.querySelector(".chart") && document.querySelector("main pre")')
     read_page(browser, 'compare')
-    check(not browser.complaints, browser.complaints)
-studio.stop()
-check(not FAULTS, '\n'.join(FAULTS))

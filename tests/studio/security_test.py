@@ -1,0 +1,163 @@
+"""What the studio refuses: requests without the token, from other hosts' names and other pages, paths that lead out of
+its folder, more than its limits."""
+import os, socket
+
+import pytest
+
+from tests.harness.servers import status_of
+from tests.harness.waiting import wait_until
+from tests.studio.studying import TOKEN, add_photos
+
+OWN = {'Authorization': 'Bearer ' + TOKEN}
+PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/js/app.js', '/js/run.js', '/icon.svg']
+READS = ['/api/classifiers', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
+         '/api/models', '/api/runs', '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x',
+         '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1',
+         '/api/model?name=lenet']
+WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/classifier', '/api/runs',
+          '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look', '/api/job/stop']
+
+
+@pytest.fixture(scope='module', autouse=True)
+def outside(place, tmp_path_factory):
+    """A folder beside the studio's, to which links lead."""
+    outside = add_photos(tmp_path_factory.mktemp('outside'), 12)
+    (outside / 'secret.prototxt').write_text('name: "secret"')
+    (place / 'inside.prototxt').write_text('name: "inside"')
+    for name, target in (('link.prototxt', outside / 'secret.prototxt'), ('away', outside),
+                         ('near.prototxt', 'inside.prototxt')): (place / name).symlink_to(target)
+    return outside
+
+
+@pytest.fixture(scope='module')
+def studio(start_studio):
+    return start_studio('--max-body=1')
+
+
+def test_token(studio):
+    wrong = [{}, {'Authorization': 'Bearer ' + TOKEN[:-1] + 'x'}, {'Authorization': 'Bearer ' + TOKEN + 'x'},
+             {'Authorization': TOKEN}, {'Cookie': 'cortado-studio-%d=' % studio.port},
+             {'Cookie': 'cortado-studio-%d=%s' % (studio.port, TOKEN[:-1])}, {'Cookie': 'cortado-studio=' + TOKEN}]
+    for headers in wrong:
+        for path in PAGES + READS: assert studio.ask('GET', path, headers=headers)[0] == 401, (path, headers)
+        for path in WRITES: assert studio.ask('POST', path, '{}', headers)[0] == 401, (path, headers)
+    assert studio.ask('GET', '/api/runs?token=' + TOKEN, headers={})[0] == 401, \
+        'a token in an address is for the page alone'
+    assert studio.ask('GET', '/?token=' + TOKEN[:-1], headers={})[0] == 401
+    assert studio.ask('POST', '/?token=' + TOKEN, '', {})[0] == 401
+    for path in PAGES: assert studio.ask('GET', path, headers=OWN)[0] == 200, path
+    status, _, headers = studio.ask('GET', '/?token=' + TOKEN, headers={})
+    cookie = headers['Set-Cookie']
+    assert status == 303 and headers['Location'] == '/'
+    assert 'HttpOnly' in cookie and 'SameSite=Strict' in cookie and TOKEN in cookie
+    assert studio.ask('GET', '/', headers={'Cookie': 'a=b; ' + cookie.split(';')[0]})[0] == 200
+
+
+def test_origin(studio):
+    """Names that somebody else may have pointed here, and other pages in the same browser."""
+    for name in 'evil.example', 'evil.example:%d' % studio.port, '127.0.0.1', '127.0.0.1:1', 'localhost.evil.example':
+        assert studio.ask('GET', '/', headers={**OWN, 'Host': name})[0] == 403, name
+        assert studio.ask('GET', '/?token=' + TOKEN, headers={'Host': name})[0] == 403, name
+    assert studio.ask('GET', '/', headers={**OWN, 'Host': 'localhost:%d' % studio.port})[0] == 200
+    for origin in 'http://evil.example', 'https://127.0.0.1:%d' % studio.port, 'http://127.0.0.1:1', 'null':
+        for method, path, body in (('POST', '/api/check', '{}'), ('GET', '/api/runs', None),
+                                   ('GET', '/api/runs/feed', None)):
+            assert studio.ask(method, path, body, {**OWN, 'Origin': origin})[0] == 403, (origin, path)
+    here = {**OWN, 'Origin': 'http://127.0.0.1:%d' % studio.port}
+    assert studio.ask('POST', '/api/check', '{"text": "name: \\"x\\""}', here)[0] == 200
+    for site in 'cross-site', 'same-site':
+        assert studio.ask('GET', '/api/runs', headers={**OWN, 'Sec-Fetch-Site': site})[0] == 403, site
+    assert studio.ask('POST', '/api/check', '{}', {**OWN, 'Sec-Fetch-Site': 'none'})[0] == 403
+    headers = studio.ask('GET', '/')[2]
+    policy = headers['Content-Security-Policy']
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and 'unsafe' not in policy
+    assert headers['X-Content-Type-Options'] == 'nosniff' and headers['Referrer-Policy'] == 'no-referrer'
+    assert headers['Access-Control-Allow-Origin'] is None
+
+
+def test_paths(studio, place, outside):
+    """Nothing outside is read, listed or written, whichever way it is named."""
+    leads_out = ['../%s/secret.prototxt' % outside.name, '%s/secret.prototxt' % outside,
+                 'photos/../../%s/secret.prototxt' % outside.name, '/etc/passwd', 'near.prototxt', 'away', '..', '/',
+                 'a/../..']
+    for path in leads_out:
+        for read in '/api/text', '/api/folder', '/api/run', '/api/run/feed', '/api/run/report', '/api/run/metrics':
+            status, told, _ = studio.ask('GET', read, path=path)
+            assert status in (400, 403, 404), (read, path, told)
+            assert 'secret"' not in str(told), (read, path)
+        text = path if path.endswith('.prototxt') else path + '/new.prototxt'
+        for write, body in (('/api/text', {'path': text, 'text': 'x'}),
+                            ('/api/datasets', {'name': 'x', 'source': path, 'side': 8}),
+                            ('/api/sheet', {'path': path}), ('/api/runs', {'name': 'x', 'solver': path}),
+                            ('/api/runs', {'name': 'x', 'solver': 'inside.prototxt', 'weights': path}),
+                            ('/api/run/resume', {'path': path}), ('/api/run/stop', {'path': path}),
+                            ('/api/classifier', {'name': 'x', 'data': path}),
+                            ('/api/classifier', {'name': 'x', 'data': 'photos', 'from': path})):
+            status, told, _ = studio.ask('POST', write, body)
+            assert status in (400, 403, 404), (write, body, told)
+        assert studio.ask('POST', '/api/look', '', run=path, snapshot='x')[0] in (400, 403, 404), path
+    assert studio.ask('POST', '/api/look', '', run='photos', snapshot='../../x')[0] in (400, 403, 404)
+    assert (outside / 'secret.prototxt').read_text() == 'name: "secret"'
+    assert sorted(os.listdir(outside)) == ['photos', 'secret.prototxt']
+    entries = [one['name'] for one in studio.get('/api/folder', path='')['entries']]
+    assert 'away' not in entries and 'link.prototxt' not in entries and 'inside.prototxt' in entries
+    assert studio.get('/api/text', path='inside.prototxt')['text'] == 'name: "inside"'
+    os.mkfifo(place / 'pipe.prototxt')
+    assert studio.ask('GET', '/api/text', path='pipe.prototxt')[0] == 400, 'a pipe is not waited for'
+    (place / 'pipe.prototxt').unlink()
+
+
+@pytest.mark.parametrize('name', ['../x', '.hidden', '-o', 'a/b', 'x' * 65, '', 'a b', 'a\nb', 'a\0b', 'a,b'])
+def test_names(studio, name):
+    for write in '/api/datasets', '/api/runs', '/api/classifier':
+        assert studio.ask('POST', write, {'name': name, 'source': 'photos', 'solver': 'inside.prototxt',
+                                          'data': 'photos', 'side': 8})[0] == 400, write
+
+
+def test_bodies(studio):
+    for body in '', '[]', '{', 'null', '"x"', '{"text": ' + '[' * 5000 + ']' * 5000 + '}', '{"text": 3}', '\xff{':
+        assert studio.ask('POST', '/api/check', body.encode('latin-1'))[0] == 400, body[:40]
+    for target, body in (('/api/runs', {'name': 'x', 'solver': 'inside.prototxt', 'set': ['--run=/tmp']}),
+                         ('/api/sheet', {'path': 'photos', 'transform': {'mean_file: "/etc/passwd"': 1}}),
+                         ('/api/text', {'path': 'run.sh', 'text': 'x'})):  # only .prototxt is written
+        assert studio.ask('POST', target, body)[0] == 400, target
+    for target in '/api/text?path=%zz', '/api/run/metrics?path=x&from=-1':
+        assert studio.ask('GET', target)[0] == 400, target
+    assert studio.ask('GET', '/api/nothing')[0] == 404 and studio.ask('PUT', '/api/text')[0] == 405
+    assert studio.ask('GET', '/js/../main.cc')[0] == 404
+
+
+def test_limits(studio):
+    """--max-body=1."""
+    own, before = 'Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n' % (studio.port, TOKEN), studio.descriptors()
+    for status, head in ((413, 'POST /api/look HTTP/1.1\r\n%sContent-Length: 2000000\r\n\r\n' % own),
+                         (400, 'GET / HTTP/1.1\r\n%sLong: %s\r\n\r\n' % (own, 'x' * 20000)),
+                         (400, '\x16\x03\x01 rubbish\r\n\r\n')):
+        assert status_of(studio.raw(head.encode())) == status, head[:40]
+    held = [socket.create_connection(('127.0.0.1', studio.port)) for _ in range(256)]
+    assert status_of(studio.raw(b'')) == 503, 'the 257th is refused'
+    for connection in held: connection.close()
+    wait_until(lambda: studio.descriptors() <= before, 'all are closed')
+    def feed():
+        connection = socket.create_connection(('127.0.0.1', studio.port), timeout=5)
+        connection.sendall(('GET /api/runs/feed HTTP/1.1\r\n%s\r\n' % own).encode())
+        return connection, status_of(connection.recv(4096))
+    feeds = [feed() for _ in range(65)]
+    assert [status for _, status in feeds] == [200] * 64 + [503]
+    for connection, _ in feeds: connection.close()
+    wait_until(lambda: feed()[1] == 200, 'room again when pages are closed')
+
+
+@pytest.mark.parametrize('code, words, folder, flag', [
+    (2, '16 to 256', '', '--token=short'), (2, '16 to 256', '', '--token=' + 'x;' * 10),
+    (2, 'the most', '', '--port=70000'), (5, '', 'none', '--port=0')])
+def test_mistakes_of_who_starts_it(run, place, code, words, folder, flag):
+    assert words in run('studio', place / folder, flag, code=code, timeout=20).stderr
+
+
+def test_start(start_studio):
+    one, other = start_studio(token=None), start_studio(token=None)
+    assert len(one.token) == 64 and one.token != other.token
+    listening = open('/proc/%d/net/tcp' % one.process.pid).read().split('\n')[1:]
+    bound = [line.split()[1] for line in listening if line and int(line.split()[1].split(':')[1], 16) == one.port]
+    assert bound and all(address.startswith('0100007F:') for address in bound), 'this machine alone'

@@ -1,0 +1,171 @@
+"""Trainings as the studio's clients meet them: begun, followed, stopped, gone on with, and going on without
+the studio."""
+import json, os, shutil, signal, socket, time
+
+import pytest
+
+from tests.harness.waiting import wait_until
+from tests.studio.studying import TOKEN, first_photo, kill_runs, state_of
+
+
+class Feed:
+    """Server-sent events of a path."""
+    def __init__(self, studio, target):
+        self.socket = socket.create_connection(('127.0.0.1', studio.port), timeout=10)
+        self.socket.sendall(('GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n'
+                             % (target, studio.port, TOKEN)).encode())
+        self.rest = b''
+
+    def next(self, kind):
+        """The data of the next event of this kind."""
+        while True:
+            while b'\n\n' not in self.rest:
+                part = self.socket.recv(65536)
+                assert part, 'the feed ended'
+                self.rest += part
+            event, self.rest = self.rest.split(b'\n\n', 1)
+            lines = event.decode().split('\n')
+            if 'event: ' + kind in lines:
+                return json.loads('\n'.join(line[6:] for line in lines if line.startswith('data: ')))
+
+
+@pytest.fixture
+def studio(start_studio):
+    """One for each test, which may stop it."""
+    with start_studio() as studio: yield studio
+
+
+@pytest.fixture(scope='module')
+def solver(start_studio):
+    """The solver of a classifier, whose dataset is data/cloths."""
+    with start_studio() as studio:
+        job = studio.finished(studio.post('/api/datasets', name='cloths', source='photos', side=28, gray=True)['job'])
+        assert job['state'] == 'done', job
+        project = studio.post('/api/classifier', name='first', data='data/cloths', **{'from': 'lenet', 'epochs': 2000})
+        assert project['solver'] == 'trainings/first/solver.prototxt' and project['choices']
+        return project['solver']
+
+
+@pytest.fixture
+def training(studio, place, solver):
+    """The process of the training runs/first, which is under way."""
+    begun = studio.post('/api/runs', name='first', solver=solver)
+    assert begun['path'] == 'runs/first' and begun['process'] > 0
+    wait_for(studio, lambda run: run['iter'] > 0)
+    yield begun['process']
+    kill_runs(place)
+    shutil.rmtree(place / 'runs')
+
+
+def wait_for(studio, condition):
+    """Until that is true of the run."""
+    wait_until(lambda: condition(studio.get('/api/run', path='runs/first')), 'the run comes to that')
+
+
+def test_begin(studio, solver, training):
+    assert os.getsid(training) == training, 'in a session of its own'
+    status, told, _ = studio.ask('POST', '/api/runs', {'name': 'first', 'solver': solver})
+    assert status == 400 and 'already' in told['error']
+
+
+def test_stopped_job(studio, place, solver):
+    """A dataset that is given up leaves nothing."""
+    job = studio.post('/api/datasets', name='large', source='photos', side=1000)['job']
+    wait_until(lambda: list(place.glob('data/large.tmp.*')), 'it is built aside')
+    studio.post('/api/job/stop', id=job)
+    assert studio.finished(job)['state'] == 'stopped'
+    assert os.listdir(place / 'data') == ['cloths']
+
+
+def test_mistakes(studio, place, training):
+    """A training that cannot begin says why, and leaves no run."""
+    (place / 'bad_solver.prototxt').write_text(
+        'net: "none.prototxt"\nbase_lr: 0.1\nlr_policy: "fixed"\nmax_iter: 10\n')
+    status, told, _ = studio.ask('POST', '/api/runs', {'name': 'bad', 'solver': 'bad_solver.prototxt'})
+    assert status == 400 and 'none.prototxt' in told['error']
+    assert [one['path'] for one in studio.get('/api/runs')] == ['runs/first']
+    assert os.listdir(place / 'runs') == ['first'], 'the name is free again'
+    for target in '/api/run/stop', '/api/run/snapshot', '/api/run/resume':
+        assert studio.ask('POST', target, {'path': 'photos'})[0] == 404, target
+
+
+def test_feeds(studio, training):
+    feed, runs = Feed(studio, '/api/run/feed?path=runs/first'), Feed(studio, '/api/runs/feed')
+    first = feed.next('metrics')
+    assert first['text'].endswith('\n') and json.loads(first['text'].split('\n')[0])['ev']
+    assert feed.next('metrics')['next'] > first['next'], 'it grows'
+    assert 'Iteration' in feed.next('log')['text']
+    state = feed.next('state')
+    assert state['state'] == 'running' and state['max_iter'] > 0
+    listed = runs.next('runs')
+    assert [one['path'] for one in listed] == ['runs/first'] and listed[0]['state'] == 'running'
+    again = studio.get('/api/run/metrics', path='runs/first', **{'from': first['next']})
+    assert again['next'] > first['next'] and json.loads(again['text'].split('\n')[0])['iter'] >= 0
+
+
+def test_snapshot(studio, place, training):
+    studio.post('/api/run/snapshot', path='runs/first')
+    wait_for(studio, lambda run: run['snapshots'])
+    name = studio.get('/api/run', path='runs/first')['snapshots'][0]['name']
+    image, wanted = first_photo(place, 'bag').read_bytes(), {'run': 'runs/first', 'snapshot': name}
+    status, seen, _ = studio.ask('POST', '/api/look', image, **wanted, blob='conv1', layer='conv1')
+    assert status == 200, seen
+    assert abs(sum(one['probability'] for one in seen['classes']) - 1) < 1e-3
+    activations = seen['activations']
+    assert activations['shape'][:2] == [1, 20] and activations['picture']['planes'] == 20
+    assert seen['weights']['shape'] == [20, 1, 5, 5] and sum(seen['weights']['histogram']['counts']) == 500
+    for parameters in {'blob': 'none'}, {'layer': 'none'}:
+        status, told, _ = studio.ask('POST', '/api/look', image, **wanted, **parameters)
+        assert status == 400 and 'none' in told['error']
+    assert studio.ask('POST', '/api/look', b'GIF89a', **wanted)[0] == 415
+    assert studio.ask('POST', '/api/look', image[:200], **wanted)[0] == 400, 'a JPEG that is cut off'
+
+
+def test_training_outlives_its_studio(studio, start_studio, training):
+    studio.stop()
+    os.kill(training, 0)
+    one = start_studio().get('/api/run', path='runs/first')
+    assert one['state'] == 'running' and one['process'] == training
+
+
+def test_resume(studio, training):
+    studio.post('/api/run/stop', path='runs/first')
+    stopped = studio.get('/api/run', path='runs/first')
+    assert stopped['state'] == 'stopped' and stopped['iter'] > 0
+    assert studio.ask('POST', '/api/run/stop', {'path': 'runs/first'})[0] == 400, 'it is stopped already'
+    studio.post('/api/run/resume', path='runs/first')
+    wait_for(studio, lambda run: run['iter'] > stopped['iter'])
+    studio.post('/api/run/resume', path='runs/first', set=['solver.base_lr=0.00125'])  # stops it first
+    one = studio.get('/api/run', path='runs/first')
+    assert [start['set'] for start in one['starts']] == [[], [], ['solver.base_lr=0.00125']]
+    status, told, _ = studio.ask('POST', '/api/run/resume', {'path': 'runs/first', 'set': ['solver.base_rl=1']})
+    assert status == 400 and 'base_lr' in told['error']
+    assert studio.get('/api/run', path='runs/first')['state'] == 'running', 'a wrong setting stops nothing'
+    wait_for(studio, lambda run: run['iter'] > one['iter'])
+
+
+def test_report(studio, training):
+    status, page, headers = studio.ask('GET', '/api/run/report', path='runs/first')
+    assert status == 200 and page.lower().startswith(b'<!doctype html>') and b'runs/first' in page
+    assert 'sandbox allow-scripts' in headers['Content-Security-Policy']
+    assert studio.ask('GET', '/api/run/report', path='photos')[0] == 404
+
+
+def test_killed(studio, training):
+    os.kill(training, signal.SIGKILL)
+    wait_for(studio, lambda run: run['state'] == 'killed')
+
+
+def test_idle(studio, place, training):
+    """With five runs and nobody who looks: at most 1 % of a core."""
+    os.kill(training, signal.SIGKILL)
+    wait_for(studio, lambda run: run['state'] == 'killed')
+    for i in range(4): shutil.copytree(place / 'runs/first', place / ('runs/copy%d' % i))
+    assert len(studio.get('/api/runs')) == 5
+    assert 'runs/copy1' in studio.get('/api/runs/compare', a='runs/first', b='runs/copy1')['text']
+    before, start = cpu_seconds(studio.process.pid), time.time()
+    time.sleep(4)  # what is measured
+    assert cpu_seconds(studio.process.pid) - before <= 0.01 * (time.time() - start)
+
+
+def cpu_seconds(process): return sum(map(int, state_of(process)[11:13])) / os.sysconf('SC_CLK_TCK')
