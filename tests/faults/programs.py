@@ -1,9 +1,8 @@
 """The programs that faults are tried on. Each has a folder to begin with, made once, what it runs, and what must hold
-afterwards; a thing that does not hold is a Violation."""
-import glob, json, os, re, shutil, subprocess, sys
+afterwards."""
+import glob, json, os, re, shutil, subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
-import fixtures
+from tests.cli import fixtures
 
 NET = '''name: "small"
 layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.00390625 mirror: true }
@@ -18,17 +17,11 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: 
 SOLVER = '''net: "net.prototxt" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" max_iter: 12 display: 4 snapshot: 3
 snapshot_prefix: "%s" keep_last: 2 random_seed: 3 solver_mode: CPU
 '''
-MISTAKES = {1: 'an error of the program itself', None: 'it does not end'}
 HONEST = (0, 2, 4, 5, 8)  # what a call that fails may end in
 
 
-class Violation(Exception): pass
+def tail(done, what=''): return '%s: exit %s: %s' % (what, done.returncode, (done.stdout + done.stderr)[-1200:])
 
-
-def must(holds, what, done=None):
-    if not holds: raise Violation(what + ('' if done is None else ': ' + tail(done)))
-
-def tail(done): return 'exit %s: %s' % (done.returncode, (done.stdout + done.stderr)[-1200:])
 
 def read(path):
     with open(path, 'rb') as f: return f.read()
@@ -54,7 +47,7 @@ class Program:
         """Runs without faults, and ends well."""
         done = subprocess.run([self.exe, *words], cwd=folder, capture_output=True, text=True, errors='replace',
                               timeout=120)
-        must(done.returncode in codes, 'afterwards `%s` does not work' % ' '.join(words), done)
+        assert done.returncode in codes, tail(done, 'afterwards `%s` does not work' % ' '.join(words))
         return done
 
     def make_set(self):
@@ -64,12 +57,13 @@ class Program:
 
     def check_end(self, done, action):
         """That it ended, and how."""
-        must(done is not None, 'it does not end')
+        assert done is not None, 'it does not end'
         if action in ('before', 'after') and not self.struck:
-            return must(done.returncode in (0, 99), 'it ended otherwise', done)
-        must(done.returncode in HONEST, 'it ended otherwise', done)
+            assert done.returncode in (0, 99), tail(done, 'it ended otherwise')
+            return
+        assert done.returncode in HONEST, tail(done, 'it ended otherwise')
         if (action == 'short' or action.endswith(':4')) and self.takes_short_writes and not self.struck:
-            must(done.returncode == 0, 'no reason to fail', done)
+            assert done.returncode == 0, tail(done, 'no reason to fail')
 
 
 class Training(Program):
@@ -94,15 +88,14 @@ class Training(Program):
     def check(self, folder, done, action):
         self.check_end(done, action)
         if done.returncode == 0:
-            must(self.last(folder) and read(self.last(folder)[0]) == self.wanted, 'false success', done)
+            assert self.last(folder) and read(self.last(folder)[0]) == self.wanted, tail(done, 'false success')
         self.check_rest(folder)
 
     def check_rest(self, folder):
         told = max(self.announced(folder), default=-1)
         if told >= 0:
             whole = self.whole_snapshots(folder)
-            must(max(whole, default=-1) >= told, 'the snapshot of iteration %d was announced, and whole are %s' %
-                 (told, whole))
+            assert max(whole, default=-1) >= told, 'announced was iteration %d, whole are %s' % (told, whole)
         self.resume(folder)
 
     def resume(self, folder):
@@ -110,7 +103,7 @@ class Training(Program):
         begun = os.path.exists(folder + '/run/run.json')
         if not begun: shutil.rmtree(folder + '/run', ignore_errors=True)
         self.sound(folder, *(('train', '--resume=run') if begun else self.words))
-        must(read(self.last(folder)[0]) == self.wanted, 'a resume ends with other weights')
+        assert read(self.last(folder)[0]) == self.wanted, 'a resume ends with other weights'
 
     def whole_snapshots(self, folder):
         """Iterations of those that can be resumed from."""
@@ -135,15 +128,15 @@ class Resume(Program):
     def check(self, folder, done, action):
         self.check_end(done, action)
         last = folder + '/snap_iter_12.caffemodel' + self.end
-        if done.returncode == 0: must(os.path.exists(last) and read(last) == self.wanted, 'false success', done)
+        if done.returncode == 0: assert os.path.exists(last) and read(last) == self.wanted, tail(done, 'false success')
         self.check_rest(folder)
 
     def check_rest(self, folder): self.resume(folder)
 
     def resume(self, folder):
         done = self.sound(folder, *self.words)
-        must('Restoring previous solver status' in done.stderr, 'no snapshot is left', done)
-        must(read(folder + '/snap_iter_12.caffemodel' + self.end) == self.wanted, 'a resume ends with other weights')
+        assert 'Restoring previous solver status' in done.stderr, tail(done, 'no snapshot is left')
+        assert read(folder + '/snap_iter_12.caffemodel' + self.end) == self.wanted, 'a resume ends with other weights'
 
 
 class Hdf5(Resume):
@@ -174,13 +167,13 @@ class Conversion(Program):
         self.check_rest(folder, done.returncode == 0)
 
     def check_rest(self, folder, said_so=False):
-        must(os.path.exists(folder + '/db'), 'there is no dataset')
+        assert os.path.exists(folder + '/db'), 'there is no dataset'
         self.sound(folder, 'data', 'verify', 'db')
         records = fixtures.read_lmdb(folder + '/db')
-        must(records in (self.old, self.new), 'the dataset is neither the old one nor the new one')
-        must(not said_so or records == self.new, 'false success')
+        assert records in (self.old, self.new), 'the dataset is neither the old one nor the new one'
+        assert not said_so or records == self.new, 'false success'
         self.sound(folder, *self.words)
-        must(fixtures.read_lmdb(folder + '/db') == self.new, 'another conversion does not mend it')
+        assert fixtures.read_lmdb(folder + '/db') == self.new, 'another conversion does not mend it'
 
 
 class Report(Program):
@@ -202,12 +195,9 @@ class Report(Program):
     def check(self, folder, done, action):
         self.check_end(done, action)
         page = read(folder + '/run/report.html')
-        must(page.rstrip().endswith(b'</html>'), 'the report is cut off', done)
+        assert page.rstrip().endswith(b'</html>'), tail(done, 'the report is cut off')
         if done.returncode == 0 and not (done.stderr.strip() or done.stdout.strip() != 'run/report.html'):
-            must(self.headings(folder) == self.sections, 'sections are missing, and nothing is said: %s' %
-                 sorted(set(self.sections) - set(self.headings(folder))), done)
+            missing = sorted(set(self.sections) - set(self.headings(folder)))
+            assert self.headings(folder) == self.sections, tail(done, 'nothing is said of missing %s' % missing)
         self.sound(folder, *self.words)
-        must(self.headings(folder) == self.sections, 'another report is not whole')
-
-
-ALL = (Training, Resume, Hdf5, Conversion, Report)
+        assert self.headings(folder) == self.sections, 'another report is not whole'

@@ -1,7 +1,7 @@
 """Running a program with the preloaded library, and what it tells."""
 import errno, os, signal, subprocess
 
-LIBRARY = ''  # its path, once it is known
+LIBRARY = ''  # its path, which conftest.py sets
 ENDED = 99  # the exit code of a process that a rule ended
 
 # What an action gives to a call, by what the call is for.
