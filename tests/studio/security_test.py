@@ -20,13 +20,15 @@ WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw',
 
 @pytest.fixture(scope='module', autouse=True)
 def outside(place, tmp_path_factory):
-    """A folder beside the studio's, to which links lead."""
+    """A folder beside the studio's, to which links lead. Nothing is written to it."""
     outside = add_photos(tmp_path_factory.mktemp('outside'), 12)
     (outside / 'secret.prototxt').write_text('name: "secret"')
     (place / 'inside.prototxt').write_text('name: "inside"')
     for name, target in (('link.prototxt', outside / 'secret.prototxt'), ('away', outside),
                          ('near.prototxt', 'inside.prototxt')): (place / name).symlink_to(target)
-    return outside
+    yield outside
+    assert (outside / 'secret.prototxt').read_text() == 'name: "secret"'
+    assert sorted(os.listdir(outside)) == ['photos', 'secret.prototxt']
 
 
 @pytest.fixture(scope='module')
@@ -97,8 +99,6 @@ def test_paths(studio, place, outside):
             assert status in (400, 403, 404), (write, body, told)
         assert studio.ask('POST', '/api/look', '', run=path, snapshot='x')[0] in (400, 403, 404), path
     assert studio.ask('POST', '/api/look', '', run='photos', snapshot='../../x')[0] in (400, 403, 404)
-    assert (outside / 'secret.prototxt').read_text() == 'name: "secret"'
-    assert sorted(os.listdir(outside)) == ['photos', 'secret.prototxt']
     entries = [one['name'] for one in studio.get('/api/folder', path='')['entries']]
     assert 'away' not in entries and 'link.prototxt' not in entries and 'inside.prototxt' in entries
     assert studio.get('/api/text', path='inside.prototxt')['text'] == 'name: "inside"'
