@@ -1,7 +1,7 @@
 #pragma once
 
-// FAULT_RECORD=FILE: what happens below FAULT_UNDER, in order, for power_loss_test.py. Each operation is a line of JSON, and
-// behind it the bytes that it says it has. Files go by the numbers of their inodes, since names move.
+// FAULT_RECORD=FILE: what happens below FAULT_UNDER, in order, for power_loss_test.py. Each operation is a line of
+// JSON, and behind it the bytes that it says it has. Files go by the numbers of their inodes, since names move.
 
 #include <cstddef>
 
