@@ -186,7 +186,7 @@ std::vector<ConvCandidate> amx_conv_candidates();
 ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();
 ConvCandidate first_conv_candidate();
-ConvCandidate gemm_conv_candidate();
+std::vector<ConvCandidate> gemm_conv_candidates();
 /// Of bfloat16 values: what these do with floats, behind conversions.
 std::vector<ConvCandidate> conv_candidates_as_floats(const std::vector<ConvCandidate>& of);
 /// On devices and for 16-bit floats: cuDNN's engines, and ours.

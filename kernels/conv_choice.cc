@@ -28,7 +28,9 @@ void append(std::vector<ConvCandidate>& list, const std::vector<ConvCandidate>& 
 
 /// Our own for 32-bit floats that sum each product as it stands; the last one accepts everything.
 std::vector<ConvCandidate> by_the_definition() {
-  return {direct_conv_candidate(), depthwise_conv_candidate(), first_conv_candidate(), gemm_conv_candidate()};
+  std::vector<ConvCandidate> list = {direct_conv_candidate(), depthwise_conv_candidate(), first_conv_candidate()};
+  append(list, gemm_conv_candidates());
+  return list;
 }
 
 }  // namespace

@@ -23,9 +23,13 @@ bool multiplies_bfloat16();
 /// "AVX2", "AVX-512" or "an unknown level".
 std::string name_of(CpuLevel level);
 
+/// Whether oneDNN generates code for this architecture; else it has plain loops.
+bool onednn_generates_code();
+
 /// Of both kinds of candidates.
 struct CpuLevels {
   CpuLevel own = compiled_level(), onednn = onednn_level();
+  bool onednn_generates = onednn_generates_code();
 };
 
 }  // namespace cortado::kernels

@@ -66,6 +66,8 @@ std::unique_ptr<InnerProduct> make_inner_product_onednn(const InnerProductReques
                                                         std::string& why);
 std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context& context,
                                                       std::string& why);
+std::unique_ptr<InnerProduct> make_inner_product_openblas(const InnerProductRequest& request, Context& context,
+                                                          std::string& why);
 std::unique_ptr<InnerProduct> make_inner_product_as_floats(const InnerProductRequest& request, Context& context,
                                                            std::string& why);
 std::unique_ptr<InnerProduct> make_inner_product_cublaslt(const InnerProductRequest& request, Context& context,

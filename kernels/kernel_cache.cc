@@ -74,6 +74,7 @@ std::string machine_name() {
   }
   std::string name = model + (number.empty() ? "" : ", model " + number) + ", " + onednn_version() + ", compiled for " +
                      name_of(compiled_level());
+  if (!onednn_generates_code()) name += ", " + openblas_version();
   for (const ConvCandidate& candidate : conv_candidates()) name += ", " + candidate.name;
   return name;
 }

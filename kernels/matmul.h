@@ -34,6 +34,7 @@ class MatMul {
 std::unique_ptr<MatMul> plan_matmul(const MatMulRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<MatMul> make_matmul_onednn(const MatMulRequest& request, Context& context, std::string& why);
+std::unique_ptr<MatMul> make_matmul_openblas(const MatMulRequest& request, Context& context, std::string& why);
 std::unique_ptr<MatMul> make_matmul_cublaslt(const MatMulRequest& request, Context& context, std::string& why);
 std::unique_ptr<MatMul> make_matmul_generic(const MatMulRequest& request, Context& context, std::string& why);
 

@@ -17,7 +17,7 @@ build=$PWD/build-aarch64
 sysroot=$build/sysroot
 packages=libc6-dev,libstdc++-12-dev,libgcc-12-dev,libgomp1,libprotobuf-dev,libgoogle-glog-dev,libgflags-dev
 packages+=,nlohmann-json3-dev,liblmdb-dev,zlib1g-dev,libjpeg62-turbo-dev,libpng-dev,libdnnl-dev,libgtest-dev
-packages+=,libhdf5-dev,libleveldb-dev,libpugixml-dev
+packages+=,libhdf5-dev,libleveldb-dev,libpugixml-dev,libopenblas0-pthread
 if [ ! -e "$sysroot/complete" ]; then
   rm -rf "$sysroot"
   mkdir -p "$build"
@@ -31,11 +31,13 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCOR
 cmake --build "$build" --parallel "$(nproc)"
 [ "${1-}" != --build ] || exit 0
 
-# Started again, as it does to limit spinning, a program would leave the emulator.
+# OpenBLAS lies where Debian's alternatives, which nobody has set up in the sysroot, would point to. Started again, as
+# it does to limit spinning, a program would leave the emulator.
 for program in cortado cortado_kernels_tests cortado_layers_tests; do
   cat >"$build/$program" <<EOF
 #!/bin/sh
-exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" "$build/bin/$program" "\$@"
+exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu/openblas-pthread \
+  "$build/bin/$program" "\$@"
 EOF
   chmod +x "$build/$program"
 done

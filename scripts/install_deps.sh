@@ -15,6 +15,8 @@ packages=(
   liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libdnnl-dev libgomp1
   python3 dataset-fashion-mnist
 )
+# Elsewhere oneDNN has no matrix products of its own (docs/cpu.md).
+[ "$(dpkg --print-architecture)" = amd64 ] || packages+=(libopenblas0-pthread)
 if [ $level != quickstart ]; then
   packages+=(
     libopencv-dev libhdf5-dev libleveldb-dev libonnx-dev
@@ -24,7 +26,7 @@ if [ $level != quickstart ]; then
   )
 fi
 if [ $level = test ]; then
-  packages+=(libgtest-dev python3-pytest python3-onnx python3-opencv python3-h5py)
+  packages+=(libgtest-dev python3-pytest python3-onnx python3-opencv python3-h5py libopenblas0-pthread)
 fi
 
 missing=()

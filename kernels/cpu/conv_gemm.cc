@@ -63,9 +63,10 @@ bool columns_are_x(const ConvShape& s) {
 
 class Gemm final : public ConvKernel {
  public:
-  Gemm(const ConvRequest& request, ConvDirection direction, Context& context)
+  Gemm(const ConvRequest& request, ConvDirection direction, GemmLibrary library, Context& context)
       : s_(request.shape),
         direction_(direction),
+        library_(library),
         activation_(request.post.activation),
         sum_(request.post.sum),
         format_(request.w_format.value_or(WeightFormat(s_.weight()))),
@@ -79,7 +80,10 @@ class Gemm final : public ConvKernel {
     if (!columns_are_x(s_)) columns_ = scratch_.add(checked_mul(rows_, places_) * int64_t(sizeof(float)));
   }
 
-  std::string name() const override { return columns_are_x(s_) ? "gemm" : "im2col, gemm"; }
+  std::string name() const override {
+    const std::string product = library_ == GemmLibrary::kOpenBlas ? "openblas" : "gemm";
+    return columns_are_x(s_) ? product : "im2col, " + product;
+  }
   WeightFormat weight_format() const override { return format_; }
   int64_t scratch() const override { return scratch_.bytes(); }
 
@@ -95,6 +99,11 @@ class Gemm final : public ConvKernel {
   }
 
  private:
+  void multiply(Context& context, const GemmShape& shape, const float* a, const float* b, float* c,
+                float beta = 0) const {
+    gemm(context, shape, a, b, c, beta, library_);
+  }
+
   void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) {
     x = x_.load(context, x, scratch);
     w = load_w(context, w, scratch);
@@ -102,7 +111,7 @@ class Gemm final : public ConvKernel {
     if (sum_) y_.load(context, y, scratch);
     each_group([&](int64_t group, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
-      gemm(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at, sum_ ? 1.0f : 0.0f);
+      multiply(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at, sum_ ? 1.0f : 0.0f);
       finish(context, bias ? bias + group * filters_ : nullptr, out + y_at);
     });
     y_.store(context, y, scratch);
@@ -114,7 +123,7 @@ class Gemm final : public ConvKernel {
     float* out = x_.target(dx, scratch);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
       float* columns = columns_are_x(s_) ? out + x_at : static_cast<float*>(scratch_part(scratch, columns_));
-      gemm(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns);
+      multiply(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns);
       if (!columns_are_x(s_)) sum_columns(context, columns, out + x_at);
     });
     x_.store(context, dx, scratch);
@@ -132,7 +141,7 @@ class Gemm final : public ConvKernel {
       format_.to_plain(context, g.w, dw);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
-      gemm(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1.0f);
+      multiply(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1.0f);
     });
     if (!format_.is_plain()) format_.from_plain(context, dw, g.w);
   }
@@ -220,6 +229,7 @@ class Gemm final : public ConvKernel {
 
   ConvShape s_;
   ConvDirection direction_;
+  GemmLibrary library_;
   Activation activation_;
   bool sum_;
   WeightFormat format_;
@@ -230,10 +240,12 @@ class Gemm final : public ConvKernel {
   int64_t w_ = 0, columns_ = 0;
 };
 
+template <GemmLibrary kLibrary>
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   if (!takes(request.shape.dtype, why)) return nullptr;
-  return std::make_unique<Gemm>(request, direction, context);
+  if (kLibrary == GemmLibrary::kOpenBlas && !suits_openblas(context, why)) return nullptr;
+  return std::make_unique<Gemm>(request, direction, kLibrary, context);
 }
 
 /// With AVX-512 products at half of the peak of one core, and columns that pass through memory twice. With AVX2
@@ -251,6 +263,9 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
 
 }  // namespace
 
-ConvCandidate gemm_conv_candidate() { return {"gemm", make, cost, &CpuLevels::onednn, ConvAlgorithm::kProducts}; }
+std::vector<ConvCandidate> gemm_conv_candidates() {
+  return {{"openblas", make<GemmLibrary::kOpenBlas>, cost, &CpuLevels::onednn, ConvAlgorithm::kProducts},
+          {"gemm", make<GemmLibrary::kOneDnn>, cost, &CpuLevels::onednn, ConvAlgorithm::kProducts}};
+}
 
 }  // namespace cortado::kernels

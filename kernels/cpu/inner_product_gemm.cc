@@ -15,10 +15,10 @@ namespace {
 
 class Gemm final : public InnerProduct {
  public:
-  explicit Gemm(const InnerProductRequest& request)
-      : r_(request), format_(request.w_format.value_or(WeightFormat(request.weight()))) {}
+  Gemm(const InnerProductRequest& request, GemmLibrary library)
+      : r_(request), library_(library), format_(request.w_format.value_or(WeightFormat(request.weight()))) {}
 
-  std::string name() const override { return "gemm"; }
+  std::string name() const override { return library_ == GemmLibrary::kOpenBlas ? "openblas" : "gemm"; }
   WeightFormat weight_format() const override { return format_; }
   int64_t forward_scratch() const override {
     return format_.is_plain() ? 0 : r_.weight().count() * int64_t(sizeof(float));
@@ -27,7 +27,7 @@ class Gemm final : public InnerProduct {
 
   void forward(Context& context, const void* x, const void* w, const void* bias, void* result, void* scratch) override {
     float* y = floats(result);
-    gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
+    multiply(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
     if (!bias && !r_.post.activation) return;
     with_activation(r_.post.activation.kind, [&](auto kind) {
       parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
@@ -42,7 +42,8 @@ class Gemm final : public InnerProduct {
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
-    gemm(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch), dx);
+    multiply(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch),
+             floats(dx));
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
@@ -52,13 +53,18 @@ class Gemm final : public InnerProduct {
     if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
     const float beta = d.add_w ? 1 : 0;
     if (r_.transpose)
-      gemm(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
+      multiply(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
     else
-      gemm(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
+      multiply(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
     if (!format_.is_plain()) format_.from_plain(context, dw, d.w);
   }
 
  private:
+  void multiply(Context& context, const GemmShape& shape, const void* a, const void* b, float* c,
+                float beta = 0) const {
+    gemm(context, shape, a, b, c, beta, library_);
+  }
+
   const float* plain(Context& context, const float* w, void* scratch) const {
     if (format_.is_plain()) return w;
     format_.to_plain(context, w, static_cast<float*>(scratch));
@@ -66,6 +72,7 @@ class Gemm final : public InnerProduct {
   }
 
   InnerProductRequest r_;
+  GemmLibrary library_;
   WeightFormat format_;
 };
 
@@ -73,7 +80,13 @@ class Gemm final : public InnerProduct {
 
 std::unique_ptr<InnerProduct> make_inner_product_gemm(const InnerProductRequest& request, Context&, std::string& why) {
   if (!takes(request.dtype, why)) return nullptr;
-  return std::make_unique<Gemm>(request);
+  return std::make_unique<Gemm>(request, GemmLibrary::kOneDnn);
+}
+
+std::unique_ptr<InnerProduct> make_inner_product_openblas(const InnerProductRequest& request, Context& context,
+                                                          std::string& why) {
+  if (!takes(request.dtype, why) || !suits_openblas(context, why)) return nullptr;
+  return std::make_unique<Gemm>(request, GemmLibrary::kOpenBlas);
 }
 
 }  // namespace cortado::kernels

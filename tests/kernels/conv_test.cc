@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cpu_level.h"
+#include "kernels/gemm.h"
 #include "tests/harness/windows.h"
 #include "tests/kernels/activation_reference.h"
 #include "tests/kernels/device_candidates.h"
@@ -191,7 +192,25 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
 }
 
 TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) {
-  EXPECT_EQ(check_shapes(gemm_conv_candidate(), shapes()), 23 * 9 + 4);
+  EXPECT_EQ(check_shapes(named("gemm").front(), shapes()), 23 * 9 + 4);
+}
+
+TEST(ConvGemm, OfOpenBlasTakesEverythingAndAgreesWithTheDefinition) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  ConvCandidate openblas = named("openblas").front();
+  openblas.make = [make = openblas.make](const ConvRequest& request, ConvDirection direction, Context& context,
+                                         std::string& why) {
+    return make(request, direction, without_generated_code(context), why);
+  };
+  EXPECT_EQ(check_shapes(openblas, shapes()), 23 * 9 + 4);
+}
+
+TEST(ConvGemm, OfOpenBlasIsForCpusThatOneDnnGeneratesNoCodeFor) {
+  Context context(1);
+  context.handle<CpuLevels>().onednn_generates = true;
+  std::string why;
+  EXPECT_FALSE(make_conv(named("openblas").front(), {square(1, 4, 6, 4, 1, 1, 0)}, context, why));
+  EXPECT_EQ(why, "oneDNN generates code for this CPU");
 }
 
 /// Each shape in each type and mix of layouts that devices have; returns how many were accepted.
@@ -540,7 +559,7 @@ TEST(Conv, EveryBatchOfANetStoresWeightsAlike) {
 
 TEST(Conv, NoImagesGiveZeroGradients) {
   EXPECT_FALSE(check(named("onednn")[0], {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
-  EXPECT_TRUE(check(gemm_conv_candidate(), {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
+  EXPECT_TRUE(check(named("gemm").front(), {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
 }
 
 TEST(Conv, OneDnnDeclinesWhatItsCountersCannotHold) {

@@ -18,7 +18,7 @@ std::vector<float> random_values(int64_t n, uint64_t key) {
   return values;
 }
 
-TEST(Gemm, AgreesWithPlainLoops) {
+void expect_plain_loops(GemmLibrary library) {
   Context context(2);
   for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {3, 5, 7}, {64, 10, 500}, {33, 17, 0}, {1, 130, 65}, {130, 1, 9}})
     for (int transposes = 0; transposes < 4; ++transposes)
@@ -27,7 +27,7 @@ TEST(Gemm, AgreesWithPlainLoops) {
         const auto a = random_values(m * k, 1), b = random_values(k * n, 2), start = random_values(m * n, 3);
         auto c = start;
         if (beta == 0) c.assign(c.size(), std::numeric_limits<float>::quiet_NaN());  // must not be read
-        gemm(context, s, a.data(), b.data(), c.data(), beta);
+        gemm(context, s, a.data(), b.data(), c.data(), beta, library);
         for (int i = 0; i < m; ++i)
           for (int j = 0; j < n; ++j) {
             double sum = beta == 0 ? 0 : double(beta) * start[size_t(i * n + j)];
@@ -38,6 +38,27 @@ TEST(Gemm, AgreesWithPlainLoops) {
                 << m << " " << n << " " << k << " " << transposes;
           }
       }
+}
+
+TEST(Gemm, AgreesWithPlainLoops) { expect_plain_loops(GemmLibrary::kOneDnn); }
+
+TEST(Gemm, ByOpenBlasAgreesWithPlainLoops) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  expect_plain_loops(GemmLibrary::kOpenBlas);
+}
+
+/// The split into pieces depends on the shape alone.
+TEST(Gemm, HasTheSameBitsByEveryNumberOfThreads) {
+  const GemmShape s{256, 300, 200};
+  const auto a = random_values(s.m * s.k, 1), b = random_values(s.k * s.n, 2);
+  for (const GemmLibrary library : {GemmLibrary::kOneDnn, GemmLibrary::kOpenBlas}) {
+    if (library == GemmLibrary::kOpenBlas && openblas_version().empty()) continue;
+    std::vector<float> alone(size_t(s.m * s.n)), together(alone.size());
+    Context one(1), four(4);
+    gemm(one, s, a.data(), b.data(), alone.data(), 0, library);
+    gemm(four, s, a.data(), b.data(), together.data(), 0, library);
+    EXPECT_EQ(alone, together);
+  }
 }
 
 }  // namespace

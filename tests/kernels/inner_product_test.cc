@@ -2,6 +2,7 @@
 
 #include "kernels/inner_product.h"
 
+#include "kernels/gemm.h"
 #include "tests/kernels/activation_reference.h"
 #include "tests/kernels/operand.h"
 
@@ -97,6 +98,23 @@ std::vector<InnerProductRequest> requests() {
 
 TEST(InnerProduct, GemmAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_TRUE(check(make_inner_product_gemm, request));
+}
+
+std::unique_ptr<InnerProduct> make_openblas(const InnerProductRequest& request, Context& context, std::string& why) {
+  return make_inner_product_openblas(request, without_generated_code(context), why);
+}
+
+TEST(InnerProduct, OpenBlasAgreesWithTheDefinition) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  for (const auto& request : requests()) EXPECT_TRUE(check(make_openblas, request));
+}
+
+TEST(InnerProduct, IsByOpenBlasWhereOneDnnGeneratesNoCode) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  Context context(2), other(2);
+  EXPECT_EQ(plan_inner_product({64, 80, 50}, without_generated_code(context))->name(), "openblas");
+  other.handle<CpuLevels>() = {CpuLevel::kUnknown, CpuLevel::kUnknown, /*onednn_generates=*/true};
+  EXPECT_EQ(plan_inner_product({64, 80, 50}, other)->name(), "gemm");
 }
 
 TEST(InnerProduct, OfBfloat16AgreesWithTheDefinition) {

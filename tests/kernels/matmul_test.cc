@@ -99,6 +99,16 @@ TEST(MatMulKernels, OneDnnAgreesWithTheDefinition) {
     EXPECT_TRUE(check(make_matmul_onednn, request, DeviceKind::kCpu));
 }
 
+std::unique_ptr<MatMul> make_openblas(const MatMulRequest& request, Context& context, std::string& why) {
+  return make_matmul_openblas(request, without_generated_code(context), why);
+}
+
+TEST(MatMulKernels, OpenBlasAgreesWithTheDefinition) {
+  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  for (const MatMulRequest& request : requests(DType::kF32, DType::kF32))
+    EXPECT_TRUE(check(make_openblas, request, DeviceKind::kCpu));
+}
+
 TEST(MatMulKernels, OfBfloat16ArePlainOnTheCpu) {
   Context context(2);
   for (const MatMulRequest& request : requests(DType::kBF16, DType::kBF16)) {

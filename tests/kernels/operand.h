@@ -13,6 +13,7 @@
 #include "core/half.h"
 #include "core/rng.h"
 #include "core/tensor.h"
+#include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 #include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
@@ -32,6 +33,12 @@ inline Values random_values(int64_t n, uint64_t key) {
 inline Context context_on(DeviceKind kind, int threads = 2) {
   Context context(threads);
   use_device(context, {kind, 0});
+  return context;
+}
+
+/// Makes kernels as on a CPU that oneDNN generates no code for: those by OpenBLAS are taken there alone.
+inline Context& without_generated_code(Context& context) {
+  context.handle<CpuLevels>() = {CpuLevel::kUnknown, CpuLevel::kUnknown, /*onednn_generates=*/false};
   return context;
 }
 

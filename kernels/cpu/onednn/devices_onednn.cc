@@ -47,6 +47,14 @@ CpuLevel onednn_level() {
   }
 }
 
+bool onednn_generates_code() {
+#ifdef __x86_64__
+  return true;
+#else
+  return false;
+#endif
+}
+
 bool multiplies_bfloat16() {
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;

@@ -78,7 +78,9 @@ class OneDnn final : public InnerProduct {
     float* dbias = d.bias && !d.add_bias ? d.bias : bias_sum;
     void *dw_in = weights_.w.target(dw, scratch), *pad = scratch_part(scratch, weights_.pad);
     if (has_many_rows()) {
-      if (d.w) gemm_onednn(context, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy), floats(dw_in), 0);
+      if (d.w)
+        gemm_cpu(context, GemmLibrary::kOneDnn, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy),
+                 floats(dw_in), 0);
       if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, dbias, false);
     } else if (r_.bias) {
       weights_.primitive.run(lib, {x, dy, dw_in, pad, dbias});
