@@ -17,7 +17,9 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr std::chrono::seconds kForTheFirstToSay(1);  ///< what all know
+// An MPI launcher drops what it has not printed yet when a rank aborts. The first rank waits until its error is
+// printed; the others, which have found the same error, wait for the first. Our own launcher loses nothing.
+constexpr std::chrono::milliseconds kToPrint(300), kForTheFirst(1000), kForTheFirstOfMpi(5000);
 
 /// One for each of several devices, unless --ranks says otherwise.
 int ranks_wanted(const Arguments& arguments) {
@@ -29,9 +31,33 @@ int ranks_wanted(const Arguments& arguments) {
   return devices;
 }
 
-/// Whether the first rank says the same.
-bool is_said_by_all(ExitCode code) {
+/// Whether every rank finds this error by itself, in the same place.
+bool is_found_by_all(ExitCode code) {
   return code == ExitCode::kDiverged || code == ExitCode::kUsage || code == ExitCode::kNet;
+}
+
+/// Ends all ranks after an error that all have found between two exchanges: none is aborted, so the launcher prints
+/// everything. False where that fails.
+bool leave_together(ranks::Engine& engine) {
+  try {
+    engine.leave(0);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Reports an error, and makes the other ranks end. Returns the exit code.
+int fail(ranks::Engine& engine, bool by_mpi, const Failure& failure) {
+  const bool reports = engine.rank() == 0 || !is_found_by_all(ExitCode(failure.code));
+  if (reports) show_error(failure.text);
+  if (ExitCode(failure.code) == ExitCode::kDiverged && leave_together(engine)) return failure.code;
+  if (!reports)
+    std::this_thread::sleep_for(by_mpi ? kForTheFirstOfMpi : kForTheFirst);
+  else if (by_mpi)
+    std::this_thread::sleep_for(kToPrint);
+  engine.leave(failure.code);
+  return failure.code;
 }
 
 }  // namespace
@@ -93,21 +119,13 @@ int run_as_rank(const Arguments& arguments, const std::function<int(const RankRo
   if (!place) return work({});
   const std::unique_ptr<ranks::Engine> engine =
       ranks::open_engine(*place, {.name = arguments.text("engine"), .stall_seconds = arguments.number("stall-limit")});
-  const bool is_first = engine->rank() == 0;
-  if (!is_first) set_log_level(Severity::kError);
+  if (engine->rank() != 0) set_log_level(Severity::kError);
   try {
     const int code = work({engine.get(), place->launcher, place->local_ranks, place->local_rank});
     engine->leave(0);
     return code;
   } catch (...) {
-    // Said before the others are told: MPI ends the process with that, and its launcher all of them.
-    const Failure failure = current_failure();
-    if (is_first || !is_said_by_all(ExitCode(failure.code)))
-      show_error(failure.text);
-    else
-      std::this_thread::sleep_for(kForTheFirstToSay);
-    engine->leave(failure.code);
-    return failure.code;
+    return fail(*engine, place->launcher != "cortado", current_failure());
   }
 }
 
