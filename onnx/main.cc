@@ -10,6 +10,7 @@
 #include "core/file_error.h"
 #include "core/log.h"
 #include "core/process_limits.h"
+#include "core/shape_text.h"
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
 #include "onnx/import/write_net.h"
@@ -24,7 +25,7 @@ constexpr const char* kUsage =
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
     "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
-    "  cortado-onnx import MODEL --output=NET --weights=FILE\n"
+    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
     "  cortado-onnx send MODEL [--weights]   the net's text on standard output and then its weights, as a "
     ".caffemodel\n";
 
@@ -57,7 +58,7 @@ int export_net(const Words& words) {
 
 int import_net(const Words& words) {
   const std::string& model = words.operands().at(1);
-  importing::ImportedNet net = importing::import_model(model);
+  importing::ImportedNet net = importing::import_model(model, shapes_from_text(words.texts("shape")));
   const int layers = net.net.layer_size();
   const size_t with_weights = net.weights.size();
   importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
@@ -79,8 +80,8 @@ int send_net(const Words& words) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
-  const Words words(arguments,
-                    {"weights", "output", "outputs", "level", "stage", "fold", "opencv", "like", "rgb", "quiet"});
+  const Words words(
+      arguments, {"weights", "output", "outputs", "level", "stage", "fold", "opencv", "like", "rgb", "shape", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

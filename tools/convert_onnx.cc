@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/program_path.h"
+#include "core/shape_text.h"
 #include "proto/helper_process.h"
 #include "proto/onnx_file.h"
 #include "tools/output_name.h"
@@ -44,7 +45,10 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
     throw usage_error("--weights=FILE is missing", "the model's weights go there: --weights=net.caffemodel");
   check_output_name(weights, "weights", {".caffemodel"});
   refuse_existing(arguments, weights);
-  return {"import", files[0], "--output=" + output, "--weights=" + weights};
+  std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};
+  shapes_from_text(arguments.each("shape"));  // what is wrong with them is found here
+  for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
+  return words;
 }
 
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
@@ -98,6 +102,11 @@ std::vector<Flag> onnx_flags() {
        .kind = FlagKind::kText,
        .value = "BLOB,...",
        .help = "onnx: where the model ends; by default as `cortado deploy` has it"},
+      {.name = "shape",
+       .kind = FlagKind::kText,
+       .value = "1,C,H,W",
+       .help = "onnx: of an input whose extents a model leaves open; NAME=1,C,H,W, once for each, where there are "
+               "several"},
       {.name = "fold", .help = "onnx: normalisations and scales go into the filters before them"},
       {.name = "opencv", .help = "onnx: for OpenCV's dnn (4.6), which does not know all operators of opset 17"},
       {.name = "like",

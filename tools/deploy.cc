@@ -2,11 +2,11 @@
 // what is written runs.
 #include "graph/deploy.h"
 
-#include <charconv>
 #include <iostream>
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/shape_text.h"
 #include "proto/write_text.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
@@ -16,23 +16,6 @@
 namespace cortado::tools {
 
 namespace {
-
-/// "1,3,224,224", "1x3x224x224", either with "BLOB=" before it.
-void read_shape(const std::string& text, std::map<std::string, Shape>& shapes) {
-  const size_t equals = text.rfind('=');
-  std::string dims = text.substr(equals == std::string::npos ? 0 : equals + 1);
-  for (char& c : dims) c = c == 'x' ? ',' : c;
-  std::vector<int64_t> extents;
-  for (const std::string& part : split(dims, ',')) {
-    int64_t extent = 0;
-    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), extent);
-    if (failure != std::errc() || end != part.data() + part.size() || extent < 1 || extent > INT32_MAX)
-      throw usage_error("--shape=" + text + ": numbers are wanted, as in --shape=1,3,224,224");
-    extents.push_back(extent);
-  }
-  if (extents.size() > size_t(Shape::kMaxAxes)) throw usage_error("--shape=" + text + ": too many extents");
-  shapes[equals == std::string::npos ? "" : text.substr(0, equals)] = Shape(extents);
-}
 
 std::string quoted_names(const std::vector<std::string>& names, const graph::Graph& graph) {
   std::string text;
@@ -60,7 +43,7 @@ int run_deploy(const Arguments& arguments) {
   graph::DeployOptions options;
   options.state = state_of(arguments, caffe::TEST);
   options.outputs = arguments.texts("blob");
-  for (const std::string& shape : arguments.each("shape")) read_shape(shape, options.shapes);
+  options.shapes = shapes_from_text(arguments.each("shape"));
   const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
   const std::string text =
       "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + to_text(deployed.net);

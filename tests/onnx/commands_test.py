@@ -1,6 +1,6 @@
 """A model in the place of a net and its weights, in every command that infers; what a model is called, takes and gives;
 pixels prepared within the model; mistakes of users."""
-import json, os
+import json, os, re
 
 import pytest
 
@@ -156,3 +156,17 @@ def test_mistake_leaves_no_file(run, shared_folder, code, word, arguments):
 
 def test_net_without_weights_is_a_mistake(ours, run):
     run('infer', '--model=deploy.prototxt', '--input', 'data=in0.npy', '--output', 'prob=y.npy', code=2)
+
+
+def test_shapes_fill_in_extents_that_are_open(run):
+    helper = onnx.helper
+    x, y = (helper.make_tensor_value_info(name, 1, ['n', 3, 'h', 'w']) for name in 'xy')
+    graph = helper.make_graph([helper.make_node('Relu', ['x'], ['y'])], 'open', [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 13)]), 'open.onnx')
+    into = ['convert', 'onnx', 'open.onnx', '-o', 'open.prototxt', '--weights=open.caffemodel', '--force']
+    for shape in ('x=2,3,32,48', '2x3x32x48'):
+        run(*into, '--shape', shape)
+        assert [int(dim) for dim in re.findall(r'dim: (\d+)', open('open.prototxt').read())] == [2, 3, 32, 48]
+    for shape, words in (('x=1,4,32,32', 'is ?x3x?x? in the model'), ('z=1,3,8,8', "'z' is no input"),
+                         ('x=1,3,8', 'is ?x3x?x?'), ('x=1,3,0,8', 'numbers from 1 on'), ('x=', 'numbers from 1 on')):
+        assert words in run(*into, '--shape', shape, code=2).stderr
