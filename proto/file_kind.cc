@@ -16,6 +16,22 @@ bool is_text(std::string_view content) {
   return true;
 }
 
+/// A binary net that holds a name and no layers, as a file of weights of a net without weights does: its first bytes,
+/// a tag and a length, are blanks of a text if the length is.
+bool is_bare_net(std::string_view content) {
+  constexpr char kNameTag = 1 << 3 | 2;
+  if (content[0] != kNameTag) return false;
+  try {
+    const WireFile file{"", content};
+    WireReader reader(file, content);
+    WireField field;
+    if (!reader.next(field) || !field.is(1, WireField::kBytes)) return false;
+    return field.bytes.find_first_of("{:") == std::string_view::npos && !reader.next(field);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// By what other programs' files begin with: no message of the language begins so.
 FileKind kind_by_signature(std::string_view content) {
   const struct {
@@ -40,6 +56,7 @@ FileKind kind_of_content(std::string_view content) {
   if (looks_like_npz(content)) return FileKind::kNpz;
   if (const FileKind kind = kind_by_signature(content); kind != FileKind::kUnknown) return kind;
   if (looks_like_safetensors(content)) return FileKind::kSafetensors;
+  if (is_bare_net(content)) return FileKind::kWeights;
   if (is_text(content)) return FileKind::kText;
   bool number = false, path = false, data = false, floats = false, shape = false, graph = false;
   try {
