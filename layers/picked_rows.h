@@ -5,6 +5,7 @@
 // and the bits are the same for any number of threads. An index that is no row (negative, too large, NaN) picks
 // nothing. For .cu files, as core/for_each.h is.
 
+#include <utility>
 #include <vector>
 
 #include "core/device_memory.h"
@@ -78,9 +79,17 @@ struct LinkPlaces {
   }
 };
 
-/// Fills the lists; the work grows with the square of the number of picks, which is a batch's.
+/// Fills the lists. On devices every place looks for its neighbours at once; the work grows with the square of the
+/// number of picks, but has no order. On the CPU each place goes in front of its row's list, the last one first.
 inline void link_picked(Context& context, const Picked& picked, const PickedLists& lists) {
   for_each(context, picked.rows, ClearFirst{lists.first});
+  if (context.device.is_cpu()) {
+    for (int64_t i = picked.picks - 1; i >= 0; --i) {
+      const int64_t row = picked.row(i);
+      lists.next[i] = row < 0 ? -1 : std::exchange(lists.first[row], i);
+    }
+    return;
+  }
   for_each(context, picked.picks, LinkPlaces{picked, lists});
 }
 
