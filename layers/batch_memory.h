@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 namespace cortado {
 
 /// What a layer may be besides a Layer: forward() leaves something for later passes, or outside of the net, even where
@@ -10,6 +12,9 @@ class BatchMemory {
   virtual ~BatchMemory() = default;
   /// Whether this one does, by its options; known before infer().
   virtual bool remembers_batches() const { return true; }
+  /// The values that forward() leaves for the next pass besides weights, where the context computes; none if there are
+  /// no such values. Known after prepare(). Snapshots hold them.
+  virtual std::span<float> carried() { return {}; }
 };
 
 }  // namespace cortado

@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
-#include "solvers/data_positions.h"
+#include "solvers/layer_states.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {
@@ -131,7 +131,7 @@ void Evaluation::log_best() const {
 void Evaluation::save_tests(caffe::TrainingState& training) {
   for (size_t i = 0; i < testers_.size(); ++i) {
     training.add_test_pass(testers_[i].passes());
-    save_positions(testers_[i].net(), name_in_snapshots(i), training);
+    save_layer_states(testers_[i].net(), name_in_snapshots(i), training);
   }
   if (early_stop_) early_stop_->save(training);
   if (kept_best_) kept_best_->save(training);
@@ -155,7 +155,7 @@ void Evaluation::load(const caffe::TrainingState& training) {
   if (kept_best_) kept_best_->load(training);
   for (size_t i = 0; i < testers_.size(); ++i) {
     if (int(i) < training.test_pass_size()) testers_[i].set_passes(training.test_pass(int(i)));
-    load_positions(training, name_in_snapshots(i), testers_[i].net());
+    load_layer_states(training, name_in_snapshots(i), testers_[i].net());
   }
   for (const caffe::BestScore& score : training.best()) best_.push_back({score.name(), score.value(), score.iter()});
 }

@@ -220,6 +220,12 @@ LayerNeeds RecurrentLayer::prepare(const PrepareRequest& request, Context& conte
   return needs;
 }
 
+/// Without a cont every pass begins its sequences: what is kept is zeros.
+std::span<float> RecurrentLayer::carried() {
+  if (!has_cont_) return {};
+  return {reinterpret_cast<float*>(state_.data()), state_.bytes() / sizeof(float)};
+}
+
 const float* RecurrentLayer::cont(const Operands& io) const {
   return has_cont_ ? io.x[1].f32() : reinterpret_cast<const float*>(cont_.data());
 }

@@ -9,8 +9,8 @@
 //
 // State goes on from one forward pass to the next (only cont = 0 forgets it) unless expose_hidden makes it bottoms, h
 // (and c) as 1 x N x num_output, and tops. No gradient goes back into an earlier pass; through exposed state it flows,
-// which it does not in Caffe. debug_info, which shows Caffe's unrolled net, has nothing to show here. Snapshots do not
-// hold the state: the first pass after a resume finds zeros, as the first pass of all does.
+// which it does not in Caffe. debug_info, which shows Caffe's unrolled net, has nothing to show here. The first
+// pass of all finds zeros.
 //
 // A layer may have its weights in another order, and say what the shapes of x and cont mean (Lstm). Without a cont
 // every pass begins its sequences.
@@ -62,6 +62,7 @@ class RecurrentLayer : public Layer, public BatchMemory {
   void backward(Context& context, const Operands& io) override;
   bool differentiable(int i) const override { return i != 1; }
   bool remembers_batches() const override { return !options_.expose_hidden(); }
+  std::span<float> carried() override;
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
 
  protected:

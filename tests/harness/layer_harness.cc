@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device_memory.h"
 #include "core/error.h"
+#include "layers/batch_memory.h"
 #include "tests/harness/storage.h"
 
 namespace cortado::harness {
@@ -249,6 +251,22 @@ void check_on_device(const LayerCase& layer_case, const MadeLayer& made, const E
   }
 }
 
+/// A second pass over the same x gives the same bits, once what the layer says that it carries is what it was before
+/// the first one.
+void check_carried(const LayerCase& layer_case, const RunOptions& options) {
+  LayerRun run = start(layer_case, options);
+  auto* memory = dynamic_cast<BatchMemory*>(&run.layer());
+  const std::span<float> carried = memory ? memory->carried() : std::span<float>();
+  std::vector<float> before(carried.size());
+  copy_to_host(run.context(), before.data(), carried.data(), carried.size_bytes());
+  run.forward();
+  const Arrays first = run.y();
+  copy_to_device(run.context(), carried.data(), before.data(), carried.size_bytes());
+  run.forward();
+  for (size_t i = 0; i < first.size(); ++i)
+    EXPECT_TRUE(same_bits(run.y()[i], first[i])) << "y" << i << " depends on something that carried() does not have";
+}
+
 }  // namespace
 
 void expect_near(const Array& got, const Array& expected, double tolerance, const std::string& what) {
@@ -279,6 +297,7 @@ void check_layer(const LayerCase& layer_case) {
       check_run(layer_case, expect(layer_case, w, *made.layer, made.shapes.w, options.has_dy), options);
     }
   }
+  check_carried(layer_case, list[0].options);
   if (made.layer->types() != TypeRule::kFloat)
     for (const Variant& variant : list) {
       SCOPED_TRACE(variant.name + ", bfloat16");
