@@ -96,7 +96,7 @@ class Builder {
       check_count(source, config, "bottom", config.bottom_size(), type->min_bottoms, type->max_bottoms);
       node.layer = make_layer_of(source, config, *type);
     }
-    const bool loss = node.layer && node.layer->is_loss();
+    const bool loss = type && type->loss;
     if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->min_tops, type->max_tops);
     for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
     for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);

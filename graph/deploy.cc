@@ -7,6 +7,7 @@
 #include <set>
 
 #include "graph/graph.h"
+#include "layers/registry.h"
 #include "proto/bn_form.h"
 
 namespace cortado::graph {
@@ -22,21 +23,37 @@ struct Prediction {
   const LayerParameter* loss = nullptr;  ///< what reads it; null: nothing that matters
 };
 
+bool has_loss_weight(const LayerParameter& layer) {
+  return std::ranges::any_of(layer.loss_weight(), [](float weight) { return weight != 0; });
+}
+
 /// A layer written in Python is one if its weight says so.
 bool is_loss(const LayerParameter& layer) {
-  if (layer.type() == "Python") return layer.loss_weight_size() > 0 && layer.loss_weight(0) != 0;
-  return layer.type().ends_with("Loss");
+  return layer.type() == "Python" ? has_loss_weight(layer) : find_loss_role(layer.type()) != nullptr;
 }
 
 double weight_of(const LayerParameter& loss) { return loss.loss_weight_size() > 0 ? double(loss.loss_weight(0)) : 1; }
 
-/// The type of layer that a loss has in it, or "".
-std::string activation_of(const LayerParameter* loss) {
-  if (loss == nullptr) return "";
-  const std::string& type = loss->type();
-  if (type == "SigmoidCrossEntropyLoss") return "Sigmoid";
-  return type == "SoftmaxWithLoss" || type == "SoftmaxLoss" || type == "FocalLoss" || type == "InfogainLoss" ? "Softmax"
-                                                                                                             : "";
+/// The type of layer that makes answers of what a loss judges, or "".
+std::string answer_of(const LayerParameter* loss) {
+  const LossRole* role = loss == nullptr ? nullptr : find_loss_role(loss->type());
+  return role == nullptr ? "" : role->answer;
+}
+
+/// A DetectionOutput for what the loss judges, with the usual thresholds of SSD.
+void set_detection_options(const caffe::MultiBoxLossParameter& loss, caffe::DetectionOutputParameter& options) {
+  constexpr int kCandidates = 400, kDetections = 200;
+  constexpr float kOverlap = 0.45f, kLeastScore = 0.01f;
+  options.set_num_classes(loss.num_classes());
+  options.set_share_location(loss.share_location());
+  options.set_background_label_id(int(loss.background_label_id()));
+  options.set_code_type(loss.code_type());
+  if (loss.encode_variance_in_target()) options.set_variance_encoded_in_target(true);
+  if (loss.has_objectness_score()) options.set_objectness_score(loss.objectness_score());
+  options.mutable_nms_param()->set_nms_threshold(kOverlap);
+  options.mutable_nms_param()->set_top_k(kCandidates);
+  options.set_keep_top_k(kDetections);
+  options.set_confidence_threshold(kLeastScore);
 }
 
 /// Options of training go: rates (names of shared weights stay), fillers, and rules of phases.
@@ -108,12 +125,20 @@ class Deployment {
     return layer(i).bottom_size() == 0 && type != "Input" && type != "Parameter" && type != "ContinuationIndicator";
   }
 
-  /// What the loss compares: its first bottom that is computed; of losses on pairs both.
+  bool is_computed(const std::string& blob, size_t at) const {
+    const int maker = maker_of(blob, at);
+    return maker >= 0 && !is_data(size_t(maker));
+  }
+
+  /// What the loss compares: the bottoms that its type judges, or else the first one that is computed.
   std::vector<std::string> compared_by(const LayerParameter& loss, size_t at) const {
-    if (loss.type() == "ContrastiveLoss" && loss.bottom_size() > 1) return {loss.bottom(0), loss.bottom(1)};
+    std::vector<std::string> blobs;
+    const LossRole* role = find_loss_role(loss.type());
+    for (const int i : role == nullptr ? std::vector<int>() : role->judged)
+      if (i < loss.bottom_size() && is_computed(loss.bottom(i), at)) blobs.push_back(loss.bottom(i));
     for (const std::string& bottom : loss.bottom())
-      if (const int maker = maker_of(bottom, at); maker >= 0 && !is_data(size_t(maker))) return {bottom};
-    return {};
+      if (blobs.empty() && is_computed(bottom, at)) blobs.push_back(bottom);
+    return blobs;
   }
 
   /// The labels, or whatever else the loss compares with: losses that agree here are about the same.
@@ -138,7 +163,46 @@ class Deployment {
     take_main_losses(losses);
     for (size_t i = 0; i < layers_.size() && predictions_.empty(); ++i)
       if (layer(i).type() == "Accuracy" && layer(i).bottom_size() > 0) predictions_.push_back({layer(i).bottom(0), i});
+    if (predictions_.empty()) take_composed_losses();
     if (predictions_.empty()) take_ends();
+  }
+
+  /// Of losses that are made of several layers, the last of which has a loss weight (a Reduction of differences, say):
+  /// what goes into them that is computed without labels.
+  void take_composed_losses() {
+    const std::vector<bool> labelled = layers_with_labels();
+    std::set<int> seen;
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (has_loss_weight(layer(i)))
+        for (const std::string& bottom : layer(i).bottom()) take_unlabelled(bottom, i, labelled, seen);
+  }
+
+  void take_unlabelled(const std::string& blob, size_t at, const std::vector<bool>& labelled, std::set<int>& seen) {
+    const int maker = maker_of(blob, at);
+    if (maker < 0 || is_data(size_t(maker)) || !seen.insert(maker).second) return;
+    if (!labelled[size_t(maker)]) return predictions_.push_back({blob, at});
+    for (const std::string& bottom : layer(size_t(maker)).bottom())
+      take_unlabelled(bottom, size_t(maker), labelled, seen);
+  }
+
+  /// For each layer whether labels reach it: the further tops of data layers, and what is called so.
+  std::vector<bool> layers_with_labels() const {
+    std::vector<bool> labelled(layers_.size());
+    std::set<std::string> labels;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const auto& bottoms = layer(i).bottom();
+      labelled[i] = std::ranges::any_of(bottoms, [&](const std::string& blob) { return labels.contains(blob); });
+      for (int k = 0; k < layer(i).top_size(); ++k) {
+        const std::string& top = layer(i).top(k);
+        const bool is_label =
+            is_data(i) && (k > 0 || top.find("label") != std::string::npos || top.find("target") != std::string::npos);
+        if (labelled[i] || is_label)
+          labels.insert(top);
+        else
+          labels.erase(top);
+      }
+    }
+    return labelled;
   }
 
   void take_main_losses(const std::vector<Prediction>& losses) {
@@ -197,9 +261,13 @@ class Deployment {
   void name_outputs() {
     std::set<std::string> done;
     const auto made = std::count_if(predictions_.begin(), predictions_.end(),
-                                    [](const Prediction& one) { return !activation_of(one.loss).empty(); });
+                                    [](const Prediction& one) { return !answer_of(one.loss).empty(); });
     for (Prediction& prediction : predictions_) {
-      const std::string type = activation_of(prediction.loss), blob = prediction.blob;
+      const std::string type = answer_of(prediction.loss), blob = prediction.blob;
+      if (type == "DetectionOutput") {
+        if (done.insert(prediction.loss->name()).second) out_.outputs.push_back(name_detections(*prediction.loss));
+        continue;
+      }
       if (!done.insert(type + "\n" + blob).second) continue;
       if (const int there = type.empty() ? -1 : reader_of_type(type, blob); there >= 0) {
         prediction = {layer(size_t(there)).top(0), layers_.size()};
@@ -219,21 +287,72 @@ class Deployment {
   }
 
   std::string add_activation(const Prediction& prediction, const std::string& type, bool alone) {
-    std::string name = alone ? "prob" : "prob_" + prediction.blob;
+    LayerParameter& added =
+        add_layer(prediction.at, type, alone ? "prob" : "prob_" + prediction.blob, {prediction.blob});
+    constexpr int kUsualAxis = 1;
+    const auto axis = find_loss_role(prediction.loss->type())->axis;
+    if (type == "Softmax" && axis && axis(*prediction.loss) != kUsualAxis)
+      added.mutable_softmax_param()->set_axis(axis(*prediction.loss));
+    return added.top(0);
+  }
+
+  /// Before the layer `at`. Its name, which is its top's, too, is `name` or longer where that is taken.
+  LayerParameter& add_layer(size_t at, const std::string& type, std::string name,
+                            const std::vector<std::string>& bottoms) {
+    const auto has_name = [&](const LayerParameter& one) {
+      return one.name() == name || std::count(one.top().begin(), one.top().end(), name) > 0;
+    };
     const auto taken = [&] {
       for (size_t i = 0; i < layers_.size(); ++i)
-        if (layer(i).name() == name || std::count(layer(i).top().begin(), layer(i).top().end(), name) > 0) return true;
-      return false;
+        if (has_name(layer(i))) return true;
+      return std::ranges::any_of(made_, [&](const auto& made) { return std::ranges::any_of(made.second, has_name); });
     };
     while (taken()) name += "_";
-    LayerParameter& added = made_[prediction.at].emplace_back();
+    LayerParameter& added = made_[at].emplace_back();
     added.set_name(name);
     added.set_type(type);
-    added.add_bottom(prediction.blob);
+    for (const std::string& bottom : bottoms) added.add_bottom(bottom);
     added.add_top(name);
-    if (type == "Softmax" && prediction.loss->softmax_param().has_axis())
-      added.mutable_softmax_param()->set_axis(prediction.loss->softmax_param().axis());
-    return name;
+    return added;
+  }
+
+  /// What comes out for a MultiBoxLoss: the net's own DetectionOutput of its offsets, or one that is added.
+  std::string name_detections(const LayerParameter& loss) {
+    size_t at = 0;
+    for (const Prediction& prediction : predictions_)
+      if (prediction.loss == &loss) at = prediction.at;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const LayerParameter& one = layer(i);
+      if (one.type() != "DetectionOutput" || one.bottom_size() == 0 || one.bottom(0) != loss.bottom(0)) continue;
+      for (Prediction& prediction : predictions_)
+        if (prediction.loss == &loss) prediction = {one.top(0), layers_.size(), &loss};
+      return one.top(0);
+    }
+    return add_detections(loss, at);
+  }
+
+  /// A DetectionOutput of offsets, the classes' scores, and priors.
+  std::string add_detections(const LayerParameter& loss, size_t at) {
+    const caffe::MultiBoxLossParameter& options = loss.multibox_loss_param();
+    const std::string& scores = loss.bottom(1);
+    std::string answers;
+    if (options.conf_loss_type() == caffe::MultiBoxLossParameter::LOGISTIC) {
+      answers = add_layer(at, "Sigmoid", scores + "_sigmoid", {scores}).top(0);
+    } else {
+      LayerParameter& reshape = add_layer(at, "Reshape", scores + "_reshape", {scores});
+      for (const int64_t dim : {int64_t(0), int64_t(-1), int64_t(options.num_classes())})
+        reshape.mutable_reshape_param()->mutable_shape()->add_dim(dim);
+      const std::string rows = reshape.top(0);
+      LayerParameter& softmax = add_layer(at, "Softmax", scores + "_softmax", {rows});
+      softmax.mutable_softmax_param()->set_axis(2);
+      const std::string odds = softmax.top(0);
+      answers = add_layer(at, "Flatten", scores + "_flatten", {odds}).top(0);
+    }
+    std::vector<std::string> bottoms = {loss.bottom(0), answers, loss.bottom(2)};
+    for (int i = 4; i < loss.bottom_size(); ++i) bottoms.push_back(loss.bottom(i));  // RefineDet's anchors
+    LayerParameter& output = add_layer(at, "DetectionOutput", "detection_out", bottoms);
+    set_detection_options(options, *output.mutable_detection_output_param());
+    return output.top(0);
   }
 
   void walk() {

@@ -34,7 +34,6 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   void backward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
 
-  bool is_loss() const override { return most_->is_loss(); }
   bool differentiable(int i) const override { return most_->differentiable(i); }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
   bool forward_needs_host() const override { return true; }

@@ -156,8 +156,6 @@ class Layer {
   /// statistics, no position. Called between forward and backward, where LayerNeeds::can_recompute_y.
   virtual void recompute(Context& context, const Operands& io) { forward(context, io); }
 
-  /// Loss layers: y[0] has loss weight 1 unless the user says otherwise.
-  virtual bool is_loss() const { return false; }
   /// Whether a gradient can flow from y to x[i] (Accuracy: none; losses: not to labels).
   virtual bool differentiable(int i) const {
     (void)i;

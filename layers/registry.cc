@@ -20,6 +20,11 @@ const LayerType* find_layer_type(const std::string& name) {
   return found == types().end() ? nullptr : &found->second;
 }
 
+const LossRole* find_loss_role(const std::string& type) {
+  const LayerType* found = find_layer_type(type);
+  return found && found->loss ? &*found->loss : nullptr;
+}
+
 std::vector<const LayerType*> all_layer_types() {
   std::vector<const LayerType*> list;
   for (const auto& [name, type] : types()) list.push_back(&type);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/device_memory.h"
+#include "layers/registry.h"
 
 namespace cortado::tools {
 
@@ -46,7 +47,7 @@ ClassWatch::ClassWatch(Net& net) : net_(net) {
 void ClassWatch::watch(bool losses) {
   for (const graph::Node& node : net_.plan().graph.nodes) {
     auto* scoring = dynamic_cast<Scoring*>(node.layer.get());
-    if (!scoring || node.layer->is_loss() != losses || node.x.size() < 2) continue;
+    if (!scoring || (find_loss_role(node.type) != nullptr) != losses || node.x.size() < 2) continue;
     const auto same = [&](const Judge& judge) {
       return judge.node->x[0] == node.x[0] && judge.node->x[1] == node.x[1];
     };

@@ -33,7 +33,6 @@ class ClassLossLayer : public Layer, public ReadsClasses, public Scoring {
   }
 
   std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
 

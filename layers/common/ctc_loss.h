@@ -25,7 +25,6 @@ class CtcLossLayer : public Layer, public Scoring {
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override { return {.fixed = double(sequences_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;

@@ -102,7 +102,6 @@ class DifferenceLossLayer : public Layer, public Scoring {
     });
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
   Quotient quotient(size_t) const override { return {.fixed = double(samples_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }

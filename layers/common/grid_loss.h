@@ -207,7 +207,6 @@ class GridLoss : public Layer, public Scoring {
  public:
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void validate(Context& context, const Operands& io) override;
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override { return {.fixed = double(grid_.images)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }

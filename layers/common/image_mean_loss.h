@@ -49,7 +49,6 @@ class ImageMeanLoss : public Layer {
   }
 
   TypeRule types() const override { return TypeRule::kReads; }
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {

@@ -104,7 +104,6 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void validate(Context& context, const Operands& io) override;
   std::optional<ClassLabels> class_labels() const override;
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;

@@ -107,7 +107,6 @@ class GridLossLayer : public Layer {
       }
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   bool forward_needs_host() const override { return true; }
 

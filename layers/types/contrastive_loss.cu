@@ -111,7 +111,6 @@ class ContrastiveLossLayer : public Layer, public Scoring {
     if (io.dx[1]) for_each_typed<BackwardOfSecond>(context, io.x[0], io.dx[1].f32(), b, rule(io), width_, dy, -scale());
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
   Quotient quotient(size_t) const override { return {.fixed = double(pairs_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
@@ -135,6 +134,7 @@ const RegisterLayer register_contrastive_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ContrastiveLossLayer>,
+    .loss = LossRole{.judged = {0, 1}},
 });
 
 }  // namespace

@@ -18,6 +18,7 @@ const RegisterLayer register_ctc_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<CtcLossLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

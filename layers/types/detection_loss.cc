@@ -30,6 +30,7 @@ const RegisterLayer register_detection_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_detection_loss,
+    .loss = LossRole{},
 });
 
 }  // namespace

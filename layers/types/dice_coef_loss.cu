@@ -50,6 +50,7 @@ const RegisterLayer register_dice_coef_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DiceCoefLossLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

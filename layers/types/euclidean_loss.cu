@@ -23,6 +23,7 @@ const RegisterLayer register_euclidean_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DifferenceLossLayer<HalfSquare>>,
+    .loss = LossRole{},
 });
 
 }  // namespace

@@ -96,6 +96,7 @@ const RegisterLayer register_focal_loss({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<FocalLossLayer>,
+    .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });
 
 }  // namespace

@@ -92,6 +92,7 @@ const RegisterLayer register_hinge_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<HingeLossLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

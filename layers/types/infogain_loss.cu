@@ -130,6 +130,8 @@ const RegisterLayer register_infogain_loss({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<InfogainLossLayer>,
+    .loss = LossRole{.answer = "Softmax",
+                     .axis = [](const caffe::LayerParameter& config) { return config.infogain_loss_param().axis(); }},
 });
 
 }  // namespace

@@ -25,6 +25,7 @@ const RegisterLayer register_l1_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DifferenceLossLayer<Magnitude>>,
+    .loss = LossRole{},
 });
 
 }  // namespace

@@ -101,7 +101,6 @@ class MultiBoxLossLayer : public Layer {
   void backward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
   bool forward_needs_host() const override { return true; }
 
@@ -382,6 +381,7 @@ const RegisterLayer register_multi_box_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<MultiBoxLossLayer>,
+    .loss = LossRole{.answer = "DetectionOutput", .judged = {0, 1, 2, 4, 5}},
 });
 
 }  // namespace

@@ -65,6 +65,7 @@ const RegisterLayer register_multinomial_logistic_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<MultinomialLogisticLossLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

@@ -155,7 +155,6 @@ class PairwiseLossLayer : public Layer {
           PairwiseLossBackward{slopes(io), io.x[0].f32(), dy, scale(io), io.dx[2].f32(), width_, rows_, 1, columns_});
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0 || i == 2; }
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override {
     return 2 * pairs() * (width_ + classes_);
@@ -186,6 +185,7 @@ const RegisterLayer register_pairwise_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<PairwiseLossLayer>,
+    .loss = LossRole{.judged = {0, 2}},
 });
 
 }  // namespace

@@ -145,6 +145,7 @@ const RegisterLayer register_region_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<RegionLossLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

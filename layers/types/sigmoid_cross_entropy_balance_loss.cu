@@ -73,6 +73,7 @@ const RegisterLayer register_sigmoid_cross_entropy_balance_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SigmoidCrossEntropyBalanceLossLayer>,
+    .loss = LossRole{.answer = "Sigmoid"},
 });
 
 }  // namespace

@@ -107,7 +107,6 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
                                                       normalizer(io));
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override {
     return quotient_.data() ? loss_quotient(loss_, caffe::LossParameter::BATCH_SIZE, fixed(), quotient_data())
@@ -137,6 +136,7 @@ const RegisterLayer register_sigmoid_cross_entropy_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SigmoidCrossEntropyLossLayer>,
+    .loss = LossRole{.answer = "Sigmoid"},
 });
 
 }  // namespace

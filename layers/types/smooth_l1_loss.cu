@@ -42,6 +42,7 @@ const RegisterLayer register_smooth_l1_loss({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DifferenceLossLayer<Huber>>,
+    .loss = LossRole{},
 });
 
 }  // namespace

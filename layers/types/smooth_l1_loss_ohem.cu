@@ -122,7 +122,6 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
     });
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i < 2; }
   Quotient quotient(size_t k) const override {
     if (k > 0) return {};
@@ -163,6 +162,7 @@ const RegisterLayer register_smooth_l1_loss_ohem({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<SmoothL1LossOhemLayer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

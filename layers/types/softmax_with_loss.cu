@@ -164,6 +164,7 @@ const RegisterLayer register_softmax_with_loss({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<SoftmaxWithLossLayer>,
+    .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });
 
 }  // namespace

@@ -18,6 +18,7 @@ const RegisterLayer register_softmax_with_loss_ohem({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_softmax_with_loss,
+    .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });
 
 }  // namespace

@@ -1,4 +1,5 @@
-// SyncBN: a BN whose batch lies on several machines. Nets run on one machine here, so it is BN.
+// SyncBN: a BN with the statistics of an iteration's whole batch, also where several devices share it. Here one device
+// has the batch, and SyncBN is BN; shards of a batch, which would have statistics of their own, are refused.
 
 #include "layers/registry.h"
 #include "layers/types/bn.h"
@@ -9,13 +10,14 @@ namespace {
 
 const RegisterLayer register_sync_bn({
     .name = "SyncBN",
-    .help = "BN by another name: all of a batch is on one machine",
+    .help = "BN over the whole batch of an iteration, so not in shards",
     .options = "bn_param",
     .min_bottoms = 1,
     .max_bottoms = 1,
     .min_tops = 1,
     .max_tops = 1,
     .make = make_bn,
+    .needs_whole_batch = true,
 });
 
 }  // namespace

@@ -20,6 +20,7 @@ const RegisterLayer register_voxel_softmax_loss({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_softmax_loss,
+    .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });
 
 }  // namespace

@@ -18,6 +18,7 @@ const RegisterLayer register_weighted_softmax_with_loss({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_weighted_softmax_with_loss,
+    .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });
 
 }  // namespace

@@ -104,7 +104,6 @@ class YoloSegLayer : public Layer, public Scoring {
              YoloSegBackward{io.x[0].f32(), io.dx[0].f32(), io.dy[0].f32(), weights(context, io)});
   }
 
-  bool is_loss() const override { return true; }
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override { return {.fixed = double(shape_[0])}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 4 * x[0].count(); }
@@ -133,6 +132,7 @@ const RegisterLayer register_yolo_seg({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<YoloSegLayer>,
+    .loss = LossRole{.answer = "Sigmoid"},
 });
 
 }  // namespace

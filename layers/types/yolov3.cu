@@ -119,6 +119,7 @@ const RegisterLayer register_yolov3({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<Yolov3Layer>,
+    .loss = LossRole{},
 });
 
 }  // namespace

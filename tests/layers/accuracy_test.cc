@@ -105,7 +105,6 @@ TEST(Accuracy, HasNoGradient) {
   const MadeLayer made("type: 'Accuracy'", "", {{4, 3}, {4}});
   EXPECT_FALSE(made.layer->differentiable(0));
   EXPECT_FALSE(made.layer->differentiable(1));
-  EXPECT_FALSE(made.layer->is_loss());
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ LayerCase euclidean(const Shape& a, const Shape& b) {
 
 TEST(EuclideanLoss, IsHalfTheMeanSquaredDistance) { check_layer(euclidean({4, 3, 2, 2}, {4, 3, 2, 2})); }
 TEST(EuclideanLoss, ComparesSamplesOfTheSameSize) { check_layer(euclidean({4, 1}, {4})); }
-TEST(EuclideanLoss, IsALoss) { EXPECT_TRUE(MadeLayer("type: 'EuclideanLoss'", "", {{4}, {4}}).layer->is_loss()); }
 
 TEST(EuclideanLoss, IsZeroForNoSamples) {
   LayerRun run("type: 'EuclideanLoss'", {Array({0, 3}), Array({0, 3})});
