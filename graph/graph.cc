@@ -31,6 +31,18 @@ int Graph::source_named(const std::string& layer) const {
   return -1;
 }
 
+std::vector<WeightId> weights_in(const Graph& other, const Graph& graph) {
+  std::vector<WeightId> theirs(graph.weights.size(), -1);
+  for (const SourceLayer& layer : graph.layers) {
+    const int source = layer.weights.empty() ? -1 : other.source_named(layer.config->name());
+    if (source < 0) continue;
+    const std::vector<WeightId>& same = other.source(source).weights;
+    for (size_t k = 0; k < std::min(same.size(), layer.weights.size()); ++k)
+      if (WeightId& id = theirs[size_t(layer.weights[k])]; id < 0) id = same[k];
+  }
+  return theirs;
+}
+
 BuildOptions options_for(BuildOptions options, const Context& context) {
   options.value_type = value_type(context.precision);
   options.preferred_layout = kernels::preferred_layout(context);

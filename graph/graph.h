@@ -153,6 +153,10 @@ struct Graph {
   int source_named(const std::string& layer) const;  ///< index into layers, or -1
 };
 
+/// For each weight of `graph` the weight of `other` that it is, or -1. Layers of one name are one layer of two nets,
+/// and any layer that uses a weight tells which it is: its owner may be in one of the nets alone.
+std::vector<WeightId> weights_in(const Graph& other, const Graph& graph);
+
 /// Selects layers by state, makes them through the registry and connects names. Gathers all independent mistakes
 /// (unknown types, unknown or duplicate blobs, cycles, wrong numbers of bottoms, bad options) into one Error(kNet),
 /// unknown types first, and with them the mistakes of a draft's text: those in layers of unknown types are not told.

@@ -33,20 +33,17 @@ class Preparation {
     plan_.w_formats.resize(graph_.weights.size());
     given_.assign(graph_.weights.size(), false);
     if (!from_) return;
+    const std::vector<WeightId> theirs = weights_in(from_->graph, graph_);
     for (size_t id = 0; id < graph_.weights.size(); ++id) {
-      const Weight& weight = graph_.weights[id];
-      const int source = from_->graph.source_named(weight.layer);
-      if (source < 0) continue;
-      const auto& theirs = from_->graph.source(source).weights;
-      if (size_t(weight.index) >= theirs.size()) continue;
-      const Weight& owner = from_->graph.weight(theirs[size_t(weight.index)]);
+      if (theirs[id] < 0) continue;
+      const Weight &weight = graph_.weights[id], &owner = from_->graph.weight(theirs[id]);
       if (owner.spec.shape != weight.spec.shape)
         throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
                                      "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
                                      "layers of one name share their weights between the nets",
                                      {}});
-      plan_.w_formats[id] = from_->w_formats[size_t(theirs[size_t(weight.index)])];
+      plan_.w_formats[id] = from_->w_formats[size_t(theirs[id])];
       given_[id] = true;
     }
   }

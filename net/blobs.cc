@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "layers/batch_memory.h"
 #include "layers/data_cursor.h"
 #include "net/bound_step.h"
 #include "net/tensor_values.h"
@@ -32,6 +33,16 @@ void set_shape(caffe::BlobProto& blob, const Shape& shape) {
 }
 
 }  // namespace
+
+std::string layers_text(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  std::string text = names.size() == 1 ? "layer " : "layers ";
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i) {
+    const bool last = i + 1 == names.size();
+    text += (i == 0 ? "'" : last ? " and '" : ", '") + names[i] + "'";
+  }
+  return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " others" : text;
+}
 
 bool Net::has_blob(const std::string& blob) const {
   const auto found = plan_.graph.names.find(blob);
@@ -151,6 +162,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     for (size_t k = 0; k < from.blobs.size(); ++k) {
       const size_t id = size_t(layer.weights[k]);
       if (is_absent(from.blobs[k])) continue;
+      memory_->drawn[id] = false;
       plan_.w_formats[id].from_plain(context_, from.blobs[k].data.data(), memory_->w[id]);
     }
     ++copied;
@@ -161,6 +173,24 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
     throw Error(ExitCode::kSnapshot, path + ": no layer of the file fits a layer of the net by name",
                 "weights are copied by layer name: compare the file's names with `cortado summary`");
   return copied;
+}
+
+std::vector<std::string> Net::layers_without_weights() const {
+  std::vector<std::string> layers;
+  for (const graph::SourceLayer& layer : plan_.graph.layers)
+    if (std::ranges::any_of(layer.weights, [&](graph::WeightId id) { return memory_->drawn[size_t(id)]; }))
+      layers.push_back(layer.config->name());
+  return layers;
+}
+
+void Net::require_weights() const {
+  const std::vector<std::string> missing = layers_without_weights();
+  if (missing.empty()) return;
+  throw Error(ExitCode::kSnapshot, {plan_.graph.place_of_layer(plan_.graph.source_named(missing[0])),
+                                    "no file of weights has " + layers_text(missing),
+                                    "their weights would be random: compare the names of the file's layers with the "
+                                    "net's, or name a further file",
+                                    {}});
 }
 
 caffe::NetParameter Net::to_proto(bool with_diffs) {
@@ -192,6 +222,7 @@ void Net::read_weight(graph::WeightId id, float* plain) const {
 }
 
 void Net::write_weight(graph::WeightId id, const float* plain) {
+  memory_->drawn[size_t(id)] = false;
   plan_.w_formats[size_t(id)].from_plain(context_, plain, weight(id));
   weights_changed();
 }
@@ -209,6 +240,14 @@ std::vector<std::pair<std::string, uint64_t>> Net::positions() const {
   for (const graph::Node& node : plan_.graph.nodes)
     if (const auto* cursor = dynamic_cast<const DataCursor*>(node.layer.get()))
       list.emplace_back(node.name, cursor->position());
+  return list;
+}
+
+std::vector<CarriedValues> Net::carried_values() {
+  std::vector<CarriedValues> list;
+  for (const graph::Node& node : plan_.graph.nodes)
+    if (auto* memory = dynamic_cast<BatchMemory*>(node.layer.get()); memory && !memory->carried().empty())
+      list.push_back({node.name, memory->carried()});
   return list;
 }
 

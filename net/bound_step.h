@@ -26,6 +26,7 @@ struct Net::WeightMemory {
   DeviceMemory w_arena, dw_arena;
   std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn, in the net's arena where it is transient
   std::shared_ptr<DerivedWeights> derived;
+  std::vector<bool> drawn;  ///< per weight: it has what its filler gave it, until a file or a caller sets it
 };
 
 }  // namespace cortado

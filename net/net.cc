@@ -13,16 +13,6 @@ namespace {
 
 constexpr uint64_t kWeightStream = 0x7765696768747321ull;  // keys the fillers' draws apart from the layers'
 
-bool is_shared_with(const Net* other, const graph::Weight& weight, graph::WeightId& theirs) {
-  if (!other) return false;
-  const int source = other->plan().graph.source_named(weight.layer);
-  if (source < 0) return false;
-  const auto& ids = other->plan().graph.source(source).weights;
-  if (size_t(weight.index) >= ids.size()) return false;
-  theirs = ids[size_t(weight.index)];
-  return true;
-}
-
 /// Runs a layer; a mistake that only a pass brings out, as of code that a user wrote, gets the layer's place.
 template <typename Work>
 void run_layer(const graph::Graph& graph, graph::NodeId id, const Work& work) {
@@ -90,18 +80,19 @@ void Net::place_weights(Net* weights_of) {
   memory_->derived = weights_of ? weights_of->memory_->derived : std::make_shared<DerivedWeights>();
   memory_->w.assign(weights.size(), nullptr);
   memory_->dw.assign(weights.size(), nullptr);
+  const std::vector<graph::WeightId> theirs = weights_of ? graph::weights_in(weights_of->plan_.graph, plan_.graph)
+                                                         : std::vector<graph::WeightId>(weights.size(), -1);
   std::vector<bool> own(weights.size());
   const auto has_own_gradient = [&](size_t id) {
     return plan_.graph.options.backward && weights[id].learns() && plan_.dw_offsets[id] < 0;
   };
   size_t w_bytes = 0, dw_bytes = 0;
   for (size_t id = 0; id < weights.size(); ++id) {
-    graph::WeightId theirs = 0;
-    own[id] = !is_shared_with(weights_of, weights[id], theirs);
+    own[id] = theirs[id] < 0;
     if (own[id])
       w_bytes += whole_lines(plan_.w_formats[id].bytes());
     else
-      memory_->w[id] = weights_of->weight(theirs);
+      memory_->w[id] = weights_of->weight(theirs[id]);
     if (has_own_gradient(id)) dw_bytes += whole_lines(plan_.w_formats[id].bytes());
   }
   memory_->w_arena = DeviceMemory(context_, w_bytes);
@@ -123,6 +114,7 @@ void Net::place_weights(Net* weights_of) {
                        weights[id].decay_mult, format});
   }
   fill_weights(own);
+  memory_->drawn = std::move(own);
 }
 
 /// A weight that is stored otherwise than it is drawn is drawn beside it, all of them in one place.

@@ -68,6 +68,12 @@ struct NetOutput {
 /// The outputs of a graph with shapes.
 std::vector<NetOutput> outputs_of(const graph::Graph& graph);
 
+/// Values that a layer keeps between passes, as LSTM its state, where the context computes.
+struct CarriedValues {
+  std::string layer;
+  std::span<float> values;
+};
+
 /// Sums over weights and over their gradients.
 struct Norms {
   double l1_data = 0, l1_diff = 0, squares_data = 0, squares_diff = 0;
@@ -131,6 +137,11 @@ class Net {
   /// that the net lacks are logged ("Ignoring source layer X"). Throws Error(kSnapshot) with all mismatches of number
   /// and shape, and when nothing at all matches. Returns layers copied.
   int load_weights(const std::vector<LayerWeights>& file, const std::string& path);
+  /// The layers with a weight that still has what its filler gave it: no load_weights(), write_weight() or net that
+  /// shares its weights has set it.
+  std::vector<std::string> layers_without_weights() const;
+  /// Throws Error(kSnapshot) that names these layers, if there are any: for nets that are only to compute.
+  void require_weights() const;
   /// Every layer's full configuration and blobs, in the file's order, in Caffe's shapes.
   caffe::NetParameter to_proto(bool with_diffs = false);
   /// The same of one of them, plan().graph.layers[source], for writers that go layer by layer.
@@ -146,6 +157,8 @@ class Net {
   /// Where data layers stand: (layer name, records consumed).
   std::vector<std::pair<std::string, uint64_t>> positions() const;
   void seek(const std::string& layer, uint64_t position);
+  /// What layers leave for later passes besides weights (BatchMemory::carried()), in the order of the nodes.
+  std::vector<CarriedValues> carried_values();
   int64_t batch_size() const;   ///< of the first data blob; 0 if there is none
   double wait_seconds() const;  ///< spent waiting for data so far
 
@@ -211,6 +224,9 @@ class Net {
   bool debug_info_ = false;
   Norms norms_;  ///< of the params that are complete, under debug_info
 };
+
+/// "layer 'a'", "layers 'a' and 'b'", the first ones of many.
+std::string layers_text(const std::vector<std::string>& names);
 
 /// File to net in one call: build, passes, plan, memory.
 std::unique_ptr<Net> make_net(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options, Context& context,

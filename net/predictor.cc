@@ -106,6 +106,7 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
     throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
                 "random ones tell nothing: name a .caffemodel (--weights=FILE)");
   for (const NamedWeights& each : weights) owner_->net->load_weights(each.layers, each.name);
+  owner_->net->require_weights();
 }
 
 Arrays Predictor::predict(const Arrays& inputs) {

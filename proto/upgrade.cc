@@ -28,7 +28,7 @@ class NetUpgrade {
     for (int i = 0; i < net_.layer_size(); ++i) {
       move_transformations(*net_.mutable_layer(i), path_to(path_, "layer", i));
       move_clip_options(*net_.mutable_layer(i), path_to(path_, "layer", i));
-      drop_statistics_rates(*net_.mutable_layer(i), path_to(path_, "layer", i));
+      stop_statistics(*net_.mutable_layer(i), path_to(path_, "layer", i));
     }
     make_input_layer();
   }
@@ -36,7 +36,7 @@ class NetUpgrade {
  private:
   void move_transformations(caffe::LayerParameter& layer, const std::string& path);
   void move_clip_options(caffe::LayerParameter& layer, const std::string& path);
-  void drop_statistics_rates(caffe::LayerParameter& layer, const std::string& path);
+  void stop_statistics(caffe::LayerParameter& layer, const std::string& path);
   void make_input_layer();
   void set_shapes(caffe::InputParameter& input, const std::string& path);
   bool shapes_are_given();
@@ -94,9 +94,16 @@ void NetUpgrade::move_clip_options(caffe::LayerParameter& layer, const std::stri
   if (all) layer.clear_image_data_param();
 }
 
-/// The three blobs of BatchNorm are statistics; their rates of zero had to be written out once.
-void NetUpgrade::drop_statistics_rates(caffe::LayerParameter& layer, const std::string& path) {
+/// The three blobs of BatchNorm are statistics: no solver changes them, whatever rates the file gives. Names stay, for
+/// statistics that layers share.
+void NetUpgrade::stop_statistics(caffe::LayerParameter& layer, const std::string& path) {
   if (layer.type() != "BatchNorm" || layer.param_size() != 3) return;
+  const bool named = std::ranges::any_of(layer.param(), [](const caffe::ParamSpec& param) { return param.has_name(); });
+  for (caffe::ParamSpec& param : *layer.mutable_param()) {
+    param.set_lr_mult(0);
+    param.set_decay_mult(0);
+  }
+  if (named) return;
   layer.clear_param();
   for (int i = 0; i < 3; ++i) positions_.erase(path_to(path, "param", i));
 }

@@ -10,18 +10,13 @@ namespace cortado {
 
 namespace {
 
-/// Caffe writes a shared weight for its owner alone, but the gradients of all that share it.
-bool owns(const graph::Graph& graph, const graph::SourceLayer& layer, size_t k) {
-  const graph::Weight& weight = graph.weight(layer.weights[k]);
-  return weight.layer == layer.config->name() && weight.index == int(k);
-}
-
+/// A shared weight for every layer that uses it, as .caffemodel has it: a net may lack its owner.
 std::vector<TensorEntry> entries_of(const graph::Graph& graph, bool with_diffs) {
   std::vector<TensorEntry> entries;
   for (const graph::SourceLayer& layer : graph.layers)
     for (size_t k = 0; k < layer.weights.size(); ++k) {
       const Shape& shape = graph.weight(layer.weights[k]).spec.shape;
-      if (owns(graph, layer, k)) entries.push_back(hdf5_blob("data", layer.config->name(), k, shape));
+      entries.push_back(hdf5_blob("data", layer.config->name(), k, shape));
       if (with_diffs) entries.push_back(hdf5_blob("diff", layer.config->name(), k, shape));
     }
   return entries;
@@ -48,7 +43,7 @@ std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs) {
     check_finite(layer);
     for (int k = 0; k < layer.blobs_size(); ++k) {
       caffe::BlobProto& blob = *layer.mutable_blobs(k);
-      if (owns(graph, graph.layers[i], size_t(k))) add(writer, blob.data());
+      add(writer, blob.data());
       if (with_diffs) blob.mutable_diff()->Resize(blob.data_size(), 0);
       if (with_diffs) add(writer, blob.diff());
     }

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "graph/freeze.h"
+#include "layers/registry.h"
 #include "net/epoch.h"
 #include "solvers/check.h"
 #include "solvers/rank_share.h"
@@ -188,6 +189,9 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
     log_info() << "Creating test net (#" << i << ") specified by " << reader.test_source(i);
     const SolverNetFile wanted = reader.test(i);
     Net& test = *nets.tests.emplace_back(make_net(wanted.file, wanted.options, context, nets.train.get()));
+    if (const std::vector<std::string> alone = test.layers_without_weights(); !alone.empty())
+      log_warning() << "The training net has no weights for " << layers_text(alone) << " of test net (#" << i
+                    << "), which no training changes";
     if (!reader.solver().solver.test_epoch()) continue;
     const int64_t records = at_its_field(reader.solver(), [&] { return records_of(test.plan().graph, "test_epoch"); });
     nets.test_records.push_back(records);
@@ -196,11 +200,31 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
   return nets;
 }
 
+namespace {
+
+void check_whole_batches(const graph::Graph& graph, int64_t shards) {
+  if (shards <= 1) return;
+  for (const graph::Node& node : graph.nodes)
+    if (const LayerType* type = find_layer_type(node.type); type && type->needs_whole_batch)
+      throw Error(ExitCode::kNet, {graph.place(node, "type"),
+                                   "layer '" + node.name + "' (" + node.type +
+                                       ") takes statistics of a whole batch, and "
+                                       "the batch is divided into " +
+                                       std::to_string(shards) + " shards",
+                                   "train with one process and without shards, or write type: \"BN\", whose statistics "
+                                   "are of each shard",
+                                   {}});
+}
+
+}  // namespace
+
 SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
   SolverNetReader reader(file, options, context);
   log_info() << "Creating training net from " << reader.train_source();
   const SolverNetFile wanted = reader.train();
-  return with_test_nets(make_net(wanted.file, wanted.options, context), reader, context);
+  std::unique_ptr<Net> train = make_net(wanted.file, wanted.options, context);
+  check_whole_batches(train->plan().graph, share_of(file.solver, options.engine).shards);
+  return with_test_nets(std::move(train), reader, context);
 }
 
 int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train) {
@@ -244,6 +268,9 @@ void load_starting_weights(const std::vector<std::string>& files, SolverNets& ne
     for (const std::unique_ptr<Net>& test : nets.tests)
       if (has_weights_of_its_own(*test, *nets.train)) test->load_weights(weights, path);
   }
+  if (files.empty()) return;
+  if (const std::vector<std::string> fresh = nets.train->layers_without_weights(); !fresh.empty())
+    log_warning() << "Not in the weights given: " << layers_text(fresh) << ", trained from what the fillers give";
 }
 
 }  // namespace cortado

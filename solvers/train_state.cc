@@ -1,7 +1,7 @@
 #include "solvers/train_state.h"
 
 #include "net/epoch.h"
-#include "solvers/data_positions.h"
+#include "solvers/layer_states.h"
 #include "solvers/run_conditions.h"
 
 namespace cortado {
@@ -63,7 +63,7 @@ void TrainState::save(caffe::SolverState& state) {
 void TrainState::save_training(caffe::TrainingState& training) {
   training.set_pass(pass(0));
   if (share.shards > 1) training.set_shards(int(share.shards));
-  save_positions(net, kNetName, training);
+  save_layer_states(net, kNetName, training);
   for (const float loss : window.recent()) training.add_recent_losses(loss);
   training.set_smoothed_loss(window.smoothed());
   if (device && net.context().precision == Precision::kFp16) {
@@ -79,6 +79,7 @@ void TrainState::save_training(caffe::TrainingState& training) {
 
 void TrainState::load(const Snapshot& snapshot) {
   net.load_weights(snapshot.weights, snapshot.weights_path);
+  net.require_weights();
   update.load(snapshot.state.history(), snapshot.state_path);
   if (local) local->load_histories(snapshot.state, snapshot.state_path);
   load_head(snapshot.state);
@@ -95,7 +96,7 @@ void TrainState::load_head(const caffe::SolverState& state) {
 void TrainState::load_training(const caffe::TrainingState& training) {
   window.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
   progress.smoothed_loss = window.smoothed();
-  load_positions(training, kNetName, net);
+  load_layer_states(training, kNetName, net);
   update.load_memory(training);
   if (local) local->load(training);
   if (!device || !training.has_loss_scale()) return;

@@ -1,6 +1,8 @@
 // Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was
 // not opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
 
+#include <map>
+
 #include "graph/named_file.h"
 #include "graph/passes/passes.h"
 
@@ -84,6 +86,29 @@ void infer_node(Graph& graph, NodeId n) {
   add_weights(graph, n, std::move(shapes.w));
 }
 
+/// Files of weights go by the names of layers: one that has weights needs a name of its own.
+void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const SourceLayer& layer = graph.layers[i];
+    const std::string& name = layer.config->name();
+    if (name.empty()) {
+      if (!layer.weights.empty())
+        mistakes.add({graph.place_of_layer(int(i)),
+                      "a layer of type " + layer.config->type() + " has weights and no name",
+                      "weights are stored and copied by the names of layers",
+                      {}});
+      continue;
+    }
+    const auto [earlier, is_first] = first.emplace(name, i);
+    if (is_first || (layer.weights.empty() && graph.layers[earlier->second].weights.empty())) continue;
+    mistakes.add({graph.place_of_layer(int(i), "name"),
+                  "two layers have the name '" + name + "', and weights go by the names of layers",
+                  "give one of them another name",
+                  {{graph.place_of_layer(int(earlier->second), "name"), "the other one is here"}}});
+  }
+}
+
 }  // namespace
 
 void infer_shapes(Graph& graph) {
@@ -105,6 +130,7 @@ void infer_shapes(Graph& graph) {
       }
     }
   }
+  check_names_of_weights(graph, mistakes);
   mistakes.throw_if_any(code);
 }
 

@@ -65,6 +65,7 @@ void SourceNet::make_net(const ExportRequest& request) {
     throw Error(ExitCode::kUsage, "the weights are missing: the net has layers that learn",
                 "cortado convert onnx NET WEIGHTS -o model.onnx");
   for (size_t i = 0; i < read.size(); ++i) net_->load_weights(read[i], request.weights[i]);
+  net_->require_weights();
 }
 
 bool SourceNet::grows(graph::ValueId value, int axis) const {

@@ -339,6 +339,9 @@ TEST(Upgrade, AnInputThatALayerMakesNeedsNoShape) {
 TEST(Upgrade, RatesOfStatisticsAreDropped) {
   expect_upgrade("layer { type: 'BatchNorm' param { lr_mult: 0 } param { lr_mult: 0 } param { lr_mult: 0 } }",
                  "layer { type: 'BatchNorm' }");
+  expect_upgrade("layer { type: 'BatchNorm' param { name: 'm' } param { name: 'v' lr_mult: 1 } param { name: 'f' } }",
+                 "layer { type: 'BatchNorm' param { name: 'm' lr_mult: 0 decay_mult: 0 }"
+                 " param { name: 'v' lr_mult: 0 decay_mult: 0 } param { name: 'f' lr_mult: 0 decay_mult: 0 } }");
   const std::string two = "layer { type: 'Scale' param { lr_mult: 0 } param { lr_mult: 1 } param { lr_mult: 2 } }";
   expect_upgrade(two, two);
 }
