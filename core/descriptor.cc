@@ -27,6 +27,12 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+bool is_named(int fd, const std::string& path) {
+  struct stat open, named;
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
 /// What is no file is not even opened, because a writer that waits for a pipe's reader would take us for one;
 /// O_NONBLOCK is for a pipe that comes in between.
 Descriptor open_regular_file(const std::string& path, std::string& why) {

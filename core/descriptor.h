@@ -27,6 +27,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
+/// Whether `path` names that open file still: it may have been removed, or replaced by another, meanwhile.
+bool is_named(int fd, const std::string& path);
+
 /// Opens a regular file for reading and never waits for anything: a pipe, whose writer may never come, is refused, and
 /// so is all else that is no regular file. Where the result is not ok(), `why` says it in words.
 Descriptor open_regular_file(const std::string& path, std::string& why);

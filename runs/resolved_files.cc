@@ -95,6 +95,8 @@ void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverO
     write_file_atomically(path, to_text(net_of(file, fields[i], options).net));
     set_net(solver, i, path);
   }
+  solver.clear_weights();
+  for (const std::string& path : starting_weights(file, options)) solver.add_weights(path);
   write_file_atomically(paths.solver, to_text(solver));
 }
 

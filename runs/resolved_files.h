@@ -14,7 +14,8 @@ namespace cortado::runs {
 /// The solver with its snapshots in the run's folder.
 void put_snapshots_in(const RunPaths& paths, SolverFile& file);
 
-/// Writes solver.prototxt, and each net that it names beside it: net.prototxt, train_net.prototxt, test_net_0.prototxt.
+/// Writes solver.prototxt, with the weights that training starts from, and each net that it names beside it:
+/// net.prototxt, train_net.prototxt, test_net_0.prototxt.
 /// `options`: the overrides of nets. Throws what reading the nets throws, and Error(kIo).
 void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverOptions& options);
 

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "core/replace_file.h"
 #include "core/try_for.h"
 
 namespace cortado::runs {
@@ -50,15 +50,13 @@ RunPaths::RunPaths(const std::string& name)
 
 bool is_run(const std::string& folder) { return file_exists(RunPaths(folder).record); }
 
-void make_run_folder(const RunPaths& paths) {
+void check_run_folder(const RunPaths& paths) {
   if (is_run(paths.folder))
     throw Error(ExitCode::kUsage, "there is a run in " + paths.folder,
                 "--resume=" + paths.folder + " goes on with it; or choose another folder");
   std::error_code failure;
   if (fs::exists(paths.folder, failure) && !fs::is_empty(paths.folder, failure) && !file_exists(paths.lock))
     throw Error(ExitCode::kUsage, paths.folder + " is there, and is no run", "choose a folder that is new or empty");
-  make_folders(paths.folder, failure);
-  if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + paths.folder + ": " + failure.message());
 }
 
 RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {
@@ -68,9 +66,10 @@ RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {
     reason = ::fcntl(file_, F_OFD_SETLK, &wanted) == 0 ? 0 : errno;
     return reason != EAGAIN && reason != EACCES;
   };
-  if (!succeeds_within_a_second(lock) || reason != 0) {
+  const bool locked = succeeds_within_a_second(lock) && reason == 0;
+  if (!locked || !is_named(file_, paths.lock)) {
     ::close(file_);
-    if (reason == EAGAIN || reason == EACCES)
+    if (locked || reason == EAGAIN || reason == EACCES)
       throw Error(ExitCode::kIo, "another process trains in " + paths.folder, "wait for it, or stop it");
     throw Error(ExitCode::kIo, "cannot lock " + paths.lock + ": " + std::strerror(reason));
   }

@@ -24,9 +24,9 @@ struct RunPaths {
 
 bool is_run(const std::string& folder);  ///< it has a record
 
-/// Makes the folder, where there is none. It may be empty, or what a start left that ended before it had a record.
-/// Throws Error(kUsage) where it holds a run or anything else, Error(kIo).
-void make_run_folder(const RunPaths& paths);
+/// Throws Error(kUsage) where the folder holds a run or anything else: it may be missing, empty, or what a start left
+/// that ended before it had a record.
+void check_run_folder(const RunPaths& paths);
 
 /// The right to train in a run folder. The system takes it back when the process ends, however it ends.
 class RunLock {

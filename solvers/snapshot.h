@@ -9,10 +9,12 @@
 // What an exact resume needs beyond Caffe's own fields is in SolverState.training, which other programs skip.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/made_folders.h"
 #include "proto/cortado.pb.h"
 #include "proto/weights_file.h"
 #include "solvers/weight_update.h"
@@ -58,13 +60,13 @@ Snapshot read_snapshot(const std::string& state_path);
 bool is_whole_snapshot(const std::string& state_path);
 
 /// What --snapshot=`request` means: a path, or "auto": of the run that wrote to `prefix` last, the last snapshot that
-/// is whole (a warning names each that is not), or nothing where there is none. Throws Error(kSnapshot) where none of
-/// that run's is whole and what is left is of another run.
+/// is whole (a warning names each that is not), or nothing where there is no state at all. Throws Error(kSnapshot)
+/// where none of that run's is whole.
 std::optional<Snapshot> find_snapshot(const std::string& request, const std::string& prefix);
 
 /// The exclusive right to write snapshots of one prefix. Makes the folder, checks that it takes files, and removes what
-/// a killed process left half-written. Throws Error(kIo), also when another process holds
-/// the prefix.
+/// a killed process left half-written. A folder that it made goes again where nothing was written. Throws Error(kIo),
+/// also when another process holds the prefix.
 class SnapshotLock {
  public:
   explicit SnapshotLock(const std::string& prefix);
@@ -73,6 +75,7 @@ class SnapshotLock {
   SnapshotLock& operator=(const SnapshotLock&) = delete;
 
  private:
+  std::unique_ptr<MadeFolders> folders_;
   std::string path_;
   int file_ = -1;
 };

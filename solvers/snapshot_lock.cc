@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,10 +7,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "core/replace_file.h"
+#include "core/made_folders.h"
 #include "core/try_for.h"
 #include "solvers/snapshot.h"
 
@@ -24,15 +24,14 @@ std::string folder_or_here(const std::string& prefix) {
   return folder.empty() ? "." : folder;
 }
 
-void make_folder(const std::string& folder) {
+std::unique_ptr<MadeFolders> made_folder(const std::string& folder) {
   std::error_code failure;
-  if (!make_folders(folder, failure)) {
-    if (failure)
-      throw Error(ExitCode::kIo, "cannot make the folder " + folder + " for snapshots: " + failure.message(),
-                  "choose another snapshot_prefix");
-    return;
-  }
-  log_info() << "Made the folder " << folder << " for snapshots";
+  auto made = std::make_unique<MadeFolders>(folder, failure);
+  if (failure)
+    throw Error(ExitCode::kIo, "cannot make the folder " + folder + " for snapshots: " + failure.message(),
+                "choose another snapshot_prefix");
+  if (made->any()) log_info() << "Made the folder " << folder << " for snapshots";
+  return made;
 }
 
 /// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and
@@ -54,10 +53,7 @@ int open_locked(const std::string& path, const std::string& prefix) {
                   "wait for it, stop it, or choose another snapshot_prefix");
     throw Error(ExitCode::kIo, "cannot lock " + path + ": " + std::strerror(reason));
   }
-  struct stat mine, named;
-  if (::fstat(file, &mine) == 0 && ::stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
-      mine.st_dev == named.st_dev)
-    return file;
+  if (is_named(file, path)) return file;
   ::close(file);
   return -1;
 }
@@ -77,8 +73,7 @@ void remove_leftovers(const std::string& prefix) {
 
 }  // namespace
 
-SnapshotLock::SnapshotLock(const std::string& prefix) {
-  make_folder(folder_or_here(prefix));
+SnapshotLock::SnapshotLock(const std::string& prefix) : folders_(made_folder(folder_or_here(prefix))) {
   path_ = join_path(folder_of(prefix), "." + file_name_of(prefix) + ".lock");
   while (file_ < 0) file_ = open_locked(path_, prefix);
   remove_leftovers(prefix);

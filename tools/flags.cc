@@ -161,8 +161,14 @@ class FlagParser {
 };
 
 void Arguments::add(const std::map<std::string, std::vector<std::string>>& given) {
-  for (const auto& [name, values] : given)
-    if (flags_.contains(name)) given_.try_emplace(name, values);
+  for (const auto& [name, values] : given) {
+    const auto flag = flags_.find(name);
+    if (flag == flags_.end()) continue;
+    if (values.empty()) throw usage_error("--" + name + " has no value");
+    std::vector<std::string> checked;
+    for (const std::string& value : values) checked.push_back(checked_value(flag->second, value));
+    given_.try_emplace(name, std::move(checked));
+  }
 }
 
 const Flag& Arguments::flag(const std::string& name, FlagKind kind) const {

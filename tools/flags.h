@@ -56,7 +56,7 @@ class Arguments {
   const std::map<std::string, std::vector<std::string>>& given() const { return given_; }
   FlagKind kind(const std::string& name) const { return flags_.at(name).kind; }
   /// As if the command line had given these, where it does not give the flag itself; flags that the command does not
-  /// have are left out.
+  /// have are left out. Throws Error(kUsage) for a value that the command line would not take.
   void add(const std::map<std::string, std::vector<std::string>>& given);
 
  private:

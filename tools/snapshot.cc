@@ -161,6 +161,7 @@ int diff(const std::string& a, const std::string& b, bool json) {
 
 int prune(const std::string& name, int64_t last, bool json) {
   Json out = Json::array();
+  snapshots_named(name);  // or there is nothing to lock
   for (const std::string& prefix : prefixes_of(name)) {
     const SnapshotLock lock(prefix);
     const std::vector<Listed> snapshots = snapshots_of(prefix);

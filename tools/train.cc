@@ -131,7 +131,6 @@ int run_quietly(Solver& solver, Requests& requests) {
 int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, TrainingRun* run) {
   TrainView view(int(solver.config().average_loss()));
   std::optional<runs::MetricsWriter> metrics;
-  check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
   if (metrics) solver.add_observer(&*metrics);
@@ -192,6 +191,7 @@ int run_train(const Arguments& given) {
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
                       "a snapshot brings its weights; --weights starts a new training from them");
+  check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   std::optional<ResumedRun> resumed;
   if (arguments.has("resume")) {
     resumed.emplace(arguments);

@@ -49,9 +49,16 @@ runs::RunRecord new_record(const Arguments& arguments, const SolverOptions& opti
   return record;
 }
 
-runs::RunPaths made_folder(const std::string& folder) {
+std::unique_ptr<MadeFolders> made_folder(const runs::RunPaths& paths) {
+  std::error_code failure;
+  auto made = std::make_unique<MadeFolders>(paths.folder, failure);
+  if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + paths.folder + ": " + failure.message());
+  return made;
+}
+
+runs::RunPaths new_paths(const std::string& folder) {
   runs::RunPaths paths(folder);
-  runs::make_run_folder(paths);
+  runs::check_run_folder(paths);
   return paths;
 }
 
@@ -102,8 +109,17 @@ ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text
   if (!runs::is_run(paths.folder))
     throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER begins one");
   record = runs::read_record(paths.record);
-  arguments.add(record.flags);
+  add_flags(arguments);
   paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
+}
+
+void ResumedRun::add_flags(Arguments& arguments) const {
+  try {
+    arguments.add(record.flags);
+  } catch (const Error& error) {
+    throw usage_error(paths.record + ": flags: " + error.mistakes()[0].message,
+                      "take it out of \"flags\" there, or mend it");
+  }
 }
 
 SolverFile ResumedRun::solver() const { return runs::read_resolved(paths); }
@@ -125,27 +141,40 @@ void ResumedRun::choose_start(const SolverFile& file, SolverOptions& options) co
 TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file,
                          const SolverOptions& options)
     : arguments_(arguments),
-      paths_(resumed ? resumed->paths : made_folder(arguments.text("run"))),
+      options_(options),
+      is_new_(!resumed),
+      paths_(resumed ? resumed->paths : new_paths(arguments.text("run"))),
+      folders_(made_folder(paths_)),
       lock_(paths_),
       log_(paths_),
-      metrics_(paths_.metrics),
       record_(resumed ? resumed->record : new_record(arguments, options)),
       reports_(paths_.folder) {
   runs::put_snapshots_in(paths_, file);
-  runs::write_resolved(paths_, file, options);
+  file_ = file;
+}
+
+/// The lock goes while it is held, so that nobody holds a file that has no name.
+TrainingRun::~TrainingRun() {
+  if (!is_new_ || metrics_) return;
+  for (const std::string& path : {paths_.log, paths_.lock}) ::unlink(path.c_str());
+}
+
+void TrainingRun::write_files(Solver& solver) {
+  metrics_.emplace(paths_.metrics);
+  runs::write_resolved(paths_, file_, options_);
+  Net& net = solver.net();
   record_.version = runs::program_version();
-  record_.inputs = runs::inputs_of(file, options);
-  record_.starts.push_back({unix_seconds(), ::getpid(), "", arguments.each("set")});
+  record_.inputs = runs::inputs_of(file_, options_);
+  record_.machine = runs::describe_environment(net.context());
+  record_.flags["seed"] = {std::to_string(net.context().seed)};
+  record_.starts.push_back({unix_seconds(), ::getpid(), solver.resumed_from(), arguments_.each("set")});
   runs::write_record(paths_.record, record_);
 }
 
 void TrainingRun::watch(Solver& solver) {
+  write_files(solver);
   Net& net = solver.net();
-  record_.machine = runs::describe_environment(net.context());
-  record_.flags["seed"] = {std::to_string(net.context().seed)};
-  record_.starts.back().from = solver.resumed_from();
-  runs::write_record(paths_.record, record_);
-  solver.add_observer(&metrics_);
+  solver.add_observer(&*metrics_);
   events_.emplace(paths_.tensorboard, paths_.folder, solver.config(), net);
   solver.add_observer(&*events_);
   if (const int64_t every = looks_every(arguments_, solver.progress().max_iter); every > 0) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/made_folders.h"
 #include "runs/layer_watch.h"
 #include "runs/metrics_writer.h"
 #include "runs/run_folder.h"
@@ -35,29 +36,42 @@ struct ResumedRun {
   void enter_folder() const;
   /// The newest snapshot, or what the run began with where there is none.
   void choose_start(const SolverFile& file, SolverOptions& options) const;
+
+ private:
+  void add_flags(Arguments& arguments) const;
 };
 
 /// Of the first rank.
 class TrainingRun {
  public:
-  /// Takes the folder, makes it unless `resumed`, and says in `file` where snapshots go. Throws Error.
+  /// Takes the folder, makes it unless `resumed`, and says in `file` where snapshots go. Nothing but log lines is
+  /// written before watch(): what is refused until then leaves no new run, and an old one as it was. Throws Error.
   TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file, const SolverOptions& options);
+  ~TrainingRun();
 
-  /// The training is built and begins: it is recorded and watched from now on.
+  /// The training is built and begins: its files are written, and it is recorded and watched from now on.
   void watch(Solver& solver);
   /// It could not go on.
-  void fail(const std::string& text) { metrics_.write_error(text); }
+  void fail(const std::string& text) {
+    if (metrics_) metrics_->write_error(text);
+  }
   /// It has ended: its report is written, with what has to be computed for it.
   void report();
   const std::string& folder() const { return paths_.folder; }
 
  private:
+  void write_files(Solver& solver);
+
   const Arguments& arguments_;
+  const SolverOptions& options_;
+  const bool is_new_;
   runs::RunPaths paths_;
+  std::unique_ptr<MadeFolders> folders_;
   runs::RunLock lock_;
   runs::RunLog log_;
-  runs::MetricsWriter metrics_;
+  std::optional<runs::MetricsWriter> metrics_;  ///< from watch() on
   runs::RunRecord record_;
+  SolverFile file_;
   std::optional<runs::EventWriter> events_;
   std::optional<runs::LayerWatch> layers_;
   ReportObserver reports_;

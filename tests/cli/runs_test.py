@@ -1,6 +1,6 @@
 """Run folders: what is in one; a run that is killed at any moment lists as such and resumes to the same weights; what
 TensorBoard's own reader returns (where it is installed: scripts/test_venv.sh); `runs`, `runs compare`, `snapshot`."""
-import glob, html.parser, json, os, pathlib, random, signal, subprocess, time
+import glob, html.parser, json, os, pathlib, random, shutil, signal, subprocess, time
 
 import pytest
 
@@ -169,8 +169,67 @@ def test_diverged_run_keeps_its_problem(run, state):
     assert d['state'] == 'diverged' and 'diverged at iteration' in d['problem']
 
 
-def test_wrong_net_begins_no_run(run):
-    run('train', 'solver.prototxt', '--run=runs/f', '--set', 'net.layer[ip].bottom=nothing', code=3)
+@pytest.mark.parametrize('code, words', [
+    (3, ['--set', 'net.layer[ip].bottom=nothing']), (3, ['--set', 'net.layer[conv].convolution_param.num_output=0']),
+    (3, ['--set', 'solver.keep_best="nothing"']), (3, ['--set', 'solver.nothing=1']), (2, ['--histogram=3']),
+    (2, ['--metrics=x.png']), (5, ['--metrics=nowhere/m.jsonl']), (5, ['--weights=nowhere.caffemodel']),
+    (2, ['--freeze=nothing']), (8, ['--snapshot=damaged/small_iter_3.solverstate'])])
+def test_what_is_refused_leaves_no_run(run, folder_listing, code, words):
+    os.makedirs('damaged', exist_ok=True)
+    pathlib.Path('damaged/small_iter_3.solverstate').write_text('noise')
+    before = folder_listing()
+    run('train', 'solver.prototxt', '--run=new/f', *words, code=code)
+    assert folder_listing() == before
+
+
+@pytest.fixture
+def folder_listing():
+    return lambda: sorted(str(path) for path in pathlib.Path('.').rglob('*'))
+
+
+def test_training_in_a_wrong_folder_makes_none(run, tmp_path):
+    (tmp_path / 'net.prototxt').write_text(CLASSES)
+    (tmp_path / 'solver.prototxt').write_text(SOLVER.replace('elsewhere/', 'net/snapshots/'))
+    os.mkdir(tmp_path / 'wrong')
+    run('train', '../solver.prototxt', code=5, cwd=tmp_path / 'wrong')
+    run('snapshot', 'prune', 'nosuch/dir/s', code=8, cwd=tmp_path / 'wrong')
+    assert os.listdir(tmp_path / 'wrong') == []
+
+
+def test_what_a_resume_refuses_changes_nothing(run, run_b):
+    def files(): return {path: path.read_bytes() for path in pathlib.Path('runs/b').rglob('*')
+                         if path.is_file() and path.name not in ('lock', 'log.txt')}
+    before = files()
+    for code, setting in ((3, 'net.layer[conv].convolution_param.num_output=0'), (3, 'solver.keep_best="nothing"'),
+                          (8, 'net.layer[conv].convolution_param.num_output=9')):
+        run('train', '--resume=runs/b', '--set', setting, code=code)
+        assert files() == before, setting
+
+
+def test_weights_beside_the_solver_are_found_again(run, tmp_path):
+    os.makedirs(tmp_path / 'beside')
+    for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path / 'beside')
+    run('train', 'solver.prototxt', '--set', 'solver.max_iter=2', cwd=tmp_path / 'beside')
+    shutil.copy(tmp_path / 'beside/elsewhere/small_iter_2.caffemodel', tmp_path / 'beside/w.caffemodel')
+    with open(tmp_path / 'beside/solver.prototxt', 'a') as file: file.write('weights: "w.caffemodel"\n')
+    for words in (['beside/solver.prototxt', '--run=r', '--set', 'solver.max_iter=2'], ['--resume=r']):
+        assert 'Finetuning from beside/w.caffemodel' in run('train', *words, cwd=tmp_path).stderr
+        for path in (tmp_path / 'r/snapshots').glob('*'): path.unlink()
+
+
+@pytest.mark.parametrize('begin', [['--weights=w.caffemodel'], []], ids=['weights', 'fillers'])
+def test_a_run_without_a_whole_snapshot_is_not_begun_anew(run, tmp_path, begin):
+    for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path)
+    run('train', 'solver.prototxt', '--set', 'solver.max_iter=2', cwd=tmp_path)
+    shutil.copy(tmp_path / 'elsewhere/small_iter_2.caffemodel', tmp_path / 'w.caffemodel')
+    run('train', 'solver.prototxt', '--run=r', '--set', 'solver.max_iter=2', *begin, cwd=tmp_path)
+    (tmp_path / 'r/snapshots/small_iter_2.caffemodel').write_bytes(b'noise')
+    before = sorted(os.listdir(tmp_path / 'r/snapshots'))
+    for words in (['--resume=r', '--set', 'solver.max_iter=4'],
+                  ['r/solver.prototxt', '--snapshot=auto', '--set', 'solver.max_iter=4']):
+        done = run('train', *words, code=8, cwd=tmp_path)
+        assert 'is passed over' in done.stderr and 'no snapshot of' in done.stderr
+        assert sorted(os.listdir(tmp_path / 'r/snapshots')) == before
 
 
 def test_comparison_of_runs(run, run_a, run_b):
