@@ -1,8 +1,10 @@
 #include "kernels/kernel_cache.h"
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/bounded_json.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "kernels/conv.h"
@@ -19,13 +21,13 @@ const KernelCache::Entry* KernelCache::find(const std::string& problem) const {
 
 namespace {
 
-constexpr int64_t kMaxBytes = 64 << 20;
+constexpr int64_t kMaxBytes = 16 << 20;
 
 /// An object, empty where the file has none.
 nlohmann::json read_cache(const std::string& path) {
   if (!file_exists(path)) return nlohmann::json::object();
   try {
-    nlohmann::json file = nlohmann::json::parse(read_file(path, kMaxBytes), nullptr, /*allow_exceptions=*/false);
+    nlohmann::json file = parse_json_or_null<nlohmann::json>(read_file(path, kMaxBytes));
     return file.is_object() ? file : nlohmann::json::object();
   } catch (const Error&) {
     return nlohmann::json::object();
@@ -49,8 +51,11 @@ std::map<std::string, KernelCache::Entry> read_kernel_cache(const std::string& p
 
 std::string write_kernel_cache(const std::string& path, const std::string& machine,
                                const std::map<std::string, KernelCache::Entry>& choices) {
+  // A pipe would wait for a reader.
+  if (file_exists(path) && !std::filesystem::is_regular_file(path)) return path + " is no regular file";
   nlohmann::json file = read_cache(path);
   nlohmann::json& here = file[machine];
+  if (!here.is_object()) here = nlohmann::json::object();
   for (const auto& [problem, choice] : choices)
     here[problem] = {{"candidate", choice.candidate}, {"seconds", choice.seconds}};
   try {

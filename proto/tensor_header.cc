@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/bounded_json.h"
 #include "core/error.h"
 
 namespace cortado {
@@ -92,10 +93,12 @@ uint64_t tensor_header_length(std::string_view eight) {
 std::vector<TensorEntry> parse_tensor_header(std::string_view text) {
   std::vector<std::pair<int64_t, TensorEntry>> placed;
   try {
-    const json object = json::parse(text);
+    const json object = parse_json<json>(text);
     if (!object.is_object()) throw std::invalid_argument("the list of tensors is no object");
     for (const auto& [name, value] : object.items())
       if (name != "__metadata__") placed.push_back(parse_entry(name, value));
+  } catch (const JsonError& error) {
+    throw std::invalid_argument(std::string("the list of tensors is not what it should be: ") + error.what());
   } catch (const json::exception&) {
     throw std::invalid_argument("the list of tensors is not what it should be");
   } catch (const FieldError& error) {

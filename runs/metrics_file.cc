@@ -6,12 +6,15 @@
 #include <optional>
 #include <string_view>
 
+#include "core/bounded_json.h"
 #include "core/error.h"
 #include "core/file.h"
 
 namespace cortado::runs {
 
 namespace {
+
+constexpr size_t kMostMetricsLine = 1 << 20;
 
 double number_of(const nlohmann::json& json) {
   if (json.is_number()) return json.get<double>();
@@ -42,7 +45,8 @@ void read_lists(const nlohmann::json& json, MetricRow& row) {
 }
 
 std::optional<MetricRow> row_of(std::string_view line) {
-  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (line.size() > kMostMetricsLine) return std::nullopt;
+  const auto json = parse_json_or_null<nlohmann::json>(line);
   if (!json.is_object()) return std::nullopt;
   MetricRow row;
   row.time = number_at(json, "t");

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/bounded_json.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -12,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-constexpr int64_t kMostBytes = int64_t(64) << 20;
+constexpr int64_t kMostBytes = 16 << 20;
 
 Json json_of(const InputFile& input) {
   return {{"kind", input.kind}, {"path", input.path}, {"bytes", input.bytes}, {"digest", input.digest}};
@@ -69,7 +70,9 @@ void write_record(const std::string& path, const RunRecord& record) {
 
 RunRecord read_record(const std::string& path) {
   try {
-    return record_of(Json::parse(read_file(path, kMostBytes)));
+    return record_of(parse_json<Json>(read_file(path, kMostBytes)));
+  } catch (const JsonError& error) {
+    throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
   } catch (const Json::exception& error) {
     throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
   }

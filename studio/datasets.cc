@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/base64.h"
+#include "core/bounded_json.h"
 #include "core/file.h"
 #include "studio/temporary.h"
 #include "studio/transform_text.h"
@@ -42,7 +43,7 @@ void add_dataset(const Folder& folder, const std::string& path, Json& list) {
   if (folder.has(path + "/labels.txt"))
     dataset["labels"] = lines_of(folder.read(path + "/labels.txt", kDatasetsMostText));
   if (folder.has(path + "/" + kRecord))
-    dataset["made"] = Json::parse(folder.read(path + "/" + kRecord, kDatasetsMostText), nullptr, false);
+    dataset["made"] = parse_json_or_null<Json>(folder.read(path + "/" + kRecord, kDatasetsMostText));
   list.push_back(dataset);
 }
 
@@ -105,7 +106,7 @@ Json make_dataset(Workplace& place, const Request& request) {
            [=](const ChildResult& result) {
              write_file_atomically(whole + "/" + kRecord, dump({{"source", source},
                                                                 {"split", number_in(body, "split", 0.2)},
-                                                                {"report", Json::parse(result.out, nullptr, false)}}));
+                                                                {"report", parse_json_or_null<Json>(result.out)}}));
            },
        .clean_up = [=](pid_t process) {  // what it had built aside
          std::error_code ignored;

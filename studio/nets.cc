@@ -1,4 +1,5 @@
 // Nets and solvers as texts: listed, read, written, checked as they are typed and drawn.
+#include "core/bounded_json.h"
 #include "core/file.h"
 #include "studio/temporary.h"
 #include "studio/workplace.h"
@@ -64,7 +65,7 @@ Json check(const Workplace& place, const Request& request) {
   std::vector<std::string> words = {"check", path, "--json", "--cpu"};
   if (!flag_in(body, "data", false)) words.push_back("--no-data");
   const ChildResult result = place.try_run(words, std::chrono::seconds(20));
-  Json found = Json::parse(result.out, nullptr, false);
+  Json found = parse_json_or_null<Json>(result.out);
   if (!found.is_array() || found.empty()) throw RequestError(Refusal::kInvalid, plain_message(result.err));
   Json& report = found[0];
   report.erase("file");

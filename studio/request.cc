@@ -2,14 +2,14 @@
 
 #include <charconv>
 
+#include "core/bounded_json.h"
+
 namespace cortado::studio {
 
 using http::Refusal;
 using http::RequestError;
 
 namespace {
-
-constexpr int kRequestMostDepth = 8;
 
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -65,15 +65,8 @@ int64_t Request::header_number(const std::string& name, int64_t fallback) const 
 }
 
 Json Request::body() const {
-  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kRequestMostDepth) throw RequestError(Refusal::kInvalid, "the request is nested too deep");
-    return true;
-  };
-  try {
-    Json parsed = Json::parse(call_.body, check_depth);
-    if (parsed.is_object()) return parsed;
-  } catch (const Json::exception&) {
-  }
+  Json parsed = parse_json_or_null<Json>(call_.body);
+  if (parsed.is_object()) return parsed;
   throw RequestError(Refusal::kInvalid, "the request is no JSON object");
 }
 

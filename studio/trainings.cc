@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "core/bounded_json.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "runs/run_folder.h"
@@ -179,7 +180,7 @@ Json make_classifier(const Workplace& place, const Request& request) {
   for (const char* name : {"size", "batch", "epochs"})
     if (const double value = number_in(body, name, 0); value >= 1)
       words.push_back(std::string("--") + name + "=" + std::to_string(int64_t(value)));
-  return Json::parse(place.run(words, std::chrono::seconds(600)).out);
+  return parse_json<Json>(place.run(words, std::chrono::seconds(600)).out);
 }
 
 }  // namespace

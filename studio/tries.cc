@@ -1,4 +1,5 @@
 // A snapshot is tried on an image, and looked into, by a child of this program (look/).
+#include "core/bounded_json.h"
 #include "core/file.h"
 #include "core/program_path.h"
 #include "studio/temporary.h"
@@ -45,7 +46,7 @@ Json look(const Workplace& place, const Request& request) {
       words.push_back(std::string("--") + name + "=" + value);
   const ChildResult result = run_child(words, {.folder = place.folder.root()});
   if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
-  return Json::parse(result.out);
+  return parse_json<Json>(result.out);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "core/bounded_json.h"
 #include "data/sample.h"
 
 namespace cortado::data {
@@ -114,7 +115,9 @@ Annotation parse_box_lines(std::string_view text, int64_t height, int64_t width)
 
 CocoSet parse_coco(std::string_view json) {
   try {
-    return coco_of(Json::parse(json));
+    return coco_of(parse_json<Json>(json));
+  } catch (const JsonError& error) {
+    throw SampleError(std::string("not JSON: ") + error.what());
   } catch (const Json::exception& error) {
     throw SampleError(std::string("not COCO's form: ") + error.what());
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/bounded_json.h"
 #include "core/file.h"
 
 namespace cortado::tools {
@@ -12,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostPoints = 4000;
+constexpr size_t kMostPoints = 4000, kMostLine = 16 << 20;
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -54,7 +55,8 @@ std::map<int64_t, Json> looks_in(const std::string& path) {
   if (!file_exists(path)) return looks;
   std::istringstream text(read_file(path));
   for (std::string line; std::getline(text, line);) {
-    Json look = Json::parse(line, nullptr, false);
+    if (line.size() > kMostLine) continue;
+    Json look = parse_json_or_null<Json>(line);
     if (!look.is_object() || !look.contains("iter") || !look["iter"].is_number_integer()) continue;
     if (look.contains("layers") && look["layers"].is_array()) looks[look["iter"].get<int64_t>()] = look["layers"];
   }

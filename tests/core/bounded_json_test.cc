@@ -1,0 +1,39 @@
+#include "core/bounded_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace cortado {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string nested(int depth) { return std::string(size_t(depth), '[') + std::string(size_t(depth), ']'); }
+
+TEST(BoundedJson, BoundsDepth) {
+  EXPECT_EQ(parse_json<Json>(nested(kMostJsonDepth)), Json::parse(nested(kMostJsonDepth)));
+  EXPECT_THROW(parse_json<Json>(nested(kMostJsonDepth + 1)), JsonError);
+  EXPECT_THROW(parse_json<Json>(nested(100000)), JsonError);
+  EXPECT_THROW(parse_json<Json>(std::string(100000, '[')), JsonError);
+  EXPECT_TRUE(parse_json_or_null<nlohmann::ordered_json>(nested(100000)).is_null());
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  EXPECT_THROW(parse_json<Json>(objects), JsonError);
+}
+
+TEST(BoundedJson, CountsNoBracketsInStrings) {
+  const std::string text = "[\"" + std::string(1000, '[') + R"(\"{\\", "\\\"[", 1])";
+  EXPECT_EQ(parse_json<Json>(text), Json::parse(text));
+  EXPECT_THROW(parse_json<Json>(R"(["\\", )" + nested(kMostJsonDepth) + "]"), JsonError);
+}
+
+TEST(BoundedJson, RefusesWhatIsNone) {
+  for (const std::string text : {"", "[", "{\"a\"", "]]", "\"", "\"\\", "[1] 2"}) {
+    EXPECT_THROW(parse_json<Json>(text), JsonError) << text;
+    EXPECT_TRUE(parse_json_or_null<Json>(text).is_null()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace cortado
