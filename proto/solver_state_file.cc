@@ -4,6 +4,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 
@@ -22,11 +23,18 @@ namespace {
 using google::protobuf::FieldDescriptor;
 
 constexpr int kSolverStateFileDeepest = 16;
-constexpr size_t kSolverStateFileMaxParts = 200'000;
 
-/// Counts the messages and strings that a generated parser would build, since two bytes can claim one of a hundred.
+constexpr int64_t kPartsOfAnyFile = 200'000, kBytesOfAPart = 6;
+
+/// A generated parser builds a hundred bytes for a part of two. The parts that there are many of are blobs, whose two
+/// take 13 bytes at the least.
+int64_t most_parts(std::string_view content) {
+  return std::min(kMostStateParts, kPartsOfAnyFile + int64_t(content.size()) / kBytesOfAPart);
+}
+
+/// Counts the messages and texts that a generated parser would build.
 void check_parts(const WireFile& file, std::string_view message, const google::protobuf::Descriptor* type, int depth,
-                 size_t& parts) {
+                 int64_t& parts) {
   if (depth > kSolverStateFileDeepest)
     file.fail("messages are nested deeper than " + std::to_string(kSolverStateFileDeepest));
   WireReader reader(file, message);
@@ -35,8 +43,8 @@ void check_parts(const WireFile& file, std::string_view message, const google::p
     if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: no field has such a number");
     const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
     if (known != nullptr && known->is_packable()) continue;
-    if (++parts > kSolverStateFileMaxParts)
-      file.fail("more than " + std::to_string(kSolverStateFileMaxParts) + " parts");
+    if (++parts > most_parts(file.content))
+      file.fail("more than " + std::to_string(most_parts(file.content)) + " parts");
     if (known != nullptr && known->message_type())
       check_parts(file, field.bytes, known->message_type(), depth + 1, parts);
   }
@@ -149,7 +157,7 @@ caffe::SolverState solver_state_from_bytes(std::string_view content, const std::
   const FileKind kind = kind_of_content(content);
   if (kind != FileKind::kSolverState && kind != FileKind::kUnknown)
     file.fail(describe(kind) + ", where " + describe(FileKind::kSolverState) + " is expected", advice_for(kind));
-  size_t parts = 0;
+  int64_t parts = 0;
   check_parts(file, content, caffe::SolverState::descriptor(), 0, parts);
   caffe::SolverState state;
   if (!state.ParseFromArray(content.data(), int(content.size()))) file.fail("corrupt: not a solver state");

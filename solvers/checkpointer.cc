@@ -3,6 +3,7 @@
 #include "core/log.h"
 #include "core/random_id.h"
 #include "core/unix_seconds.h"
+#include "proto/solver_state_file.h"
 #include "solvers/run_conditions.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"
@@ -13,6 +14,7 @@ namespace cortado {
 namespace {
 
 constexpr const char* kVersion = "cortado 1";
+constexpr int64_t kOtherParts = 500'000;  ///< of a state besides its histories: averages, positions of data, kernels
 
 }  // namespace
 
@@ -25,6 +27,7 @@ void Checkpointer::begin(RunStart start) {
   if (start.snapshot) restore(*start.snapshot);
   state_.progress.start_iter = iter();
   if (!lock_) return;
+  check_parts();
   check_space();
   set_others_aside();
   keep_what_is_wanted();
@@ -152,6 +155,18 @@ void Checkpointer::set_others_aside() {
   for (const int64_t iter : aside.iterations) list += (list.empty() ? ", of iteration " : ", ") + std::to_string(iter);
   warn("this run starts at iteration " + std::to_string(progress.start_iter) + ", and " + prefix +
        " had snapshots of another one past it" + list + ": they were moved to " + aside.folder);
+}
+
+/// What cannot be read back must not be found out when it is needed.
+void Checkpointer::check_parts() {
+  if (config().snapshot_format() == caffe::SolverParameter::HDF5) return;
+  const int64_t shards = state_.local ? state_.share.shards : 1,
+                parts = kPartsOfABlob * int64_t(state_.update.history_blobs()) * shards;
+  if (parts + kOtherParts > kMostStateParts)
+    throw Error(ExitCode::kSnapshot,
+                "a snapshot would have " + std::to_string(parts) + " parts, for " + std::to_string(shards) +
+                    " shards, and is read back with " + std::to_string(kMostStateParts - kOtherParts) + " at the most",
+                shards > 1 ? "fewer shards, or snapshot_format: HDF5" : "snapshot_format: HDF5");
 }
 
 void Checkpointer::check_space() {

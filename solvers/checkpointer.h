@@ -53,6 +53,7 @@ class Checkpointer {
   void keep_what_is_wanted();
   void restore(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
+  void check_parts();
   void check_space();
   void set_others_aside();
 

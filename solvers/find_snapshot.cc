@@ -1,5 +1,6 @@
 // --snapshot=auto. A prefix may hold snapshots of several runs, and the one of the highest iteration need not be of the
 // newest run. So the run that wrote last is found first, by what its states say; then its last state that is whole.
+// Where there are states and none of them is whole, what was learned is lost unless somebody looks: that is an error.
 
 #include <algorithm>
 #include <map>
@@ -51,8 +52,9 @@ bool is_whole_state(const std::string& path) {
 
 /// A damaged state may name any run; one that is whole, but whose weights are not, names the newest.
 std::optional<Snapshot> find_newest(const std::string& prefix) {
+  const std::vector<State> states = newest_first(prefix);
   std::string newest_run;
-  for (const State& state : newest_first(prefix)) {
+  for (const State& state : states) {
     const std::string& run = state.stamp.run;
     if (!newest_run.empty() && !run.empty() && run != newest_run)
       throw Error(
@@ -66,6 +68,9 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
     }
     if (newest_run.empty() && is_whole_state(state.path)) newest_run = run;
   }
+  if (!states.empty())
+    throw Error(ExitCode::kSnapshot, "no snapshot of " + prefix + " is whole",
+                "cortado snapshot verify " + prefix + " tells of each; without --snapshot, training starts fresh");
   log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
   return std::nullopt;
 }

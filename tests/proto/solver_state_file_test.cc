@@ -98,8 +98,20 @@ TEST_F(SolverStateFileTest, WeightsAreRecognised) {
 
 TEST_F(SolverStateFileTest, ClaimsOfManyPartsAreRefused) {
   std::string content("\x08\x01\x12\x01x", 5);
-  for (int i = 0; i < 300'000; ++i) content += std::string("\x1a\x00", 2);
-  EXPECT_NE(error_of(content).find("more than 200000 parts"), std::string::npos);
+  for (int i = 0; i < 400'000; ++i) content += std::string("\x1a\x00", 2);
+  EXPECT_NE(error_of(content).find("more than 333334 parts"), std::string::npos);
+}
+
+/// As those of many shards that keep histories of their own.
+TEST_F(SolverStateFileTest, ManyBlobsAreReadBack) {
+  caffe::SolverState state = sample_state();
+  for (int i = 0; i < 150'000; ++i) {
+    caffe::BlobProto& blob = *state.mutable_training()->add_shard_history();
+    blob.mutable_shape()->add_dim(1);
+    blob.add_data(float(i));
+  }
+  write_solver_state(path_, state);
+  EXPECT_EQ(read_solver_state(path_).training().shard_history_size(), 150'000);
 }
 
 }  // namespace
