@@ -3,6 +3,7 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -16,6 +17,7 @@
 
 #include "core/descriptor.h"
 #include "core/file_error.h"
+#include "core/leftovers.h"
 #include "core/replace_file.h"
 
 namespace cortado {
@@ -110,6 +112,7 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
   const bool direct = exists && !S_ISREG(info.st_mode);  // a pipe or a device is written to, never replaced
   if (!direct) {
+    remove_leftovers(path);
     temporary_ = temporary_beside(path);
     ::unlink(temporary_.c_str());  // what an earlier process of this number left
   }
@@ -117,6 +120,7 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL,
                   exists ? info.st_mode & 0777 : 0666);
   if (!file.ok()) fail("write", path, errno);
+  if (!direct) ::flock(file.fd(), LOCK_EX | LOCK_NB);  // it is no leftover: see remove_leftovers()
   try {
     if (!direct) reserve(file.fd(), size_t(bytes), path);
   } catch (...) {

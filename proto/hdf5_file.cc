@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/leftovers.h"
 #include "core/program_path.h"
 #include "core/replace_file.h"
 
@@ -39,6 +40,7 @@ std::unique_ptr<HelperProcess> start_hdf5(ExitCode code, const std::string& path
 /// Two writers in one process must not meet.
 std::string own_temporary_beside(const std::string& path) {
   static std::atomic<int> made{0};
+  remove_leftovers(path);
   return temporary_beside(path) + "." + std::to_string(made++);
 }
 

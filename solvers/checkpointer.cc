@@ -137,7 +137,7 @@ void Checkpointer::keep_what_is_wanted() {
   const int64_t best = evaluation_.best_iter();
   if (best >= 0) link_best(config(), best);
   if (config().keep_last() <= 0 || newest_ < 0) return;
-  if (prune_snapshots({config().snapshot_prefix(), run_, config().keep_last(), best}) < 0)
+  if (prune_snapshots({config().snapshot_prefix(), run_, config().keep_last(), {best}}) < 0)
     warn("the snapshot of iteration " + std::to_string(newest_) +
          " cannot be read back whole: older ones are kept, whatever keep_last says");
 }

@@ -27,7 +27,8 @@ std::optional<SnapshotFile> parse_name(std::string_view name, std::string_view b
   if (failure != std::errc() || file.iter < 0) return std::nullopt;
   const std::string_view kind = name.substr(size_t(end - name.data()));
   file.is_state = kind == kState;
-  if (!file.is_state && kind != ".caffemodel" && kind != "_ema.caffemodel") return std::nullopt;
+  file.is_average = kind == "_ema.caffemodel";
+  if (!file.is_state && !file.is_average && kind != ".caffemodel") return std::nullopt;
   return file;
 }
 

@@ -11,7 +11,8 @@ namespace cortado {
 struct SnapshotFile {
   int64_t iter;
   std::string path;
-  bool is_state;  ///< a .solverstate; else weights, or their average
+  bool is_state;            ///< a .solverstate; else weights, or their average
+  bool is_average = false;  ///< of ema_decay
 };
 
 /// All of them, in no order. What is no regular file is no snapshot.

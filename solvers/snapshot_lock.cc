@@ -60,14 +60,15 @@ int open_locked(const std::string& path, const std::string& prefix) {
 
 /// Removes the files that a killed process was writing. No other process can be writing any: the lock is held.
 void remove_leftovers(const std::string& prefix) {
-  const std::string begin = file_name_of(prefix) + "_iter_";
+  const std::string begin = file_name_of(prefix);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder_or_here(prefix), ignored)) {
     const std::string name = entry.path().filename().string();
     bool ours = false;
     for (const char* half : {".caffemodel.tmp.", ".solverstate.tmp.", ".caffemodel.h5.tmp.", ".solverstate.h5.tmp."})
       ours = ours || name.find(half) != std::string::npos;
-    if (ours && name.starts_with(begin)) std::filesystem::remove(entry.path(), ignored);
+    if (ours && (name.starts_with(begin + "_iter_") || name.starts_with(begin + "_best.")))
+      std::filesystem::remove(entry.path(), ignored);
   }
 }
 

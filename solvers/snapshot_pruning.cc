@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -33,6 +34,16 @@ void remove_snapshot(const SnapshotFile& state, const std::string& prefix) {
   for (const std::string& path : {paths.weights, paths.average, paths.state}) fs::remove(path, ignored);
 }
 
+/// The iteration of keep_best as a state has it, -1 where it had none yet; nothing where the state cannot be read.
+std::optional<int64_t> best_said_by(const std::string& state) {
+  try {
+    const caffe::SolverState read = read_solver_state(state);
+    return read.training().has_keep_best_iter() ? read.training().keep_best_iter() : -1;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// A link, or where the file system has none a copy.
 bool is_same_content(const std::string& a, const std::string& b) {
   std::error_code ignored;
@@ -56,14 +67,23 @@ void link_best(const caffe::SolverParameter& config, int64_t iter) {
   replace_file(temporary, best);
 }
 
-int64_t best_iteration(const std::string& prefix) {
+std::set<int64_t> best_iterations(const std::string& prefix, const std::string& run) {
+  const std::vector<SnapshotFile> states = states_of(prefix, run);
+  std::set<int64_t> best;
   for (const char* end : {".caffemodel", ".caffemodel.h5"}) {
-    const std::string best = prefix + "_best" + end;
-    if (!file_exists(best)) continue;
+    const std::string linked = prefix + "_best" + end;
+    if (!file_exists(linked)) continue;
     for (const SnapshotFile& file : list_snapshot_files(prefix))
-      if (!file.is_state && is_same_content(best, file.path)) return file.iter;
+      if (!file.is_state && is_same_content(linked, file.path)) best.insert(file.iter);
   }
-  return -1;
+  const auto is_best = [&](const SnapshotFile& state) { return best.contains(state.iter); };
+  if (std::any_of(states.begin(), states.end(), is_best)) return best;
+  for (const SnapshotFile& state : states) {
+    const std::optional<int64_t> said = best_said_by(state.path);
+    if (said && *said >= 0) best.insert(*said);
+    if (said) break;
+  }
+  return best;
 }
 
 int prune_snapshots(const PruneOrder& order) {
@@ -73,7 +93,7 @@ int prune_snapshots(const PruneOrder& order) {
   if (!is_whole_snapshot(states.front().path)) return -1;
   int removed = 0;
   for (size_t i = last; i < states.size(); ++i) {
-    if (states[i].iter == order.best) continue;
+    if (order.best.contains(states[i].iter)) continue;
     remove_snapshot(states[i], order.prefix);
     ++removed;
   }

@@ -3,6 +3,7 @@
 // Which snapshots of a run stay: keep_last and keep_best.
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "proto/cortado.pb.h"
@@ -13,14 +14,16 @@ namespace cortado {
 /// where the file system has links. Does nothing where there are no such weights. Throws Error(kIo).
 void link_best(const caffe::SolverParameter& config, int64_t iter);
 
-/// The iteration whose weights PREFIX_best.caffemodel is, of those that are there; -1 where there is none.
-int64_t best_iteration(const std::string& prefix);
+/// The iterations that keep_best wants of a run: the one whose weights PREFIX_best.caffemodel is, and where that is
+/// none of the run's, for the file may be missing, damaged or of another run, the one that the run's newest readable
+/// state calls the best.
+std::set<int64_t> best_iterations(const std::string& prefix, const std::string& run);
 
 struct PruneOrder {
   std::string prefix;
-  std::string run;        ///< whose snapshots are looked at
-  int64_t keep_last = 1;  ///< so many of the newest stay
-  int64_t best = -1;      ///< an iteration that stays, too
+  std::string run;              ///< whose snapshots are looked at
+  int64_t keep_last = 1;        ///< so many of the newest stay
+  std::set<int64_t> best = {};  ///< iterations that stay, too
 };
 
 /// Removes the other snapshots of the run. Nothing is removed unless the newest one can be read and is whole: a disk

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -30,7 +31,7 @@ using Json = nlohmann::ordered_json;
 struct Listed {
   std::string prefix;
   int64_t iter = 0;
-  std::string state, weights;  ///< paths; "" where it is missing
+  std::string state, weights, average;  ///< paths; "" where it is missing
   int64_t bytes = 0;
   StateStamp stamp;
 };
@@ -61,7 +62,7 @@ std::vector<Listed> snapshots_of(const std::string& prefix) {
     Listed& one = found[file.iter];
     one.prefix = prefix;
     one.iter = file.iter;
-    (file.is_state ? one.state : one.weights) = file.path;
+    (file.is_state ? one.state : file.is_average ? one.average : one.weights) = file.path;
     std::error_code ignored;
     one.bytes += int64_t(fs::file_size(file.path, ignored));
     if (file.is_state) one.stamp = read_state_stamp(file.path);
@@ -93,9 +94,12 @@ std::string date_text(double seconds) {
 }
 
 Json snapshot_json(const Listed& one) {
-  return {{"prefix", one.prefix}, {"iter", one.iter},     {"state", one.state},          {"weights", one.weights},
-          {"bytes", one.bytes},   {"run", one.stamp.run}, {"written", one.stamp.written}};
+  return {{"prefix", one.prefix},   {"iter", one.iter},   {"state", one.state},   {"weights", one.weights},
+          {"average", one.average}, {"bytes", one.bytes}, {"run", one.stamp.run}, {"written", one.stamp.written}};
 }
+
+/// Of a snapshot without a state.
+std::string weights_alone(const Listed& one) { return one.weights.empty() ? one.average : one.weights; }
 
 void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
 
@@ -104,39 +108,66 @@ int list_snapshots(const std::string& name, bool json) {
   Table table({"iteration", "state", "size", "written", "run"});
   for (const Listed& one : snapshots_named(name)) {
     out.push_back(snapshot_json(one));
-    table.add({std::to_string(one.iter), one.state.empty() ? one.weights + " (weights alone)" : one.state,
+    table.add({std::to_string(one.iter), one.state.empty() ? weights_alone(one) + " (weights alone)" : one.state,
                bytes_text(one.bytes), one.state.empty() ? "" : date_text(one.stamp.written), one.stamp.run});
   }
   json ? print(out) : void(std::cout << table.str({0, 2}));
   return 0;
 }
 
-/// "" where a resume would take it.
-std::string what_is_wrong_with(const std::string& state) {
+/// What reading throws; "" where it throws nothing.
+std::string problem_of(const std::function<void()>& read) {
   try {
-    read_snapshot(state);
+    read();
     return "";
   } catch (const Error& error) {
     return error.mistakes()[0].message;
   }
 }
 
-int verify(const std::string& name, bool json) {
-  Json out = Json::array();
-  int damaged = 0;
-  for (const Listed& one : snapshots_named(name)) {
-    const std::string problem = one.state.empty() ? "there is no state: its weights can be used, not resumed from"
-                                                  : what_is_wrong_with(one.state);
-    damaged += !problem.empty() && !one.state.empty();
-    Json entry = snapshot_json(one);
-    entry["problem"] = problem;
-    out.push_back(entry);
-    if (!json)
-      std::cout << (one.state.empty() ? one.weights : one.state) << ": " << (problem.empty() ? "whole" : problem)
-                << "\n";
+/// "" where a resume would take it and its average can be used.
+std::string what_is_wrong_with(const Listed& one) {
+  return problem_of([&] {
+    if (!one.state.empty()) read_snapshot(one.state);
+    if (one.state.empty() && !one.weights.empty()) read_weights(one.weights);
+    if (!one.average.empty()) read_weights(one.average);
+  });
+}
+
+/// Tells of each file, and counts those that are damaged.
+class Verdicts {
+ public:
+  explicit Verdicts(bool json) : json_(json) {}
+
+  void add(const std::string& path, Json entry, const std::string& problem, const std::string& otherwise) {
+    damaged_ += !problem.empty();
+    const std::string& told = problem.empty() ? otherwise : problem;
+    entry["problem"] = told;
+    out_.push_back(std::move(entry));
+    if (!json_) std::cout << path << ": " << (told.empty() ? "whole" : told) << "\n";
   }
-  if (json) print(out);
-  return damaged > 0 ? int(ExitCode::kSnapshot) : 0;
+  int end() const {
+    if (json_) print(out_);
+    return damaged_ > 0 ? int(ExitCode::kSnapshot) : 0;
+  }
+
+ private:
+  const bool json_;
+  Json out_ = Json::array();
+  int damaged_ = 0;
+};
+
+int verify(const std::string& name, bool json) {
+  Verdicts verdicts(json);
+  for (const Listed& one : snapshots_named(name))
+    verdicts.add(one.state.empty() ? weights_alone(one) : one.state, snapshot_json(one), what_is_wrong_with(one),
+                 one.state.empty() ? "there is no state: its weights can be used, not resumed from" : "");
+  for (const std::string& prefix : prefixes_of(name))
+    for (const char* end : {"_best.caffemodel", "_best.caffemodel.h5"})
+      if (const std::string best = prefix + end; file_exists(best))
+        verdicts.add(best, {{"prefix", prefix}, {"iter", nullptr}, {"state", ""}, {"weights", best}},
+                     problem_of([&] { read_weights(best); }), "");
+  return verdicts.end();
 }
 
 int diff(const std::string& a, const std::string& b, bool json) {
@@ -169,7 +200,7 @@ int prune(const std::string& name, int64_t last, bool json) {
     for (const Listed& one : snapshots)
       if (!one.state.empty()) runs.insert(one.stamp.run);
     for (const std::string& run : runs) {
-      const int removed = prune_snapshots({prefix, run, last, best_iteration(prefix)});
+      const int removed = prune_snapshots({prefix, run, last, best_iterations(prefix, run)});
       if (removed < 0)
         throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is not whole: nothing is removed",
                     "cortado snapshot verify " + name);

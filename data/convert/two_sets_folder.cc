@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/leftovers.h"
 #include "core/replace_file.h"
 #include "data/convert/convert.h"
 #include "data/lmdb/folder_exchange.h"
@@ -68,6 +69,7 @@ TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
   if (path_.empty()) fail_on_sets(path_, "a dataset needs a name");
   recover_folder(path_, remove_sets);
   check_sets_target(path_, replace_);
+  remove_leftovers(path_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) == 0) return;

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/leftovers.h"
 #include "core/replace_file.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
@@ -83,6 +84,7 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   const std::vector<int32_t> labels = records.labels();
   const std::string names_file = names_file_of(lmdb);
   const std::vector<std::string> names = names_file.empty() ? std::vector<std::string>() : read_labels(names_file);
+  remove_leftovers(target);
   const std::string made = temporary_beside(target);
   Exported out;
   try {

@@ -13,6 +13,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/leftovers.h"
 #include "core/replace_file.h"
 #include "data/lmdb/folder_exchange.h"
 #include "data/lmdb/page_checksums.h"
@@ -63,6 +64,7 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace)
   if (path_.empty()) fail_on_lmdb(ExitCode::kIo, path_, "a dataset needs a name");
   recover_folder(path_, remove_lmdb);
   check_target(path_, replace_);
+  remove_leftovers(path_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) != 0) {

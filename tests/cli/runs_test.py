@@ -303,6 +303,68 @@ def test_snapshots_are_listed_verified_and_pruned(run, run_a, run_b):
     run('snapshot', 'list', 'runs/a', code=2)
 
 
+@pytest.fixture
+def swung(run, tmp_path):
+    """A run whose best test is none of its last, with an average of the weights: (its folder, the best iteration)."""
+    (tmp_path / 'net.prototxt').write_text(NET + '''layer { name: "distance" type: "EuclideanLoss" loss_weight: 0
+  bottom: "ip" bottom: "target" top: "distance" }''')  # of which more is taken for better
+    solver = SOLVER
+    for a, b in (('keep_last: 2', 'ema_decay: 0.5'), ('600', '60'), ('test_interval: 100', 'test_interval: 10'),
+                 ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance"')):
+        solver = solver.replace(a, b)
+    (tmp_path / 'solver.prototxt').write_text(solver)
+    run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
+    tests = [row for row in metrics(str(tmp_path / 'r')) if row['ev'] == 'test' and row['iter'] > 0]
+    best = max((row['outputs']['distance'], row['iter']) for row in tests)[1]
+    assert best < 60
+    return tmp_path / 'r', best
+
+
+@pytest.mark.parametrize('harm', ['none', 'missing', 'damaged'])
+def test_the_best_stays_whatever_became_of_its_link(run, swung, harm):
+    folder, best = swung
+    link = folder / 'snapshots/small_best.caffemodel'
+    if harm == 'missing': link.unlink()
+    if harm == 'damaged':
+        link.unlink()
+        link.write_bytes(b'noise')
+    run('snapshot', 'prune', folder)
+    left = {one['iter'] for one in json.loads(run('snapshot', 'ls', folder, '--json').stdout)}
+    assert left == {best, 60}
+
+
+@pytest.mark.parametrize('name', ['small_best.caffemodel', 'small_iter_20_ema.caffemodel'])
+def test_averages_and_the_best_are_verified_too(run, swung, name):
+    folder, _ = swung
+    run('snapshot', 'verify', folder)
+    path = folder / 'snapshots' / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink()  # it may be a link to another
+    path.write_bytes(content)
+    problems = {one['weights']: one['problem'] for one in
+                json.loads(run('snapshot', 'verify', folder, '--json', code=8).stdout) if one['problem']}
+    assert list(problems) == [str(path).replace('_ema', '')] and 'checksum' in list(problems.values())[0]
+
+
+def test_what_a_killed_process_was_writing_goes(run, tmp_path):
+    for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path)
+    dead = subprocess.Popen(['true'])
+    dead.wait()
+    os.makedirs(tmp_path / 'r')
+    os.makedirs(tmp_path / ('set_lmdb.tmp.%d' % dead.pid))
+    fixtures.idx(tmp_path / 'images', tmp_path / 'labels')
+    for name in ('run.json', 'report.html', 'net.prototxt', 'solver.prototxt'):
+        (tmp_path / 'r' / ('%s.tmp.%d' % (name, dead.pid))).write_text('half')
+    (tmp_path / 'r/lock').touch()
+    (tmp_path / ('w.npz.tmp.%d' % dead.pid)).write_text('half')
+    (tmp_path / ('w.npz.tmp.%d' % os.getpid())).write_text("another's")
+    run('train', 'solver.prototxt', '--run=r', '--set', 'solver.max_iter=2', cwd=tmp_path)
+    run('convert', 'weights', 'r/snapshots/small_iter_2.caffemodel', 'w.npz', cwd=tmp_path)
+    run('convert', 'idx', 'images', 'labels', '-o', 'set_lmdb', cwd=tmp_path)
+    assert [path.name for path in tmp_path.rglob('*.tmp.*')] == ['w.npz.tmp.%d' % os.getpid()]
+
+
 class Page(html.parser.HTMLParser):
     """Elements that open and close as they should, the numbers, and whatever a browser would fetch."""
     EMPTY = {'meta', 'link', 'img', 'br', 'input'}

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "proto/solver_state_file.h"
 #include "solvers/snapshot_clock.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_pruning.h"
@@ -50,7 +51,12 @@ TEST(KeptSnapshots, AreTheLastAndTheBest) {
   EXPECT_EQ(iterations(folder), (std::vector<int64_t>{best, 10, 12}));
   EXPECT_EQ(read_file(folder / "tiny_best.caffemodel"),
             read_file(folder / ("tiny_iter_" + std::to_string(best) + ".caffemodel")));
-  EXPECT_EQ(best_iteration(folder / "tiny"), best);
+  const std::string run = read_state_stamp(folder / "tiny_iter_12.solverstate").run;
+  EXPECT_EQ(best_iterations(folder / "tiny", run), std::set<int64_t>{best});
+  write_file_atomically(folder / "tiny_best.caffemodel", "noise");
+  EXPECT_EQ(best_iterations(folder / "tiny", run), std::set<int64_t>{best}) << "the state says it, too";
+  std::filesystem::remove(folder / "tiny_best.caffemodel");
+  EXPECT_EQ(best_iterations(folder / "tiny", run), std::set<int64_t>{best});
   for (const auto& entry : std::filesystem::directory_iterator(folder / ""))
     EXPECT_EQ(entry.path().string().find(".tmp."), std::string::npos) << entry.path();
   for (const int64_t gone : {2, 4, 6, 8})
@@ -108,7 +114,7 @@ TEST(KeptSnapshots, StayWhereTheNewestIsNotWhole) {
     bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
     write_file_atomically(folder / file, bytes);
     EXPECT_EQ(prune_snapshots({folder / "tiny", "another"}), 0) << "of its own run alone";
-    EXPECT_EQ(prune_snapshots({folder / "tiny", run, 1, 4}), 1);
+    EXPECT_EQ(prune_snapshots({folder / "tiny", run, 1, {4}}), 1);
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 12}));
   }
 }

@@ -108,9 +108,12 @@ TEST(Snapshot, OneTrainerAPrefix) {
     EXPECT_EQ(exit_code_of([&] { train(tiny_solver(folder)); }), ExitCode::kIo);
     SnapshotLock other(folder / "other");
   }
-  write_file_atomically(folder / "tiny_iter_3.caffemodel.tmp.123", "half");
+  const std::vector<std::string> left = {"tiny_iter_3.caffemodel.tmp.123", "tiny_iter_3_ema.caffemodel.tmp.123",
+                                         "tiny_iter_3.solverstate.h5.tmp.123.0", "tiny_best.caffemodel.tmp.123",
+                                         "tiny_best.caffemodel.h5.tmp.123"};
+  for (const std::string& name : left) write_file_atomically(folder / name, "half");
   train(tiny_solver(folder));
-  EXPECT_FALSE(file_exists(folder / "tiny_iter_3.caffemodel.tmp.123"));
+  for (const std::string& name : left) EXPECT_FALSE(file_exists(folder / name)) << name;
   EXPECT_FALSE(file_exists(folder / ".tiny.lock"));
 }
 

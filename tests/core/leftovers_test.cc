@@ -1,0 +1,76 @@
+#include "core/leftovers.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/descriptor.h"
+#include "core/file.h"
+
+namespace cortado {
+namespace {
+
+/// The number of a process that is gone.
+std::string number_of_the_dead() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return std::to_string(child);
+}
+
+class Leftovers : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string put(const std::string& name) const {
+    const Descriptor file(folder_ + name, O_WRONLY | O_CREAT, 0666);
+    EXPECT_TRUE(file.ok());
+    return folder_ + name;
+  }
+
+  const std::string dead_ = number_of_the_dead();
+  const std::string folder_ = testing::TempDir() + "leftovers_" + std::to_string(::getpid()) + "_" + dead_ + "/";
+};
+
+TEST_F(Leftovers, OfTheDeadGo) {
+  const std::string file = put("a.tmp." + dead_), second = put("a.tmp." + dead_ + ".3");
+  std::filesystem::create_directories(folder_ + "a.tmp." + dead_ + ".4/inner");
+  write_file_atomically(folder_ + "a", "whole");
+  EXPECT_FALSE(file_exists(file) || file_exists(second) || file_exists(folder_ + "a.tmp." + dead_ + ".4"));
+  EXPECT_EQ(read_file(folder_ + "a"), "whole");
+}
+
+TEST_F(Leftovers, OfTheLivingAndOfOthersStay) {
+  const std::string alive = std::to_string(::getppid());
+  for (const std::string& name : {"a.tmp." + alive, "b.tmp." + dead_, "aa.tmp." + dead_, "a.tmp." + dead_ + "x",
+                                  std::string("a.tmp."), "a.tmp.-" + dead_, "a.tmp." + dead_ + ".x", "a." + dead_})
+    put(name);
+  const auto count = [&] { return std::distance(std::filesystem::directory_iterator(folder_), {}); };
+  const auto before = count();
+  remove_leftovers(folder_ + "a");
+  EXPECT_EQ(count(), before);
+}
+
+/// The process may be one of another machine.
+TEST_F(Leftovers, ThatSomebodyHasLockedStay) {
+  const std::string path = put("a.tmp." + dead_);
+  const Descriptor file(path, O_RDWR);
+  ASSERT_EQ(::flock(file.fd(), LOCK_EX | LOCK_NB), 0);
+  remove_leftovers(folder_ + "a");
+  EXPECT_TRUE(file_exists(path));
+}
+
+TEST_F(Leftovers, ThatAreLinksStay) {
+  const std::string target = put("target"), link = folder_ + "a.tmp." + dead_;
+  std::filesystem::create_symlink(target, link);
+  remove_leftovers(folder_ + "a");
+  EXPECT_TRUE(file_exists(target) && file_exists(link));
+}
+
+}  // namespace
+}  // namespace cortado
