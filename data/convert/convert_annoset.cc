@@ -17,6 +17,11 @@ namespace {
 
 /// An image, and what is known of its objects.
 struct Annotated {
+  Annotated(ImageEntry image, Annotation annotation) : entry(std::move(image)), objects(std::move(annotation.objects)) {
+    entry.annotated = true;
+    entry.annotated_extent = annotation.extent;
+  }
+
   ImageEntry entry;
   std::vector<NamedObject> objects;
 };
@@ -65,11 +70,13 @@ class Labels {
 
 Annotation read_annotation(const std::string& path, const std::string& image) {
   const std::string text = read_file(path, int64_t(1) << 28);
-  if (!path.ends_with(".txt")) return parse_voc(text);
-  ImageDecoder decoder;
-  const std::string content = read_file(image, int64_t(1) << 30);
-  const Sample size = decoder.open(content, ColorMode::kAsStored);
-  return parse_box_lines(text, size.height, size.width);
+  const auto image_extent = [&] {
+    ImageDecoder decoder;
+    const std::string content = read_file(image, int64_t(1) << 30);
+    const Sample size = decoder.open(content, ColorMode::kAsStored);
+    return ImageExtent{size.height, size.width};
+  };
+  return path.ends_with(".txt") ? parse_box_lines(text, image_extent()) : parse_voc(text, image_extent);
 }
 
 struct Found {
@@ -87,9 +94,8 @@ Found from_list(const AnnosetOptions& options) {
     }
     const std::string name(words.before), annotation(words.word);
     try {
-      Annotated image{{options.root + name, name, -1, number}, {}};
-      image.objects = read_annotation(options.root + annotation, image.entry.file).objects;
-      found.images.push_back(std::move(image));
+      const std::string image = options.root + name;
+      found.images.push_back({{image, name, -1, number}, read_annotation(options.root + annotation, image)});
     } catch (const SampleError& error) {
       found.bad.push_back({options.list, number, annotation + ": " + error.what()});
     } catch (const Error& error) {
@@ -103,7 +109,7 @@ Found from_coco(const AnnosetOptions& options) {
   Found found;
   try {
     for (Annotation& image : parse_coco(read_file(options.list, int64_t(1) << 34)).images)
-      found.images.push_back({{options.root + image.file, image.file, -1}, std::move(image.objects)});
+      found.images.push_back({{options.root + image.file, image.file, -1}, std::move(image)});
   } catch (const SampleError& error) {
     throw file_error(ExitCode::kData, options.list, error.what(), error.hint());
   }
@@ -125,7 +131,6 @@ ConvertReport convert_annoset(const AnnosetOptions& options) {
       std::map<std::string, int32_t> instances;
       for (const NamedObject& object : image.objects)
         image.entry.objects.push_back({labels.of(object.name), instances[object.name]++, object.box, object.difficult});
-      image.entry.annotated = true;
       images.entries.push_back(std::move(image.entry));
     } catch (const SampleError& error) {
       images.bad_lines.push_back({options.list, image.entry.line, image.entry.name + ": " + error.what()});

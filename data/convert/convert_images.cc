@@ -10,6 +10,7 @@
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/tar.h"
+#include "data/image/color.h"
 #include "data/image/image.h"
 #include "data/sources/image_source.h"
 
@@ -46,7 +47,16 @@ class ImageToDatum {
   Sample decoded() const { return image_.sample(); }  ///< as its file has it
 
  private:
-  const Image& resized() {
+  void decode(const ImageEntry& entry, const std::string& content, ColorMode mode) {
+    decoder_.decode(content, options_.gray ? ColorMode::kGray : mode, image_);
+    const ImageExtent wanted = entry.annotated_extent, found{image_.height, image_.width};
+    if (wanted == ImageExtent{} || wanted == found) return;
+    const auto text = [](ImageExtent size) { return std::to_string(size.width) + "x" + std::to_string(size.height); };
+    throw SampleError("its annotation is of an image of " + text(wanted) + " pixels (width x height), and it has " +
+                      text(found));
+  }
+
+  Image& resized() {
     if (options_.short_side > 0) bring_to_size({.short_side = options_.short_side}, image_, resized_);
     if (options_.resize_height == 0) return image_;
     resize_bilinear(image_, options_.resize_height, options_.resize_width, resized_);
@@ -54,7 +64,7 @@ class ImageToDatum {
   }
 
   std::string raw(const ImageEntry& entry, const std::string& content) {
-    decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kColor, image_);
+    decode(entry, content, ColorMode::kColor);
     const Image& image = resized();
     shape_ = image.sample();
     const size_t channels = size_t(image.channels), plane = image.pixels.size() / channels;
@@ -70,12 +80,13 @@ class ImageToDatum {
     const std::string type = options_.encode_type.empty() ? extension : options_.encode_type;
     if (type.empty())
       throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
-    decoder_.decode(content, options_.gray ? ColorMode::kGray : ColorMode::kAsStored, image_);
+    decode(entry, content, ColorMode::kAsStored);
     const std::string stored = image_.sample().shape_str();
-    const Image& image = resized();
+    Image& image = resized();
+    const bool keep = options_.resize_height == 0 && image.sample().shape_str() == stored && !options_.gray &&
+                      same_type(type, extension);
+    if (!keep) convert_color(image, options_.gray ? ColorMode::kGray : ColorMode::kColor);
     shape_ = image.sample();
-    const bool keep =
-        options_.resize_height == 0 && shape_.shape_str() == stored && !options_.gray && same_type(type, extension);
     return make_encoded_datum(keep ? content : encode_image(image, type), entry.label);
   }
 

@@ -6,6 +6,7 @@
 
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
+#include "data/formats/annotations.h"
 #include "data/object.h"
 
 namespace cortado::data {
@@ -20,6 +21,7 @@ struct ImageEntry {
   bool tests = false;             ///< it goes to the test set, where there are two
   bool annotated = false;         ///< its record is an AnnotatedDatum with
   std::vector<Object> objects = {};
+  ImageExtent annotated_extent = {};  ///< of the image, as its annotation says; 0x0: it does not say
 };
 
 /// What a folder or a list holds.

@@ -14,19 +14,24 @@ namespace cortado::data {
 namespace {
 
 /// Corners in pixels as parts of the sides.
-Box in_parts(double x0, double y0, double x1, double y1, int64_t height, int64_t width) {
+Box in_parts(double x0, double y0, double x1, double y1, ImageExtent extent) {
   for (const double v : {x0, y0, x1, y1})
     if (!std::isfinite(v)) throw SampleError("the corner of a box is not a number");
   if (x0 > x1 || y0 > y1) throw SampleError("a box ends before it begins");
-  const double h = double(height), w = double(width);
+  const double h = double(extent.height), w = double(extent.width);
   return {float(x0 / w), float(y0 / h), float(x1 / w), float(y1 / h)};
 }
 
+pugi::xml_node child_of(const pugi::xml_node& parent, const char* name) {
+  const pugi::xml_node child = parent.child(name);
+  if (!child) throw SampleError("<" + std::string(parent.name()) + "> has no <" + name + ">");
+  return child;
+}
+
 double number_in(const pugi::xml_node& parent, const char* name) {
-  const std::string text = parent.child_value(name);
+  const std::string text = child_of(parent, name).child_value();
   std::istringstream stream(text);
   double value = 0;
-  if (text.empty()) throw SampleError("<" + std::string(parent.name()) + "> has no <" + name + ">");
   if (!(stream >> value))
     throw SampleError("<" + std::string(name) + "> is '" + text.substr(0, 40) + "', not a number");
   return value;
@@ -55,8 +60,8 @@ CocoSet coco_of(const Json& set) {
     made.categories[integer_of(category.at("id"))] = category.at("name").get<std::string>();
   for (const Json& image : set.at("images")) {
     Annotation one{
-        image.at("file_name").get<std::string>(), integer_of(image.at("height")), integer_of(image.at("width")), {}};
-    if (one.height < 1 || one.width < 1) throw SampleError("image '" + one.file + "' has no size");
+        image.at("file_name").get<std::string>(), {integer_of(image.at("height")), integer_of(image.at("width"))}, {}};
+    if (one.extent.height < 1 || one.extent.width < 1) throw SampleError("image '" + one.file + "' has no size");
     places[integer_of(image.at("id"))] = made.images.size();
     made.images.push_back(std::move(one));
   }
@@ -68,8 +73,7 @@ CocoSet coco_of(const Json& set) {
     Annotation& image = made.images[place->second];
     const auto box = given.at("bbox").get<std::vector<double>>();
     if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox has not four numbers");
-    image.objects.push_back({category->second,
-                             in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.height, image.width),
+    image.objects.push_back({category->second, in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.extent),
                              given.contains("iscrowd") && integer_of(given.at("iscrowd")) != 0});
   }
   return made;
@@ -77,28 +81,29 @@ CocoSet coco_of(const Json& set) {
 
 }  // namespace
 
-Annotation parse_voc(std::string_view xml) {
+Annotation parse_voc(std::string_view xml, const std::function<ImageExtent()>& image_extent) {
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
   if (!result) throw SampleError("not XML: " + std::string(result.description()));
   const pugi::xml_node root = document.child("annotation");
   if (!root) throw SampleError("there is no <annotation>", "PASCAL VOC's form is wanted");
+  Annotation made{root.child_value("filename"), {}, {}};
   const pugi::xml_node size = root.child("size");
-  Annotation made{root.child_value("filename"), side_in(size, "height"), side_in(size, "width"), {}};
+  made.extent = size ? ImageExtent{side_in(size, "height"), side_in(size, "width")} : image_extent();
   for (const pugi::xml_node& object : root.children("object")) {
-    const pugi::xml_node box = object.child("bndbox");
+    const pugi::xml_node box = child_of(object, "bndbox");
     const std::string name = object.child_value("name");
     if (name.empty()) throw SampleError("an <object> has no <name>");
     const double x0 = number_in(box, "xmin"), y0 = number_in(box, "ymin");
     const double x1 = number_in(box, "xmax"), y1 = number_in(box, "ymax");
     const bool difficult = object.child("difficult") && number_in(object, "difficult") != 0;
-    made.objects.push_back({name, in_parts(x0, y0, x1, y1, made.height, made.width), difficult});
+    made.objects.push_back({name, in_parts(x0, y0, x1, y1, made.extent), difficult});
   }
   return made;
 }
 
-Annotation parse_box_lines(std::string_view text, int64_t height, int64_t width) {
-  Annotation made{"", height, width, {}};
+Annotation parse_box_lines(std::string_view text, ImageExtent extent) {
+  Annotation made{"", extent, {}};
   std::istringstream lines{std::string(text)};
   std::string line;
   while (std::getline(lines, line)) {
@@ -108,7 +113,7 @@ Annotation parse_box_lines(std::string_view text, int64_t height, int64_t width)
     double x0, y0, x1, y1;
     if (!(words >> name >> x0 >> y0 >> x1 >> y1))
       throw SampleError("'" + line.substr(0, 60) + "' is not LABEL XMIN YMIN XMAX YMAX");
-    made.objects.push_back({name, in_parts(x0, y0, x1, y1, height, width), false});
+    made.objects.push_back({name, in_parts(x0, y0, x1, y1, extent), false});
   }
   return made;
 }

@@ -6,6 +6,7 @@
 #include "data/image/color.h"
 #include "data/image/image_module.h"
 #include "data/image/jpeg.h"
+#include "data/image/orientation.h"
 
 namespace cortado::data {
 
@@ -74,8 +75,13 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 void ImageDecoder::decode(std::string_view file, ColorMode mode, Image& out) {
   if (file.empty()) throw SampleError("the image is empty");
   if (is_pnm(file)) return decode_pnm(file, mode, out);
-  if (!is_jpeg(file)) return decode_with_module(file, mode, out);
-  jpeg().decode(file, mode, out);
+  const int orientation = exif_orientation(file);
+  Image& stored = orientation == 1 ? out : stored_;
+  if (is_jpeg(file))
+    jpeg().decode(file, mode, stored);
+  else
+    decode_with_module(file, mode, stored);
+  if (orientation != 1) turn_upright(stored_, orientation, out);
 }
 
 ImageDecoder::Jpeg& ImageDecoder::jpeg() {
@@ -85,7 +91,7 @@ ImageDecoder::Jpeg& ImageDecoder::jpeg() {
 
 Sample ImageDecoder::open(std::string_view file, ColorMode mode) {
   Sample sample;
-  reads_jpeg_ = is_jpeg(file) && jpeg().open(file, mode, sample);
+  reads_jpeg_ = is_jpeg(file) && exif_orientation(file) == 1 && jpeg().open(file, mode, sample);
   if (reads_jpeg_) return sample;
   decode(file, mode, whole_);
   sample = whole_.sample();

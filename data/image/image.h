@@ -24,7 +24,7 @@ constexpr int64_t kMaxPixels = 89'000'000;  ///< of one image, known from its he
 
 /// Decodes image files in memory: JPEG by libjpeg, PNM (P5, P6) by itself, all else by OpenCV, which is a module of its
 /// own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one per
-/// thread. Warnings that mean lost data (a cut-off JPEG) are errors. EXIF rotation is not applied.
+/// thread. Warnings that mean lost data (a cut-off JPEG) are errors. Images are turned as they are shown, by EXIF.
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -48,6 +48,7 @@ class ImageDecoder {
 
   std::unique_ptr<Jpeg> jpeg_;
   Image whole_;              ///< what open() decoded, where only all of an image can be had
+  Image stored_;             ///< what decode() has to turn
   bool reads_jpeg_ = false;  ///< what open() opened is the JPEG decoder's
 };
 

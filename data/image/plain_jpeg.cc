@@ -1,14 +1,13 @@
-// Segments of ITU-T T.81, annex B: 0xFF, a code, and, but for a few codes, two bytes of length that count themselves.
 #include "data/image/plain_jpeg.h"
 
-#include <cstdint>
+#include "data/image/jpeg_segments.h"
+#include "data/image/orientation.h"
 
 namespace cortado::data {
 
 namespace {
 
-constexpr int kStartOfImage = 0xD8, kEndOfImage = 0xD9, kStartOfScan = 0xDA, kBaselineFrame = 0xC0, kHuffman = 0xC4,
-              kLastFrame = 0xCF, kApp0 = 0xE0, kApp14 = 0xEE;
+constexpr int kBaselineFrame = 0xC0, kHuffman = 0xC4, kLastFrame = 0xCF, kApp0 = 0xE0, kApp14 = 0xEE;
 
 /// What the segments before the scan say.
 struct Headers {
@@ -16,9 +15,6 @@ struct Headers {
   bool jfif = false, adobe = false;
   int adobe_transform = 0;
 };
-
-int byte_at(std::string_view bytes, size_t at) { return at < bytes.size() ? uint8_t(bytes[at]) : 0; }
-int word_at(std::string_view bytes, size_t at) { return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1); }
 
 /// Takes a segment's content into account; false for what makes a JPEG another kind.
 bool take(int code, std::string_view content, Headers& headers) {
@@ -37,23 +33,12 @@ bool take(int code, std::string_view content, Headers& headers) {
 
 /// All segments up to the first scan; false where they are damaged, or of another kind.
 bool read_headers(std::string_view file, Headers& headers) {
-  if (word_at(file, 0) != (0xFF00 | kStartOfImage)) return false;
-  size_t at = 2;
-  while (at + 4 <= file.size() && byte_at(file, at) == 0xFF) {
-    const int code = byte_at(file, at + 1);
-    if (code == 0xFF) {  // filling
-      ++at;
-      continue;
-    }
-    const size_t length = size_t(word_at(file, at + 2));
-    if (code == kStartOfImage || code == kEndOfImage || length < 2 || at + 2 + length > file.size()) return false;
-    const std::string_view content = file.substr(at + 4, length - 2);
-    if (code == kStartOfScan) {
-      headers.scan = content;
+  for (JpegSegments segments(file); segments.next();) {
+    if (segments.code() == JpegSegments::kStartOfScan) {
+      headers.scan = segments.content();
       return true;
     }
-    if (!take(code, content, headers)) return false;
-    at += 2 + length;
+    if (!take(segments.code(), segments.content(), headers)) return false;
   }
   return false;
 }
@@ -79,8 +64,9 @@ bool is_surely_ycc(const Headers& headers) {
 
 bool is_plain_jpeg(std::string_view file) {
   Headers headers;
-  return file.size() > 4 && word_at(file, file.size() - 2) == (0xFF00 | kEndOfImage) && read_headers(file, headers) &&
-         is_common_frame(headers.frame) && is_surely_ycc(headers) && byte_at(headers.scan, 0) == 3;
+  return file.size() > 4 && word_at(file, file.size() - 2) == (0xFF00 | JpegSegments::kEndOfImage) &&
+         read_headers(file, headers) && is_common_frame(headers.frame) && is_surely_ycc(headers) &&
+         byte_at(headers.scan, 0) == 3 && exif_orientation(file) == 1;
 }
 
 }  // namespace cortado::data

@@ -28,6 +28,11 @@ std::string object(const std::string& name, const std::string& box, const std::s
 
 const std::string kBox = "<xmin>4</xmin><ymin>5</ymin><xmax>20</xmax><ymax>15</ymax>";
 
+ImageExtent not_looked_at() {
+  ADD_FAILURE() << "the annotation says the size";
+  return {};
+}
+
 std::string reason_of(const std::function<void()>& call) {
   try {
     call();
@@ -38,35 +43,43 @@ std::string reason_of(const std::function<void()>& call) {
 }
 
 TEST(Annotations, OfPascalVoc) {
-  const Annotation read = parse_voc(voc(object("cat", kBox) + object("dog", kBox, "<difficult>1</difficult>")));
+  const Annotation read =
+      parse_voc(voc(object("cat", kBox) + object("dog", kBox, "<difficult>1</difficult>")), not_looked_at);
   EXPECT_EQ(read.file, "a.pgm");
   ASSERT_EQ(read.objects.size(), 2u);
   EXPECT_EQ(read.objects[0].name, "cat");
   EXPECT_EQ(read.objects[0].box, (Box{0.1f, 0.25f, 0.5f, 0.75f}));
   EXPECT_FALSE(read.objects[0].difficult);
   EXPECT_TRUE(read.objects[1].difficult);
-  EXPECT_TRUE(parse_voc(voc("")).objects.empty());
+  EXPECT_TRUE(parse_voc(voc(""), not_looked_at).objects.empty());
 }
 
 TEST(Annotations, OfPascalVocSayWhatIsWrong) {
-  const auto wrong = [](const std::string& xml) { return reason_of([&] { parse_voc(xml); }); };
+  const auto wrong = [](const std::string& xml) { return reason_of([&] { parse_voc(xml, not_looked_at); }); };
   EXPECT_NE(wrong("not xml").find("not XML"), std::string::npos);
   EXPECT_NE(wrong("<a/>").find("no <annotation>"), std::string::npos);
   EXPECT_NE(wrong(voc("", "<width>40</width>")).find("no <height>"), std::string::npos);
   EXPECT_NE(wrong(voc("", "<width>0</width><height>2</height>")).find("no size"), std::string::npos);
   EXPECT_NE(wrong(voc(object("", kBox))).find("no <name>"), std::string::npos);
   EXPECT_NE(wrong(voc(object("cat", "<xmin>4</xmin>"))).find("no <ymin>"), std::string::npos);
+  EXPECT_NE(wrong(voc("<object><name>cat</name></object>")).find("<object> has no <bndbox>"), std::string::npos);
   EXPECT_NE(wrong(voc(object("cat", "<xmin>x</xmin>"))).find("'x', not a number"), std::string::npos);
   const std::string turned = "<xmin>9</xmin><ymin>5</ymin><xmax>4</xmax><ymax>15</ymax>";
   EXPECT_NE(wrong(voc(object("cat", turned))).find("ends before it begins"), std::string::npos);
 }
 
+TEST(Annotations, OfPascalVocWithoutASizeTakeTheImages) {
+  const std::string xml = "<annotation>" + object("cat", kBox) + "</annotation>";
+  const Annotation read = parse_voc(xml, [] { return ImageExtent{20, 40}; });
+  EXPECT_EQ(read.objects.at(0).box, (Box{0.1f, 0.25f, 0.5f, 0.75f}));
+}
+
 TEST(Annotations, InLines) {
-  const Annotation read = parse_box_lines("cat 4 5 20 15\n\n3 0 0 40 20\r\n", 20, 40);
+  const Annotation read = parse_box_lines("cat 4 5 20 15\n\n3 0 0 40 20\r\n", {20, 40});
   ASSERT_EQ(read.objects.size(), 2u);
   EXPECT_EQ(read.objects[0].box, (Box{0.1f, 0.25f, 0.5f, 0.75f}));
   EXPECT_EQ(read.objects[1].name, "3");
-  EXPECT_NE(reason_of([] { parse_box_lines("cat 1 2 3\n", 20, 40); }).find("is not LABEL"), std::string::npos);
+  EXPECT_NE(reason_of([] { parse_box_lines("cat 1 2 3\n", {20, 40}); }).find("is not LABEL"), std::string::npos);
 }
 
 TEST(Annotations, OfCoco) {
@@ -168,6 +181,24 @@ TEST_F(ConvertAnnoset, NamesLinesThatAreBad) {
   EXPECT_NE(report.rejects[1].reason.find("bad.xml: not XML"), std::string::npos) << report.rejects[1].reason;
   EXPECT_EQ(report.rejects[2].line, 4);
   EXPECT_FALSE(file_exists(options_.output));
+}
+
+TEST_F(ConvertAnnoset, RefusesAnnotationsOfAnotherSize) {
+  write("turned.xml", voc(object("cat", kBox), "<width>20</width><height>40</height>"));
+  write("list", "a.pgm a.xml\nb.pgm turned.xml\n");
+  const auto reason = [&] {
+    const ConvertReport report = convert_annoset(options_);
+    EXPECT_FALSE(report.kept);
+    return report.rejects.size() == 1 ? report.rejects[0].reason : "";
+  };
+  EXPECT_NE(reason().find("of an image of 20x40 pixels (width x height), and it has 40x20"), std::string::npos);
+  write("instances.json", R"({"categories": [], "annotations": [],
+    "images": [{"id": 1, "file_name": "b.pgm", "height": 40, "width": 20}]})");
+  options_.list = folder_ / "instances.json";
+  for (const bool encoded : {false, true}) {
+    options_.encoded = encoded;
+    EXPECT_NE(reason().find("20x40"), std::string::npos);
+  }
 }
 
 TEST_F(ConvertAnnoset, ReadsCocosInstances) {

@@ -27,6 +27,7 @@ void make_quiet() {
   (void)once;
 }
 
+/// Orientation is the caller's: OpenCV does not know it in every format, nor with IMREAD_UNCHANGED.
 int flags_of(int mode) {
   if (mode == kCortadoColor) return cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION;
   if (mode == kCortadoGray) return cv::IMREAD_GRAYSCALE | cv::IMREAD_IGNORE_ORIENTATION;
