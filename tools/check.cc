@@ -142,6 +142,8 @@ class Checker {
       }
       finding.name_phases();
       check_tests(file, tests, finding);
+      for (const graph::Graph& test : tests)
+        if (training && open_data_) collect(finding, [&] { check_names(*training, test, finding); });
       if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(file, *training, tests, finding);
     });
   }
@@ -208,6 +210,11 @@ class Checker {
     if (options.backward)
       finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + plan.gradient_bytes() + plan.learned_bytes();
     return inferred;
+  }
+
+  static void check_names(const graph::Graph& training, const graph::Graph& test, Finding& finding) {
+    if (const std::vector<Mistake> mistakes = name_mistakes(training, test); !mistakes.empty())
+      finding.add(ExitCode::kData, mistakes);
   }
 
   static void check_labels_of(const graph::Graph& graph, Finding& finding) {

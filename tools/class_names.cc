@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "data/convert/convert.h"
 #include "data/formats/labels.h"
+#include "data/lmdb/dataset_names.h"
 
 namespace cortado::tools {
 
@@ -24,11 +24,6 @@ std::vector<std::string> names_told(const std::string& path, int64_t classes) {
   if (int64_t(names.size()) >= classes) return names;
   throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, the net " +
                                    std::to_string(classes) + " classes");
-}
-
-/// Where names of a dataset's classes may be.
-std::vector<std::string> files_beside(const std::string& source) {
-  return {data::labels_file_of(source), join_path(folder_of(without_trailing_slashes(source)), "labels.txt")};
 }
 
 /// Of the first of the files that has a name for each class; `found` becomes its path.
@@ -55,7 +50,8 @@ std::vector<std::string> class_names(const std::string& path, const graph::Graph
   for (const graph::SourceLayer& layer : graph.layers) {
     const std::string source = layer.config->bottom_size() == 0 ? source_of(*layer.config) : "";
     if (source.empty()) continue;
-    if (std::vector<std::string> names = names_found(files_beside(source), classes, found); !names.empty())
+    if (std::vector<std::string> names = names_found(data::names_files(source, data::kLabelsPart), classes, found);
+        !names.empty())
       return names;
   }
   return {};
@@ -66,7 +62,7 @@ std::vector<std::string> class_names(const std::string& path, const std::optiona
   if (!path.empty()) return names_told(path, classes);
   std::vector<std::string> likely;
   for (const std::string& source : like ? like->sources() : std::vector<std::string>())
-    for (const std::string& file : files_beside(source)) likely.push_back(file);
+    for (const std::string& file : data::names_files(source, data::kLabelsPart)) likely.push_back(file);
   likely.push_back(join_path(folder_of(model), "labels.txt"));
   std::string found;
   std::vector<std::string> names = names_found(likely, classes, found);

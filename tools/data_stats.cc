@@ -5,8 +5,7 @@
 
 #include "core/file_error.h"
 #include "core/format.h"
-#include "data/curate/records.h"
-#include "data/formats/labels.h"
+#include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"
 #include "tools/data_command.h"
 #include "tools/progress.h"
@@ -26,17 +25,23 @@ DatasetStats look(const std::string& lmdb, bool find_odd) {
   return stats;
 }
 
-std::vector<std::string> names_of(const std::string& lmdb) {
-  const std::string file = data::names_file_of(lmdb);
-  return file.empty() ? std::vector<std::string>() : data::read_labels(file);
+/// Of the classes, or of the objects', by label.
+using Names = std::map<int32_t, std::string>;
+
+Names names_of(const std::string& lmdb, const DatasetStats& stats) {
+  return data::class_names_of(lmdb, stats.annotated > 0);
 }
 
-/// Records whose label has no name, where there are names.
-int64_t unnamed(const DatasetStats& stats, const std::vector<std::string>& names) {
-  int64_t count = 0;
-  for (const auto& [label, records] : stats.per_label)
-    if (label < 0 || (!names.empty() && size_t(label) >= names.size())) count += records;
-  return count;
+/// Records, or objects, whose label has no name, where there are names.
+int64_t unnamed(const DatasetStats& stats, const Names& names) {
+  int64_t sum = 0;
+  for (const auto& [label, count] : stats.per_label)
+    if (label < 0 || (!names.empty() && !names.contains(label))) sum += count;
+  return sum;
+}
+
+std::string of_labels(const DatasetStats& stats, int64_t count) {
+  return stats.annotated > 0 ? count_of(count, "object", "objects") : count_of(count, "record", "records");
 }
 
 std::string numbers_text(const std::vector<double>& values) {
@@ -72,7 +77,7 @@ void show_odd_images(const DatasetStats& stats) {
   for (const std::string& name : odd.told_dark) std::cout << "  " << name << "\n";
 }
 
-void show_stats(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names& names) {
   std::cout << lmdb << ": " << count_of(stats.records, "record", "records") << ", " << bytes_text(stats.bytes) << ", "
             << (stats.encoded == 0               ? "pixels"
                 : stats.encoded == stats.records ? "image files"
@@ -87,16 +92,17 @@ void show_stats(const std::string& lmdb, const DatasetStats& stats, const std::v
   }
   std::cout << "undecodable: " << count_text(stats.broken) << "\n";
   if (const int64_t count = unnamed(stats, names))
-    std::cout << "labels without a class: " << count_of(count, "record", "records") << "\n";
-  Table table({"label", "records", "share", "class"});
-  for (const auto& [label, records] : stats.per_label)
-    table.add({std::to_string(label), count_text(records),
-               number_text("%.1f%%", 100 * double(records) / double(stats.records)),
-               label >= 0 && size_t(label) < names.size() ? names[size_t(label)] : ""});
+    std::cout << "labels without a class: " << of_labels(stats, count) << "\n";
+  int64_t total = 0;
+  for (const auto& [label, count] : stats.per_label) total += count;
+  Table table({"label", stats.annotated > 0 ? "objects" : "records", "share", "class"});
+  for (const auto& [label, count] : stats.per_label)
+    table.add({std::to_string(label), count_text(count), number_text("%.1f%%", 100 * double(count) / double(total)),
+               names.contains(label) ? names.at(label) : ""});
   std::cout << table.str({0, 1, 2});
 }
 
-ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, const std::vector<std::string>& names) {
+ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, const Names& names) {
   ordered_json json = {{"source", lmdb},
                        {"records", stats.records},
                        {"bytes", stats.bytes},
@@ -121,9 +127,9 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
   for (const data::OddImages::Double& one : stats.odd.told_doubles)
     json["told_doubles"].push_back(
         {{"key", one.name}, {"first", one.first}, {"label", one.label}, {"first_label", one.first_label}});
-  for (const auto& [label, records] : stats.per_label) {
-    ordered_json one = {{"label", label}, {"records", records}};
-    if (label >= 0 && size_t(label) < names.size()) one["name"] = names[size_t(label)];
+  for (const auto& [label, count] : stats.per_label) {
+    ordered_json one = {{"label", label}, {stats.annotated > 0 ? "objects" : "records", count}};
+    if (names.contains(label)) one["name"] = names.at(label);
     json["per_label"].push_back(one);
   }
   return json;
@@ -137,9 +143,9 @@ int run_data_stats(const Arguments& arguments) {
     const std::string& lmdb = arguments.operands()[i];
     const DatasetStats stats = look(lmdb, true);
     if (arguments.on("json"))
-      list.push_back(stats_json(lmdb, stats, names_of(lmdb)));
+      list.push_back(stats_json(lmdb, stats, names_of(lmdb, stats)));
     else
-      show_stats(lmdb, stats, names_of(lmdb));
+      show_stats(lmdb, stats, names_of(lmdb, stats));
   }
   if (arguments.on("json")) std::cout << list.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   return 0;
@@ -152,9 +158,8 @@ int run_data_verify(const Arguments& arguments) {
     const DatasetStats stats = look(lmdb, false);
     show_broken(stats, lmdb);
     broken += stats.broken;
-    if (const int64_t count = unnamed(stats, names_of(lmdb))) {
-      show_error(lmdb + ": error: " + count_of(count, "record has a label", "records have labels") +
-                 " without a class");
+    if (const int64_t count = unnamed(stats, names_of(lmdb, stats))) {
+      show_error(lmdb + ": error: " + of_labels(stats, count) + " without a class");
       broken += count;
     }
     if (stats.broken == 0)

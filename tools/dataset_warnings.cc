@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "data/inspect/class_names.h"
 #include "data/pipeline/bad_records.h"
 #include "layers/record_source.h"
 #include "layers/registry.h"
@@ -55,14 +56,27 @@ std::string sight(int64_t seen, int64_t records) {
              : "of its " + count_text(records) + " records " + count_text(seen) + " were checked: they have";
 }
 
+const data::DataPipeline* pipeline_of(const graph::Node& node) {
+  const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
+  return source ? source->pipeline() : nullptr;
+}
+
+std::vector<const graph::Node*> nodes_with_records(const graph::Graph& graph) {
+  std::vector<const graph::Node*> nodes;
+  for (const graph::Node& node : graph.nodes)
+    if (pipeline_of(node)) nodes.push_back(&node);
+  return nodes;
+}
+
+const std::string& dataset_of(const graph::Node& node) { return pipeline_of(node)->source().path(); }
+
 }  // namespace
 
 std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
   std::vector<Mistake> warnings;
   if (graph.phase() != caffe::TRAIN) return warnings;
   for (const graph::Node& node : graph.nodes) {
-    const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
-    const data::DataPipeline* pipeline = source ? source->pipeline() : nullptr;
+    const data::DataPipeline* pipeline = pipeline_of(node);
     if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
     if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // every batch holds them all
     ClassStretches stretches;
@@ -83,6 +97,22 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     warnings.push_back(std::move(warning));
   }
   return warnings;
+}
+
+std::vector<Mistake> name_mistakes(const graph::Graph& training, const graph::Graph& test) {
+  std::vector<Mistake> mistakes;
+  for (const graph::Node* node : nodes_with_records(test))
+    for (const graph::Node* other : nodes_with_records(training)) {
+      const std::string conflict = data::names_conflict(dataset_of(*other), dataset_of(*node));
+      if (conflict.empty()) continue;
+      Mistake mistake;
+      mistake.place = test.place(*node, find_layer_type(node->type)->options + ".source");
+      mistake.message =
+          "layer '" + node->name + "' (" + node->type + ") tests with other classes than are trained: " + conflict;
+      mistake.hint = "make both datasets with one list of classes";
+      mistakes.push_back(std::move(mistake));
+    }
+  return mistakes;
 }
 
 std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {

@@ -15,4 +15,8 @@ std::vector<Mistake> leveldb_warnings(const graph::Graph& graph);
 /// of them; found by at most 512 labels along it. The graph's datasets are open. Throws Error(kData).
 std::vector<Mistake> sorted_warnings(const graph::Graph& graph);
 
+/// Data layers of a test net whose dataset calls a label otherwise than one of the training net's does: scores would be
+/// of other classes. The graphs' datasets are open. Throws Error as class_names_of().
+std::vector<Mistake> name_mistakes(const graph::Graph& training, const graph::Graph& test);
+
 }  // namespace cortado::tools

@@ -1,28 +1,14 @@
 #include "tools/detection_names.h"
 
-#include "core/file.h"
 #include "core/log.h"
-#include "data/convert/convert.h"
+#include "data/formats/label_map.h"
 #include "data/formats/labels.h"
-#include "proto/read_text.h"
+#include "data/lmdb/dataset_names.h"
 
 namespace cortado::tools {
 
-namespace {
-
-std::map<int, std::string> names_of_map(const std::string& path) {
-  caffe::LabelMap map;
-  read_message_from_text(read_file(path, int64_t(1) << 26), path, map);
-  std::map<int, std::string> names;
-  for (const caffe::LabelMapItem& item : map.item())
-    names[item.label()] = item.display_name().empty() ? item.name() : item.display_name();
-  return names;
-}
-
-}  // namespace
-
 std::map<int, std::string> detection_names(const std::string& path, const std::optional<LikeNet>& like) {
-  if (path.ends_with(".prototxt") || path.ends_with(".pbtxt")) return names_of_map(path);
+  if (path.ends_with(".prototxt") || path.ends_with(".pbtxt")) return data::shown_names(data::read_label_map(path));
   std::map<int, std::string> names;
   if (!path.empty()) {
     for (const std::string& name : data::read_labels(path)) names.emplace(int(names.size()), name);
@@ -30,10 +16,10 @@ std::map<int, std::string> detection_names(const std::string& path, const std::o
   }
   if (!like) return names;
   for (const std::string& source : like->sources()) {
-    const std::string map = data::label_map_of(source);
-    if (!file_exists(map)) continue;
+    const std::string map = data::names_file_of(source, data::kLabelMapPart);
+    if (map.empty()) continue;
     log_info() << "classes are named by " << map;
-    return names_of_map(map);
+    return data::shown_names(data::read_label_map(map));
   }
   return names;
 }

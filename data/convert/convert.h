@@ -89,11 +89,11 @@ struct ImageOptions : ConvertOptions {
 };
 
 /// What a conversion with test_share makes in the folder `output`, all of it or nothing: the databases train_lmdb and
-/// test_lmdb, and the classes' names in labels.txt (numbers where there are no names, no file where labels are negative
-/// or pass 100000). Of each class that share of its images, rounded, is for testing: at least one where there are two,
-/// never all. Which ones is a function of (seed, label, order of the images). Throws Error(kData) where no class has
-/// two.
-inline constexpr const char *kTrainPart = "train_lmdb", *kTestPart = "test_lmdb", *kLabelsPart = "labels.txt";
+/// test_lmdb, and the classes' names in kLabelsPart (numbers where there are no names, no file where labels are
+/// negative or pass 100000). Of each class that share of its images, rounded, is for testing: at least one where there
+/// are two, never all. Which ones is a function of (seed, label, order of the images). Throws Error(kData) where no
+/// class has two.
+inline constexpr const char *kTrainPart = "train_lmdb", *kTestPart = "test_lmdb";
 
 /// convert_imageset: `list` has lines "path label" (the label is what follows the last space); `root` is put before
 /// each path as it is. Keys "%08d_path", counted by line.
@@ -105,18 +105,15 @@ ConvertReport convert_imageset(const ImagesetOptions& options);
 /// Images with objects, as records of AnnotatedData. `list` has lines "image annotation", paths behind `root` as it is;
 /// an annotation is PASCAL VOC's XML or, .txt, lines "LABEL XMIN YMIN XMAX YMAX" in pixels. A list that ends in .json
 /// is COCO's instances instead. Classes get their numbers from `label_map`, a caffe::LabelMap as text; without it names
-/// are numbered from 1, sorted, and the map is written to label_map_of(output). Keys as convert_imageset's.
+/// are numbered from 1, sorted, in a map of their own. It is the database's. Keys as convert_imageset's.
 struct AnnosetOptions : ImageOptions {
   std::string root, list, label_map;
 };
 ConvertReport convert_annoset(const AnnosetOptions& options);
 
-/// OUTPUT.labelmap.prototxt, beside the database.
-std::string label_map_of(const std::string& output);
-
 /// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
 /// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden files and folders,
-/// Thumbs.db and the like are passed over. Writes the class names to labels_file_of(output).
+/// Thumbs.db and the like are passed over. The folders' names are the database's.
 struct FolderOptions : ImageOptions {
   std::string folder;
   bool keep_order = false;
@@ -137,8 +134,5 @@ struct CsvOptions : ImageOptions {
   std::string table;
 };
 ConvertReport convert_csv(const CsvOptions& options);
-
-/// OUTPUT.labels.txt, beside the database.
-std::string labels_file_of(const std::string& output);
 
 }  // namespace cortado::data

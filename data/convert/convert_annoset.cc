@@ -6,10 +6,10 @@
 #include "core/file_error.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/annotations.h"
+#include "data/formats/label_map.h"
 #include "data/formats/printable.h"
 #include "data/image/image.h"
 #include "data/sources/image_list.h"
-#include "proto/read_text.h"
 
 namespace cortado::data {
 
@@ -31,7 +31,8 @@ class Labels {
  public:
   explicit Labels(const std::string& file) : file_(file) {
     if (file.empty()) return;
-    read_message_from_text(read_file(file), file, map_);
+    map_ = read_label_map(file);
+    text_ = read_file(file);
     for (const caffe::LabelMapItem& item : map_.item()) numbers_[item.name()] = item.label();
   }
 
@@ -42,6 +43,7 @@ class Labels {
       for (const NamedObject& object : image.objects) names.insert(object.name);
     add("none_of_the_above", "background");
     for (const std::string& name : names) add(name, name);
+    text_ = map_.DebugString();
   }
 
   /// Throws SampleError for a name that has no number.
@@ -51,7 +53,7 @@ class Labels {
     throw SampleError("'" + printable(name) + "' is no class of " + file_, "its label map has an item for each name");
   }
 
-  std::string text() const { return map_.DebugString(); }
+  const std::string& text() const { return text_; }
   bool made_here() const { return file_.empty(); }
 
  private:
@@ -63,7 +65,7 @@ class Labels {
     numbers_[name] = item.label();
   }
 
-  std::string file_;
+  std::string file_, text_;
   caffe::LabelMap map_;
   std::map<std::string, int32_t> numbers_;
 };
@@ -136,14 +138,10 @@ ConvertReport convert_annoset(const AnnosetOptions& options) {
       images.bad_lines.push_back({options.list, image.entry.line, image.entry.name + ": " + error.what()});
     }
   }
+  images.label_map = labels.text();
   ConvertReport report = convert_images(std::move(images), options);
-  if (report.kept && labels.made_here()) {
-    report.label_map = label_map_of(options.output);
-    write_file_atomically(report.label_map, labels.text());
-  }
+  if (report.kept && labels.made_here()) report.label_map = names_beside(options.output, kLabelMapPart);
   return report;
 }
-
-std::string label_map_of(const std::string& output) { return without_trailing_slashes(output) + ".labelmap.prototxt"; }
 
 }  // namespace cortado::data

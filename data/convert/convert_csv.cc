@@ -11,6 +11,7 @@
 #include "data/convert/convert_images.h"
 #include "data/convert/csv.h"
 #include "data/formats/datum.h"
+#include "data/formats/labels.h"
 #include "data/formats/printable.h"
 #include "data/sources/list_file.h"
 
@@ -115,7 +116,7 @@ ConvertReport convert_pixels(const Table& table, const CsvOptions& options) {
   for (const Row& row : table.rows) labels.push_back(row.cells[label_column]);
   std::vector<std::string> classes;
   const std::vector<int32_t> numbers = class_numbers(labels, classes);
-  DatasetBuilder builder(options, int64_t(table.rows.size() + table.bad.size()));
+  DatasetBuilder builder(options, int64_t(table.rows.size() + table.bad.size()), {labels_text(classes), ""});
   for (const Rejected& bad : table.bad) builder.reject(bad.file, bad.line, bad.reason);
   std::string pixels;
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -136,7 +137,6 @@ ConvertReport convert_pixels(const Table& table, const CsvOptions& options) {
   }
   ConvertReport report = builder.finish();
   report.classes = classes;
-  write_class_names(report, options.output);
   return report;
 }
 
@@ -154,7 +154,7 @@ ConvertReport convert_paths(const Table& table, const CsvOptions& options) {
   }
   const std::vector<int32_t> numbers = class_numbers(labels, found.classes);
   for (size_t i = 0; i < numbers.size(); ++i) found.entries[i].label = numbers[i];
-  return convert_named_images(std::move(found), options);
+  return convert_images(std::move(found), options);
 }
 
 }  // namespace

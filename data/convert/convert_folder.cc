@@ -50,9 +50,7 @@ ConvertReport convert_folder(const FolderOptions& given) {
   FolderOptions options = given;
   options.shuffle = !given.keep_order;
   check_image_options(options);
-  return convert_named_images(images_of(options.folder), options);
+  return convert_images(images_of(options.folder), options);
 }
-
-std::string labels_file_of(const std::string& output) { return without_trailing_slashes(output) + ".labels.txt"; }
 
 }  // namespace cortado::data

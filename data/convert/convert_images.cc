@@ -9,6 +9,7 @@
 #include "core/rng.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
+#include "data/formats/labels.h"
 #include "data/formats/tar.h"
 #include "data/image/color.h"
 #include "data/image/image.h"
@@ -201,26 +202,14 @@ ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
   if (options.test_share > 0) return convert_in_two(std::move(found), options);
   const std::vector<std::string> classes = found.classes;
   const int64_t skipped = found.skipped;
-  DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()));
+  DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()),
+                         {labels_text(classes), found.label_map});
   const OddImages odd = add_images(std::move(found), options, builder);
   ConvertReport report = builder.finish();
   report.odd = odd;
   report.classes = classes;
   report.skipped = skipped;
   return report;
-}
-
-ConvertReport convert_named_images(FoundImages found, const ImageOptions& options) {
-  const ConvertReport report = convert_images(std::move(found), options);
-  if (options.test_share == 0) write_class_names(report, options.output);
-  return report;
-}
-
-void write_class_names(const ConvertReport& report, const std::string& output) {
-  if (!report.kept || report.classes.empty()) return;
-  std::string names;
-  for (const std::string& name : report.classes) names += name + "\n";
-  write_file_atomically(labels_file_of(output), names);
 }
 
 }  // namespace cortado::data

@@ -30,6 +30,7 @@ struct FoundImages {
   std::string list;                  ///< the file that the entries' lines are of
   std::vector<Rejected> bad_lines;   ///< of the list
   std::vector<std::string> classes;  ///< names by label, where they are known
+  std::string label_map;             ///< of the objects' classes, as text
   int64_t skipped = 0;               ///< ConvertReport's
 };
 
@@ -39,12 +40,8 @@ void check_image_options(const ImageOptions& options);
 /// Whether a file or folder of this name is hidden or was left by a system among images: .DS_Store, Thumbs.db.
 bool is_no_sample(std::string_view name);
 
-/// All that was found as one database, or as two.
+/// All that was found as one database, or as two, with the names of its classes where they are known.
 ConvertReport convert_images(FoundImages found, const ImageOptions& options);
-
-/// The same, and with a single database its classes' names, where they are known, go to labels_file_of(output).
-ConvertReport convert_named_images(FoundImages found, const ImageOptions& options);
-void write_class_names(const ConvertReport& report, const std::string& output);
 
 /// convert_images() with a test_share.
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options);

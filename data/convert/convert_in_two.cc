@@ -6,6 +6,7 @@
 #include "data/convert/convert_images.h"
 #include "data/convert/stratified.h"
 #include "data/convert/two_sets_folder.h"
+#include "data/formats/labels.h"
 
 namespace cortado::data {
 
@@ -32,19 +33,19 @@ void add_report(ConvertReport& train, const ConvertReport& tests) {
 }
 
 /// A line for each label up to the highest; "" where labels cannot be lines of a file.
-std::string labels_text(const ConvertReport& report) {
+std::string all_labels_text(const ConvertReport& report) {
   if (report.per_label.empty()) return "";
-  std::string text;
-  for (size_t label = 0; label < std::max(report.per_label.size(), report.classes.size()); ++label)
-    text += (label < report.classes.size() ? report.classes[label] : std::to_string(label)) + "\n";
-  return text;
+  std::vector<std::string> names = report.classes;
+  for (size_t label = names.size(); label < report.per_label.size(); ++label) names.push_back(std::to_string(label));
+  return labels_text(names);
 }
 
 }  // namespace
 
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
-  TwoSetsFolder folder(options.output, options.force);
   const std::vector<std::string> classes = found.classes;
+  labels_text(classes);  // what is wrong with them is known before work begins
+  TwoSetsFolder folder(options.output, options.force);
   const int64_t skipped = found.skipped, total = int64_t(found.entries.size() + found.bad_lines.size());
   int64_t train_done = 0, tests_done = 0;
   const auto options_of = [&](const std::string& part, int64_t& done) {
@@ -70,7 +71,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   report.skipped = skipped;
   if (!report.kept) return report;
   add_report(report, tests_builder.finish());
-  folder.commit(labels_text(report));
+  folder.commit({all_labels_text(report), ""});
   return report;
 }
 

@@ -75,7 +75,7 @@ ConvertReport convert_tar(const TarOptions& options) {
   for (const std::string& shard : options.shards) collect(shard, found, labels);
   const std::vector<int32_t> numbers = class_numbers(labels, found.classes);
   for (size_t i = 0; i < numbers.size(); ++i) found.entries[i].label = numbers[i];
-  return convert_named_images(std::move(found), options);
+  return convert_images(std::move(found), options);
 }
 
 }  // namespace cortado::data

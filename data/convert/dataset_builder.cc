@@ -30,8 +30,8 @@ std::string number_key(int64_t number, int digits) {
   return std::string(size_t(std::max<int64_t>(0, digits - int64_t(text.size()))), '0') + text;
 }
 
-DatasetBuilder::DatasetBuilder(const ConvertOptions& options, int64_t total)
-    : options_(options), writer_(options.output, options.force), total_(total) {}
+DatasetBuilder::DatasetBuilder(const ConvertOptions& options, int64_t total, DatasetNames names)
+    : options_(options), writer_(options.output, options.force, std::move(names)), total_(total) {}
 
 void DatasetBuilder::tick() {
   ++done_;

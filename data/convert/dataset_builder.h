@@ -13,7 +13,8 @@ namespace cortado::data {
 /// What all converters do: write records, count, collect what was rejected, and keep the database or not.
 class DatasetBuilder {
  public:
-  DatasetBuilder(const ConvertOptions& options, int64_t total);  ///< total: samples expected, or -1
+  /// `total`: samples expected, or -1.
+  DatasetBuilder(const ConvertOptions& options, int64_t total, DatasetNames names = {});
 
   /// Adds a record. `shape` is the sample's (only its extents count; 0 channels: not known).
   void add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape);

@@ -40,7 +40,7 @@ bool holds_only(const std::filesystem::path& folder, const std::vector<std::stri
 
 /// Surely two sets, or nothing: only these are ever removed.
 bool is_two_sets(const std::string& path) {
-  bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart});
+  bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart, kLabelMapPart});
   for (const char* part : {kTrainPart, kTestPart}) {
     const std::string set = join_path(path, part);
     if (file_exists(set)) ours = ours && is_lmdb(set);
@@ -84,8 +84,8 @@ TwoSetsFolder::~TwoSetsFolder() {
 
 std::string TwoSetsFolder::part(const std::string& name) const { return join_path(temporary_, name); }
 
-void TwoSetsFolder::commit(const std::string& labels) {
-  if (!labels.empty()) write_file_atomically(part(kLabelsPart), labels);
+void TwoSetsFolder::commit(const DatasetNames& names) {
+  write_names(temporary_, names);
   check_sets_target(path_, replace_);  // again: much time may have passed
   put_folder_in_place(temporary_, path_, remove_sets);
   temporary_.clear();

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "data/lmdb/dataset_names.h"
+
 namespace cortado::data {
 
 /// A folder with a training and a test set, built aside (`path.tmp.PID`) and put in place whole: until commit()
@@ -16,8 +18,8 @@ class TwoSetsFolder {
   TwoSetsFolder& operator=(const TwoSetsFolder&) = delete;
 
   std::string part(const std::string& name) const;  ///< where to build one of the databases
-  /// Writes the classes' names, unless there are none, and puts the folder in place. Throws Error(kIo).
-  void commit(const std::string& labels);
+  /// Writes the classes' names, where there are some, and puts the folder in place. Throws Error(kIo).
+  void commit(const DatasetNames& names);
 
  private:
   std::string path_, temporary_;

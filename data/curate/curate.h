@@ -18,8 +18,9 @@ struct CurateOptions {
 };
 
 /// One database of several: their records one set after the other, under new numbers. Where each of them has names of
-/// its classes, classes of one name become one; labels.txt of the result has all names in the order in which they were
-/// met. Where none has, labels stay. Throws Error(kData) where some have and others have not.
+/// its classes (of labels, or of objects), classes of one name become one; the result's names are all of them in the
+/// order in which they were met. Where none has, labels stay. Throws Error(kData) where some have names, or objects,
+/// and others have not, and for two classes of one name in a set.
 struct Merged {
   int64_t written = 0;
   std::vector<std::string> names;  ///< of classes; empty: labels stayed
@@ -38,7 +39,8 @@ struct SplitCounts {
 SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t seed, const CurateOptions& options);
 
 /// A folder of image files, one folder for each class, that conversions read back: files as they are stored, pixels as
-/// PNG. A class is called by its name, or its number; files by their keys. Throws Error(kData) for records of floats.
+/// PNG. A class is called by its name, or its number, with the number behind it where another one's folder is called
+/// so; files by their keys. Throws Error(kData) for records of floats, and of objects.
 struct Exported {
   int64_t files = 0, classes = 0;
 };

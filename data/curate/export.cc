@@ -1,6 +1,8 @@
 // A database back as image files.
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "core/file.h"
 #include "core/file_error.h"
@@ -48,10 +50,24 @@ Image interleaved(const Sample& sample) {
   return image;
 }
 
-/// "00000012_3" of "00000012_ant/3.jpg" in the folder "ant": neither the class nor the ending is said twice.
-std::string stem_of(std::string_view key, const std::string& folder) {
+/// A folder for each label, no two the same: names may be, or differ in what a folder's name cannot hold.
+std::map<int32_t, std::string> folders_of(const std::vector<int32_t>& labels, const std::vector<std::string>& names) {
+  std::map<int32_t, std::string> folders;
+  std::set<std::string> taken;
+  for (const int32_t label : std::set<int32_t>(labels.begin(), labels.end())) {
+    const std::string number = std::to_string(label);
+    std::string folder = label >= 0 && size_t(label) < names.size() ? safe_name(names[size_t(label)]) : number;
+    while (!taken.insert(folder).second) folder += "_" + number;
+    folders[label] = folder;
+  }
+  return folders;
+}
+
+/// "00000012_3" of "00000012_ant/3.jpg" of the class "ant": neither the class nor the ending is said twice.
+std::string stem_of(std::string_view key, const std::string& class_name) {
   std::string name(key);
-  if (const size_t at = name.find("_" + folder + "/"); at != std::string::npos) name.erase(at + 1, folder.size() + 1);
+  if (const size_t at = name.find("_" + class_name + "/"); at != std::string::npos)
+    name.erase(at + 1, class_name.size() + 1);
   const size_t dot = name.rfind('.');
   if (dot != std::string::npos && name.size() - dot <= 6) name.resize(dot);
   return safe_name(name);
@@ -81,9 +97,13 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   const std::string target = without_trailing_slashes(options.output);
   if (file_exists(target)) throw file_error(ExitCode::kIo, target, "exists already", "choose another name");
   const Records records(lmdb);
+  if (records.annotated())
+    throw file_error(ExitCode::kData, lmdb, "its records have objects, and folders of classes do not hold boxes",
+                     "`cortado data cat` writes single images");
   const std::vector<int32_t> labels = records.labels();
-  const std::string names_file = names_file_of(lmdb);
+  const std::string names_file = names_file_of(lmdb, kLabelsPart);
   const std::vector<std::string> names = names_file.empty() ? std::vector<std::string>() : read_labels(names_file);
+  const std::map<int32_t, std::string> folders = folders_of(labels, names);
   remove_leftovers(target);
   const std::string made = temporary_beside(target);
   Exported out;
@@ -91,10 +111,11 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
     for (size_t i = 0; i < records.size(); ++i) {
       const Record record = records[i];
       const bool named = labels[i] >= 0 && size_t(labels[i]) < names.size();
-      const std::string folder = safe_name(named ? names[size_t(labels[i])] : std::to_string(labels[i]));
+      const std::string& folder = folders.at(labels[i]);
+      const std::string& class_name = named ? names[size_t(labels[i])] : folder;
       out.classes += std::filesystem::create_directories(join_path(made, folder));
       try {
-        write_image(join_path(made, folder), stem_of(record.key, folder), image_file_of(record.value));
+        write_image(join_path(made, folder), stem_of(record.key, class_name), image_file_of(record.value));
       } catch (const SampleError& error) {
         throw_bad_record(records.database(), record.key, error);
       }

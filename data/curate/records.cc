@@ -34,6 +34,8 @@ std::vector<int32_t> Records::labels() const {
   return labels;
 }
 
+bool Records::annotated() const { return size() > 0 && is_annotated((*this)[0].value); }
+
 std::string_view name_in_key(std::string_view key) {
   const size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
   if (digits == 0) return key;
@@ -46,13 +48,6 @@ std::string renumbered(int64_t number, std::string_view key) {
   const std::string digits = number_key(number, 8);
   return name.empty() ? digits
                       : digits + "_" + std::string(name.substr(0, LmdbWriter::kMaxKeyBytes - 1 - digits.size()));
-}
-
-std::string names_file_of(const std::string& lmdb) {
-  for (const std::string& path :
-       {labels_file_of(lmdb), join_path(folder_of(without_trailing_slashes(lmdb)), kLabelsPart)})
-    if (file_exists(path)) return path;
-  return "";
 }
 
 }  // namespace cortado::data

@@ -22,6 +22,8 @@ class Records {
   int32_t label(size_t i) const;
   /// The label of each. Throws as label() does.
   std::vector<int32_t> labels() const;
+  /// Whether records have objects, by the first one.
+  bool annotated() const;
 
  private:
   std::shared_ptr<const Lmdb> database_;
@@ -34,8 +36,5 @@ std::string_view name_in_key(std::string_view key);
 
 /// "00000012_ant/3.jpg": `number` and the name in another key.
 std::string renumbered(int64_t number, std::string_view key);
-
-/// The file with the names of a database's classes, DATASET.labels.txt or labels.txt in its folder; "": none.
-std::string names_file_of(const std::string& lmdb);
 
 }  // namespace cortado::data

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/file.h"
 #include "core/file_error.h"
 #include "core/rng.h"
 #include "data/convert/stratified.h"
@@ -15,15 +14,14 @@ namespace cortado::data {
 
 namespace {
 
-std::string names_text(const std::string& lmdb, const std::vector<int32_t>& labels) {
-  const std::string file = names_file_of(lmdb);
-  if (!file.empty()) return read_file(file);
+/// Numbers where classes have no names.
+DatasetNames names_or_numbers(const Records& records, const std::vector<int32_t>& labels) {
+  DatasetNames names = read_names(records.database().path());
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   constexpr int32_t kMostNames = 100000;
-  std::string text;
-  if (*least < 0 || *most >= kMostNames) return text;
-  for (int32_t label = 0; label <= *most; ++label) text += std::to_string(label) + "\n";
-  return text;
+  if (!names.labels.empty() || records.annotated() || *least < 0 || *most >= kMostNames) return names;
+  for (int32_t label = 0; label <= *most; ++label) names.labels += std::to_string(label) + "\n";
+  return names;
 }
 
 }  // namespace
@@ -35,7 +33,7 @@ int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOpti
   std::iota(order.begin(), order.end(), size_t(0));
   RandomStream random(seed);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  LmdbWriter writer(options.output, options.force);
+  LmdbWriter writer(options.output, options.force, read_names(lmdb));
   for (size_t i = 0; i < order.size(); ++i) {
     const Record record = records[order[i]];
     records.label(order[i]);  // what cannot be read is told now
@@ -44,8 +42,6 @@ int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOpti
   }
   records.database().check_unchanged();
   writer.commit();
-  if (const std::string names = names_file_of(lmdb); !names.empty())
-    write_file_atomically(labels_file_of(options.output), read_file(names));
   return writer.records();
 }
 
@@ -65,7 +61,7 @@ SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t s
   records.database().check_unchanged();
   train.commit();
   test.commit();
-  folder.commit(names_text(lmdb, labels));
+  folder.commit(names_or_numbers(records, labels));
   return {train.records(), test.records()};
 }
 

@@ -47,13 +47,20 @@ std::string_view parse_annotated_datum(std::string_view message, std::vector<Obj
   return datum;
 }
 
+bool is_annotated(std::string_view value) {
+  std::vector<Object> objects;
+  if (value.empty() || value[0] != char(1 << 3 | 2)) return false;  // a Datum begins with a number
+  try {
+    parse_annotated_datum(value, objects);
+  } catch (const SampleError&) {
+    return false;
+  }
+  return true;
+}
+
 std::string_view datum_in(std::string_view value) {
   std::vector<Object> objects;
-  try {  // a Datum begins with a number, an AnnotatedDatum with its Datum
-    if (!value.empty() && value[0] == char(1 << 3 | 2)) return parse_annotated_datum(value, objects);
-  } catch (const SampleError&) {
-  }
-  return value;
+  return is_annotated(value) ? parse_annotated_datum(value, objects) : value;
 }
 
 std::string make_annotated_datum(std::string_view datum, const std::vector<Object>& objects) {

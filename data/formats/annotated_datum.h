@@ -12,6 +12,9 @@ namespace cortado::data {
 /// order. `objects` keeps its memory. Throws SampleError: not an AnnotatedDatum, no Datum, a box that is no number.
 std::string_view parse_annotated_datum(std::string_view message, std::vector<Object>& objects);
 
+/// Whether a record's value is an AnnotatedDatum, not a Datum.
+bool is_annotated(std::string_view value);
+
 /// The serialized Datum in a record's value: itself, or that of an AnnotatedDatum.
 std::string_view datum_in(std::string_view value);
 

@@ -2,6 +2,7 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "data/formats/printable.h"
 
 namespace cortado::data {
 
@@ -21,6 +22,19 @@ std::vector<std::string> read_labels(const std::string& path) {
   while (!names.empty() && names.back().empty()) names.pop_back();
   if (names.empty()) fail("there are no labels in it");
   return names;
+}
+
+std::string labels_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    if (name.empty() || name.back() == '\r' || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos)
+      throw Error(
+          ExitCode::kData,
+          "the class name '" + printable(name) + "' cannot stand on a line of its own, as files of names want it",
+          "rename the class: names are not empty and have no line breaks");
+    text += name + "\n";
+  }
+  return text;
 }
 
 }  // namespace cortado::data

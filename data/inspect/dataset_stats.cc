@@ -52,8 +52,9 @@ class Collector {
   void look(Record record, bool decode) {
     ++stats_.records;
     stats_.bytes += int64_t(record.value.size());
-    record.value = datum_in(record.value);
     int32_t label = 0;
+    const bool annotated = is_annotated(record.value);
+    if (annotated) record.value = parse_annotated_datum(record.value, objects_);
     try {
       const DatumView datum = parse_datum(record.value, floats_);
       label = datum.label;
@@ -66,7 +67,12 @@ class Collector {
     } catch (const SampleError& error) {
       return tell_broken(record, error.what());
     }
-    ++stats_.per_label[label];
+    if (!annotated) {
+      ++stats_.per_label[label];
+      return;
+    }
+    ++stats_.annotated;
+    for (const Object& object : objects_) ++stats_.per_label[object.label];
   }
 
   void note_broken(const Record& record, const char* why) {
@@ -120,6 +126,7 @@ class Collector {
   int64_t pixels_ = 0;
   DatumReader reader_;
   std::vector<float> floats_;
+  std::vector<Object> objects_;
   std::map<int, ChannelSums> sums_;
   OddImageFinder finder_;
   DatasetStats stats_;

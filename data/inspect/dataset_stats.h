@@ -10,7 +10,7 @@
 
 namespace cortado::data {
 
-/// What an LMDB of Datums holds.
+/// What an LMDB of Datums or AnnotatedDatums holds.
 struct DatasetStats {
   struct Broken {
     std::string key, reason;
@@ -19,11 +19,12 @@ struct DatasetStats {
     int64_t least = 0, most = 0;
   };
 
-  int64_t records = 0, bytes = 0;   ///< bytes: of the records' values
-  int64_t encoded = 0;              ///< of them hold image files, the others pixels
-  int64_t broken = 0;               ///< of them cannot be used
-  std::vector<Broken> told_broken;  ///< the first 20
-  std::map<int32_t, int64_t> per_label;
+  int64_t records = 0, bytes = 0;        ///< bytes: of the records' values
+  int64_t encoded = 0;                   ///< of them hold image files, the others pixels
+  int64_t broken = 0;                    ///< of them cannot be used
+  std::vector<Broken> told_broken;       ///< the first 20
+  int64_t annotated = 0;                 ///< of them have objects, others a label
+  std::map<int32_t, int64_t> per_label;  ///< records, or objects
 
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
   std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 of them are kept apart

@@ -54,16 +54,21 @@ void check_target(const std::string& path, bool replace) {
 
 /// The folder stays where something else is in it.
 void remove_lmdb(const std::string& folder) {
-  for (const char* file : {"/data.mdb", "/lock.mdb", "/checksums", ""}) ::remove((folder + file).c_str());
+  for (const char* file : kLmdbFiles) ::remove(join_path(folder, file).c_str());
+  ::remove(folder.c_str());
 }
 
 }  // namespace
 
-LmdbWriter::LmdbWriter(const std::string& path, bool replace)
-    : path_(without_trailing_slashes(path)), temporary_(temporary_beside(path_)), replace_(replace) {
+LmdbWriter::LmdbWriter(const std::string& path, bool replace, DatasetNames names)
+    : path_(without_trailing_slashes(path)),
+      temporary_(temporary_beside(path_)),
+      replace_(replace),
+      names_(std::move(names)) {
   if (path_.empty()) fail_on_lmdb(ExitCode::kIo, path_, "a dataset needs a name");
   recover_folder(path_, remove_lmdb);
   check_target(path_, replace_);
+  check_names_beside(path_, names_, replace_);
   remove_leftovers(path_);
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
@@ -148,9 +153,13 @@ void LmdbWriter::commit() {
   if (status != 0) fail_to_write(path_, status);
   ::mdb_env_close(std::exchange(env_, nullptr));
   write_page_checksums(temporary_);
+  write_names(temporary_, names_);
   check_target(path_, replace_);  // again: much time may have passed
+  check_names_beside(path_, names_, replace_);
+  if (file_exists(path_) || !(names_ == DatasetNames{})) remove_names_beside(path_);
   put_folder_in_place(temporary_, path_, remove_lmdb);
   temporary_.clear();
+  link_names_beside(path_);
 }
 
 }  // namespace cortado::data

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/lmdb/dataset_names.h"
+
 struct MDB_env;
 
 namespace cortado::data {
@@ -17,8 +19,9 @@ class LmdbWriter {
   static constexpr size_t kMaxKeyBytes = 511;
 
   /// Throws Error(kIo) when the folder cannot be made, or when `path` exists and `replace` is false. An existing `path`
-  /// is replaced only if it is an LMDB or an empty folder.
-  explicit LmdbWriter(const std::string& path, bool replace = false);
+  /// is replaced only if it is an LMDB or an empty folder. `names` come with the records, and with their links beside
+  /// `path` take the place of what is called so.
+  explicit LmdbWriter(const std::string& path, bool replace = false, DatasetNames names = {});
   ~LmdbWriter();  ///< without commit(): removes what was built
   LmdbWriter(const LmdbWriter&) = delete;
   LmdbWriter& operator=(const LmdbWriter&) = delete;
@@ -42,6 +45,7 @@ class LmdbWriter {
 
   std::string path_, temporary_;
   bool replace_;
+  DatasetNames names_;
   MDB_env* env_ = nullptr;
   unsigned int table_ = 0;
   size_t map_size_ = size_t(64) << 20;

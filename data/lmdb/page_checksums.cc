@@ -74,7 +74,9 @@ void write_page_checksums(const std::string& folder) {
   file.commit();
 }
 
-bool is_lmdb_file(const std::string& name) { return name == "data.mdb" || name == "lock.mdb" || name == kFile; }
+bool is_lmdb_file(const std::string& name) {
+  return std::find(std::begin(kLmdbFiles), std::end(kLmdbFiles), name) != std::end(kLmdbFiles);
+}
 
 PageChecksums::PageChecksums(const MappedFile& data) : data_(data), file_(join_path(folder_of(data.path()), kFile)) {}
 

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "core/mapped_file.h"
+#include "data/lmdb/dataset_names.h"
 
 namespace cortado::data {
 
@@ -54,7 +55,8 @@ class PageChecksums {
 /// Writes those of the closed database in `folder`. Throws Error(kIo).
 void write_page_checksums(const std::string& folder);
 
-/// A file that a folder of a dataset made here may hold.
+/// The files that a folder of a dataset made here may hold.
+inline constexpr const char* kLmdbFiles[] = {"data.mdb", "lock.mdb", "checksums", kLabelsPart, kLabelMapPart};
 bool is_lmdb_file(const std::string& name);
 
 }  // namespace cortado::data

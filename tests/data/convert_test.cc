@@ -273,7 +273,7 @@ TEST(ConvertFolder, MakesAClassOfEachFolder) {
   const ConvertReport report = convert_folder(options);
   EXPECT_EQ(report.classes, (std::vector<std::string>{"ant", "zebra"}));
   EXPECT_EQ(report.per_label, (std::vector<int64_t>{5, 5}));
-  EXPECT_EQ(read_file(labels_file_of(options.output)), "ant\nzebra\n");
+  EXPECT_EQ(read_file(names_beside(options.output, kLabelsPart)), "ant\nzebra\n");
   int changes = 0, last = 0;
   for (const auto& [key, value] : read_with_library(folder / "db")) {
     const int label = parsed(value).label();
@@ -329,7 +329,7 @@ TEST(ConvertInTwo, TakesTheShareOfEachClass) {
     }
     EXPECT_EQ(report.written + report.test.written, 41);
     EXPECT_EQ(read_file(folder / "sets/labels.txt"), "a\nb\nc\nd\ne\n");
-    EXPECT_FALSE(file_exists(labels_file_of(options.output)));
+    EXPECT_FALSE(file_exists(names_beside(options.output, kLabelsPart)));
   }
 }
 

@@ -6,6 +6,8 @@
 #include "core/file_error.h"
 #include "data/convert/convert.h"
 #include "data/formats/labels.h"
+#include "data/inspect/class_names.h"
+#include "data/lmdb/dataset_names.h"
 #include "data/lmdb/lmdb.h"
 
 namespace cortado::tools {
@@ -14,6 +16,10 @@ namespace {
 
 constexpr int64_t kDatasetFolderDecoded = 4096,
                   kDatasetFolderPixels = 2000000000;  ///< whose colours are measured: more would tell the same
+
+constexpr const char* kSameNames =
+    "make both sets with one list of classes: `cortado convert folder` with --split, or of a folder with train/ and "
+    "val/";
 
 void check_labels(const DatasetFolder& folder) {
   const int64_t seen = folder.stats.classes(), named = folder.classes();
@@ -47,10 +53,11 @@ DatasetFolder read_dataset_folder(const std::string& path, const data::Progress&
     throw file_error(ExitCode::kData, folder.train, "none of its images can be read",
                      "`cortado data verify " + folder.train + "` says more");
   folder.test_records = data::Lmdb::open(folder.test)->records();
-  const std::string labels = join_path(folder.path, data::kLabelsPart);
-  if (file_exists(labels)) {
-    folder.labels = labels;
-    folder.names = data::read_labels(labels);
+  if (const std::string conflict = data::names_conflict(folder.train, folder.test); !conflict.empty())
+    throw file_error(ExitCode::kData, folder.path, conflict, kSameNames);
+  folder.labels = data::names_file_of(folder.train, data::kLabelsPart);
+  if (!folder.labels.empty()) {
+    folder.names = data::read_labels(folder.labels);
   } else {
     for (int64_t label = 0; label < folder.stats.classes(); ++label) folder.names.push_back(std::to_string(label));
   }

@@ -4,7 +4,10 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/convert/convert.h"
+#include "data/formats/label_map.h"
+#include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"
+#include "data/lmdb/dataset_names.h"
 #include "data/lmdb/lmdb.h"
 #include "proto/compact_text.h"
 #include "tools/progress.h"
@@ -32,27 +35,33 @@ struct ObjectSet {
   int64_t test_records = 0;
 };
 
+/// Numbers where the map leaves labels out.
+void set_names(const std::string& map_file, ObjectSet& set) {
+  constexpr int32_t kMost = 100000;
+  const std::map<int32_t, std::string> names = data::shown_names(data::read_label_map(map_file));
+  const int32_t last = names.empty() ? 0 : names.rbegin()->first;
+  if (last < 1) throw file_error(ExitCode::kData, map_file, "it names no class but the background");
+  if (last > kMost) throw file_error(ExitCode::kData, map_file, "its label " + std::to_string(last) + " is too large");
+  set.classes = last + 1;
+  for (int32_t label = 1; label <= last; ++label)
+    set.names.push_back(names.contains(label) ? names.at(label) : std::to_string(label));
+}
+
 ObjectSet read_set(const std::string& path) {
   ObjectSet set;
   const std::string folder = without_trailing_slashes(path);
   set.train = join_path(folder, data::kTrainPart);
   set.test = join_path(folder, data::kTestPart);
-  const std::string beside = join_path(folder, "labelmap.prototxt");
-  const std::string map_file = file_exists(beside) ? beside : data::label_map_of(set.train);
-  for (const std::string& part : {set.train, set.test, map_file})
+  const std::string map_file = data::names_file_of(set.train, data::kLabelMapPart);
+  const std::string wanted = data::names_beside(set.train, data::kLabelMapPart);
+  for (const std::string& part : {set.train, set.test, map_file.empty() ? wanted : map_file})
     if (!file_exists(part))
       throw file_error(ExitCode::kIo, part, "there is no such file or folder",
                        "`cortado convert annoset images/ train.txt -o " + set.train +
-                           "` makes it; then test.txt, with "
-                           "--label-map-file=" +
-                           map_file + " -o " + set.test);
-  caffe::LabelMap map;
-  read_message_from_text(read_file(map_file, int64_t(1) << 26), map_file, map);
-  for (const caffe::LabelMapItem& item : map.item()) {
-    set.classes = std::max<int64_t>(set.classes, item.label() + 1);
-    if (item.label() > 0) set.names.push_back(item.display_name().empty() ? item.name() : item.display_name());
-  }
-  if (set.classes < 2) throw file_error(ExitCode::kData, map_file, "it names no class but the background");
+                           "` makes it; then test.txt, with --label-map-file=" + wanted + " -o " + set.test);
+  if (const std::string conflict = data::names_conflict(set.train, set.test); !conflict.empty())
+    throw file_error(ExitCode::kData, folder, conflict, "convert test.txt with --label-map-file=" + wanted);
+  set_names(map_file, set);
   CountedProgress progress("look at " + folder);
   set.stats = data::dataset_stats(set.train, {.most_decoded = kDetectorDecoded,
                                               .most_pixels = kDetectorPixels,
