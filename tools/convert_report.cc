@@ -24,13 +24,51 @@ std::string size_text(const ConvertReport& report) {
 
 void show_line(const std::string& path, int64_t records, const ConvertReport& report) {
   std::cout << path << ": " << count_of(records, "record", "records") << ", " << size_text(report)
-            << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "") << "\n";
+            << (report.mixed_sizes ? " and other sizes: train with crop_size or resize them" : "")
+            << (report.mixed_channels ? " and other numbers of channels: convert them without --encoded, or train with "
+                                        "force_encoded_color"
+                                      : "")
+            << "\n";
 }
 
 void show_skipped(const ConvertReport& report) {
   if (report.skipped == 0) return;
   std::cout << "passed over " << count_of(report.skipped, "hidden file or folder", "hidden files and folders")
             << " (.DS_Store, Thumbs.db and the like)\n";
+}
+
+std::string more_text(int64_t all, size_t told) {
+  return all > int64_t(told) ? ", and " + count_text(all - int64_t(told)) + " more" : "";
+}
+
+void show_noted(const data::Noted& noted, const std::string& what) {
+  constexpr size_t kTold = 5;
+  if (noted.count == 0) return;
+  std::cout << what << ":";
+  const size_t told = std::min(kTold, noted.first.size());
+  for (size_t i = 0; i < told; ++i) std::cout << (i ? ", " : " ") << noted.first[i];
+  std::cout << more_text(noted.count, told) << "\n";
+}
+
+void show_folders(const data::FolderNotes& folders) {
+  const auto& [nested, loose, empty, unchosen] = folders;
+  show_noted(nested,
+             "took the images of " + count_of(nested.count, "subfolder", "subfolders") + " of classes' folders");
+  show_noted(loose, "passed over " + count_of(loose.count, "file", "files") + " beside the classes' folders");
+  show_noted(empty, count_of(empty.count, "empty folder is a class without images",
+                             "empty folders are classes without images"));
+  show_noted(unchosen, "passed over " + count_of(unchosen.count, "folder", "folders") +
+                           " beside those to train and to test with");
+}
+
+ordered_json folders_json(const data::FolderNotes& folders) {
+  const auto json = [](const data::Noted& noted) {
+    return ordered_json{{"count", noted.count}, {"first", noted.first}};
+  };
+  return {{"nested", json(folders.nested)},
+          {"loose", json(folders.loose)},
+          {"empty", json(folders.empty)},
+          {"unchosen", json(folders.unchosen)}};
 }
 
 std::string side_range_text(int least, int most) {
@@ -47,10 +85,6 @@ void show_sizes(const ConvertReport& report) {
   if (report.channels > 0 && each > kMuch)
     std::cout << "hint: a record takes " << bytes_text(each)
               << "; --short-side=256 --encoded makes small JPEGs, which is enough for most nets\n";
-}
-
-std::string more_text(int64_t all, size_t told) {
-  return all > int64_t(told) ? ", and " + count_text(all - int64_t(told)) + " more" : "";
 }
 
 void show_odd(const data::OddImages& odd) {
@@ -105,11 +139,12 @@ void show_report(const ConvertReport& report, const std::string& output) {
   if (two) show_line(join_path(output, data::kTestPart), report.test.written, report);
   show_sizes(report);
   show_skipped(report);
+  show_folders(report.folders);
   if (report.rejected > 0) std::cout << count_of(report.rejected, "bad image was", "bad images were") << " left out\n";
   show_odd(report.odd);
   Table table(two ? std::vector<std::string>{"label", "train", "test", "class"}
                   : std::vector<std::string>{"label", "records", "class"});
-  const size_t labels = std::max(report.per_label.size(), report.test.per_label.size());
+  const size_t labels = std::max({report.per_label.size(), report.test.per_label.size(), report.classes.size()});
   const auto count = [](const std::vector<int64_t>& counts, size_t label) {
     return std::to_string(label < counts.size() ? counts[label] : 0);
   };
@@ -131,8 +166,10 @@ void show_report_json(const ConvertReport& report, const std::string& output) {
                        {"rejects", ordered_json::array()},
                        {"untold", ordered_json::array()},
                        {"skipped", report.skipped},
+                       {"folders", folders_json(report.folders)},
                        {"shape", {report.channels, report.height, report.width}},
                        {"mixed_sizes", report.mixed_sizes},
+                       {"mixed_channels", report.mixed_channels},
                        {"height", {report.least_height, report.most_height}},
                        {"width", {report.least_width, report.most_width}},
                        {"odd", odd_json(report.odd)},

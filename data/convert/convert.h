@@ -22,6 +22,24 @@ struct Rejected {
   std::string reason;
 };
 
+/// Things that are counted, and the first 20 by name.
+struct Noted {
+  int64_t count = 0;
+  std::vector<std::string> first;
+
+  void add(const std::string& name) {
+    if (++count <= 20) first.push_back(name);
+  }
+};
+
+/// `folder`: what one may not expect.
+struct FolderNotes {
+  Noted nested;    ///< folders below classes' folders, from which images were taken
+  Noted loose;     ///< files beside the classes' folders, passed over
+  Noted empty;     ///< classes' folders without a file
+  Noted unchosen;  ///< folders beside those to train and to test with, passed over
+};
+
 struct ConvertReport {
   int64_t written = 0;
   int64_t rejected = 0;                   ///< how many
@@ -34,11 +52,13 @@ struct ConvertReport {
   int64_t bytes = 0;                                                       ///< of the records that were written
   OddImages odd;                                                           ///< images: doubles and black ones
   bool mixed_sizes = false;          ///< not all have that size: fit for training only with crop_size or resizing
+  bool mixed_channels = false;       ///< nor that number of channels, as files that were kept may
   std::vector<int64_t> per_label;    ///< samples of each label 0, 1, ...; empty when labels pass 100000 or are negative
   std::vector<std::string> classes;  ///< `folder`: class names by label
-  std::string label_map;             ///< `annoset`: the label map that was written; "": none
+  FolderNotes folders;
+  std::string label_map;  ///< `annoset`: the label map that was written; "": none
 
-  /// With test_share: of the test set, and all that is said above is of the training set.
+  /// Of two sets: of the test set, and all that is said above is of the training set.
   struct {
     int64_t written = 0;
     std::vector<int64_t> per_label;
@@ -104,16 +124,17 @@ ConvertReport convert_imageset(const ImagesetOptions& options);
 
 /// Images with objects, as records of AnnotatedData. `list` has lines "image annotation", paths behind `root` as it is;
 /// an annotation is PASCAL VOC's XML or, .txt, lines "LABEL XMIN YMIN XMAX YMAX" in pixels. A list that ends in .json
-/// is COCO's instances instead. Classes get their numbers from `label_map`, a caffe::LabelMap as text; without it names
+/// is COCO's instances instead. `annotation_type` overrules the names: "xml" or "txt". Classes get their numbers from `label_map`, a caffe::LabelMap as text; without it names
 /// are numbered from 1, sorted, in a map of their own. It is the database's. Keys as convert_imageset's.
 struct AnnosetOptions : ImageOptions {
-  std::string root, list, label_map;
+  std::string root, list, label_map, annotation_type;
 };
 ConvertReport convert_annoset(const AnnosetOptions& options);
 
-/// One folder per class: names sorted, labels 0, 1, ... in that order. Images are sorted by name and then, whatever
-/// `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden files and folders,
-/// Thumbs.db and the like are passed over. The folders' names are the database's.
+/// One folder per class: names sorted, labels 0, 1, ... in that order. A folder with train/ and val/ (valid/,
+/// validation/, test/), each with folders of classes, becomes two sets as with a test_share. Images are sorted by name
+/// and then, whatever `shuffle` says, shuffled unless `keep_order`: a dataset sorted by class does not train. Hidden
+/// files and folders, Thumbs.db and the like are passed over. The folders' names are the database's.
 struct FolderOptions : ImageOptions {
   std::string folder;
   bool keep_order = false;

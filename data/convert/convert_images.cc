@@ -84,8 +84,9 @@ class ImageToDatum {
     decode(entry, content, ColorMode::kAsStored);
     const std::string stored = image_.sample().shape_str();
     Image& image = resized();
-    const bool keep = options_.resize_height == 0 && image.sample().shape_str() == stored && !options_.gray &&
-                      same_type(type, extension);
+    const bool resizes = options_.resize_height > 0 || options_.short_side > 0;
+    const bool keep = !options_.gray && same_type(type, extension) && image.sample().shape_str() == stored &&
+                      (!resizes || (options_.resize_height == 0 && image.channels == 3));
     if (!keep) convert_color(image, options_.gray ? ColorMode::kGray : ColorMode::kColor);
     shape_ = image.sample();
     return make_encoded_datum(keep ? content : encode_image(image, type), entry.label);
@@ -199,9 +200,10 @@ OddImages add_images(FoundImages found, const ImageOptions& options, DatasetBuil
 }
 
 ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
-  if (options.test_share > 0) return convert_in_two(std::move(found), options);
+  if (options.test_share > 0 || found.parted) return convert_in_two(std::move(found), options);
   const std::vector<std::string> classes = found.classes;
   const int64_t skipped = found.skipped;
+  const FolderNotes folders = found.folders;
   DatasetBuilder builder(options, int64_t(found.entries.size() + found.bad_lines.size()),
                          {labels_text(classes), found.label_map});
   const OddImages odd = add_images(std::move(found), options, builder);
@@ -209,6 +211,7 @@ ConvertReport convert_images(FoundImages found, const ImageOptions& options) {
   report.odd = odd;
   report.classes = classes;
   report.skipped = skipped;
+  report.folders = folders;
   return report;
 }
 

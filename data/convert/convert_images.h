@@ -32,6 +32,8 @@ struct FoundImages {
   std::vector<std::string> classes;  ///< names by label, where they are known
   std::string label_map;             ///< of the objects' classes, as text
   int64_t skipped = 0;               ///< ConvertReport's
+  FolderNotes folders;               ///< ConvertReport's
+  bool parted = false;               ///< entries say already which set they go to
 };
 
 /// Checks what no image is needed for. Throws Error(kUsage).
@@ -43,7 +45,7 @@ bool is_no_sample(std::string_view name);
 /// All that was found as one database, or as two, with the names of its classes where they are known.
 ConvertReport convert_images(FoundImages found, const ImageOptions& options);
 
-/// convert_images() with a test_share.
+/// convert_images() with a test_share, or of what is parted.
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options);
 
 /// Adds the images in order (shuffled first where that is asked for), with keys "%08d_name"; what cannot be used is

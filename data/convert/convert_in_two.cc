@@ -21,9 +21,18 @@ int64_t mark_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed
   return std::count(tests.begin(), tests.end(), true);
 }
 
+/// Throws Error(kData) where one of the sets would have no image.
+void check_parts(const FoundImages& found, const ImageOptions& options) {
+  for (const bool tests : {false, true})
+    if (std::none_of(found.entries.begin(), found.entries.end(),
+                     [&](const ImageEntry& entry) { return entry.tests == tests; }))
+      throw file_error(ExitCode::kData, options.output,
+                       std::string("there is no image to ") + (tests ? "test" : "train") + " with");
+}
+
 void add_report(ConvertReport& train, const ConvertReport& tests) {
-  train.mixed_sizes = train.mixed_sizes || tests.mixed_sizes || train.channels != tests.channels ||
-                      train.height != tests.height || train.width != tests.width;
+  train.mixed_sizes |= tests.mixed_sizes || train.height != tests.height || train.width != tests.width;
+  train.mixed_channels |= tests.mixed_channels || train.channels != tests.channels;
   train.least_height = std::min(train.least_height, tests.least_height);
   train.least_width = std::min(train.least_width, tests.least_width);
   train.most_height = std::max(train.most_height, tests.most_height);
@@ -46,6 +55,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   const std::vector<std::string> classes = found.classes;
   labels_text(classes);  // what is wrong with them is known before work begins
   TwoSetsFolder folder(options.output, options.force);
+  const FolderNotes folders = found.folders;
   const int64_t skipped = found.skipped, total = int64_t(found.entries.size() + found.bad_lines.size());
   int64_t train_done = 0, tests_done = 0;
   const auto options_of = [&](const std::string& part, int64_t& done) {
@@ -61,7 +71,9 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   DatasetBuilder train_builder(train, total), tests_builder(tests, total);
   // Shares are of what can be used, and that takes a look at all of it first.
   if (options.skip_bad) leave_out_bad(found, options, train_builder);
-  if (mark_tests(found.entries, options.test_share, options.seed) == 0)
+  if (found.parted)
+    check_parts(found, options);
+  else if (mark_tests(found.entries, options.test_share, options.seed) == 0)
     throw file_error(ExitCode::kData, options.output, "no class has two images, one to train and one to test with",
                      "convert them without --split");
   const OddImages odd = add_images(std::move(found), options, train_builder, &tests_builder);
@@ -69,6 +81,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   report.odd = odd;
   report.classes = classes;
   report.skipped = skipped;
+  report.folders = folders;
   if (!report.kept) return report;
   add_report(report, tests_builder.finish());
   folder.commit({all_labels_text(report), ""});

@@ -38,11 +38,6 @@ void DatasetBuilder::tick() {
   if (options_.progress && done_ % kTickEvery == 0) options_.progress(done_, total_);
 }
 
-bool DatasetBuilder::differs_from_first(const Sample& shape) const {
-  return report_.written > 0 &&
-         (shape.channels != report_.channels || shape.height != report_.height || shape.width != report_.width);
-}
-
 void DatasetBuilder::widen(const Sample& shape) {
   const bool first = report_.written == 0;
   const auto take = [&](int extent, int& least, int& most) {
@@ -60,7 +55,8 @@ void DatasetBuilder::count(int32_t label, const Sample& shape) {
     report_.width = shape.width;
   }
   widen(shape);
-  report_.mixed_sizes = report_.mixed_sizes || differs_from_first(shape);
+  report_.mixed_sizes |= shape.height != report_.height || shape.width != report_.width;
+  report_.mixed_channels |= shape.channels != report_.channels;
   ++report_.written;
   if (label < 0 || label >= kMaxLabels) labels_countable_ = false;
   if (!labels_countable_) return report_.per_label.clear();

@@ -31,7 +31,6 @@ class DatasetBuilder {
     std::string first_reason;
   };
 
-  bool differs_from_first(const Sample& shape) const;
   void count(int32_t label, const Sample& shape);
   void widen(const Sample& shape);
   bool may_keep() const;
