@@ -84,6 +84,10 @@ ConvertReport run_annoset(const Arguments& arguments, const std::vector<std::str
   options.root = inputs[0];
   options.list = inputs[1];
   options.label_map = arguments.text("label-map-file");
+  options.annotation_type = arguments.text("label-type");
+  if (options.annotation_type == "json")
+    throw usage_error("--label-type=json: an annotation is an XML, or a .txt of lines",
+                      "COCO's instances of all images, in one .json, are given in place of the list");
   return data::convert_annoset(options);
 }
 
@@ -242,8 +246,8 @@ std::vector<Flag> dataset_flags() {
       {.name = "label-type",
        .kind = FlagKind::kText,
        .value = "TYPE",
-       .help = "the annotation's name tells it",
-       .hidden = true},
+       .help = "annoset: of the annotations, whatever they are called: xml or txt",
+       .choices = {"xml", "txt", "json"}},
       {.name = "check-label", .help = "names without a number are bad always", .hidden = true},
       {.name = "min-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
       {.name = "max-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},

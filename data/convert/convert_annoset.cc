@@ -70,7 +70,7 @@ class Labels {
   std::map<std::string, int32_t> numbers_;
 };
 
-Annotation read_annotation(const std::string& path, const std::string& image) {
+Annotation read_annotation(const std::string& path, const std::string& image, const std::string& type) {
   const std::string text = read_file(path, int64_t(1) << 28);
   const auto image_extent = [&] {
     ImageDecoder decoder;
@@ -78,7 +78,8 @@ Annotation read_annotation(const std::string& path, const std::string& image) {
     const Sample size = decoder.open(content, ColorMode::kAsStored);
     return ImageExtent{size.height, size.width};
   };
-  return path.ends_with(".txt") ? parse_box_lines(text, image_extent()) : parse_voc(text, image_extent);
+  const bool lines = type.empty() ? path.ends_with(".txt") : type == "txt";
+  return lines ? parse_box_lines(text, image_extent()) : parse_voc(text, image_extent);
 }
 
 struct Found {
@@ -97,7 +98,8 @@ Found from_list(const AnnosetOptions& options) {
     const std::string name(words.before), annotation(words.word);
     try {
       const std::string image = options.root + name;
-      found.images.push_back({{image, name, -1, number}, read_annotation(options.root + annotation, image)});
+      found.images.push_back(
+          {{image, name, -1, number}, read_annotation(options.root + annotation, image, options.annotation_type)});
     } catch (const SampleError& error) {
       found.bad.push_back({options.list, number, annotation + ": " + error.what()});
     } catch (const Error& error) {

@@ -69,7 +69,6 @@ Table read_table(const std::string& path) {
     std::string wrong;
     Cells cells = csv_cells(line, separator, wrong);
     if (columns == 0) {
-      if (cells[0].starts_with("\xEF\xBB\xBF")) cells[0].erase(0, 3);
       columns = cells.size();
       if (names_columns(cells)) {
         table.header = cells;
@@ -110,6 +109,10 @@ ConvertReport convert_pixels(const Table& table, const CsvOptions& options) {
   if (options.test_share > 0)
     throw Error(ExitCode::kUsage, options.table + " holds pixels: --split is for files",
                 "convert it, then `cortado data split`");
+  if (options.gray || options.shuffle || options.resize_height > 0 || options.short_side > 0 || options.check_size ||
+      options.encoded)
+    throw Error(ExitCode::kUsage, options.table + " holds pixels, which are taken as they are",
+                "flags that change images, or their order, are for tables of paths");
   const size_t label_column = column(table.header, kLabelNames, 0);
   const Sample shape = shape_of(options.table, int64_t(table.rows[0].cells.size()) - 1);
   Cells labels;

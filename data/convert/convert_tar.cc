@@ -8,6 +8,7 @@
 #include "data/convert/convert_images.h"
 #include "data/formats/printable.h"
 #include "data/formats/tar.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 
@@ -24,7 +25,7 @@ std::string trimmed(std::string text) {
   const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!text.empty() && blank(text.back())) text.pop_back();
   while (!text.empty() && blank(text.front())) text.erase(0, 1);
-  return printable(text);
+  return printable(without_bom(text));
 }
 
 struct TarSample {

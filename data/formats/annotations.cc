@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/bounded_json.h"
+#include "data/formats/text.h"
 #include "data/sample.h"
 
 namespace cortado::data {
@@ -104,7 +105,7 @@ Annotation parse_voc(std::string_view xml, const std::function<ImageExtent()>& i
 
 Annotation parse_box_lines(std::string_view text, ImageExtent extent) {
   Annotation made{"", extent, {}};
-  std::istringstream lines{std::string(text)};
+  std::istringstream lines{std::string(without_bom(text))};
   std::string line;
   while (std::getline(lines, line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

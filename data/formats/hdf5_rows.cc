@@ -7,6 +7,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/rng.h"
+#include "data/formats/text.h"
 #include "proto/hdf5_file.h"
 
 namespace cortado::data {
@@ -59,7 +60,7 @@ std::vector<std::string> read_path_list(const std::string& path) {
   if (content.find('\0') != std::string::npos)
     throw file_error(ExitCode::kData, path, "this is not a list of files", hint);
   std::vector<std::string> paths;
-  std::istringstream lines(content);
+  std::istringstream lines{std::string(without_bom(content))};
   for (std::string line; std::getline(lines, line);) {
     line = without_blanks(line);
     if (file_exists(line)) {

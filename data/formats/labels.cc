@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 
@@ -12,11 +13,12 @@ std::vector<std::string> read_labels(const std::string& path) {
     throw file_error(ExitCode::kData, path, what, "a label file has the name of one class on each line");
   };
   if (content.find('\0') != std::string::npos) fail("this is not a text file");
+  const std::string_view text = without_bom(content);
   std::vector<std::string> names;
-  for (size_t begin = 0; begin < content.size();) {
-    const size_t end = std::min(content.find('\n', begin), content.size());
-    const bool windows = end > begin && content[end - 1] == '\r';
-    names.push_back(content.substr(begin, end - begin - (windows ? 1 : 0)));
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const bool windows = end > begin && text[end - 1] == '\r';
+    names.emplace_back(text.substr(begin, end - begin - (windows ? 1 : 0)));
     begin = end + 1;
   }
   while (!names.empty() && names.back().empty()) names.pop_back();

@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 
@@ -17,6 +18,7 @@ constexpr size_t kMaxMistakes = 20;
 
 void for_each_line(std::string_view text, const std::function<void(std::string_view line, int64_t number)>& body) {
   int64_t number = 0;
+  text = without_bom(text);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
@@ -34,8 +36,10 @@ void for_each_evenly(int64_t count, int64_t most, const std::function<void(uint6
 
 LastWord split_last_word(std::string_view line) {
   const size_t space = line.find_last_of(" \t");
-  if (space == std::string_view::npos || space == 0) return {};
-  return {line.substr(0, space), line.substr(space + 1)};
+  if (space == std::string_view::npos) return {};
+  const size_t last = line.find_last_not_of(" \t", space);
+  if (last == std::string_view::npos) return {};
+  return {line.substr(0, last + 1), line.substr(space + 1)};
 }
 
 ListFile::ListFile(const std::string& path, const std::string& item, const std::string& hint,

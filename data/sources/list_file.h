@@ -13,8 +13,8 @@
 
 namespace cortado::data {
 
-/// Calls `body(line, number)` for every line that is not blank, without the white space at its end; numbers count
-/// from 1.
+/// Calls `body(line, number)` for every line that is not blank, without the white space at its end, or a byte order
+/// mark before the first; numbers count from 1.
 void for_each_line(std::string_view text, const std::function<void(std::string_view line, int64_t number)>& body);
 
 /// Calls `body(number)` for up to `most` numbers that lie evenly among the first `count`, all of them where that many.

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 
@@ -16,7 +17,7 @@ class WindowWords {
  public:
   /// All three outlive it. `hint` says how the file is made; mistakes show it.
   WindowWords(const std::string& path, std::string_view text, const std::string& hint)
-      : path_(path), hint_(hint), rest_(text), line_(text) {}
+      : path_(path), hint_(hint), rest_(without_bom(text)), line_(rest_) {}
 
   bool at_end();
   /// Throws Error(kData) at the end of the file.
