@@ -93,7 +93,7 @@ train_in_two() { # train_in_two FOLDER: stopped once, as Ctrl-C does, after whic
 
 detect() {
   "$cortado" detect --quiet --model=$detector/deploy.prototxt --weights="$detector_weights" \
-    --labels=data_sets/detection/labelmap.prototxt data_sets/detection/images/test_0000[0-4].png -o found
+    --labels=data_sets/detection/labelmap.prototxt data_sets/detection/images/test_0000[0-4].png -o found --force
   echo 'found/ has the pictures with their boxes'
 }
 

@@ -70,7 +70,7 @@ Lines classification(const Words& words) {
 
 /// INPUT OUTPUT [--rankdir DIR] [--phase TRAIN|TEST|ALL] [--display_lrm]: left to right unless told otherwise.
 Lines draw_net(const Words& words) {
-  Words out = {"draw"};
+  Words out = {"draw", "--force"};
   bool direction = false;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -111,9 +111,10 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   if (name == "convert_imageset") return after({"convert", "imageset"}, words);
   if (name == "convert_annoset") return after({"convert", "annoset"}, words);
   if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
-  if (name == "compute_image_mean") return after({"mean"}, words);
+  if (name == "compute_image_mean") return after({"mean", "--force"}, words);  // as Caffe's, it replaces what is there
   if (name == "extract_features") return after({"features"}, with_wished_gpu(words));
-  if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos) return after({"upgrade"}, words);
+  if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos)
+    return after({"upgrade", "--force"}, words);
   if (name == "convert_cifar_data") return wants_help(words) ? Lines{{"convert", "--help"}} : convert_cifar_data(words);
   if (name == "classification") return wants_help(words) ? Lines{{"classify", "--help"}} : classification(words);
   if (name == "draw_net" || name == "draw_net.py") return draw_net(words);

@@ -169,10 +169,6 @@ int run_convert(const Arguments& arguments) {
   if (inputs.empty() || (format.count > 0 && inputs.size() != format.count))
     throw usage_error(std::string("convert ") + format.name + " takes " + format.inputs + " -o LMDB");
   if (output.empty()) throw usage_error("--output=LMDB is missing", "the folder to make");
-  if (arguments.has("split") &&
-      !(format.run == run_imageset || format.run == run_folder || format.run == run_csv || format.run == run_tar))
-    throw usage_error(std::string("--split is for images: convert ") + format.name + " makes one database",
-                      "imageset, folder, csv and tar take it; `cortado data split` takes any");
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is written");
   check_output_name(output, "a dataset", {".lmdb"});
@@ -205,67 +201,88 @@ Flag resize_flag(const std::string& name, const std::string& help) {
       .name = name, .kind = FlagKind::kInteger, .value = "N", .help = help, .fallback = "0", .least = 0, .most = 65500};
 }
 
+std::vector<Flag> image_flags() {
+  return {{.name = "gray", .help = "one channel"},
+          {.name = "shuffle", .help = "random order"},
+          {.name = "seed",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "of the random order, and of the choice that --split makes",
+           .fallback = "1",
+           .least = 0},
+          resize_flag("resize-height", "0 keeps sizes"),
+          resize_flag("resize-width", "0 keeps sizes"),
+          resize_flag("short-side", "the shorter side becomes this long, the aspect stays; 0 keeps sizes"),
+          {.name = "check-size", .help = "an image of another size than the first is bad"},
+          {.name = "encoded", .help = "store image files, not pixels"},
+          {.name = "encode-type", .kind = FlagKind::kText, .value = "TYPE", .help = "jpg or png"}};
+}
+
+std::vector<Flag> annotation_flags() {
+  return {{.name = "label-map-file",
+           .kind = FlagKind::kText,
+           .value = "FILE",
+           .help = "the numbers of classes; without it names are numbered, and OUT.labelmap.prototxt says how"},
+          {.name = "anno-type",
+           .kind = FlagKind::kText,
+           .value = "TYPE",
+           .help = "detection",
+           .fallback = "detection",
+           .hidden = true},
+          {.name = "label-type",
+           .kind = FlagKind::kText,
+           .value = "TYPE",
+           .help = "of the annotations, whatever they are called: xml or txt",
+           .choices = {"xml", "txt", "json"}},
+          {.name = "check-label", .help = "names without a number are bad always", .hidden = true},
+          {.name = "min-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
+          {.name = "max-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true}};
+}
+
+const std::vector<std::string> kDatasetKinds = {"idx", "imageset", "annoset", "folder",
+                                                "csv", "tar",      "cifar",   "leveldb"};
+
 std::vector<Flag> dataset_flags() {
-  return {
-      {.name = "output",
-       .kind = FlagKind::kText,
-       .value = "OUT",
-       .help = "the folder to make, or the file",
-       .letter = 'o'},
-      {.name = "force", .help = "replace the output if it exists"},
-      {.name = "skip-bad", .help = "leave bad samples out, however many; folder does so up to a tenth of all"},
-      {.name = "strict", .help = "folder: one bad image is enough for nothing to be written"},
-      {.name = "gray", .help = "imageset, annoset, folder: one channel"},
-      {.name = "shuffle", .help = "imageset, annoset, folder: random order"},
-      {.name = "seed",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "of the random order, and of the choice that --split makes",
-       .fallback = "1",
-       .least = 0},
-      resize_flag("resize-height", "imageset, annoset, folder: 0 keeps sizes"),
-      resize_flag("resize-width", "imageset, annoset, folder: 0 keeps sizes"),
-      resize_flag("short-side",
-                  "imageset, annoset, folder: the shorter side becomes this long, the aspect stays; 0 keeps sizes"),
-      {.name = "split",
-       .kind = FlagKind::kNumber,
-       .value = "SHARE",
-       .help =
-           "imageset, folder, csv, tar: this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
-           "OUT/labels.txt"},
-      {.name = "label-map-file",
-       .kind = FlagKind::kText,
-       .value = "FILE",
-       .help = "annoset: the numbers of classes; without it names are numbered, and OUT.labelmap.prototxt says how"},
-      {.name = "anno-type",
-       .kind = FlagKind::kText,
-       .value = "TYPE",
-       .help = "detection",
-       .fallback = "detection",
-       .hidden = true},
-      {.name = "label-type",
-       .kind = FlagKind::kText,
-       .value = "TYPE",
-       .help = "annoset: of the annotations, whatever they are called: xml or txt",
-       .choices = {"xml", "txt", "json"}},
-      {.name = "check-label", .help = "names without a number are bad always", .hidden = true},
-      {.name = "min-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
-      {.name = "max-dim", .kind = FlagKind::kInteger, .value = "N", .help = "", .fallback = "0", .hidden = true},
-      {.name = "check-size", .help = "imageset, annoset, folder: an image of another size than the first is bad"},
-      {.name = "encoded", .help = "imageset, annoset, folder: store image files, not pixels"},
-      {.name = "encode-type",
-       .kind = FlagKind::kText,
-       .value = "TYPE",
-       .help = "imageset, annoset, folder: jpg or png"},
-      {.name = "label-bytes",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "cifar: 2 for CIFAR-100",
-       .fallback = "1",
-       .least = 1,
-       .most = 2},
-      {.name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true},
-      json_flag()};
+  const Flag output{.name = "output",
+                    .kind = FlagKind::kText,
+                    .value = "OUT",
+                    .help = "the folder to make, or the file",
+                    .letter = 'o'};
+  const Flag split{.name = "split",
+                   .kind = FlagKind::kNumber,
+                   .value = "SHARE",
+                   .help =
+                       "this share of each class goes to a test set: OUT/train_lmdb, OUT/test_lmdb and "
+                       "OUT/labels.txt"};
+  const Flag label_bytes{.name = "label-bytes",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "2 for CIFAR-100",
+                         .fallback = "1",
+                         .least = 1,
+                         .most = 2};
+  const Flag backend{
+      .name = "backend", .kind = FlagKind::kText, .value = "DB", .help = "lmdb", .fallback = "lmdb", .hidden = true};
+  std::vector<std::string> described = kDatasetKinds;
+  described.push_back("weights");
+  return joined(
+      {{output, force_flag()},
+       for_kinds(
+           {"imageset", "annoset", "folder", "csv", "tar", "leveldb"},
+           {{.name = "skip-bad", .help = "leave bad samples out, however many; folder does so up to a tenth of all"}}),
+       for_kinds({"folder"}, {{.name = "strict", .help = "one bad image is enough for nothing to be written"}}),
+       for_kinds({"imageset", "annoset", "folder", "csv", "tar"}, image_flags()),
+       for_kinds({"imageset", "folder", "csv", "tar"}, {split}),
+       for_kinds({"annoset"}, annotation_flags()),
+       for_kinds({"cifar"}, {label_bytes}),
+       for_kinds(kDatasetKinds, {backend}),
+       for_kinds(described, {json_flag()})});
+}
+
+std::vector<std::string> kinds_of_convert() {
+  std::vector<std::string> kinds = kDatasetKinds;
+  kinds.insert(kinds.end(), {"weights", "onnx"});
+  return kinds;
 }
 
 }  // namespace
@@ -274,12 +291,12 @@ Command convert_command() {
   return {
       .name = "convert",
       .summary = "makes an LMDB of a dataset in another format, other weights of weights, ONNX of nets and back",
-      .flags = joined({dataset_flags(), weights_flags(), onnx_flags()}),
+      .flags = joined({dataset_flags(), for_kinds({"weights"}, weights_flags()), for_kinds({"onnx"}, onnx_flags())}),
       .operands = {"FORMAT INPUT...",
                    "idx IMAGES LABELS, imageset ROOT/ LIST, annoset ROOT/ LIST, folder FOLDER, csv TABLE, tar "
                    "SHARD..., cifar FILE..., leveldb "
                    "FOLDER, weights IN OUT, onnx NET WEIGHTS -o MODEL.onnx, or onnx MODEL.onnx -o NET --weights=OUT",
-                   1, 100000},
+                   1, 100000, kinds_of_convert()},
       .examples =
           {{"cortado convert idx train-images.gz train-labels.gz -o train_lmdb", "MNIST's format, plain or .gz"},
            {"cortado convert imageset images/ list.txt -o train_lmdb --resize-height=256 --resize-width=256",

@@ -19,10 +19,6 @@ namespace {
 
 constexpr const char* kProgram = "cortado-onnx";
 
-void refuse_existing(const Arguments& arguments, const std::string& path) {
-  if (file_exists(path) && !arguments.on("force")) throw usage_error(path + " exists", "--force replaces it");
-}
-
 /// The flags that were given, of these, as the other program takes them.
 void pass_on(const Arguments& arguments, const std::vector<std::string>& names, std::vector<std::string>& words) {
   for (const std::string& name : names) {
@@ -40,11 +36,14 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
   const std::string weights = arguments.text("weights");
+  for (const char* flag : {"outputs", "fold", "opencv", "like", "rgb", "level", "stage"})
+    if (arguments.has(flag))
+      throw usage_error(std::string("--") + flag + " is for models that are written, and this one is read");
   if (files.size() != 1) throw usage_error("convert onnx MODEL takes one model");
   if (weights.empty())
     throw usage_error("--weights=FILE is missing", "the model's weights go there: --weights=net.caffemodel");
   check_output_name(weights, "weights", {".caffemodel"});
-  refuse_existing(arguments, weights);
+  check_may_replace(arguments, weights);
   std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};
   shapes_from_text(arguments.each("shape"));  // what is wrong with them is found here
   for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
@@ -54,6 +53,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
+  if (arguments.has("shape")) throw usage_error("--shape is for models that are read, and this one is written");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
   if (arguments.on("rgb") && !arguments.has("like"))
@@ -83,7 +83,7 @@ int convert_onnx(const Arguments& arguments, const std::vector<std::string>& fil
                 "apt install libonnx-dev, then cmake --preset release && cmake --build build");
   std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)
                                                                : words_to_export(arguments, files, output);
-  refuse_existing(arguments, output);
+  check_may_replace(arguments, output);
   if (arguments.on("quiet")) words.push_back("--quiet");
   try {
     return run_helper(kProgram, words);
@@ -93,33 +93,29 @@ int convert_onnx(const Arguments& arguments, const std::vector<std::string>& fil
 }
 
 std::vector<Flag> onnx_flags() {
-  std::vector<Flag> flags = {
+  const std::vector<Flag> flags = {
       {.name = "weights",
        .kind = FlagKind::kText,
        .value = "FILE",
-       .help = "onnx: of the net; where a model is read, the .caffemodel to write"},
+       .help = "of the net; where a model is read, the .caffemodel to write"},
       {.name = "outputs",
        .kind = FlagKind::kText,
        .value = "BLOB,...",
-       .help = "onnx: where the model ends; by default as `cortado deploy` has it"},
+       .help = "where the model ends; by default as `cortado deploy` has it"},
       {.name = "shape",
        .kind = FlagKind::kText,
        .value = "1,C,H,W",
-       .help = "onnx: of an input whose extents a model leaves open; NAME=1,C,H,W, once for each, where there are "
+       .help = "of an input whose extents a model leaves open; NAME=1,C,H,W, once for each, where there are "
                "several"},
-      {.name = "fold", .help = "onnx: normalisations and scales go into the filters before them"},
-      {.name = "opencv", .help = "onnx: for OpenCV's dnn (4.6), which does not know all operators of opset 17"},
+      {.name = "fold", .help = "normalisations and scales go into the filters before them"},
+      {.name = "opencv", .help = "for OpenCV's dnn (4.6), which does not know all operators of opset 17"},
       {.name = "like",
        .kind = FlagKind::kText,
        .value = "NET",
-       .help = "onnx: the model takes pixels from 0 to 255, and does to them what this net's data layer does: mean and "
+       .help = "the model takes pixels from 0 to 255, and does to them what this net's data layer does: mean and "
                "scale"},
-      {.name = "rgb", .help = "onnx: with --like, pixels come as red, green, blue, not as blue, green, red"}};
-  for (Flag flag : state_flags()) {
-    flag.help = "onnx: " + flag.help;
-    flags.push_back(std::move(flag));
-  }
-  return flags;
+      {.name = "rgb", .help = "with --like, pixels come as red, green, blue, not as blue, green, red"}};
+  return joined({flags, state_flags()});
 }
 
 }  // namespace cortado::tools

@@ -142,6 +142,7 @@ int convert_weights(const Arguments& arguments, std::vector<std::string> files) 
   const bool lists = arguments.on("list");
   if (output.empty() && !lists) throw usage_error("--output=FILE is missing", "--list only shows what the file has");
   const std::string to = target_name(arguments, output);
+  if (!lists) check_may_replace(arguments, output);
   Loaded loaded = load(arguments, files[0]);
   if (lists) return list_weights(files[0], loaded, arguments.on("json"));
   WeightsTarget target = targets().at(to);
@@ -162,15 +163,15 @@ std::vector<Flag> weights_flags() {
   return {{.name = "to",
            .kind = FlagKind::kText,
            .value = "WHAT",
-           .help = "weights: bvlc, nvidia, intel, safetensors, h5 or npz; by default what the output's name ends with, "
+           .help = "bvlc, nvidia, intel, safetensors, h5 or npz; by default what the output's name ends with, "
                    "else bvlc",
            .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5", "npz"}},
           {.name = "net",
            .kind = FlagKind::kText,
            .value = "NET",
-           .help = "weights: the prototxt whose BatchNorm and Scale layers they are for"},
-          {.name = "half", .help = "weights: 16-bit values (nvidia, safetensors and npz)"},
-          {.name = "list", .help = "weights: show what the file has, write nothing"}};
+           .help = "the prototxt whose BatchNorm and Scale layers they are for"},
+          {.name = "half", .help = "16-bit values (nvidia, safetensors and npz)"},
+          {.name = "list", .help = "show what the file has, write nothing"}};
 }
 
 }  // namespace cortado::tools

@@ -6,6 +6,7 @@
 #include "tools/data_command.h"
 #include "tools/decode_flag.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 #include "tools/skip_bad_flag.h"
 
@@ -64,62 +65,66 @@ int run_data(const Arguments& arguments) {
   throw usage_error("'" + name + "' is no action of data: " + list, did_you_mean(name, names));
 }
 
+std::vector<Flag> sheet_flags() {
+  return {{.name = "count",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "how many images",
+           .fallback = "64",
+           .least = 1,
+           .most = 10000},
+          {.name = "columns",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "images in a row; 0 chooses",
+           .fallback = "0",
+           .least = 0,
+           .most = 10000},
+          {.name = "epoch",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "which pass over the dataset, from 0; each draws its own random numbers",
+           .fallback = "0",
+           .least = 0,
+           .most = 1000000000},
+          {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "class names, one a line"}};
+}
+
 std::vector<Flag> flags() {
-  return joined(
-      {{phase_flag("TRAIN"),
-        {.name = "layer", .kind = FlagKind::kText, .value = "NAME", .help = "which data layer, of several"},
-        batch_flag(),
-        {.name = "seconds",
-         .kind = FlagKind::kNumber,
-         .value = "S",
-         .help = "bench: how long to measure",
-         .fallback = "4"},
-        {.name = "output",
-         .kind = FlagKind::kText,
-         .value = "OUT",
-         .help = "what to write: the dataset or folder to make; sheet, cat: an image file",
-         .letter = 'o'},
-        {.name = "force", .help = "merge, split, shuffle: replace the output if it exists"},
-        {.name = "split",
-         .kind = FlagKind::kNumber,
-         .value = "SHARE",
-         .help = "split: this share of each class goes to the test set",
-         .fallback = "0.2"},
-        {.name = "seed",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "split, shuffle: of the choice and of the order",
-         .fallback = "1",
-         .least = 0},
-        {.name = "count",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "sheet: how many images",
-         .fallback = "64",
-         .least = 1,
-         .most = 10000},
-        {.name = "columns",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "sheet: images in a row; 0 chooses",
-         .fallback = "0",
-         .least = 0,
-         .most = 10000},
-        {.name = "epoch",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "sheet: which pass over the dataset, from 0; each draws its own random numbers",
-         .fallback = "0",
-         .least = 0,
-         .most = 1000000000},
-        {.name = "labels", .kind = FlagKind::kText, .value = "FILE", .help = "sheet: class names, one a line"},
-        set_flag(),
-        json_flag(),
-        data_threads_flag(),
-        decode_flag(),
-        skip_bad_flag()},
-       state_flags(),
-       device_flags()});
+  const Flag layer{.name = "layer", .kind = FlagKind::kText, .value = "NAME", .help = "which data layer, of several"};
+  const Flag seconds{
+      .name = "seconds", .kind = FlagKind::kNumber, .value = "S", .help = "how long to measure", .fallback = "4"};
+  const Flag output{.name = "output",
+                    .kind = FlagKind::kText,
+                    .value = "OUT",
+                    .help = "what to write: the dataset or folder to make; sheet, cat: an image file",
+                    .letter = 'o'};
+  const Flag split{.name = "split",
+                   .kind = FlagKind::kNumber,
+                   .value = "SHARE",
+                   .help = "this share of each class goes to the test set",
+                   .fallback = "0.2"};
+  const Flag seed{.name = "seed",
+                  .kind = FlagKind::kInteger,
+                  .value = "N",
+                  .help = "of the choice and of the order",
+                  .fallback = "1",
+                  .least = 0};
+  const std::vector<std::string> of_nets = {"bench", "sheet"};
+  return joined({for_kinds(of_nets, {phase_flag("TRAIN"), layer, batch_flag()}), for_kinds({"bench"}, {seconds}),
+                 for_kinds({"cat", "merge", "split", "shuffle", "export", "sheet"}, {output}),
+                 for_kinds({"cat", "merge", "split", "shuffle", "sheet"}, {force_flag()}),
+                 for_kinds({"split"}, {split}), for_kinds({"split", "shuffle"}, {seed}),
+                 for_kinds({"sheet"}, sheet_flags()), for_kinds({"stats", "cat", "bench"}, {json_flag()}),
+                 for_kinds(of_nets, {set_flag(), data_threads_flag()}),
+                 for_kinds({"bench"}, {decode_flag(), skip_bad_flag()}), for_kinds(of_nets, state_flags()),
+                 for_kinds(of_nets, device_flags())});
+}
+
+std::vector<std::string> kinds_of_data() {
+  std::vector<std::string> kinds;
+  for (const Action& action : kActions) kinds.push_back(action.name);
+  return kinds;
 }
 
 }  // namespace
@@ -144,7 +149,7 @@ Command data_command() {
            "stats LMDB... and verify LMDB... look at all records; cat LMDB KEY shows one; merge LMDB... -o LMDB, "
            "split LMDB -o FOLDER, shuffle LMDB -o LMDB and export LMDB -o FOLDER write others; bench NET "
            "measures how fast batches come, sheet NET draws a contact sheet",
-           1, 100000},
+           1, 100000, kinds_of_data()},
       .examples = {{"cortado data stats train_lmdb",
                     "sizes, classes, mean, deviation, doubles, what cannot be decoded"},
                    {"cortado data verify train_lmdb test_lmdb", "whether every record can be used; exit code 4 if not"},

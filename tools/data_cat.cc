@@ -11,6 +11,7 @@
 #include "data/formats/printable.h"
 #include "data/sources/datum_reader.h"
 #include "tools/data_command.h"
+#include "tools/output_name.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -35,6 +36,7 @@ data::Record find_record(const data::Records& records, const std::string& wanted
 
 int run_data_cat(const Arguments& arguments) {
   const std::string lmdb = arguments.operands()[1];
+  if (arguments.has("output")) check_may_replace(arguments, arguments.text("output"));
   const data::Records records(lmdb);
   const data::Record record = find_record(records, arguments.operands()[2]);
   try {

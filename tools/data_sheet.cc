@@ -15,6 +15,7 @@
 #include "data/image/png.h"
 #include "tools/canvas.h"
 #include "tools/data_command.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 
 namespace cortado::tools {
@@ -173,6 +174,7 @@ int run_data_sheet(const Arguments& arguments) {
   if (output.empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
   if (!ending.empty() && ending != ".png")
     throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
+  check_may_replace(arguments, output);
   Context context = make_context(arguments);
   use_device(context, Device());
   const data::PipelineOptions options = pipeline_options_of(arguments);

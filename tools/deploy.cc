@@ -52,8 +52,7 @@ int run_deploy(const Arguments& arguments) {
   if (output == "-") {
     std::cout << text;
   } else {
-    if (file_exists(output) && !arguments.on("force") && read_file(output) != text)
-      throw usage_error(output + " exists, and is another net", "--force replaces it");
+    if (!file_exists(output) || read_file(output) != text) check_may_replace(arguments, output);
     write_file_atomically(output, text);
   }
   log_info() << (output == "-" ? "the deploy net" : output) << ": " << summary;
@@ -82,7 +81,7 @@ Command deploy_command() {
                          .kind = FlagKind::kText,
                          .value = "BLOB,...",
                          .help = "the net's outputs; by default what its losses compare with labels"},
-                        {.name = "force", .help = "replace what is there"},
+                        force_flag(),
                         set_flag()},
                        state_flags()}),
       .operands = {},

@@ -20,6 +20,7 @@
 #include "tools/image_files.h"
 #include "tools/image_input.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
 
@@ -152,6 +153,8 @@ std::string picture_of(const std::string& folder, const std::string& path) {
 int run_detect(const Arguments& arguments) {
   const std::vector<std::string> images = image_files(arguments.operands());
   const std::string folder = arguments.text("output-folder");
+  if (!folder.empty())
+    for (const std::string& path : images) check_may_replace(arguments, picture_of(folder, path));
   Detector detector(arguments);
   if (!folder.empty()) std::filesystem::create_directories(folder);
   DetectReport report(arguments.on("json"));
@@ -190,6 +193,7 @@ std::vector<Flag> detect_flags() {
        .help = "a copy of each image with its boxes, as PNG",
        .letter = 'o'},
       {.name = "output", .kind = FlagKind::kText, .value = "BLOB", .help = "the blob with the detections"},
+      force_flag(),
       set_flag(),
       {.name = "json", .help = "one JSON object a line for each image on stdout"}};
 }

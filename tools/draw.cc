@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/picture/render.h"
 #include "tools/run_options.h"
 #include "tools/terminal.h"
@@ -63,6 +64,7 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
 int run_draw(const Arguments& arguments) {
   const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
   const DrawFormat format = draw_format(arguments, output);
+  check_may_replace(arguments, output);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
@@ -102,6 +104,7 @@ Command draw_command() {
                          .help = "svg, png or dot, whatever the file is called",
                          .choices = {"svg", "png", "dot"}},
                         batch_flag(),
+                        force_flag(),
                         set_flag(),
                         json_flag()},
                        state_flags()}),

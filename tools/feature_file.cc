@@ -85,7 +85,6 @@ class Hdf5Features : public FeatureFile {
 std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
                                                const std::string& blob, const Shape& row, int64_t rows, bool replace) {
   if (format == "lmdb") return std::make_unique<LmdbFeatures>(path, row, replace);
-  if (!replace && file_exists(path)) throw usage_error(path + " exists", "--force replaces it");
   if (format == "hdf5") return std::make_unique<Hdf5Features>(path, blob, row, rows);
   return std::make_unique<NpyFeatures>(path, row, rows);
 }

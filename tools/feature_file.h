@@ -20,7 +20,7 @@ class FeatureFile {
 
 /// `format`: "lmdb" (a Datum with float_data for each row, key %010d, as Caffe's extract_features writes them) "npy"
 /// (one float array of rows x shape) or "hdf5" (the same as a dataset that is called like the blob). `row` is the shape
-/// of one row, `rows` how many there will be. Throws Error(kIo).
+/// of one row, `rows` how many there will be; `replace` is about databases. Throws Error(kIo).
 std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
                                                const std::string& blob, const Shape& row, int64_t rows, bool replace);
 

@@ -86,6 +86,7 @@ void open_files(std::vector<Feature>& features, const Net& net, const Arguments&
       feature.per_batch = shape[0];
       feature.row = Shape(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
     }
+    if (feature.format != "lmdb") check_may_replace(arguments, feature.path);
     feature.file = open_feature_file(feature.format, feature.path, feature.blob, feature.row,
                                      feature.per_batch * arguments.integer("batches"), arguments.on("force"));
   }
@@ -162,7 +163,7 @@ std::vector<Flag> features_flags() {
        .fallback = "lmdb",
        .operand = true,
        .choices = {"lmdb", "npy", "hdf5"}},
-      {.name = "force", .help = "replace what is there"},
+      force_flag(),
       set_flag(),
       json_flag(),
       data_threads_flag(),

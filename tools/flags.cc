@@ -95,7 +95,10 @@ class FlagParser {
     }
     fill_flags_from_operands();
     // Help answers whatever else is missing or too much.
-    if (!(out_.flags_.contains("help") && out_.on("help"))) check_what_is_there();
+    if (!(out_.flags_.contains("help") && out_.on("help"))) {
+      check_what_is_there();
+      check_kind();
+    }
     return std::move(out_);
   }
 
@@ -132,7 +135,9 @@ class FlagParser {
     return out;
   }
 
-  static std::string hint_for(const Flag& flag) { return "--" + flag.name + "=" + flag.value + ": " + flag.help; }
+  static std::string hint_for(const Flag& flag) {
+    return "--" + flag.name + "=" + flag.value + ": " + help_with_kinds(flag);
+  }
 
   void fill_flags_from_operands() {
     std::vector<std::string>& words = out_.operands_;
@@ -155,10 +160,34 @@ class FlagParser {
                         "values of flags follow '=' or one space; quote names with spaces");
   }
 
+  /// Flags that this kind does not use would be passed over in silence. The command names unknown kinds.
+  void check_kind() const {
+    const std::vector<std::string>& words = out_.operands_;
+    if (words.empty() || !holds(wanted_.kinds, words[0])) return;
+    for (const auto& [name, values] : out_.given_) {
+      const Flag& flag = out_.flags_.at(name);
+      if (!flag.kinds.empty() && !holds(flag.kinds, words[0]))
+        throw usage_error("--" + name + " is nothing that " + words[0] + " uses", "it is for " + listed(flag.kinds));
+    }
+  }
+
+  static bool holds(const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  }
+
   const std::vector<Flag>& table_;
   const Operands& wanted_;
   Arguments out_;
 };
+
+std::string help_with_kinds(const Flag& flag) {
+  return (flag.kinds.empty() ? "" : listed(flag.kinds) + ": ") + flag.help;
+}
+
+std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags) {
+  for (Flag& flag : flags) flag.kinds = kinds;
+  return flags;
+}
 
 void Arguments::add(const std::map<std::string, std::vector<std::string>>& given) {
   for (const auto& [name, values] : given) {

@@ -30,6 +30,7 @@ struct Flag {
   bool hidden = false;                 ///< accepted for Caffe's sake, not shown in help
   std::vector<std::string> choices{};  ///< the only values it takes; empty: any
   int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();  ///< of an integer
+  std::vector<std::string> kinds{};  ///< of Operands::kinds, those that use it; empty: all
 
   bool takes_value() const { return kind != FlagKind::kSwitch; }
 };
@@ -39,7 +40,14 @@ struct Operands {
   std::string name;  ///< "IMAGE..."
   std::string help;
   int least = 0, most = 0;
+  std::vector<std::string> kinds{};  ///< what the first operand may be, where it says what the command is to do
 };
+
+/// The sentence about it in help, with the kinds that it is for.
+std::string help_with_kinds(const Flag& flag);
+
+/// The same flags for these kinds alone.
+std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags);
 
 /// What a command line gave. Asking for a name that is not in the command's table is an internal error.
 class Arguments {

@@ -26,7 +26,7 @@ std::string describe_flags(const std::vector<Flag>& flags) {
   std::string out;
   for (const Flag& flag : flags) {
     if (flag.hidden) continue;
-    std::string help = flag.help;
+    std::string help = help_with_kinds(flag);
     if (!flag.fallback.empty()) help += " (" + flag.fallback + ")";
     out += "  " + padded(spelling(flag), kIndent - 2) + wrapped(help, kIndent) + "\n";
   }

@@ -66,6 +66,7 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
   if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is missing");
   for (NamedFile& output : outputs) {
     check_output_name(output.path, "a blob", {".npy"});
+    check_may_replace(arguments, output.path);
     if (!output.blob.empty()) continue;
     const std::vector<std::string> names = output_names(file, state);
     if (names.size() != 1)
@@ -110,7 +111,8 @@ Command infer_command() {
                              .kind = FlagKind::kText,
                              .value = "BLOB=FILE.npy",
                              .help = "where any blob goes; may be given again",
-                             .letter = 'o'}},
+                             .letter = 'o'},
+                            force_flag()},
                            state_flags(),
                            device_flags()}),
           .operands = {},

@@ -44,7 +44,7 @@ std::string flag_entry(const Flag& flag) {
   if (flag.letter) out += bold(std::string("-") + flag.letter) + ", ";
   out += bold("--" + flag.name + (flag.takes_value() ? "=" : ""));
   if (flag.takes_value()) out += italic(flag.value);
-  out += "\n" + plain(flag.help);
+  out += "\n" + plain(help_with_kinds(flag));
   if (!flag.fallback.empty()) out += " (" + plain(flag.fallback) + ")";
   if (!flag.choices.empty()) {
     out += "; one of";

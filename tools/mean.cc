@@ -32,6 +32,7 @@ int run_mean(const Arguments& arguments) {
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is read");
   const std::string output = operands.size() > 1 ? operands[1] : arguments.text("output");
   const std::string format = format_promised(output, "a mean", {{"binaryproto", {".binaryproto"}}, {"npy", {".npy"}}});
+  if (!output.empty()) check_may_replace(arguments, output);
   CountedProgress progress("mean");
   const caffe::BlobProto mean = data::compute_mean(operands[0], progress.callback());
   progress.finish();
@@ -68,6 +69,7 @@ Command mean_command() {
                      .help = "lmdb",
                      .fallback = "lmdb",
                      .hidden = true},
+                    force_flag(),
                     json_flag()},
           .operands = {"LMDB", "the dataset; a second operand is the output, as compute_image_mean takes it", 1, 2},
           .examples = {{"cortado mean train_lmdb -o mean.binaryproto",

@@ -7,6 +7,7 @@
 #include "core/file_error.h"
 #include "core/log.h"
 #include "tools/command.h"
+#include "tools/output_name.h"
 #include "tools/run_options.h"
 #include "tools/starter/project.h"
 #include "tools/starter/starting_net.h"
@@ -57,8 +58,6 @@ int run_new(const Arguments& arguments) {
   if (!detects && kind != "classifier")
     throw usage_error("'" + kind + "' is nothing that new makes: classifier or detector",
                       did_you_mean(kind, {"classifier", "detector"}));
-  if (detects && arguments.has("size"))
-    throw usage_error("--size is for classifiers: a detector's boxes are made for the size of --from");
   ProjectOptions options{.data = arguments.text("data"),
                          .from = arguments.text("from"),
                          .weights = arguments.text("weights"),
@@ -109,10 +108,11 @@ Command new_command() {
                 {.name = "size",
                  .kind = FlagKind::kInteger,
                  .value = "N",
-                 .help = "side of the square that the net sees; 0 chooses",
+                 .help = "side of the square that the net sees; 0 chooses. A detector's is that of --from",
                  .fallback = "0",
                  .least = 0,
-                 .most = 4096},
+                 .most = 4096,
+                 .kinds = {"classifier"}},
                 {.name = "batch",
                  .kind = FlagKind::kInteger,
                  .value = "N",
@@ -127,10 +127,10 @@ Command new_command() {
                  .fallback = "0",
                  .least = 0,
                  .most = 100000},
-                {.name = "force", .help = "replace files that are there"},
+                force_flag(),
                 json_flag()},
                device_flags()}),
-          .operands = {"KIND", "classifier, or detector", 1, 1},
+          .operands = {"KIND", "classifier, or detector", 1, 1, {"classifier", "detector"}},
           .examples = {{"cortado new classifier --data=flowers -o my",
                         "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
                        {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},

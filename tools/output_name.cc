@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "core/file.h"
+#include "core/file_error.h"
 
 namespace cortado::tools {
 
@@ -66,6 +68,16 @@ std::string format_chosen(const Arguments& arguments, const std::string& flag, c
 
 void check_output_name(const std::string& path, const std::string& what, const std::vector<std::string>& endings) {
   format_promised(path, what, {{what, endings}});
+}
+
+Flag force_flag() { return {.name = "force", .help = "replace what is there"}; }
+
+void check_may_replace(const Arguments& arguments, const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  if (path == "-" || arguments.on("force") || !std::filesystem::exists(status) || std::filesystem::is_other(status))
+    return;
+  throw file_error(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
 }
 
 const std::vector<std::string>& prototxt_endings() {

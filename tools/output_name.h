@@ -28,6 +28,12 @@ std::string format_chosen(const Arguments& arguments, const std::string& flag, c
 /// The same where there is one format: only refuses.
 void check_output_name(const std::string& path, const std::string& what, const std::vector<std::string>& endings);
 
+Flag force_flag();
+
+/// Throws Error(kIo) where something lies at `path` that writing would replace, unless --force was given. '-' is
+/// stdout; pipes and devices are written to.
+void check_may_replace(const Arguments& arguments, const std::string& path);
+
 /// Texts: nets and solvers.
 const std::vector<std::string>& prototxt_endings();
 

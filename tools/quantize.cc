@@ -18,6 +18,7 @@
 #include "tools/command.h"
 #include "tools/frozen_net.h"
 #include "tools/net_file.h"
+#include "tools/output_name.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 
@@ -222,8 +223,7 @@ std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   std::string prefix = arguments.text("output");
   if (prefix.ends_with(".prototxt")) prefix.resize(prefix.size() - 9);
   const std::pair<std::string, std::string> paths = {prefix + ".prototxt", prefix + ".caffemodel"};
-  for (const std::string& path : {paths.first, paths.second})
-    if (file_exists(path) && !arguments.on("force")) throw usage_error(path + " exists", "--force replaces it");
+  for (const std::string& path : {paths.first, paths.second}) check_may_replace(arguments, path);
   return paths;
 }
 
@@ -332,7 +332,7 @@ Command quantize_command() {
                    {.name = "all", .help = "layers, too, that are slower so on this machine: another may gain"},
                    {.name = "first", .help = "the first layer with weights, too"},
                    {.name = "last", .help = "the last layer with weights, too"},
-                   {.name = "force", .help = "replace what is there"},
+                   force_flag(),
                    set_flag(),
                    json_flag(),
                    data_threads_flag()},

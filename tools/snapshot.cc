@@ -212,15 +212,16 @@ int prune(const std::string& name, int64_t last, bool json) {
   return 0;
 }
 
+const std::vector<std::string> kSnapshotActions = {"ls", "verify", "diff", "prune"};
+
 int run_snapshot(const Arguments& arguments) {
   set_log_level(Severity::kWarning);
   const std::vector<std::string>& words = arguments.operands();
-  const std::vector<std::string> actions = {"ls", "verify", "diff", "prune"};
   const std::string& action = words[0];
   const bool json = arguments.on("json");
-  if (std::find(actions.begin(), actions.end(), action) == actions.end())
+  if (std::find(kSnapshotActions.begin(), kSnapshotActions.end(), action) == kSnapshotActions.end())
     throw usage_error("'" + action + "' is no action of snapshot: ls, verify, diff or prune",
-                      did_you_mean(action, actions));
+                      did_you_mean(action, kSnapshotActions));
   const size_t wanted = action == "diff" ? 3 : 2;
   if (words.size() != wanted)
     throw usage_error("snapshot " + action + " takes " +
@@ -240,14 +241,15 @@ Command snapshot_command() {
       .flags = {{.name = "keep-last",
                  .kind = FlagKind::kInteger,
                  .value = "N",
-                 .help = "of prune: so many of the newest stay, and PREFIX_best",
+                 .help = "so many of the newest stay, and PREFIX_best",
                  .fallback = "1",
-                 .least = 1},
+                 .least = 1,
+                 .kinds = {"prune"}},
                 json_flag()},
       .operands = {"ACTION WHERE...",
                    "ls, verify or prune, and a run's folder, a folder of snapshots or their prefix; or diff and two "
                    "files",
-                   1, 3},
+                   1, 3, kSnapshotActions},
       .examples = {{"cortado snapshot ls runs/first", "its snapshots, when they were written, by which run"},
                    {"cortado snapshot verify snapshots/lenet", "whether each can be resumed from: else exit code 8"},
                    {"cortado snapshot diff a.caffemodel b.caffemodel", "how far each blob has moved"},

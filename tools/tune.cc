@@ -195,6 +195,7 @@ int run_tune(const Arguments& arguments) {
   const std::string output =
       arguments.has("output") ? arguments.text("output") : join_path(folder_of(path), "tuned.prototxt");
   check_output_name(output, "a solver", prototxt_endings());
+  check_may_replace(arguments, output);
   const std::string text = read_prototxt(path);
   if (!arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Tuning tuning = tune(arguments, file, options);
@@ -252,6 +253,7 @@ Command tune_command() {
                          .value = "BYTES",
                          .help = "memory for the batch: 8GB; by default four fifths of what is free"},
                         data_threads_flag(),
+                        force_flag(),
                         set_flag(),
                         {.name = "verbose", .help = "log lines of the trials", .letter = 'v'},
                         json_flag()},

@@ -72,6 +72,7 @@ int run_upgrade(const Arguments& arguments) {
   if (in_place == (files.size() == 2))
     throw usage_error(in_place ? "--in-place takes one file" : "upgrade takes IN OUT");
   const std::string& output = in_place ? files[0] : files[1];
+  if (!in_place) check_may_replace(arguments, output);
   const Upgraded result = upgrade(files[0]);
   check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
   if (!result.changed) log_info() << files[0] << ": a " << result.kind << " of today's form already";
@@ -89,7 +90,7 @@ int run_upgrade(const Arguments& arguments) {
 Command upgrade_command() {
   return {.name = "upgrade",
           .summary = "writes an old net or solver as today's",
-          .flags = {{.name = "in-place", .help = "the result replaces the file"}},
+          .flags = {{.name = "in-place", .help = "the result replaces the file"}, force_flag()},
           .operands = {"IN OUT",
                        "a net (text or binary, with its blobs) or a solver, and what to write; OUT - is stdout", 1, 2},
           .examples = {{"cortado upgrade old_train_val.prototxt train_val.prototxt",

@@ -124,8 +124,9 @@ ConvertReport convert_imageset(const ImagesetOptions& options);
 
 /// Images with objects, as records of AnnotatedData. `list` has lines "image annotation", paths behind `root` as it is;
 /// an annotation is PASCAL VOC's XML or, .txt, lines "LABEL XMIN YMIN XMAX YMAX" in pixels. A list that ends in .json
-/// is COCO's instances instead. `annotation_type` overrules the names: "xml" or "txt". Classes get their numbers from `label_map`, a caffe::LabelMap as text; without it names
-/// are numbered from 1, sorted, in a map of their own. It is the database's. Keys as convert_imageset's.
+/// is COCO's instances instead. `annotation_type` overrules the names: "xml" or "txt". Classes get their numbers from
+/// `label_map`, a caffe::LabelMap as text; without it names are numbered from 1, sorted, in a map of their own. It is
+/// the database's. Keys as convert_imageset's.
 struct AnnosetOptions : ImageOptions {
   std::string root, list, label_map, annotation_type;
 };

@@ -13,7 +13,7 @@ def draw_net_to_file(caffe_net, filename, rankdir='LR', phase=None, display_lrm=
     with tempfile.NamedTemporaryFile('w', suffix='.prototxt') as file:
         file.write(text_format.MessageToString(caffe_net))
         file.flush()
-        command = ['draw', '--model=' + file.name, os.path.abspath(filename), '--rankdir=' + rankdir]
+        command = ['draw', '--model=' + file.name, os.path.abspath(filename), '--rankdir=' + rankdir, '--force']
         program.run(*command, *(['--phase=' + ('TEST' if phase == 1 else 'TRAIN')] if phase is not None else []))
 
 

@@ -81,7 +81,7 @@ def on_cpu(run, best, shared_folder):
 def test_emulated_bf16_is_near_the_cpu(run, best, on_cpu):
     expected, label = on_cpu
     flags = ['--cpu', '--precision=bf16', '--emulate']
-    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=half.npy', *flags)
+    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=half.npy', '--force', *flags)
     assert 0 < distance(values('half.npy'), expected) <= ALLOWED['bf16']
     assert best(*flags) == label
 
@@ -90,7 +90,7 @@ def test_emulated_bf16_is_near_the_cpu(run, best, on_cpu):
 def test_device_is_near_the_cpu(run, best, on_cpu, precision):
     expected, label = on_cpu
     flags = ['--gpu=simulated', '--precision=' + precision]
-    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=device.npy', *flags)
+    run('infer', *MODEL, '--input=data=x.npy', '--output=fc=device.npy', '--force', *flags)
     assert distance(values('device.npy'), expected) <= ALLOWED[precision]
     assert best(*flags) == label
     plan = run('plan', 'net.prototxt', '--phase=TEST', '--frozen', *flags).stdout

@@ -203,7 +203,7 @@ def test_letters_differ(run, folder):
     for letter in 'az':
         (folder / 'name.prototxt').write_text('layer { name: "relu%s" type: "DummyData" top: "a" '
                                               'dummy_data_param { shape { dim: 1 } } }' % letter)
-        run('draw', 'name.prototxt', 'name.png')
+        run('draw', 'name.prototxt', 'name.png', '--force')
         images.append((folder / 'name.png').read_bytes())
     assert images[0] != images[1]
 

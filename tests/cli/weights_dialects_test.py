@@ -203,7 +203,7 @@ def convert(run, folder):
     """convert('bvlc', 'out.safetensors') runs `cortado convert weights` in a folder with the three nets."""
     for name, text in (('pair', PAIR_NET), ('nvidia', NVIDIA_NET), ('intel', INTEL_NET)):
         (folder / (name + '.prototxt')).write_text(text)
-    return lambda *words: run('convert', 'weights', *words)
+    return lambda *words: run('convert', 'weights', '--force', *words)
 
 
 @pytest.mark.parametrize('name', FILES)
@@ -270,7 +270,8 @@ def test_each_file_in_each_net_computes_the_same(run, convert, net, name):
     x = eighths(32, 5)
     npy('x.npy', [2, 1, 4, 4], x)
     write('weights', digits() if name == 'digits' else FILES[name][0])
-    run('infer', '--model=%s.prototxt' % net, '--weights=weights', '--input', 'data=x.npy', '--output', 'ip=y.npy')
+    run('infer', '--model=%s.prototxt' % net, '--weights=weights', '--input', 'data=x.npy', '--output', 'ip=y.npy',
+        '--force')
     with open('y.npy', 'rb') as file: got = struct.unpack('<6f', file.read()[-24:])
     wanted = expected(x)
     assert all(abs(a - b) <= 2e-5 * max(1, abs(b)) for a, b in zip(got, wanted)), (got, wanted)

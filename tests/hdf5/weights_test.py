@@ -40,7 +40,7 @@ def inferred(run, shared_folder):
     (shared_folder / 'deploy.prototxt').write_text(DEPLOY)
     def inferred(x, weights):
         numpy.save('x.npy', x)
-        run('infer', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output',
+        run('infer', '--force', '--model=deploy.prototxt', '--weights=' + weights, '--input', 'x=x.npy', '--output',
             'two=two.npy')
         return numpy.load('two.npy')
     return inferred

@@ -38,7 +38,7 @@ def infer(run):
     """infer(model, weights, inputs, outputs) is what the program makes of the inputs; weights None: the model's own."""
     numpy = pytest.importorskip('numpy')
     def infer(model, weights, inputs, outputs):
-        flags = ['infer', '--model=%s' % model] + (['--weights=' + weights] if weights else [])
+        flags = ['infer', '--force', '--model=%s' % model] + (['--weights=' + weights] if weights else [])
         for i, (name, values) in enumerate(inputs.items()):
             numpy.save('in%d.npy' % i, values)
             flags += ['--input', '%s=in%d.npy' % (name, i)]

@@ -4,7 +4,6 @@
 
 #include "core/file.h"
 #include "core/file_error.h"
-#include "tools/flags.h"
 
 namespace cortado::tools {
 
@@ -20,7 +19,8 @@ void write_project(const Project& project, bool replace) {
                                                               {project.solver_path(), &project.solver}};
   for (const auto& [path, text] : files)
     if (file_exists(path) && !replace && read_file(path) != *text)
-      throw usage_error(path + " exists, and is another file", "choose another --output, or say --force to replace it");
+      throw file_error(ExitCode::kIo, path, "exists already, and is another file",
+                       "choose another --output, or say --force to replace it");
   std::error_code failure;
   std::filesystem::create_directories(join_path(project.folder, "snapshots"), failure);
   if (failure) throw file_error(ExitCode::kIo, project.folder, "cannot make the folder: " + failure.message());
