@@ -102,6 +102,7 @@ void ObservedNet::forward(size_t first, size_t last) {
 void ObservedNet::backward(size_t first, size_t last) {
   const NodeRange range = nodes_of(first, last);
   const std::vector<graph::Step>& steps = net_.plan().backward;
+  net_.add_gradients(net_.plan().graph.options.accumulates);
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!range.contains(steps[i].node)) continue;
     net_.run_backward_step(i);

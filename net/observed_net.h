@@ -35,6 +35,7 @@ class ObservedNet {
   /// Runs layers [first, last] of plan().graph.layers.
   void forward(size_t first, size_t last);
   /// Runs their backward, from the last to the first. Gradients begin with those of the losses and what was written.
+  /// Where BuildOptions::accumulates planned for it, those of weights are added to what is there.
   void backward(size_t first, size_t last);
   /// Sets the gradients of all weights to 0.
   void clear_weight_gradients();

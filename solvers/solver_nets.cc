@@ -157,7 +157,7 @@ SolverNetFile SolverNetReader::train() {
   build.state.set_phase(caffe::TRAIN);
   build.state.MergeFrom(file_.solver.train_state());
   build.state.MergeFrom(options_.state);
-  build.accumulates = file_.solver.iter_size() > 1;
+  build.accumulates = file_.solver.iter_size() > 1 || options_.observed;
   build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
   build.transient_gradients = !options_.observed && updates_within_backward(file_.solver, context_);
   build.recompute = options_.recompute;

@@ -157,7 +157,6 @@ TEST_P(Observed, TheGradientOfALossIsTheObservers) {
 }
 
 TEST_P(Observed, GradientsOfWeightsAddUpUntilTheyAreCleared) {
-  net_->add_gradients(true);
   const auto gradient = [&] {
     Values values(5);
     const graph::SourceLayer& fc = net_->plan().graph.source(net_->plan().graph.source_named("fc"));
@@ -169,6 +168,10 @@ TEST_P(Observed, GradientsOfWeightsAddUpUntilTheyAreCleared) {
   observed_->backward(0, observed_->layers() - 1);
   const Values twice = gradient();
   for (size_t i = 0; i < once.size(); ++i) EXPECT_NEAR(twice[i], 2 * once[i], 1e-6);
+  net_->backward();  // as an iteration of a training
+  EXPECT_EQ(gradient(), once);
+  observed_->backward(0, observed_->layers() - 1);
+  EXPECT_EQ(gradient(), twice);
   observed_->clear_weight_gradients();
   EXPECT_EQ(gradient(), Values(5, 0));
 }
