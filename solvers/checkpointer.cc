@@ -23,12 +23,15 @@ Checkpointer::Checkpointer(TrainState& state, Evaluation& evaluation, Observers&
 
 void Checkpointer::begin(RunStart start) {
   lock_ = std::move(start.lock);
+  holder_ = start.prefix_holder;
   started_from_ = std::move(start.weights);
   if (start.snapshot) restore(*start.snapshot);
   state_.progress.start_iter = iter();
+  if (state_.share.is_first() && writes_snapshots(config())) {
+    check_parts();
+    check_space();
+  }
   if (!lock_) return;
-  check_parts();
-  check_space();
   set_others_aside();
   keep_what_is_wanted();
 }
@@ -77,7 +80,9 @@ caffe::SolverState Checkpointer::state_message() {
 
 void Checkpointer::write() {
   gather_history();
-  if (state_.share.is_first()) write_gathered();
+  if (!state_.share.is_first()) return;
+  take_lock();
+  write_gathered();
 }
 
 /// What the first rank knows: whether there is one of this iteration.
@@ -109,15 +114,18 @@ void Checkpointer::write_gathered() {
   observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
 }
 
+void Checkpointer::take_lock() {
+  if (lock_) return;
+  lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix(), holder_);
+  set_others_aside();
+}
+
 void Checkpointer::try_write() {
   const bool wanted = agrees_to_write();
   if (wanted) gather_history();
   if (!state_.share.is_first()) return;
   try {
-    if (!lock_) {
-      lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix());
-      set_others_aside();
-    }
+    take_lock();
     if (wanted) write_gathered();
     if (wanted) failure_.reset();
     keep_what_is_wanted();

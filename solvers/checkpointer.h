@@ -50,6 +50,7 @@ class Checkpointer {
   bool agrees_to_write();
   void gather_history();
   void write_gathered();
+  void take_lock();
   void keep_what_is_wanted();
   void restore(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
@@ -60,7 +61,8 @@ class Checkpointer {
   TrainState& state_;
   Evaluation& evaluation_;
   Observers& observers_;
-  std::unique_ptr<SnapshotLock> lock_;
+  std::unique_ptr<SnapshotLock> lock_;  ///< null until the first snapshot, where the start had none
+  SnapshotLock::Holder holder_ = SnapshotLock::Holder::kTraining;
   std::vector<std::string> started_from_;  ///< files of weights
   std::string run_, resumed_from_;
   int64_t newest_ = -1;

@@ -28,12 +28,12 @@ void choose_seed(const caffe::SolverParameter& config, Context& context, RunStar
   context.seed = before;
 }
 
+}  // namespace
+
 bool writes_snapshots(const caffe::SolverParameter& config) {
   return config.snapshot() > 0 || config.snapshot_after_train() || config.has_keep_best() ||
          config.has_snapshot_every();
 }
-
-}  // namespace
 
 RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context) {
   const caffe::SolverParameter& config = file.solver;
@@ -52,7 +52,11 @@ RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& co
   for (const Mistake& warning : solver_warnings(file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
                     (warning.hint.empty() ? "" : "; " + warning.hint));
-  if (writes_snapshots(config)) start.lock = std::make_unique<SnapshotLock>(config.snapshot_prefix());
+  start.prefix_holder = options.shares_prefix ? SnapshotLock::Holder::kProcess : SnapshotLock::Holder::kTraining;
+  if (writes_snapshots(config) && options.shares_prefix)
+    require_place_for_snapshots(config.snapshot_prefix());
+  else if (writes_snapshots(config))
+    start.lock = std::make_unique<SnapshotLock>(config.snapshot_prefix());
   if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, config.snapshot_prefix());
   choose_seed(config, context, start);
   if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);

@@ -15,13 +15,19 @@
 namespace cortado {
 
 struct RunStart {
-  std::unique_ptr<SnapshotLock> lock;  ///< of the solver's prefix; null where only a request or a stop writes snapshots
-  std::optional<Snapshot> snapshot;    ///< to resume from
-  std::vector<std::string> weights;    ///< files to start from where there is no snapshot
-  std::vector<std::string> warnings;   ///< about the above and the solver, logged already
+  /// Of the solver's prefix. Null where it is taken with the first snapshot: where only a request or a stop writes
+  /// them, or with SolverOptions::shares_prefix.
+  std::unique_ptr<SnapshotLock> lock;
+  SnapshotLock::Holder prefix_holder = SnapshotLock::Holder::kTraining;
+  std::optional<Snapshot> snapshot;   ///< to resume from
+  std::vector<std::string> weights;   ///< files to start from where there is no snapshot
+  std::vector<std::string> warnings;  ///< about the above and the solver, logged already
   RankShare share;
   std::string device_engine;  ///< SolverOptions::device_engine
 };
+
+/// Whether a run writes snapshots that nothing asks for while it runs.
+bool writes_snapshots(const caffe::SolverParameter& config);
 
 /// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's
 /// random_seed, or that of the snapshot, or one picked and logged; the kernels of the snapshot; and solver.shards. Of

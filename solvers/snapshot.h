@@ -66,19 +66,25 @@ std::optional<Snapshot> find_snapshot(const std::string& request, const std::str
 
 /// The exclusive right to write snapshots of one prefix. Makes the folder, checks that it takes files, and removes what
 /// a killed process left half-written. A folder that it made goes again where nothing was written. Throws Error(kIo),
-/// also when another process holds the prefix.
+/// also when another training holds the prefix.
 class SnapshotLock {
  public:
-  explicit SnapshotLock(const std::string& prefix);
-  ~SnapshotLock();
-  SnapshotLock(const SnapshotLock&) = delete;
-  SnapshotLock& operator=(const SnapshotLock&) = delete;
+  /// Whose right it is.
+  enum class Holder { kTraining, kProcess };
+
+  /// For kProcess every lock of that kind in this process is the same one; a warning says so.
+  explicit SnapshotLock(const std::string& prefix, Holder holder = Holder::kTraining);
 
  private:
-  std::unique_ptr<MadeFolders> folders_;
-  std::string path_;
-  int file_ = -1;
+  class File;
+  static std::shared_ptr<File> shared_file(const std::string& path, const std::string& prefix,
+                                           std::unique_ptr<MadeFolders> folders);
+
+  std::shared_ptr<File> file_;
 };
+
+/// Throws Error(kIo) where the folder of the prefix cannot be made or takes no files. Leaves no folder that it made.
+void require_place_for_snapshots(const std::string& prefix);
 
 /// Bytes that may still be written to the file system of `prefix`, or -1 where the system does not tell.
 int64_t free_bytes(const std::string& prefix);

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "core/descriptor.h"
 #include "core/error.h"
@@ -34,13 +36,24 @@ std::unique_ptr<MadeFolders> made_folder(const std::string& folder) {
   return made;
 }
 
+[[noreturn]] void throw_unwritable(const std::string& prefix, int reason) {
+  throw Error(ExitCode::kIo, "snapshots of " + prefix + " cannot be written: " + std::strerror(reason),
+              "snapshot_prefix must lie in a folder that this user may write to");
+}
+
+/// The same for all spellings of the prefix, and in whichever folder the process works later.
+std::string lock_path(const std::string& prefix) {
+  const std::string name = "." + file_name_of(prefix) + ".lock", folder = folder_or_here(prefix);
+  std::error_code failure;
+  const std::filesystem::path whole = std::filesystem::canonical(folder, failure);
+  return join_path(failure ? folder : whole.string(), name);
+}
+
 /// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and
 /// locking.
 int open_locked(const std::string& path, const std::string& prefix) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0)
-    throw Error(ExitCode::kIo, "snapshots of " + prefix + " cannot be written: " + std::strerror(errno),
-                "snapshot_prefix must lie in a folder that this user may write to");
+  if (file < 0) throw_unwritable(prefix, errno);
   int reason = 0;
   const auto lock = [&] {
     reason = ::flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
@@ -49,7 +62,7 @@ int open_locked(const std::string& path, const std::string& prefix) {
   if (!succeeds_within_a_second(lock) || reason != 0) {
     ::close(file);
     if (reason == EWOULDBLOCK)
-      throw Error(ExitCode::kIo, "another process writes snapshots of " + prefix,
+      throw Error(ExitCode::kIo, "another training writes snapshots of " + prefix,
                   "wait for it, stop it, or choose another snapshot_prefix");
     throw Error(ExitCode::kIo, "cannot lock " + path + ": " + std::strerror(reason));
   }
@@ -74,15 +87,54 @@ void remove_leftovers(const std::string& prefix) {
 
 }  // namespace
 
-SnapshotLock::SnapshotLock(const std::string& prefix) : folders_(made_folder(folder_or_here(prefix))) {
-  path_ = join_path(folder_of(prefix), "." + file_name_of(prefix) + ".lock");
-  while (file_ < 0) file_ = open_locked(path_, prefix);
-  remove_leftovers(prefix);
+/// A file that is locked as long as this lives.
+class SnapshotLock::File {
+ public:
+  File(const std::string& path, const std::string& prefix, std::unique_ptr<MadeFolders> folders)
+      : folders_(std::move(folders)), path_(path) {
+    while (file_ < 0) file_ = open_locked(path_, prefix);
+    remove_leftovers(prefix);
+  }
+  ~File() {
+    ::unlink(path_.c_str());  // while the lock is held: a waiting process finds that its file has no name
+    ::close(file_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+ private:
+  std::unique_ptr<MadeFolders> folders_;
+  std::string path_;
+  int file_ = -1;
+};
+
+/// The process's, where it has one.
+std::shared_ptr<SnapshotLock::File> SnapshotLock::shared_file(const std::string& path, const std::string& prefix,
+                                                              std::unique_ptr<MadeFolders> folders) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<File>> files;
+  const std::lock_guard<std::mutex> alone(mutex);
+  std::weak_ptr<File>& known = files[path];
+  std::shared_ptr<File> file = known.lock();
+  if (file)
+    log_warning() << "another training of this process has written snapshots of " << prefix
+                  << ": of one iteration there is the snapshot of the one that was last";
+  else
+    known = file = std::make_shared<File>(path, prefix, std::move(folders));
+  return file;
 }
 
-SnapshotLock::~SnapshotLock() {
-  ::unlink(path_.c_str());  // while the lock is held: a waiting process finds that its file has no name
-  ::close(file_);
+SnapshotLock::SnapshotLock(const std::string& prefix, Holder holder) {
+  std::unique_ptr<MadeFolders> folders = made_folder(folder_or_here(prefix));
+  const std::string path = lock_path(prefix);
+  file_ = holder == Holder::kProcess ? shared_file(path, prefix, std::move(folders))
+                                     : std::make_shared<File>(path, prefix, std::move(folders));
+}
+
+void require_place_for_snapshots(const std::string& prefix) {
+  const std::string folder = folder_or_here(prefix);
+  const auto made = made_folder(folder);
+  if (::access(folder.c_str(), W_OK) != 0) throw_unwritable(prefix, errno);
 }
 
 int64_t free_bytes(const std::string& prefix) {

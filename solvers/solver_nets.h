@@ -29,6 +29,7 @@ struct SolverOptions {
   ranks::Engine* engine = nullptr;      ///< of several ranks, of which this process is one; outlives the solver
   std::string device_engine;            ///< between the ranks' devices: "nccl", "host", or "" for what is there
   bool observed = false;                ///< BuildOptions::observed of all nets; updates wait for whole backward passes
+  bool shares_prefix = false;           ///< of snapshots, with others of this process; locked when the first is written
   Overrides overrides;                  ///< of the nets' fields; the solver file has its own already
 };
 

@@ -117,6 +117,26 @@ TEST(Snapshot, OneTrainerAPrefix) {
   EXPECT_FALSE(file_exists(folder / ".tiny.lock"));
 }
 
+TEST(Snapshot, TrainingsThatShareAPrefixLockItWithTheFirstSnapshot) {
+  using Holder = SnapshotLock::Holder;
+  Folder folder;
+  SolverOptions shares;
+  shares.shares_prefix = true;
+  Context context(1);
+  Solver one = Solver(make_solver(tiny_solver(folder), shares, context)),
+         other = Solver(make_solver(tiny_solver(folder), shares, context));
+  EXPECT_FALSE(file_exists(folder / ".tiny.lock"));
+  one.snapshot();
+  EXPECT_EQ(exit_code_of([&] { SnapshotLock(folder / "tiny"); }), ExitCode::kIo);
+  other.step(2);
+  other.snapshot();
+  {
+    const SnapshotLock same(folder / "./tiny", Holder::kProcess);
+    EXPECT_EQ(exit_code_of([&] { SnapshotLock(folder / "tiny"); }), ExitCode::kIo);
+  }
+  EXPECT_TRUE(file_exists(folder / "tiny_iter_2.caffemodel"));
+}
+
 TEST(Snapshot, MakesItsFolderOrSaysAtOnceThatItCannot) {
   Folder folder;
   train(tiny_solver(folder, "snapshot_prefix: \"" + folder / "a/b/c" + "\""));
