@@ -33,8 +33,9 @@ class Solver {
   Outcome run(Requests& requests) { return loop_.run(requests); }   ///< TrainingLoop::run()
   bool step(int64_t iterations) { return loop_.step(iterations); }  ///< TrainingLoop::step()
   bool step(int64_t iterations, Requests& requests) { return loop_.step(iterations, requests); }
-  void test() { loop_.test(); }              ///< TrainingLoop::test()
-  void snapshot() { checkpoints_.write(); }  ///< Checkpointer::write()
+  void apply_update() { loop_.apply_update(); }  ///< TrainingLoop::apply_update()
+  void test() { loop_.test(); }                  ///< TrainingLoop::test()
+  void snapshot() { checkpoints_.write(); }      ///< Checkpointer::write()
 
   const caffe::SolverParameter& config() const { return file_.solver; }
   const Progress& progress() const { return state_.progress; }

@@ -221,6 +221,24 @@ void TrainingLoop::iterate_on_cpu() {
   complete();
 }
 
+void TrainingLoop::apply_update() {
+  if (net_.plan().graph.options.transient_gradients) throw_internal("gradients that are gone before the update");
+  if (state_.share.shards > 1)
+    throw Error(ExitCode::kUsage, "an update by passes of your own is for one shard, and the solver has " +
+                                      std::to_string(state_.share.shards));
+  begin_time();
+  state_.take_loss(net_.loss());
+  const StepRates rates = state_.next_rates(iter());
+  if (state_.device) {
+    state_.device->update(iter(), rates);
+    require_good(state_.device->seen(iter()));
+  } else {
+    state_.update.apply(iter(), rates, displays(iter()));
+  }
+  if (state_.average) state_.average->add();
+  complete();
+}
+
 /// Whether something looks at what this iteration made before there may be another one.
 bool TrainingLoop::looks_after(int64_t iter) const {
   const int64_t done = iter + 1;

@@ -38,6 +38,9 @@ class TrainingLoop {
   /// request or by early_stop.
   bool step(int64_t iterations);
   bool step(int64_t iterations, Requests& requests);
+  /// The update of an iteration whose passes somebody else has run: by the gradients that the net has, which
+  /// BuildOptions::transient_gradients would not keep. Throws Error(kUsage) where iterations have shards.
+  void apply_update();
   /// Runs all test nets now. False: asked to stop.
   bool test();
 
