@@ -102,7 +102,7 @@ void DynamicRowsLayer::forward(Context& context, const Operands& io) {
 }
 
 void DynamicRowsLayer::backward(Context& context, const Operands& io) {
-  Instance& instance = instances_.front();
+  Instance& instance = instances_.empty() ? instance_for(context, io) : instances_.front();  // no forward came before
   instance.layer->backward(context, operands_of(instance, io));
 }
 

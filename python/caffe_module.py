@@ -21,6 +21,8 @@ _METHODS = ('setup', 'reshape', 'forward', 'backward')
 class Layer:
     """What classes of layers are derived from, if they like."""
 
+    type = 'Python'
+
     def __init__(self, *_):
         pass
 
@@ -174,10 +176,10 @@ class Runner:
         self._weights = Blobs()
         self._blobs = (self._bottoms, self._tops, self._weights)
         try:
-            self._layer = made(None) if issubclass(made, Layer) else made()
+            self.layer = made(None) if issubclass(made, Layer) else made()
             for key, value in (('param_str', param_str), ('param_str_', param_str), ('phase', phase),
                                ('blobs', self._weights)):
-                setattr(self._layer, key, value)
+                setattr(self.layer, key, value)
         except BaseException as error:
             raise _Refusal(_FAILED, '__init__() raised ' + _summary(error), error)
 
@@ -197,17 +199,28 @@ class Runner:
     def weight_values(self, index):
         return numpy.ascontiguousarray(self._weights[index].data).tobytes()
 
+    def let_go(self):
+        """The net's memory goes; somebody may have the layer longer."""
+        for blobs in self._blobs:
+            for blob in blobs:
+                blob._bind(blob._shape, None, None)
+
+    def adopt(self, other):
+        """Takes over what another runner's object has seen, where the net was made anew."""
+        self.layer = other.layer
+        self.layer.blobs = self._weights
+
     def rows_vary(self):
-        return bool(getattr(self._layer, 'rows_vary', False))
+        return bool(getattr(self.layer, 'rows_vary', False))
 
     def call(self, method, propagate_down):
         """Runs a method; returns a status and what went wrong."""
         name, bottom, top = _METHODS[method], list(self._bottoms), list(self._tops)
         try:
             if name == 'backward':
-                self._layer.backward(top, propagate_down, bottom)
-            elif name != 'setup' or hasattr(self._layer, 'setup'):
-                getattr(self._layer, name)(bottom, top)
+                self.layer.backward(top, propagate_down, bottom)
+            elif name != 'setup' or hasattr(self.layer, 'setup'):
+                getattr(self.layer, name)(bottom, top)
         except BaseException as error:
             return _FAILED, _bytes('%s() raised %s\n%s' % (name, _summary(error), _traceback(error)))
         return _OK, b''

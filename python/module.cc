@@ -101,9 +101,17 @@ CortadoPythonLayer* make(const CortadoPythonOptions* options, int* status, Corta
   return new CortadoPythonLayer{runner};
 }
 
+/// The status of a call that has nothing to say.
+int status_of(const Ref& result) {
+  if (result) return kCortadoPythonOk;
+  PyErr_Clear();
+  return kCortadoPythonFailed;
+}
+
 void drop(CortadoPythonLayer* layer) {
   if (!layer) return;
   const Gil gil;
+  status_of(Ref(PyObject_CallMethod(layer->runner, "let_go", nullptr)));
   Py_DECREF(layer->runner);
   delete layer;
 }
@@ -122,13 +130,6 @@ PyObject* shape_of(const CortadoPythonBlob& blob) {
   PyObject* shape = PyTuple_New(blob.axes);
   for (int i = 0; shape && i < blob.axes; ++i) PyTuple_SetItem(shape, i, PyLong_FromLongLong(blob.dims[i]));
   return shape;
-}
-
-/// The status of a call that has nothing to say.
-int status_of(const Ref& result) {
-  if (result) return kCortadoPythonOk;
-  PyErr_Clear();
-  return kCortadoPythonFailed;
 }
 
 int bind(CortadoPythonLayer* layer, int kind, int index, const CortadoPythonBlob* blob) {
@@ -185,6 +186,16 @@ int weight_values(CortadoPythonLayer* layer, int index, float* to) {
   return status_of(result);
 }
 
+void* instance(CortadoPythonLayer* layer) {
+  const Gil gil;
+  return PyObject_GetAttrString(layer->runner, "layer");
+}
+
+int adopt(CortadoPythonLayer* layer, CortadoPythonLayer* other) {
+  const Gil gil;
+  return status_of(Ref(PyObject_CallMethod(layer->runner, "adopt", "O", other->runner)));
+}
+
 /// The lock is kept: no thread of Python's runs on while the program is taken down.
 void at_exit() {
   PyGILState_Ensure();
@@ -235,7 +246,7 @@ std::string start() {
   return fault;
 }
 
-const CortadoPython functions = {make, drop, bind, call, shape, weights, weight_values, rows_vary};
+const CortadoPython functions = {make, drop, bind, call, shape, weights, weight_values, rows_vary, instance, adopt};
 
 }  // namespace
 

@@ -58,6 +58,10 @@ struct CortadoPython {
   int (*weight_values)(CortadoPythonLayer* layer, int index, float* to);
   /// Whether the class says `rows_vary = True`.
   int (*rows_vary)(CortadoPythonLayer* layer);
+  /// The user's own object: a new reference to a PyObject.
+  void* (*instance)(CortadoPythonLayer* layer);
+  /// From now on the object of `other`, with what it keeps, is this one's too.
+  int (*adopt)(CortadoPythonLayer* layer, CortadoPythonLayer* other);
 };
 
 /// Starts the interpreter at the first call. Null where it does not start.

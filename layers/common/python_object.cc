@@ -113,4 +113,10 @@ std::vector<float> PythonObject::weight_values(size_t i) const {
 
 bool PythonObject::rows_vary() const { return python_->rows_vary(layer_) != 0; }
 
+void* PythonObject::instance() const { return python_->instance(layer_); }
+
+void PythonObject::adopt(const PythonObject& other) {
+  if (python_->adopt(layer_, other.layer_) != kCortadoPythonOk) throw_internal("a layer in Python is not handed on");
+}
+
 }  // namespace cortado

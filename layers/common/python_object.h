@@ -49,10 +49,22 @@ class PythonObject {
   std::vector<float> weight_values(size_t i) const;
   /// Whether the class says that its tops have another number of rows in each pass.
   bool rows_vary() const;
+  /// The user's own object: a new reference to a PyObject.
+  void* instance() const;
+  /// From now on the object of `other`, with what it keeps, works here too: of a net that was made anew.
+  void adopt(const PythonObject& other);
 
  private:
   const CortadoPython* python_;
   CortadoPythonLayer* layer_ = nullptr;
+};
+
+/// A layer that computes by such an object.
+class WrittenInPython {
+ public:
+  virtual ~WrittenInPython() = default;
+  /// Null where it is not run.
+  virtual PythonObject* object() = 0;
 };
 
 }  // namespace cortado

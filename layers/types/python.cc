@@ -50,7 +50,7 @@ bool differ_in_rows_alone(const Shape& a, const Shape& b) {
 }
 
 /// What the class in Python keeps from pass to pass is not known.
-class PythonLayer : public Layer, public DynamicRows, public BatchMemory {
+class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public WrittenInPython {
  public:
   explicit PythonLayer(const LayerOptions& options)
       : config_(options.config), phase_(options.phase), runs_data_(options.open_data) {
@@ -108,6 +108,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory {
   }
 
   void backward(Context& context, const Operands& io) override {
+    size_arrays(io);  // it may come before any forward
     bind_weights(context, io, true);
     std::vector<bool> propagate_down;
     for (size_t i = 0; i < io.x.size(); ++i) propagate_down.push_back(bool(io.dx[i]));
@@ -132,6 +133,8 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory {
   }
 
   bool forward_needs_host() const override { return true; }
+
+  PythonObject* object() override { return object_ ? &*object_ : nullptr; }
 
   bool rows_vary() const override { return object_ && object_->rows_vary(); }
   std::vector<Shape> current_shapes() const override { return current_; }
