@@ -1,108 +1,180 @@
 """caffe.coord_map: where a pixel of one blob of a NetSpec lies in another, and the Crop that makes them meet.
 
-Along each spatial axis a layer maps its top's coordinate x to its bottom's as scale * x + offset. A convolution's or
-pooling's scale is its stride and its offset (extent of the window - 1) / 2 - pad; a deconvolution's map is that of the
-convolution the other way round; layers that work value by value do not move anything.
+A map is a triple (axis, a, b): the pixel x of one blob lies at a * x + b of the other, along each axis behind `axis`.
+`a` and `b` are numbers where all these axes agree, else arrays with one of each for every axis; `axis` is None where
+nothing moves. A convolution or pooling with extent k of its window (dilation included), stride s and padding p takes x
+of its bottom to (x + p - (k - 1) / 2) / s; a deconvolution is the convolution the other way round.
 """
 from fractions import Fraction
 
+import numpy
+
 from .net_spec import layers as _layers
 
-_MOVES_NOTHING = {
-    'ReLU', 'PReLU', 'ELU', 'Sigmoid', 'TanH', 'AbsVal', 'BNLL', 'Power', 'Exp', 'Log', 'Dropout', 'Eltwise', 'Concat',
-    'LRN', 'BatchNorm', 'Scale', 'Bias', 'Softmax', 'Threshold', 'Swish', 'Clip', 'MVN', 'BN'}
+PASS_THROUGH_LAYERS = [
+    'AbsVal', 'BN', 'BNLL', 'BatchNorm', 'Bias', 'Clip', 'Concat', 'Dropout', 'ELU', 'Eltwise', 'Exp', 'LRN', 'Log',
+    'MVN', 'PReLU', 'Power', 'ReLU', 'Scale', 'Sigmoid', 'Softmax', 'Split', 'Swish', 'TanH', 'Threshold']
 
 
-class UndefinedMapException(Exception):
-    """The blobs do not lie on one way, or a layer between them has no map."""
+class UndefinedMapException(RuntimeError):
+    """No map leads from one blob to the other."""
 
 
 class AxisMismatchException(Exception):
-    """Ways to the same blob that do not agree."""
+    """Maps along different axes, which cannot follow one another."""
 
 
-def _pair(options, name, default):
-    """An option for height and width: one value, a list, or NAME_h and NAME_w."""
+class CropException(AxisMismatchException, AssertionError):
+    """A blob that cannot be cut to the place of another."""
+
+
+def _fractions(values):
+    """Exact, so that scales which cancel out are 1."""
+    return [each if isinstance(each, Fraction) else Fraction(float(each)) for each in numpy.atleast_1d(values)]
+
+
+def _numbers(axis, a, b):
+    """The map as scripts get it."""
+    count = max(len(a), len(b))
+    a, b = ([float(each) for each in (values * count if len(values) == 1 else values)] for values in (a, b))
+    if len(set(a)) == len(set(b)) == 1:
+        return axis, numpy.float64(a[0]), numpy.float64(b[0])
+    return axis, numpy.array(a), numpy.array(b)
+
+
+def _per_axis(options, name, default):
+    """An option's values: NAME, for all axes or each, or NAME_h and NAME_w."""
     if name + '_h' in options or name + '_w' in options:
-        return [options.get(name + '_h', default), options.get(name + '_w', default)]
-    value = options.get(name, default)
-    values = list(value) if isinstance(value, (list, tuple)) else [value]
-    return values * 2 if len(values) == 1 else values
+        return _fractions([options.get(name + '_h', default), options.get(name + '_w', default)])
+    return _fractions(options.get(name, default))
+
+
+def _options(function, *nested):
+    options = dict(function.params)
+    for name in nested:
+        options.update(options.pop(name, {}))
+    return options
+
+
+def _aligned(*lists):
+    """Lists of one value for every axis, where some have one for all of them."""
+    count = max(len(each) for each in lists)
+    if any(len(each) not in (1, count) for each in lists):
+        raise AxisMismatchException('maps along different numbers of axes: %s' % sorted({len(each) for each in lists}))
+    return zip(*(each * count if len(each) == 1 else each for each in lists))
 
 
 def _window_map(function):
-    options = dict(function.params)
-    for nested in ('convolution_param', 'pooling_param'):
-        options.update(options.pop(nested, {}))
-    kernel = _pair(options, 'kernel_size', None)
-    if 'kernel_h' in options or 'kernel_w' in options:
-        kernel = [options.get('kernel_h'), options.get('kernel_w')]
-    stride, pad, dilation = _pair(options, 'stride', 1), _pair(options, 'pad', 0), _pair(options, 'dilation', 1)
-    if None in kernel:
-        raise UndefinedMapException('%s has no kernel_size' % function.type_name)
-    return [(Fraction(s), Fraction(d * (k - 1), 2) - p) for s, k, p, d in zip(stride, kernel, pad, dilation)]
+    options = _options(function, 'convolution_param', 'pooling_param')
+    size = 'kernel' if 'kernel_h' in options or 'kernel_w' in options else 'kernel_size'
+    if size not in options and size == 'kernel_size':
+        raise UndefinedMapException('a %s without kernel_size has no map of coordinates' % function.type_name)
+    a, b = [], []
+    for kernel, stride, pad, dilation in _aligned(_per_axis(options, size, 1), _per_axis(options, 'stride', 1),
+                                                  _per_axis(options, 'pad', 0), _per_axis(options, 'dilation', 1)):
+        a.append(1 / stride)
+        b.append((pad - dilation * (kernel - 1) / 2) / stride)
+    return options.get('axis', 1), a, b
 
 
-def coord_map(function):
-    """Per spatial axis (scale, offset), from the layer's top to its first bottom."""
+def _exact_map(function):
     kind = function.type_name
     if kind in ('Convolution', 'Pooling', 'Im2col'):
         return _window_map(function)
     if kind == 'Deconvolution':
-        return [(1 / scale, -offset / scale) for scale, offset in _window_map(function)]
+        return _inverse(_window_map(function))
     if kind == 'Crop':
-        options = dict(function.params)
-        options.update(options.pop('crop_param', {}))
-        offset = options.get('offset', 0)
-        offsets = list(offset) if isinstance(offset, (list, tuple)) else [offset]
-        return [(Fraction(1), Fraction(each)) for each in (offsets * 2)[:2]]
-    if kind in _MOVES_NOTHING:
-        return [(Fraction(1), Fraction(0))] * 2
+        options = _options(function, 'crop_param')
+        return options.get('axis', 2) - 1, [Fraction(1)], [-each for each in _fractions(options.get('offset', 0))]
+    if kind in PASS_THROUGH_LAYERS:
+        return _nowhere()
     raise UndefinedMapException('a %s has no map of coordinates' % kind)
 
 
-def _behind(outer, inner):
-    """What first `outer`, then `inner` does."""
-    return [(a * c, c * b + d) for (a, b), (c, d) in zip(outer, inner)]
+def _nowhere():
+    return None, [Fraction(1)], [Fraction(0)]
 
 
-def _maps_from(top):
-    """By blob that `top` depends on (through first bottoms; all of them where layers move nothing): the map to it."""
-    found, open_ = {top: [(Fraction(1), Fraction(0))] * 2}, [top]
-    while open_:
-        here = open_.pop()
-        function = here.fn
-        inputs = function.inputs if function.type_name in _MOVES_NOTHING else function.inputs[:1]
-        if not inputs:
-            continue
+def _inverse(mapped):
+    axis, a, b = mapped
+    both = [(1 / scale, -offset / scale) for scale, offset in _aligned(a, b)]
+    return axis, [scale for scale, _ in both], [offset for _, offset in both]
+
+
+def _compose(outer, inner):
+    (outer_axis, a, b), (inner_axis, c, d) = outer, inner
+    if None not in (outer_axis, inner_axis) and outer_axis != inner_axis:
+        raise AxisMismatchException('maps along axes behind %d and behind %d' % (outer_axis, inner_axis))
+    both = [(p * r, p * s + q) for p, q, r, s in _aligned(a, b, c, d)]
+    return (inner_axis if outer_axis is None else outer_axis, [scale for scale, _ in both],
+            [offset for _, offset in both])
+
+
+def _exactly(mapped):
+    axis, a, b = mapped
+    return axis, _fractions(a), _fractions(b)
+
+
+def coord_map(function):
+    """The map of a layer, from its bottoms to its tops. Raises UndefinedMapException where it has none."""
+    return _numbers(*_exact_map(function))
+
+
+def compose(base_map, next_map):
+    """What first `next_map`, then `base_map` does. Raises AxisMismatchException where their axes differ."""
+    return _numbers(*_compose(_exactly(base_map), _exactly(next_map)))
+
+
+def inverse(coord_map):
+    """The way back."""
+    return _numbers(*_inverse(_exactly(coord_map)))
+
+
+def _bottoms(top):
+    """Those whose pixels the top's pixels are made of, at the places that the layer's map says."""
+    function = top.fn
+    if function.type_name == 'Crop':
+        return function.inputs[:1]  # the other one gives its extents alone
+    if function.type_name not in PASS_THROUGH_LAYERS and function.ntop == len(function.inputs):
+        return [function.inputs[top.n]]
+    return function.inputs
+
+
+def _maps_to(top):
+    """By blob that `top` is made of: the map from there, on the first of the shortest ways."""
+    found, open_ = {top: _nowhere()}, [top]
+    for here in open_:
         try:
-            step = _behind(found[here], coord_map(function))
+            for bottom in _bottoms(here):
+                if bottom not in found:
+                    found[bottom] = _compose(found[here], _exact_map(here.fn))
+                    open_.append(bottom)
         except UndefinedMapException:
             continue
-        for each in inputs:
-            if each in found and found[each] != step:
-                raise AxisMismatchException('two ways to one blob differ: %s and %s' % (found[each], step))
-            if each not in found:
-                found[each] = step
-                open_.append(each)
     return found
 
 
+def _exact_map_from_to(top_from, top_to):
+    ours, theirs = _maps_to(top_from), _maps_to(top_to)
+    for blob, mapped in theirs.items():
+        if blob in ours:
+            return _compose(mapped, _inverse(ours[blob]))
+    raise UndefinedMapException('the blobs have no blob in common that layers with a map of coordinates make them of')
+
+
 def coord_map_from_to(top_from, top_to):
-    """(axis, scales, offsets): a pixel x of `top_from` lies at scale * x + offset of `top_to`."""
-    ours, theirs = _maps_from(top_from), _maps_from(top_to)
-    for blob, mapped in ours.items():
-        if blob in theirs:
-            both = [(a / c, (b - d) / c) for (a, b), (c, d) in zip(mapped, theirs[blob])]
-            return 1, [scale for scale, _ in both], [offset for _, offset in both]
-    raise UndefinedMapException('the blobs have no blob in common that they depend on')
+    """(axis, a, b): the pixel x of `top_from` lies at a * x + b of `top_to`."""
+    return _numbers(*_exact_map_from_to(top_from, top_to))
 
 
 def crop(top_from, top_to):
     """A Crop layer that cuts `top_from` to the place of `top_to`."""
-    _, scales, offsets = coord_map_from_to(top_from, top_to)
+    axis, scales, offsets = _exact_map_from_to(top_from, top_to)
     if any(scale != 1 for scale in scales):
-        raise AxisMismatchException('the blobs differ in scale: %s' % [str(scale) for scale in scales])
+        raise CropException('the blobs differ in scale: %s' % [str(scale) for scale in scales])
     if any(offset > 0 or offset.denominator != 1 for offset in offsets):
-        raise AxisMismatchException('offsets are %s, and must be whole and not above 0' % [str(o) for o in offsets])
-    return _layers.Crop(top_from, top_to, crop_param=dict(axis=2, offset=[int(-offset) for offset in offsets]))
+        raise CropException('offsets are %s, and must be whole and not above 0' % [str(each) for each in offsets])
+    offsets = [int(-each) for each in offsets]
+    if len(set(offsets)) == 1:
+        offsets = offsets[:1]  # of all axes
+    return _layers.Crop(top_from, top_to, crop_param=dict(axis=2 if axis is None else axis + 1, offset=offsets))
