@@ -150,6 +150,8 @@ class Net {
   /// A weight, and its gradient where it has one, in Caffe's order. Whoever writes a weight is to be alone.
   void read_weight(graph::WeightId id, float* plain) const;
   void write_weight(graph::WeightId id, const float* plain);
+  /// Where its values lie: nets that share a weight have it at the same place.
+  const void* weight_place(graph::WeightId id) const { return weight(id); }
   bool has_weight_gradient(graph::WeightId id) const { return weight_gradient(id) != nullptr; }
   void read_weight_gradient(graph::WeightId id, float* plain) const;
   void write_weight_gradient(graph::WeightId id, const float* plain);

@@ -1,6 +1,9 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "core/device_name.h"
+#include "layers/common/python_object.h"
 #include "pymodule/arrays.h"
 #include "pymodule/classes.h"
 #include "pymodule/net_handle.h"
@@ -66,6 +69,19 @@ py::list layers(NetHandle& handle) {
   return list;
 }
 
+/// Of a layer written in Python the object that computes it; of others None.
+py::object python_object(NetHandle& handle, const std::string& name) {
+  const Net& net = handle.net();
+  const int source = int(layer_named(net, name));
+  for (const graph::Node& node : net.plan().graph.nodes) {
+    if (std::find(node.sources.begin(), node.sources.end(), source) == node.sources.end()) continue;
+    auto* written = dynamic_cast<WrittenInPython*>(node.layer.get());
+    if (written && written->object())
+      return py::reinterpret_steal<py::object>(static_cast<PyObject*>(written->object()->instance()));
+  }
+  return py::none();
+}
+
 std::vector<std::string> outputs(NetHandle& handle) { return handle.net().plan().graph.output_names(); }
 
 // Blobs
@@ -77,6 +93,12 @@ std::vector<std::string> blobs(NetHandle& handle) {
   for (const auto& [name, value] : net.plan().graph.names)
     if (net.has_blob(name)) kept.push_back(name);
   return kept;
+}
+
+float loss_weight(const Net& net, const std::string& blob) {
+  net.blob_shape(blob);  // which says where there is none
+  const graph::Graph& graph = net.plan().graph;
+  return graph.value(graph.names.at(blob)).loss_weight;
 }
 
 void require_shape(const std::string& what, const Shape& wanted, const Given& values) {
@@ -109,28 +131,51 @@ graph::WeightId weight_of(const Net& net, const std::string& layer, int64_t inde
   throw Error(ExitCode::kUsage, "layer '" + layer + "' has " + std::to_string(weights.size()) + " weights");
 }
 
-py::array_t<float> weight_part(NetHandle& handle, const std::string& layer, int64_t index, BlobPart part) {
-  const Net& net = handle.net();
+void require_observed(const Net& net) {
+  if (net.plan().graph.options.observed) return;
+  throw Error(ExitCode::kUsage, "gradients are not kept", "Solver(..., observe=True)");
+}
+
+py::array_t<float> weight_part(WeightHolder& holder, const std::string& layer, int64_t index, BlobPart part) {
+  const Net& net = holder.net();
   const graph::WeightId id = weight_of(net, layer, index);
   const Shape& shape = net.plan().graph.weight(id).spec.shape;
   std::vector<float> values(size_t(shape.count()));
   if (part == BlobPart::kValues)
     net.read_weight(id, values.data());
-  else if (!net.plan().graph.options.observed)
-    throw Error(ExitCode::kUsage, "gradients are not kept", "Solver(..., observe=True)");
-  else if (net.has_weight_gradient(id))
+  else if (require_observed(net); net.has_weight_gradient(id))
     net.read_weight_gradient(id, values.data());
   return to_python(std::move(values), shape);
 }
 
-void set_weight_part(NetHandle& handle, const std::string& layer, int64_t index, const Given& values, BlobPart part) {
-  Net& net = handle.net();
+void set_weight_part(WeightHolder& holder, const std::string& layer, int64_t index, const Given& values,
+                     BlobPart part) {
+  Net& net = holder.net();
   const graph::WeightId id = weight_of(net, layer, index);
   require_shape("layer '" + layer + "' blob " + std::to_string(index), net.plan().graph.weight(id).spec.shape, values);
   if (part == BlobPart::kValues) return net.write_weight(id, values.data());
-  handle.open();
+  require_observed(net);
   if (net.has_weight_gradient(id)) net.write_weight_gradient(id, values.data());
 }
+
+/// The values of one weight, apart from the net that named it: they stay where they are when that net shares others.
+class LastingWeight {
+ public:
+  LastingWeight(NetHandle& handle, std::string layer, int64_t index)
+      : holder_(handle.weights()), layer_(std::move(layer)), index_(index) {}
+
+  py::array_t<float> read() const { return weight_part(*holder_, layer_, index_, BlobPart::kValues); }
+  void write(const Given& values) const { set_weight_part(*holder_, layer_, index_, values, BlobPart::kValues); }
+  uintptr_t place() const {
+    const Net& net = holder_->net();
+    return reinterpret_cast<uintptr_t>(net.weight_place(weight_of(net, layer_, index_)));
+  }
+
+ private:
+  std::shared_ptr<WeightHolder> holder_;
+  std::string layer_;
+  int64_t index_;
+};
 
 py::dict params(NetHandle& handle) {
   py::dict all;
@@ -204,15 +249,38 @@ void save(NetHandle& handle, const py::object& path) {
     write_weights(file, handle.net().to_proto());
 }
 
-void share(const Handle& handle, const Handle& other) {
-  const auto own = std::dynamic_pointer_cast<OwnNet>(handle), theirs = std::dynamic_pointer_cast<OwnNet>(other);
-  if (!own || !theirs) throw Error(ExitCode::kUsage, "a solver's nets share weights among themselves alone");
-  own->share(theirs);
+/// Whether all weights of layers that both have are the same ones already.
+bool shares_already(const Net& net, const Net& other) {
+  const auto of_both = [&](const graph::SourceLayer& layer) {
+    return other.plan().graph.source_named(layer.config->name());
+  };
+  for (const graph::SourceLayer& layer : layers_of(net)) {
+    const int theirs = of_both(layer);
+    if (theirs < 0) continue;
+    const std::vector<graph::WeightId>& weights = other.plan().graph.source(theirs).weights;
+    if (weights.size() != layer.weights.size()) return false;
+    for (size_t k = 0; k < weights.size(); ++k)
+      if (net.weight_place(layer.weights[k]) != other.weight_place(weights[k])) return false;
+  }
+  return true;
+}
+
+void share(NetHandle& handle, NetHandle& other) {
+  if (shares_already(handle.net(), other.net())) return;
+  const auto own = dynamic_cast<OwnNet*>(&handle);
+  if (!own)
+    throw Error(ExitCode::kUsage, "the nets of a solver have its weights, and no other net's",
+                "copy them: save() there and load() here; or let the other net share the solver's");
+  own->share(other);
 }
 
 }  // namespace
 
 void add_net(py::module_& module) {
+  py::class_<LastingWeight>(module, "Weight", "The values of one weight of a net, at the place where they are now.")
+      .def("read", &LastingWeight::read)
+      .def("write", &LastingWeight::write, "values"_a)
+      .def_property_readonly("place", &LastingWeight::place, "The same number for all nets and layers that share it.");
   using Class = py::class_<NetHandle, Handle>;
   constexpr BlobPart values = BlobPart::kValues, gradients = BlobPart::kGradients;
   Class(module, "Net", "A net to look into: blobs, gradients and weights may be read and set between passes.")
@@ -220,6 +288,7 @@ void add_net(py::module_& module) {
            "stages"_a = std::vector<std::string>(), "threads"_a = 0, "device"_a = "cpu", "seed"_a = 1,
            "A prototxt; files of weights, copied in order by layer name. Without them fillers make the weights.")
       .def_property_readonly("layers", &layers, "Of each layer its name, type, bottoms and tops.")
+      .def("python_object", &python_object, "layer"_a, "The object of a layer written in Python, None of others.")
       .def_property_readonly("inputs", [](NetHandle& handle) { return handle.net().input_names(); })
       .def_property_readonly("outputs", &outputs, "Blobs that no layer reads.")
       .def_property_readonly("blobs", &blobs, "Names of blobs that may be read, in the order of the layers.")
@@ -228,6 +297,9 @@ void add_net(py::module_& module) {
       .def(
           "shape", [](NetHandle& handle, const std::string& blob) { return to_python(handle.net().blob_shape(blob)); },
           "blob"_a)
+      .def(
+          "loss_weight", [](NetHandle& handle, const std::string& blob) { return loss_weight(handle.net(), blob); },
+          "blob"_a, "The factor of its values in the loss; 0 where they are not in it.")
       .def(
           "blob", [](NetHandle& handle, const std::string& blob) { return part_of(handle, blob, values); }, "name"_a,
           "A copy of the values that the latest pass left.")
@@ -257,6 +329,12 @@ void add_net(py::module_& module) {
           },
           "layer"_a, "index"_a, "values"_a)
       .def(
+          "weight",
+          [](NetHandle& handle, const std::string& layer, int64_t index) {
+            return LastingWeight(handle, layer, index);
+          },
+          "layer"_a, "index"_a, "The same apart from this net, which may share others' later.")
+      .def(
           "param_gradient",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
             return weight_part(handle, layer, index, gradients);
@@ -271,7 +349,8 @@ void add_net(py::module_& module) {
       .def("forward", &forward, "start"_a = py::none(), "end"_a = py::none(),
            "Runs the layers from `start` to `end`, both included; the loss.")
       .def("backward", &backward, "start"_a = py::none(), "end"_a = py::none(),
-           "Runs their backward, from `start` down to `end`.")
+           "Runs their backward, from `start` down to `end`. Gradients of weights add up until they are cleared, or an "
+           "iteration of the solver begins.")
       .def("clear_param_gradients", [](NetHandle& handle) { handle.open().clear_weight_gradients(); })
       .def("reshape", &reshape, "Other shapes for some of the inputs, by name.")
       .def("load", &load, "weights"_a, "Copies weights by layer name.")

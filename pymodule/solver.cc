@@ -18,6 +18,7 @@ std::shared_ptr<Training> open_solver(const py::object& path, const std::string&
   options.snapshot = snapshot;
   options.weights = names_in(weights);
   options.observed = observe;
+  options.shares_prefix = true;
   SolverFile file = read_solver(path_in(path));
   const py::gil_scoped_release elsewhere;
   return std::make_shared<Training>(std::move(file), options, threads, device);
@@ -43,12 +44,16 @@ void add_solver(py::module_& module) {
       .def("step", &Training::step, "iterations"_a = 1,
            "So many iterations, with the tests and snapshots that fall among them. False: early_stop or stop() ended "
            "them. Ctrl-C ends them after the iteration under way.")
+      .def("apply_update", &Training::apply_update,
+           "With observe=True: one iteration's update by the gradients that the net has, from passes that were run one "
+           "by one.")
       .def("run", &Training::run, "Up to the solver's end, with a snapshot.")
       .def("snapshot", &Training::snapshot)
       .def("stop", &Training::stop, "From another thread: run() and step() end soon, run() with a snapshot.")
-      .def("close", &Training::close,
-           "Gives its memory back, and its snapshot_prefix, which one training at a time has. Also at the end of a "
-           "with.")
+      .def(
+          "close", &Training::close,
+          "Gives its memory back, and its snapshot_prefix, which one process at a time has from its first snapshot on. "
+          "Also at the end of a with.")
       .def("__enter__", [](const std::shared_ptr<Training>& training) { return training; })
       .def("__exit__", [](Training& training, const py::args&) { training.close(); })
       .def("on_gradients", &Training::set_on_gradients, "call"_a,

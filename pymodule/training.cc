@@ -49,6 +49,11 @@ void Training::run() {
   work([&] { solver().run(requests_); });
 }
 
+void Training::apply_update() {
+  observed(0);
+  work([&] { solver().apply_update(); });
+}
+
 void Training::snapshot() {
   work([&] { solver().snapshot(); });
 }

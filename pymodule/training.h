@@ -21,6 +21,8 @@ class Training : private TrainObserver {
   /// So many iterations. False: something ended them early.
   bool step(int64_t iterations);
   void run();
+  /// By the gradients that passes of the script's own have left.
+  void apply_update();
   void snapshot();
   void stop() { requests_.fetch_or(kRequestStop); }
   void close();
@@ -30,6 +32,8 @@ class Training : private TrainObserver {
 
   /// Throws Error(kUsage) where it is closed.
   Solver& solver();
+  /// For nets that use its weights: with this and the training itself they stay, also when it is closed.
+  std::shared_ptr<Solver> shared_solver() { return solver(), solver_; }
   /// The net that learns, and with 1 the first test net, and so on: ready to be worked with in this thread.
   Net& net(size_t index = 0);
   size_t nets() { return 1 + solver().testers().size(); }
@@ -44,7 +48,7 @@ class Training : private TrainObserver {
   void on_gradients(const Progress&) override;
 
   Context context_;
-  std::unique_ptr<Solver> solver_;
+  std::shared_ptr<Solver> solver_;
   std::map<Net*, std::unique_ptr<ObservedNet>> observed_;
   pybind11::object on_gradients_;  ///< none at first: a training is made without Python's lock
   Requests requests_{kRequestNothing};

@@ -11,3 +11,4 @@ from .net_spec import NetSpec, layers, params, to_proto
 from .python_layer import Layer
 from .solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver, Solver,
                      get_solver)
+from .timer import Timer

@@ -1,46 +1,63 @@
 """Arrays over blobs. A net's memory has layouts of its own, so an array is lent: it has the values, may be changed, and
-goes back before the net runs again. One that somebody still holds then stays the blob's, with new values after the run.
+what was changed goes back before the net runs again. One that somebody still holds then stays the blob's, with new
+values after the run. A weight that several layers or nets share is lent as one array, whichever of them is asked.
 """
 import sys
 
 import numpy
 
 
+def _same_bits(one, other):
+    return numpy.array_equal(one.view(numpy.uint32), other.view(numpy.uint32))
+
+
 class Lent:
     """One array over something that can be read and written."""
 
     def __init__(self, read, write):
-        self._read, self._write, self._array = read, write, None
+        self._read, self._write = read, write
+        self._array = self._seen = None  # the latter is what the net has, unless it has another shape
 
     def get(self):
         if self._array is None:
             self._array = self._read()
+            self._seen = self._array.copy()
         return self._array
 
-    def give_back(self):
+    def give_back(self, always=False):
         """Before the net runs: what was changed counts. Nobody keeps an array that nobody holds."""
         if self._array is None:
             return
-        self._write(self._array)
+        if always or self._seen is None or not _same_bits(self._array, self._seen):
+            self._write(self._array)
+            self._seen = self._array.copy()
         if sys.getrefcount(self._array) == 2:  # this object's, and the call's
-            self._array = None
+            self._array = self._seen = None
 
     def refresh(self):
         """After the net ran."""
-        if self._array is not None:
-            self._array[...] = self._read()
+        if self._array is None:
+            return
+        values = self._read()
+        if values.shape != self._array.shape:  # fewer rows, or more
+            return self.replace(None)
+        self._array[...] = self._seen = values
 
     def replace(self, array):
         """Another shape: what was lent until now is the holder's alone."""
-        self._array = array
+        self._array, self._seen = array, None
 
 
 class Blob:
-    """`data` and `diff` are arrays; changes of them are the net's."""
+    """`data` and `diff` are arrays that are lent; changes of them are the net's."""
 
     def __init__(self, data, diff, shape, reshape=None):
-        self._lent = (Lent(*data), Lent(*diff))
+        self._lent = (data, diff)
         self._shape_of, self._reshape = shape, reshape
+
+    def share_data(self, data):
+        """From now on its values are what `data` lends."""
+        self._lent = (data, self._lent[1])
 
     @property
     def data(self):
@@ -90,10 +107,5 @@ class Blob:
     height = property(lambda self: self._extent(2))
     width = property(lambda self: self._extent(3))
 
-    def give_back(self):
-        for lent in self._lent:
-            lent.give_back()
-
-    def refresh(self):
-        for lent in self._lent:
-            lent.refresh()
+    def lent(self):
+        return self._lent

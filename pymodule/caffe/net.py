@@ -7,7 +7,7 @@ import numpy
 import cortado
 
 from . import modes
-from .blob import Blob
+from .blob import Blob, Lent
 
 TRAIN, TEST = 0, 1
 
@@ -44,26 +44,50 @@ class Net:
                                level=level, stages=list(stages or []), device=modes.device(), seed=modes.seed()))
 
     @classmethod
-    def over(cls, handle):
-        """A net that somebody else made, a solver's."""
+    def over(cls, handle, sharing=None):
+        """A net that somebody else made, a solver's; it may share weights with the net `sharing`."""
         net = cls.__new__(cls)
-        net._take(handle)
+        net._take(handle, sharing)
         return net
 
-    def _take(self, handle):
+    def _take(self, handle, sharing=None):
         self._net, self._wanted_shapes, self._fed = handle, {}, None
         self.inputs, self.outputs = list(handle.inputs), list(handle.outputs)
         self.blobs = collections.OrderedDict((name, self._blob(name)) for name in handle.blobs)
-        self.params = collections.OrderedDict(
-            (layer, [self._param(layer, i) for i in range(len(shapes))])
-            for layer, shapes in handle.param_shapes.items())
-        self.layers, self.layer_dict = [], collections.OrderedDict()
+        self.params = self._params(sharing)
+        self.layers, self.layer_dict, self._kinds = [], collections.OrderedDict(), {}
         self.bottom_names, self.top_names = collections.OrderedDict(), collections.OrderedDict()
         for name, kind, bottoms, tops in handle.layers:
-            self.layers.append(LayerView(name, kind, self.params.get(name, [])))
-            self.layer_dict[name] = self.layers[-1]
+            written = handle.python_object(name)
+            view = LayerView(name, kind, self.params.get(name, [])) if written is None else written
+            self.layers.append(view)
+            self.layer_dict[name] = view
+            self._kinds[name] = kind
             self.bottom_names[name], self.top_names[name] = bottoms, tops
-        self._layer_names = list(self.layer_dict)
+        self._layer_names, self._blob_names = list(self.layer_dict), list(self.blobs)
+
+    # By numbers, as scripts take graphs apart: a blob's is its place in _blob_names, a layer's in _layer_names.
+
+    def _ids(self, names):
+        return [self._blob_names.index(name) for name in names]
+
+    def _bottom_ids(self, layer):
+        return self._ids(self.bottom_names[self._layer_names[layer]])
+
+    def _top_ids(self, layer):
+        return self._ids(self.top_names[self._layer_names[layer]])
+
+    _inputs = property(lambda self: self._ids(self.inputs))
+    _outputs = property(lambda self: self._ids(self.outputs))
+
+    @property
+    def blob_loss_weights(self):
+        """Per blob: the factor of its values in the loss, 0 where they are not in it."""
+        return collections.OrderedDict((name, self._net.loss_weight(name)) for name in self._blob_names)
+
+    @property
+    def _blob_loss_weights(self):
+        return list(self.blob_loss_weights.values())
 
     def _blob(self, name):
         net = self._net
@@ -73,40 +97,69 @@ class Net:
                 raise ValueError("'%s' is no input: its shape follows from other blobs'" % name)
             self._wanted_shapes[name] = extents
 
-        return Blob((lambda: net.blob(name), lambda array: net.set_blob(name, array)),
-                    (lambda: net.gradient(name), lambda array: net.set_gradient(name, array)),
+        return Blob(Lent(lambda: net.blob(name), lambda array: net.set_blob(name, array)),
+                    Lent(lambda: net.gradient(name), lambda array: net.set_gradient(name, array)),
                     lambda: self._wanted_shapes.get(name) or net.shape(name), reshape)
 
-    def _param(self, layer, index):
-        net, shape = self._net, self._net.param_shapes[layer][index]
-        return Blob((lambda: net.param(layer, index), lambda array: net.set_param(layer, index, array)),
-                    (lambda: net.param_gradient(layer, index),
-                     lambda array: net.set_param_gradient(layer, index, array)), lambda: shape)
+    def _params(self, sharing):
+        shapes, gradients = self._net.param_shapes, {}
+        self._weights = self._lend_weights(sharing)
+
+        def blob(layer, index):
+            place = self._net.weight(layer, index).place
+            gradient = gradients.setdefault(place, self._lent_gradient(layer, index))
+            return Blob(self._weights[place], gradient, lambda: shapes[layer][index])
+
+        return collections.OrderedDict(
+            (layer, [blob(layer, index) for index in range(len(shapes[layer]))]) for layer in shapes)
+
+    def _lent_gradient(self, layer, index):
+        net = self._net
+        return Lent(lambda: net.param_gradient(layer, index),
+                    lambda array: net.set_param_gradient(layer, index, array))
+
+    def _lend_weights(self, sharing):
+        """By its place in memory, what lends each weight: that of `sharing` where both have it."""
+        lent, known = {}, sharing._weights if sharing else {}
+        for layer, shapes in self._net.param_shapes.items():
+            for index in range(len(shapes)):
+                weight = self._net.weight(layer, index)
+                if weight.place not in lent:
+                    lent[weight.place] = known.get(weight.place) or Lent(weight.read, weight.write)
+        return lent
 
     # What was lent
 
-    def _all_blobs(self):
-        yield from self.blobs.values()
-        for weights in self.params.values():
-            yield from weights
-
-    def _collect(self):
-        """The net gets shapes, values and gradients that were set."""
+    def _lent_params(self):
         for weights in self.params.values():
             for blob in weights:
-                blob.give_back()
-        if self._wanted_shapes:
-            shapes, self._wanted_shapes = self._wanted_shapes, {}
-            for name, blob in self.blobs.items():
-                if name not in shapes:
-                    blob.let_go()
+                yield from blob.lent()
+
+    def _collect(self, inputs=False):
+        """The net gets shapes, values and gradients that were set; with `inputs` all values of inputs that are lent,
+        since a script may set one to what a layer in place has made of it."""
+        for lent in self._lent_params():
+            lent.give_back()
+        shapes, self._wanted_shapes = self._wanted_shapes, {}
+        for name, blob in self.blobs.items():
+            if name in shapes:
+                continue
+            for lent in blob.lent():
+                lent.give_back(always=inputs and name in self.inputs)
+            if shapes:
+                blob.let_go()
+        if shapes:
             self._net.reshape(**shapes)
-        for blob in self.blobs.values():
-            blob.give_back()
+        for name in shapes:
+            for lent in self.blobs[name].lent():
+                lent.give_back()
 
     def _refresh(self):
-        for blob in self._all_blobs():
-            blob.refresh()
+        for lent in self._lent_params():
+            lent.refresh()
+        for blob in self.blobs.values():
+            for lent in blob.lent():
+                lent.refresh()
 
     # Passes
 
@@ -119,7 +172,7 @@ class Net:
                 raise Exception("'%s' takes a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
             self.blobs[name].data[...] = values
         self._feed(start)
-        self._collect()
+        self._collect(inputs=True)
         self._net.forward(start, end)
         self._refresh()
         wanted = set([end] if end in self.blobs else self.top_names[end] if end else self.outputs) | set(blobs or [])
@@ -194,7 +247,7 @@ class Net:
     def set_input_arrays(self, data, labels):
         """What a MemoryData layer gives: rows of `data` and `labels`, batch by batch, and from the first again."""
         kinds = ('Input', 'MemoryData')
-        tops = [self.top_names[name] for name, layer in self.layer_dict.items() if layer.type in kinds]
+        tops = [self.top_names[name] for name, kind in self._kinds.items() if kind in kinds]
         tops = [each for each in tops if len(each) > 1] or tops
         if not tops:
             raise RuntimeError('set_input_arrays() is for nets with a MemoryData layer')
@@ -228,6 +281,10 @@ class Net:
         self._collect()
         other._collect()
         self._net.share(other._net)
+        self._weights = self._lend_weights(other)
+        for layer, blobs in self.params.items():
+            for index, blob in enumerate(blobs):
+                blob.share_data(self._weights[self._net.weight(layer, index).place])
         self._refresh()
 
     def save(self, path):

@@ -30,7 +30,7 @@ class Solver:
         self._solver = cortado.Solver(self._file, snapshot=snapshot, device=modes.device(), observe=True)
         self._solver.on_gradients(self._on_gradients if self._callbacks else None)
         self.net = Net.over(self._solver.net)
-        self.test_nets = [Net.over(net) for net in self._solver.test_nets]
+        self.test_nets = [Net.over(net, self.net) for net in self._solver.test_nets]
 
     @property
     def iter(self):
@@ -62,6 +62,11 @@ class Solver:
             if not self._run(lambda: self._solver.step(1)):
                 return False
         return True
+
+    def apply_update(self):
+        """The update of one iteration, by the gradients that self.net has: net.clear_param_diffs(), net.forward() and
+        net.backward() are the script's own then, and so are tests and snapshots."""
+        self._run(self._solver.apply_update)
 
     def solve(self, resume_file=None):
         """Up to max_iter, from a .solverstate where one is given."""

@@ -74,7 +74,7 @@ def test_mistakes_with_a_predictor(image, place):
     with mistake(3, 'wrong.prototxt:'): cortado.Predictor('wrong.prototxt', 'snap_iter_20.caffemodel')
 
 
-def test_solver_goes_on_from_a_snapshot_to_the_same_weights(place):
+def test_solver_goes_on_from_a_snapshot_to_the_same_weights(place, run):
     weights = place / 'snap_iter_20.caffemodel'
     wanted = weights.read_bytes()
     weights.unlink()
@@ -96,7 +96,7 @@ def test_solver_goes_on_from_a_snapshot_to_the_same_weights(place):
     with mistake(4, 'has shape 12x1x5x5'): solver.net.set_param('conv', 0, changed[:3])
     with mistake(2, 'has 0 weights'): solver.net.set_param('pool', 0, changed)
     with mistake(2, "no blob 'fx'"): solver.net.blob('fx')
-    with mistake(5, 'snapshot_prefix'): cortado.Solver('solver.prototxt')
+    assert 'snapshot_prefix' in run('train', '--solver=solver.prototxt', code=5).stderr
     solver.close()
     with mistake(2, 'closed'): solver.step()
     with cortado.Solver('solver.prototxt') as again: assert again.iteration == 0
