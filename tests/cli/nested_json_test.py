@@ -1,5 +1,5 @@
-"""JSON that nests a hundred thousand deep, and values of other kinds than are wanted, behind every door: annotations,
-records and metrics of runs, the cache of kernels' choices, what the studio reads. A message, never a crash or a wait."""
+"""JSON that nests a hundred thousand deep, and values of unexpected kinds, behind every door: annotations, records and
+metrics of runs, the cache of kernels' choices, what the studio reads. A message, never a crash or a wait."""
 import http.client, json, os, pathlib, re, signal, subprocess
 
 import pytest

@@ -136,7 +136,7 @@ def test_values_in_a_file_beside_the_model(infer):
 
 
 @pytest.mark.parametrize('code, word, arguments', [
-    (2, '--force replaces it', 'deploy.prototxt net.npz -o net.onnx'),
+    (5, '--force', 'deploy.prototxt net.npz -o net.onnx'),
     (2, 'weights are missing', 'deploy.prototxt -o new.onnx'),
     (2, '--weights=FILE is missing', 'net.onnx -o new.prototxt'),
     (2, 'cannot be written as .h5', 'deploy.prototxt net.npz -o new.h5'),
