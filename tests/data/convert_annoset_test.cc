@@ -96,7 +96,7 @@ TEST(Annotations, OfCoco) {
   EXPECT_TRUE(set.images[0].objects[1].difficult);
   EXPECT_TRUE(set.images[1].objects.empty());
   const auto wrong = [](const std::string& json) { return reason_of([&] { parse_coco(json); }); };
-  EXPECT_NE(wrong("[1, 2").find("not COCO's form"), std::string::npos);
+  EXPECT_NE(wrong("[1, 2").find("not JSON"), std::string::npos);
   EXPECT_NE(wrong("{}").find("not COCO's form"), std::string::npos);
   for (const char* id : {"2.5e28", "1.5", "-1e300"})
     EXPECT_NE(wrong("{\"categories\": [{\"id\": " + std::string(id) + ", \"name\": \"cat\"}]}").find("no whole number"),
