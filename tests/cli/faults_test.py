@@ -59,7 +59,7 @@ class Datasets:
     def records(self):
         """How many the dataset holds, every one of which can be read; None where there is no dataset."""
         if not os.path.exists(self.path): return None
-        done = self.call('mean', 'sets/db', '-o', 'mean.binaryproto')
+        done = self.call('mean', 'sets/db', '-o', 'mean.binaryproto', '--force')
         assert done.returncode == 0, done.stderr
         with open(self.path + '/data.mdb', 'rb') as f: pages = [f.read(4096) for _ in range(2)]
         newest = max(pages, key=lambda page: int.from_bytes(page[144:152], 'little'))
@@ -121,7 +121,7 @@ def test_interrupted_calls_are_repeated(place, call, name):
     log = place.path('calls.log')
     for count in range(1, 30):
         if os.path.exists(log): os.remove(log)
-        done = call('mean', 'train_lmdb', '-o', 'mean.binaryproto', env={
+        done = call('mean', 'train_lmdb', '-o', 'mean.binaryproto', '--force', env={
             'FAULT': '%s:%d:fail:%d' % (name, count, errno.EINTR), 'FAULT_UNDER': place.name, 'FAULT_LOG': log})
         assert done.returncode == 0, (count, done.returncode, done.stderr)
         with open(log) as file:

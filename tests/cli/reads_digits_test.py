@@ -49,8 +49,9 @@ def test_files_check(model, run, name):
 
 
 def test_resumed_training_has_the_same_weights(whole, train):
-    for kind in ('solverstate', 'caffemodel'): os.rename('whole_iter_120.' + kind, 'half_iter_120.' + kind)
-    assert train('half', '--snapshot=auto') == whole
+    os.mkdir('half')
+    for kind in ('solverstate', 'caffemodel'): os.rename('whole_iter_120.' + kind, 'half/whole_iter_120.' + kind)
+    assert train('half/whole', '--snapshot=auto') == whole
 
 
 def read_by_infer(run, weights):

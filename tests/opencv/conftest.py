@@ -5,13 +5,16 @@ import pytest
 @pytest.fixture
 def infer(run, folder):
     """infer(net, weights, inputs, outputs) is what `cortado infer` gives; it leaves deploy.prototxt and
-    random.caffemodel."""
+    random.caffemodel, which has not the weights `further`: OpenCV would not read them."""
     numpy = pytest.importorskip('numpy')
-    def infer(text, weights, inputs, outputs):
+    def infer(text, weights, inputs, outputs, further={}):
         (folder / 'deploy.prototxt').write_text(text)
         numpy.savez('random.npz', **weights)
         run('convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt')
         command = ['infer', '--cpu', '--model=deploy.prototxt', '--weights=random.caffemodel']
+        if further:
+            numpy.savez('further.npz', **further)
+            command.append('--weights=further.npz')
         for blob, values in inputs.items():
             numpy.save(blob + '.npy', values)
             command += ['--input', '%s=%s.npy' % (blob, blob)]

@@ -70,7 +70,8 @@ def test_opencv_gives_the_same_rows(infer, source, name):
     text, inputs, outputs = nets(source)[name]
     inputs = {blob: values.astype(numpy.float32) for blob, values in inputs.items()}
     weights = random_weights(text, {'data': inputs['data'].shape[1]})
-    ours = infer(text, weights, inputs, outputs)
+    ones = {layer + '/0': numpy.ones((), 'f4') for layer in ('shared', 'whole')} if name == 'fast_rcnn' else {}
+    ours = infer(text, weights, inputs, outputs, further=ones)
     net = cv2.dnn.readNetFromCaffe('deploy.prototxt', 'random.caffemodel')
     for blob, values in inputs.items(): net.setInput(values, blob)
     for blob, values in zip(outputs, ours):
