@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
@@ -18,16 +19,17 @@ namespace {
 
 std::atomic<void (*)()> before_log{nullptr};
 std::atomic<int> copy_descriptor{-1};
+std::atomic<bool> is_program{false};
 
-/// glog ends the process when it is set up twice, and prints a warning of its own when it is used before.
-void start_once(const char* program) {
-  static std::once_flag once;
-  std::call_once(once, [program] {
-    static const std::string name = program;  // glog keeps the pointer
-    FLAGS_logtostderr = true;
-    FLAGS_log_year_in_prefix = false;
-    google::InitGoogleLogging(name.c_str());
-  });
+int level_of_environment() {
+  const char* level = std::getenv("GLOG_minloglevel");
+  return level ? std::atoi(level) : 0;
+}
+
+/// Of a host; a program has glog's flag.
+std::atomic<int>& host_level() {
+  static std::atomic<int> level{level_of_environment()};
+  return level;
 }
 
 google::LogSeverity glog_severity(Severity severity) {
@@ -43,7 +45,7 @@ google::LogSeverity glog_severity(Severity severity) {
 }
 
 /// In glog's format, which hidden lines never reach; in one write, so that lines of several threads stay whole.
-void write_copy(int to, Severity severity, const char* file, int line, const std::string& text) {
+void write_line(int to, Severity severity, const char* file, int line, const std::string& text) {
   timeval now{};
   ::gettimeofday(&now, nullptr);
   std::tm local{};
@@ -59,16 +61,33 @@ void write_copy(int to, Severity severity, const char* file, int line, const std
 
 }  // namespace
 
-void start_logging(const char* program) { start_once(program); }
+/// glog ends the process when it is set up twice.
+void start_logging(const char* program) {
+  static std::once_flag once;
+  std::call_once(once, [program] {
+    static const std::string name = program;  // glog keeps the pointer
+    FLAGS_logtostderr = true;
+    FLAGS_log_year_in_prefix = false;
+    google::InitGoogleLogging(name.c_str());
+    is_program = true;
+  });
+}
 
-void set_log_level(Severity lowest) { FLAGS_minloglevel = glog_severity(lowest); }
+void set_log_level(Severity lowest) {
+  if (is_program)
+    FLAGS_minloglevel = glog_severity(lowest);
+  else
+    host_level() = glog_severity(lowest);
+}
 
 void log_line(Severity severity, const char* file, int line, const std::string& text) {
-  start_once("cortado");
-  if (const int to = copy_descriptor.load(); to >= 0) write_copy(to, severity, file, line, text);
-  if (glog_severity(severity) < FLAGS_minloglevel) return;
+  if (const int to = copy_descriptor.load(); to >= 0) write_line(to, severity, file, line, text);
+  if (glog_severity(severity) < (is_program ? FLAGS_minloglevel : host_level().load())) return;
   if (void (*hook)() = before_log.load()) hook();
-  google::LogMessage(file, line, glog_severity(severity)).stream() << text;
+  if (is_program)
+    google::LogMessage(file, line, glog_severity(severity)).stream() << text;
+  else
+    write_line(STDERR_FILENO, severity, file, line, text);
 }
 
 void copy_log_to(int descriptor) { copy_descriptor.store(descriptor); }

@@ -7,11 +7,12 @@ namespace cortado {
 
 enum class Severity { kInfo, kWarning, kError };
 
-/// Sets up logging to stderr in glog's line format without the year ("I1120 23:36:34.067811 14167 solver.cc:45] ..."),
-/// which parsers of Caffe logs read. Called once by the program; before it, lines go to stderr all the same.
+/// For programs alone: lines go through glog, and its flags and variables have their meaning. Elsewhere glog is the
+/// host's, if it has it, and lines go to stderr past it, in the same format: glog's without the year ("I1120
+/// 23:36:34.067811 14167 solver.cc:45] ..."), which parsers of Caffe logs read.
 void start_logging(const char* program);
 
-/// Lowest severity that is shown.
+/// Lowest severity that is shown; at first what GLOG_minloglevel says, else all.
 void set_log_level(Severity lowest);
 
 /// Shows one line. A progress line on a terminal is erased first and drawn again by its owner.

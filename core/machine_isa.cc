@@ -1,14 +1,11 @@
-// What the CPU at hand can run, and the end of a program that it cannot. The one file that is compiled for every CPU of
-// the architecture, whatever the rest is for (core/CMakeLists.txt).
+// What the CPU at hand can run. This and core/lesser_cpu.cc are compiled for every CPU of the architecture, whatever
+// the rest is for (core/CMakeLists.txt).
 
 #include "core/isa_level.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-#include <unistd.h>
-
-#include "core/exit_code.h"
 
 namespace cortado {
 
@@ -52,15 +49,5 @@ IsaLevel machine_isa() {
 IsaLevel machine_isa() { return IsaLevel::kBase; }
 
 #endif
-
-/// Before anything else of the program runs: values that are made before main() may need what the CPU lacks.
-[[gnu::constructor(101)]] static void end_on_lesser_cpus() {
-  if (kCompiledIsa <= machine_isa()) return;
-  constexpr char kText[] =
-      "error: this program was compiled for a CPU with more instructions than this one has\n"
-      "hint: build it here, or with -DCORTADO_CPU_LEVELS=all, which makes programs for every CPU\n";
-  if (write(STDERR_FILENO, kText, sizeof kText - 1) < 0) _exit(int(ExitCode::kIo));
-  _exit(int(ExitCode::kDevice));
-}
 
 }  // namespace cortado

@@ -28,7 +28,7 @@ struct Guarded {
 constexpr int kMaxMaps = 256;
 Guarded guarded[kMaxMaps];
 struct sigaction previous_action;
-uintptr_t page_bytes;
+const auto page_bytes = uintptr_t(::sysconf(_SC_PAGESIZE));
 
 void on_bus_error(int, siginfo_t* info, void*) {
   const int saved_errno = errno;
@@ -47,18 +47,6 @@ void on_bus_error(int, siginfo_t* info, void*) {
   ::sigaction(SIGBUS, &previous_action,
               nullptr);  // not ours: the access happens again and meets the handler that was there before
   errno = saved_errno;
-}
-
-void install_handler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    page_bytes = uintptr_t(::sysconf(_SC_PAGESIZE));
-    struct sigaction action = {};
-    action.sa_sigaction = on_bus_error;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(SIGBUS, &action, &previous_action);
-  });
 }
 
 int take_slot(const uint8_t* data, int64_t size) {
@@ -83,8 +71,18 @@ int take_slot(const uint8_t* data, int64_t size) {
 
 }  // namespace
 
+void guard_mapped_files() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action = {};
+    action.sa_sigaction = on_bus_error;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGBUS, &action, &previous_action);
+  });
+}
+
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  install_handler();
   std::string why;
   file_ = open_regular_file(path, why);
   if (!file_.ok()) fail_to_map(path, why);

@@ -8,10 +8,12 @@
 
 namespace cortado {
 
-/// A whole file mapped for reading. Memory-mapped files have one trap: when the file shrinks or its disk fails,
-/// touching the lost page raises SIGBUS, which normally ends the process. Here a handler (installed with the first map)
-/// puts a page of zeros in its place and marks the file as damaged; readers check damaged() afterwards and
-/// report it as an error.
+/// Memory-mapped files have one trap: when the file shrinks or its disk fails, touching the lost page raises SIGBUS,
+/// which ends the process. In a program that has called this a handler puts a page of zeros in its place and marks the
+/// file as damaged. For programs alone: in a library the signals are the host's.
+void guard_mapped_files();
+
+/// A whole file mapped for reading. Readers check damaged() after they have read and report it as an error.
 class MappedFile {
  public:
   /// Throws Error(kIo) naming the path and the system's reason, or that it is no regular file. An empty file maps to no

@@ -5,6 +5,7 @@
 
 #include "core/device_name.h"
 #include "core/error.h"
+#include "core/isa_level.h"
 #include "core/log.h"
 
 namespace cortado::library {
@@ -19,6 +20,14 @@ void be_quiet() {
   std::call_once(once, [] { set_log_level(Severity::kWarning); });
 }
 
+/// A program would end before main().
+void require_cpu() {
+  static const bool suits = kCompiledIsa <= machine_isa();
+  if (!suits)
+    throw Error(ExitCode::kDevice, "libcortado was compiled for a CPU with more instructions than this one has",
+                "build it here");
+}
+
 cortado_status fail(cortado_status status, const char* text) {
   last_error = text;
   return status;
@@ -28,6 +37,7 @@ cortado_status fail(cortado_status status, const char* text) {
 
 cortado_status guarded(const std::function<void()>& work) try {
   be_quiet();
+  require_cpu();
   work();
   return CORTADO_OK;
 } catch (const Error& error) {

@@ -8,7 +8,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/lesser_cpu.h"
 #include "core/log.h"
+#include "core/mapped_file.h"
 #include "core/process_limits.h"
 #include "core/shape_text.h"
 #include "onnx/export/export.h"
@@ -117,6 +119,8 @@ int run_safely(const std::vector<std::string>& arguments) {
 }  // namespace cortado
 
 int main(int argc, char** argv) {
+  cortado::end_on_lesser_cpus();
+  cortado::guard_mapped_files();
   cortado::start_logging("cortado-onnx");
   return cortado::run_safely({argv + 1, argv + argc});
 }

@@ -1,8 +1,11 @@
+#include "core/isa_level.h"
 #include "core/log.h"
 #include "pymodule/classes.h"
 #include "pymodule/errors.h"
 
 PYBIND11_MODULE(_cortado, module) {
+  if (cortado::kCompiledIsa > cortado::machine_isa())  // a program would end before main()
+    throw pybind11::import_error("cortado was compiled for a CPU with more instructions than this one has");
   cortado::set_log_level(cortado::Severity::kWarning);  // a solver's lines are for those who ask
   module.attr("__version__") = CORTADO_VERSION;
   cortado::pymodule::add_errors(module);

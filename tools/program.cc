@@ -9,7 +9,9 @@
 #include <exception>
 #include <iostream>
 
+#include "core/lesser_cpu.h"
 #include "core/log.h"
+#include "core/mapped_file.h"
 #include "core/restart.h"
 #include "tools/failure.h"
 #include "tools/help.h"
@@ -106,8 +108,10 @@ int run_command(const Command& command, const std::vector<std::string>& words) {
 }
 
 int program_main(int argc, char** argv, int (*run)(const std::string&, const std::vector<std::string>&)) {
+  end_on_lesser_cpus();
   reserve_descriptors();
   end_without_memory();
+  guard_mapped_files();
   if (const int code = restart(argv)) return code;
   // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);

@@ -48,9 +48,17 @@ TEST(Log, HookRunsBeforeEachLine) {
   EXPECT_EQ(calls, 1);
 }
 
+/// Before it lines go past glog, after it through glog: they look alike.
 TEST(Log, StartingTwiceIsHarmless) {
   start_logging("cortado");
   start_logging("cortado");
+  const std::regex pattern(R"(W\d{4} \d\d:\d\d:\d\d\.\d{6} [ \d]{4}\d+ log_test\.cc:\d+\] a line\n)");
+  const std::string line = logged([] { log_warning() << "a line"; });
+  EXPECT_TRUE(std::regex_match(line, pattern)) << line;
+  set_log_level(Severity::kError);
+  EXPECT_EQ(logged([] { log_warning() << "hidden"; }), "");
+  set_log_level(Severity::kInfo);
+  EXPECT_NE(logged([] { log_info() << "shown"; }), "");
 }
 
 }  // namespace

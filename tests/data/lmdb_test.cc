@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "core/mapped_file.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
@@ -189,6 +190,7 @@ TEST(Lmdb, FlippedBitsNeverCrash) {
 }
 
 TEST(Lmdb, ShrinkingWhileItIsReadIsAnError) {
+  guard_mapped_files();
   const Folder folder;
   write_with_library(folder / "db", random_records(300, 20000, 8));
   const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/mapped_file.h"
 #include "data/formats/datum.h"
 #include "data/sources/lmdb_source.h"
 #include "tests/data/fixtures.h"
@@ -266,6 +267,7 @@ TEST(Pipeline, UndecodableAndLyingRecordsAreNamed) {
 }
 
 TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
+  guard_mapped_files();
   const Folder folder;
   write_with_library(folder / "db", raw_records(5000));
   for (const bool shuffle : {false, true}) {

@@ -1,5 +1,5 @@
 """The library as it is installed: its symbols, the examples built out of the tree by CMake and by pkg-config, what they
-compute beside what the program computes, mistakes, requests from several threads."""
+compute beside what the program computes, mistakes, requests from several threads, a host that has glog."""
 import ctypes, os, pathlib, re, threading
 
 import numpy
@@ -140,3 +140,13 @@ def test_training_by_steps_from_cpp_gives_the_same_bytes(examples, place):
     text = examples('examples/train', 'solver.prototxt', '10', 'loss').stdout
     assert re.search(r'^20 \d', text, re.M) and 'loss has 1 values in 0 axes' in text
     assert weights.read_bytes() == wanted, 'other weights'
+
+
+@pytest.mark.parametrize('when', ['first', 'later'])
+def test_host_keeps_its_log_and_its_signals(installed, library, run, source, when):
+    if not pathlib.Path('/usr/include/glog/logging.h').exists(): pytest.skip('no headers of glog')
+    run('-std=c++17', source + '/tests/library/host.cc', '-I%s/include' % installed, '-o', 'host',
+        '-L%s' % library.parent, '-lcortado', '-lglog', '-lgflags', program='c++')
+    done = run('solver.prototxt', when, program='./host', env=dict(os.environ, LD_LIBRARY_PATH=str(library.parent)))
+    assert 'the host goes on' in done.stderr
+    assert re.search(r'^I\d{4} [\d:.]+ +\d+ solver.cc:\d+\] Solver scaffolding done.$', done.stderr, re.M)
