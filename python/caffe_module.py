@@ -1,7 +1,9 @@
-"""The module `caffe` as layers written in Python import it, and what runs such layers for Cortado.
+"""caffe.python_layer: the base of layers written in Python, and what runs them for Cortado.
 
-Embedded in libcortado_python.so; module.cc calls make() and the methods of Runner.
+Embedded in libcortado_python.so as well, where it is the whole of `caffe` unless the package is there; module.cc calls
+make() and the methods of Runner.
 """
+import importlib.util
 import math
 import operator
 import os
@@ -103,8 +105,8 @@ class Blobs(list):
 def __getattr__(name):
     if name.startswith('__'):
         raise AttributeError(name)
-    raise AttributeError("this is Cortado's module caffe for layers written in Python: it has Layer, TRAIN and TEST, "
-                         "and no '%s'" % name)
+    raise AttributeError("the package caffe is not beside the program: this is its part for layers written in Python, "
+                         "which has Layer, TRAIN and TEST, and no '%s'" % name)
 
 
 class _Refusal(Exception):
@@ -251,8 +253,42 @@ def _in_child():
         signal.signal(number, action)
 
 
-def begin():
-    """Results are on standard output, so what modules print goes to the log's place."""
+def _package_near(folder):
+    """Where the package `caffe` of this build or installation lies, from that of the library; None: nowhere."""
+    near = [os.path.join(folder, *path) for up in ((), ('..',), ('..', '..'))
+            for path in (up, up + ('python',), up + ('python3', 'dist-packages'),
+                         up + ('lib', 'python3', 'dist-packages'))]
+    for place in near + sys.path:
+        if all(os.path.isfile(os.path.join(place, *file)) for file in
+               (('caffe', '__init__.py'), ('caffe', 'python_layer.py'), ('cortado', '_within_program.py'))):
+            return os.path.normpath(place)
+    return None
+
+
+def _become_caffe(folder):
+    """There is one `caffe`, the package with this module in it, before any other of that name is looked for."""
+    place = _package_near(folder)
+    if place is None:
+        sys.modules['caffe'] = sys.modules[__name__]
+        return
+    path = os.path.join(place, 'caffe')
+    spec = importlib.util.spec_from_file_location('caffe', os.path.join(path, '__init__.py'),
+                                                  submodule_search_locations=[path])
+    sys.modules['caffe'] = package = importlib.util.module_from_spec(spec)
+    package.python_layer = sys.modules[__name__]
+    spec.loader.exec_module(package)
+    sys.path.append(place)  # for `cortado`
+
+
+within_program = False
+
+
+def begin(folder):
+    """In the program's own interpreter. Results are on standard output, so what modules print goes to the log's place.
+    """
+    global within_program
+    within_program = True
+    _become_caffe(folder)
     os.register_at_fork(after_in_child=_in_child)
     sys.stdout = sys.stderr
     sys.path.insert(0, '')

@@ -2,6 +2,7 @@
 #include "python/module.h"
 
 #include <Python.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -217,11 +218,20 @@ std::string start_interpreter() {
   return std::string("Python does not start: ") + (status.err_msg ? status.err_msg : "no reason given");
 }
 
-/// The module `caffe` is there before any other of that name is looked for.
+/// Of the library that this is in.
+std::string own_folder() {
+  Dl_info info = {};
+  if (::dladdr(reinterpret_cast<void*>(&cortado_python), &info) == 0 || !info.dli_fname) return ".";
+  const std::string path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+/// The package `caffe`, or what stands for it, is there before any other of that name is looked for.
 std::string load_helper() {
   const Ref code(Py_CompileString(cortado_caffe_module, "<cortado>", Py_file_input));
-  PyObject* module = code ? PyImport_ExecCodeModuleEx("caffe", code.get(), "<cortado>") : nullptr;
-  const Ref begun(module ? PyObject_CallMethod(module, "begin", nullptr) : nullptr);
+  PyObject* module = code ? PyImport_ExecCodeModuleEx("caffe.python_layer", code.get(), "<cortado>") : nullptr;
+  const Ref begun(module ? PyObject_CallMethod(module, "begin", "s", own_folder().c_str()) : nullptr);
   if (!begun) return take_exception();
   helper = module;
   return {};

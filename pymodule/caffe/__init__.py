@@ -1,14 +1,39 @@
-"""pycaffe's interface over Cortado, for scripts and notebooks that were written for it (docs/python.md)."""
-from cortado import __version__
+"""pycaffe's interface over Cortado, for scripts and notebooks that were written for it (docs/python.md).
 
-from . import coord_map, draw, io
-from .classifier import Classifier
-from .detector import Detector
-from .modes import (has_nccl, init_log, layer_type_list, log, set_device, set_mode_cpu, set_mode_gpu, set_random_seed,
-                    solver_count, solver_rank)
-from .net import TEST, TRAIN, Net
-from .net_spec import NetSpec, layers, params, to_proto
-from .python_layer import Layer
-from .solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver, Solver,
-                     get_solver)
-from .timer import Timer
+What is beside layers is loaded when somebody asks for it: modules with layers import this, too, in every training.
+"""
+import importlib
+
+from .python_layer import TEST, TRAIN, Layer
+
+_PARTS = ('blob', 'classifier', 'coord_map', 'detector', 'draw', 'io', 'modes', 'net', 'net_spec', 'proto', 'solver',
+          'timer')
+_HOMES = {
+    'classifier': ['Classifier'],
+    'detector': ['Detector'],
+    'modes': ['has_nccl', 'init_log', 'layer_type_list', 'log', 'set_device', 'set_mode_cpu', 'set_mode_gpu',
+              'set_random_seed', 'solver_count', 'solver_rank'],
+    'net': ['Net'],
+    'net_spec': ['NetSpec', 'layers', 'params', 'to_proto'],
+    'solver': ['AdaDeltaSolver', 'AdaGradSolver', 'AdamSolver', 'NesterovSolver', 'RMSPropSolver', 'SGDSolver',
+               'Solver', 'get_solver'],
+    'timer': ['Timer']}
+_HOME_OF = {name: part for part, names in _HOMES.items() for name in names}
+
+__all__ = ['TEST', 'TRAIN', 'Layer', 'coord_map', 'draw', 'io', 'proto', *_HOME_OF]
+
+
+def __getattr__(name):
+    if name == '__version__':
+        return importlib.import_module('cortado').__version__
+    if name in _PARTS:
+        return importlib.import_module('.' + name, __name__)
+    if name not in _HOME_OF:
+        raise AttributeError("module 'caffe' has no '%s'" % name)
+    found = getattr(importlib.import_module('.' + _HOME_OF[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return sorted({*globals(), *_PARTS, *_HOME_OF})

@@ -1,4 +1,5 @@
 """Which of the builds of the module this CPU runs: packages have one for each of some levels of x86-64, in folders."""
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -27,8 +28,15 @@ def _folders():
     return folders
 
 
+def _within_program():
+    return getattr(sys.modules.get('caffe.python_layer'), 'within_program', False)
+
+
 def load():
     """Makes `cortado._cortado` the best build that is there."""
+    if _within_program():
+        sys.modules['cortado._cortado'] = importlib.import_module('cortado._within_program')
+        return
     for folder in _folders():
         for suffix in importlib.machinery.EXTENSION_SUFFIXES:
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), folder, '_cortado' + suffix)

@@ -5,8 +5,6 @@ import shutil
 import subprocess
 import sys
 
-from ._cortado import Error
-
 
 def path():
     """Beside the module, where a build or an installation puts it, or in PATH."""
@@ -17,7 +15,7 @@ def path():
             return os.path.normpath(found)
     found = shutil.which('cortado')
     if found is None:
-        raise Error('the program cortado is neither beside the module nor in PATH')
+        raise _error('the program cortado is neither beside the module nor in PATH')
     return found
 
 
@@ -44,9 +42,14 @@ def _start(*arguments):
 
 
 def _failure(done):
-    error = Error(done.stderr.strip() or done.stdout.strip())
+    error = _error(done.stderr.strip() or done.stdout.strip())
     error.code = done.returncode
     return error
+
+
+def _error(words):
+    from ._cortado import Error  # which within the program needs this module
+    return Error(words)
 
 
 def run(*arguments):
