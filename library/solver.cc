@@ -47,6 +47,7 @@ cortado_status cortado_solver_open(const char* solver, const cortado_solver_opti
     SolverOptions more;
     if (chosen.snapshot) more.snapshot = chosen.snapshot;
     more.weights = listed(chosen.weights);
+    more.shares_prefix = true;
     auto made = std::make_unique<cortado_solver>();
     made->context = context_for(file.solver, chosen);
     made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // it does not move

@@ -142,6 +142,20 @@ def test_training_by_steps_from_cpp_gives_the_same_bytes(examples, place):
     assert weights.read_bytes() == wanted, 'other weights'
 
 
+def test_two_trainings_of_one_prefix(library, place):
+    lib = ctypes.CDLL(str(library))
+    lib.cortado_last_error.restype = ctypes.c_char_p
+    one, two = ctypes.c_void_p(), ctypes.c_void_p()
+    for solver in (one, two):
+        status = lib.cortado_solver_open(b'solver.prototxt', None, ctypes.byref(solver))
+        assert status == 0, lib.cortado_last_error()
+    for solver in (one, two, one):
+        assert lib.cortado_solver_step(solver, ctypes.c_int64(1)) == 0, lib.cortado_last_error()
+        assert lib.cortado_solver_snapshot(solver) == 0, lib.cortado_last_error()
+    for solver in (one, two): lib.cortado_solver_close(solver)
+    assert pathlib.Path('snap_iter_2.solverstate').exists() and not list(pathlib.Path('.').glob('.*.lock'))
+
+
 @pytest.mark.parametrize('when', ['first', 'later'])
 def test_host_keeps_its_log_and_its_signals(installed, library, run, source, when):
     if not pathlib.Path('/usr/include/glog/logging.h').exists(): pytest.skip('no headers of glog')
