@@ -42,6 +42,14 @@ def _assign(message, name, value):
             setattr(message, name, each)
 
 
+def _one_of(layer, options):
+    """The message of the field; of one that may be given several times the first."""
+    field = getattr(layer, options.name)
+    if options.label != options.LABEL_REPEATED:
+        return field
+    return field[0] if field else field.add()
+
+
 class Top:
     """One blob that a layer makes."""
 
@@ -68,13 +76,10 @@ class Function:
 
     def message(self, name, bottoms, tops):
         layer = caffe_pb2.LayerParameter(name=name, type=self.type_name, bottom=bottoms, top=tops)
-        options = _OPTIONS.get(self.type_name)
+        options = layer.DESCRIPTOR.fields_by_name.get(_OPTIONS.get(self.type_name, ''))
         for key, value in self.params.items():
-            own = getattr(layer, options) if options else None
-            if own is not None and key in own.DESCRIPTOR.fields_by_name and not key.endswith('param'):
-                _assign(own, key, value)
-            else:
-                _assign(layer, key, value)
+            own = options is not None and key in options.message_type.fields_by_name and not key.endswith('param')
+            _assign(_one_of(layer, options) if own else layer, key, value)
         return layer
 
 

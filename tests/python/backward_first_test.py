@@ -14,9 +14,19 @@ OPTIONS = {
         kernel_size=3, num_output=2)), 'InnerProduct': dict(num_output=2), 'Pooling': dict(kernel_size=2),
     'LSTM': dict(recurrent_param=dict(num_output=2)), 'RNN': dict(recurrent_param=dict(num_output=2)),
     'Embed': dict(input_dim=4, num_output=2), 'Slice': dict(ntop=3), 'SPP': dict(pyramid_height=2),
-    'Split': dict(ntop=2), 'Reshape': dict(shape=dict(dim=[0, -1])), 'Tile': dict(tiles=2), 'Crop': dict(axis=2)}
+    'Split': dict(ntop=2), 'Clip': dict(min=0, max=1), 'ConvolutionDepthwise': dict(kernel_size=3, num_output=3),
+    'ConvLSTM': dict(num_output=2, kernel_size=3, pad=1),
+    'DenseBlock': dict(numTransition=2, initChannel=3, growthRate=2), 'GroupNorm': dict(group=3),
+    'Im2col': dict(kernel_size=2), 'LSTMUnit': dict(ntop=2), 'Lstm': dict(num_output=2),
+    'PSROIPooling': dict(spatial_scale=1, output_dim=3, group_size=1),
+    'PixelShuffle': dict(upscale_factor=1), 'Reorg': dict(stride=2), 'ROIPooling': dict(pooled_h=2, pooled_w=2),
+    'ROIAlign': dict(pooled_h=2, pooled_w=2), 'Transpose': dict(dim=[1, 0, 2, 3]),
+    'SpatialTransformer': dict(output_H=4, output_W=4), 'Reshape': dict(shape=dict(dim=[0, -1])), 'Tile': dict(tiles=2),
+    'Crop': dict(axis=2)}
 SHAPES = [[[2, 3, 6, 6]], [[2, 3, 6, 6]] * 2, [[2, 3, 6, 6], [2]], [[2, 3], [2]], [[2, 3], [2, 3], [2]],
-          [[4, 2, 3], [4, 2]], [[2, 3, 6, 6], [4, 5]], [[2, 3, 6, 6]] * 3, [[2]]]
+          [[4, 2, 3], [4, 2]], [[2, 3, 6, 6], [4, 5]], [[2, 3], [2, 3, 4, 4], [2, 3, 4, 4]], [[2, 3, 6, 6], [2, 6]],
+          [[4, 2, 3, 6, 6], [4, 2]], [[4, 2, 3], [4, 2], [4, 2]], [[1, 2, 4], [1, 2, 16], [1, 2]],
+          [[2, 3, 6, 6]] * 3, [[2]]]
 
 
 def nets_of(kind):

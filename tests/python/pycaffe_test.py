@@ -7,7 +7,7 @@ import pytest
 from tests.python.built_module import use_built_module
 
 use_built_module()
-import caffe
+import caffe, cortado
 from caffe import layers as L, params as P
 from caffe.proto import caffe_pb2
 from google.protobuf import text_format
@@ -267,6 +267,13 @@ def test_names_and_mistakes_of_net_spec():
     assert [layer.name for layer in automatic.layer] == ['Input1', 'Convolution1', 'ReLU1']
     with pytest.raises(AttributeError, match="no field 'nonsense'"): L.ReLU(n_input(), nonsense=1).to_proto()
     with pytest.raises(TypeError, match='no blob'): L.ReLU('data')
+    for kind, options in cortado.layer_options().items():  # each type's options reach its own message
+        field = caffe_pb2.LayerParameter.DESCRIPTOR.fields_by_name.get(options)
+        for option in field.message_type.fields if field else []:
+            if option.cpp_type == option.CPPTYPE_UINT32 and option.label != option.LABEL_REPEATED:
+                layer = getattr(L, kind)(n_input(), **{option.name: 3}).to_proto().layer[1]
+                own = getattr(layer, options)
+                assert getattr(own[0] if field.label == field.LABEL_REPEATED else own, option.name) == 3, kind
     n = caffe.NetSpec()
     n.data = n_input()
     n.silence = L.Silence(n.data, ntop=0)
