@@ -7,18 +7,28 @@
 
 namespace cortado::data {
 
-std::map<int32_t, std::string> class_names_of(const std::string& dataset, bool objects) {
+namespace {
+
+const char* part_of(bool objects) { return objects ? kLabelMapPart : kLabelsPart; }
+
+std::map<int32_t, std::string> names_in_file(const std::string& file, bool objects) {
   std::map<int32_t, std::string> names;
-  const std::string file = names_file_of(dataset, objects ? kLabelMapPart : kLabelsPart);
   if (file.empty()) return names;
   if (objects) return shown_names(read_label_map(file));
   for (const std::string& name : read_labels(file)) names.emplace(int32_t(names.size()), name);
   return names;
 }
 
+}  // namespace
+
+std::map<int32_t, std::string> class_names_of(const std::string& dataset, bool objects) {
+  return names_in_file(names_file_of(dataset, part_of(objects)), objects);
+}
+
 std::string names_conflict(const std::string& one, const std::string& other) {
   for (const bool objects : {false, true}) {
-    const std::map<int32_t, std::string> names = class_names_of(one, objects), others = class_names_of(other, objects);
+    const auto names = names_in_file(own_names_file_of(one, part_of(objects)), objects);
+    const auto others = names_in_file(own_names_file_of(other, part_of(objects)), objects);
     for (const auto& [label, name] : names) {
       const auto found = others.find(label);
       if (found == others.end() || found->second == name) continue;

@@ -11,7 +11,7 @@ namespace cortado::data {
 std::map<int32_t, std::string> class_names_of(const std::string& dataset, bool objects);
 
 /// "label 1 is 'bee' in a_lmdb and 'cat' in b_lmdb", of the first label that two datasets call differently; "": none,
-/// as far as both have names.
+/// as far as both have names of their own.
 std::string names_conflict(const std::string& one, const std::string& other);
 
 }  // namespace cortado::data

@@ -1,5 +1,6 @@
 #include "data/lmdb/dataset_names.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/error.h"
@@ -36,6 +37,11 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, none);
 }
 
+std::string first_file(const std::vector<std::string>& paths) {
+  const auto found = std::find_if(paths.begin(), paths.end(), is_file);
+  return found == paths.end() ? "" : *found;
+}
+
 const std::string& text_of(const DatasetNames& names, const char* part) {
   return part == kLabelsPart ? names.labels : names.label_map;
 }
@@ -52,9 +58,11 @@ std::vector<std::string> names_files(const std::string& dataset, const char* par
 }
 
 std::string names_file_of(const std::string& dataset, const char* part) {
-  for (const std::string& path : names_files(dataset, part))
-    if (is_file(path)) return path;
-  return "";
+  return first_file(names_files(dataset, part));
+}
+
+std::string own_names_file_of(const std::string& dataset, const char* part) {
+  return first_file({join_path(without_trailing_slashes(dataset), part), names_beside(dataset, part)});
 }
 
 DatasetNames read_names(const std::string& dataset) {

@@ -28,6 +28,9 @@ std::vector<std::string> names_files(const std::string& dataset, const char* par
 /// The first of them that is there; "": none.
 std::string names_file_of(const std::string& dataset, const char* part);
 
+/// The same without that folder's: names that are surely of this dataset.
+std::string own_names_file_of(const std::string& dataset, const char* part);
+
 /// Throws Error(kIo) where such files cannot be read.
 DatasetNames read_names(const std::string& dataset);
 

@@ -16,6 +16,20 @@ TEST(Labels, AreLines) {
   expect_error(ExitCode::kData, "not a text", [&] { read_labels(folder / "labels"); });
 }
 
+TEST(Labels, BeginBehindAByteOrderMark) {
+  const Folder folder;
+  write_file(folder / "labels",
+             "\xEF\xBB\xBF"
+             "ant\nbee\n");
+  EXPECT_EQ(read_labels(folder / "labels"), (std::vector<std::string>{"ant", "bee"}));
+}
+
+TEST(Labels, ThatNoLineHoldsAreRefused) {
+  EXPECT_EQ(labels_text({"T-shirt/top", "a b"}), "T-shirt/top\na b\n");
+  for (const std::string& name : {std::string("a\nb"), std::string("a\r"), std::string(), std::string("a\0b", 3)})
+    expect_error(ExitCode::kData, "cannot stand on a line", [&] { labels_text({"ant", name, "bee"}); });
+}
+
 }  // namespace
 
 }  // namespace cortado::data::testing

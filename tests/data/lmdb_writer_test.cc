@@ -69,6 +69,45 @@ TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyWhenTold) {
   EXPECT_EQ(read_file(folder / "file"), "keep me");
 }
 
+/// The folder's names, and those that its link beside it leads to.
+void expect_names(const std::string& path, const std::string& labels) {
+  EXPECT_EQ(read_names(path).labels, labels);
+  EXPECT_EQ(std::filesystem::exists(path + "/labels.txt"), !labels.empty());
+  EXPECT_EQ(std::filesystem::is_symlink(path + ".labels.txt"), !labels.empty());
+}
+
+TEST(LmdbWriter, ReplacesNamesWithTheRecords) {
+  const Folder folder;
+  const auto write = [&](const DatasetNames& names, bool replace) {
+    LmdbWriter writer(folder / "db", replace, names);
+    writer.put("key", "value");
+    writer.commit();
+  };
+  write({"ant\nbee\n", ""}, false);
+  expect_names(folder / "db", "ant\nbee\n");
+  {
+    LmdbWriter writer(folder / "db", true, {"cow\n", ""});  // as a death leaves it
+    writer.put("key", "other");
+  }
+  expect_names(folder / "db", "ant\nbee\n");
+  write({"cow\n", ""}, true);
+  expect_names(folder / "db", "cow\n");
+  write({"", "item { }"}, true);
+  expect_names(folder / "db", "");
+  EXPECT_EQ(read_names(folder / "db").label_map, "item { }");
+  write({}, true);
+  EXPECT_EQ(read_names(folder / "db"), DatasetNames{});
+  write_file(folder / "db.labels.txt", "by hand\n");
+  EXPECT_EQ(read_names(folder / "db").labels, "by hand\n");
+  write_file(folder / "other.labels.txt", "by hand\n");
+  expect_error(ExitCode::kIo, "exists already, with other names", [&] {
+    LmdbWriter writer(folder / "other", false, {"ant\n", ""});
+  });
+  EXPECT_EQ(read_file(folder / "other.labels.txt"), "by hand\n");
+  write({"ant\n", ""}, true);
+  expect_names(folder / "db", "ant\n");
+}
+
 TEST(LmdbWriter, BringsBackWhatADeathMovedAway) {
   const Folder folder;
   write_with_library(folder / "db.tmp.old", {{"old", "1"}});
