@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
@@ -150,11 +151,23 @@ std::string picture_of(const std::string& folder, const std::string& path) {
   return join_path(folder, std::filesystem::path(path).stem().string() + ".png");
 }
 
+/// No picture replaces what is there, or that of another image.
+void check_pictures(const Arguments& arguments, const std::string& folder, const std::vector<std::string>& images) {
+  std::map<std::string, std::string> image_of;
+  for (const std::string& path : images) {
+    const std::string picture = picture_of(folder, path);
+    check_may_replace(arguments, picture);
+    const auto [other, fresh] = image_of.emplace(picture, path);
+    if (!fresh && other->second != path)
+      throw usage_error(other->second + " and " + path + " would both become " + picture,
+                        "give them to two calls, with a folder each");
+  }
+}
+
 int run_detect(const Arguments& arguments) {
   const std::vector<std::string> images = image_files(arguments.operands());
   const std::string folder = arguments.text("output-folder");
-  if (!folder.empty())
-    for (const std::string& path : images) check_may_replace(arguments, picture_of(folder, path));
+  if (!folder.empty()) check_pictures(arguments, folder, images);
   Detector detector(arguments);
   if (!folder.empty()) std::filesystem::create_directories(folder);
   DetectReport report(arguments.on("json"));

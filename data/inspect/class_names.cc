@@ -9,7 +9,7 @@ namespace cortado::data {
 
 namespace {
 
-const char* part_of(bool objects) { return objects ? kLabelMapPart : kLabelsPart; }
+const char* names_part(bool objects) { return objects ? kLabelMapPart : kLabelsPart; }
 
 std::map<int32_t, std::string> names_in_file(const std::string& file, bool objects) {
   std::map<int32_t, std::string> names;
@@ -22,13 +22,13 @@ std::map<int32_t, std::string> names_in_file(const std::string& file, bool objec
 }  // namespace
 
 std::map<int32_t, std::string> class_names_of(const std::string& dataset, bool objects) {
-  return names_in_file(names_file_of(dataset, part_of(objects)), objects);
+  return names_in_file(names_file_of(dataset, names_part(objects)), objects);
 }
 
 std::string names_conflict(const std::string& one, const std::string& other) {
   for (const bool objects : {false, true}) {
-    const auto names = names_in_file(own_names_file_of(one, part_of(objects)), objects);
-    const auto others = names_in_file(own_names_file_of(other, part_of(objects)), objects);
+    const auto names = names_in_file(own_names_file_of(one, names_part(objects)), objects);
+    const auto others = names_in_file(own_names_file_of(other, names_part(objects)), objects);
     for (const auto& [label, name] : names) {
       const auto found = others.find(label);
       if (found == others.end() || found->second == name) continue;

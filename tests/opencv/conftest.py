@@ -10,8 +10,8 @@ def infer(run, folder):
     def infer(text, weights, inputs, outputs, further={}):
         (folder / 'deploy.prototxt').write_text(text)
         numpy.savez('random.npz', **weights)
-        run('convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt')
-        command = ['infer', '--cpu', '--model=deploy.prototxt', '--weights=random.caffemodel']
+        run('convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt', '--force')
+        command = ['infer', '--cpu', '--force', '--model=deploy.prototxt', '--weights=random.caffemodel']
         if further:
             numpy.savez('further.npz', **further)
             command.append('--weights=further.npz')
