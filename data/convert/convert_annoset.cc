@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/made_folders.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/annotations.h"
 #include "data/formats/label_map.h"
@@ -124,6 +125,10 @@ Found from_coco(const AnnosetOptions& options) {
 
 ConvertReport convert_annoset(const AnnosetOptions& options) {
   check_image_options(options);
+  // A detector's training and test sets lie in a folder together, which the first of them makes.
+  const std::string folder = folder_of(without_trailing_slashes(options.output));
+  std::error_code told_by_the_writer;
+  const MadeFolders folders(folder.empty() ? "." : folder, told_by_the_writer);
   Found found = options.list.ends_with(".json") ? from_coco(options) : from_list(options);
   Labels labels(options.label_map);
   labels.number(found.images);
