@@ -80,7 +80,9 @@ void set_log_level(Severity lowest) {
     host_level() = glog_severity(lowest);
 }
 
-void log_line(Severity severity, const char* file, int line, const std::string& text) {
+/// A line that ends twice leaves an empty one, which readers of Caffe's logs stumble over.
+void log_line(Severity severity, const char* file, int line, const std::string& lines) {
+  const std::string text = lines.substr(0, lines.find_last_not_of('\n') + 1);
   if (const int to = copy_descriptor.load(); to >= 0) write_line(to, severity, file, line, text);
   if (glog_severity(severity) < (is_program ? FLAGS_minloglevel : host_level().load())) return;
   if (void (*hook)() = before_log.load()) hook();

@@ -3,6 +3,7 @@
 #include "tools/caffe_names.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/file.h"
@@ -12,6 +13,18 @@
 namespace cortado::tools {
 
 namespace {
+
+constexpr std::array kNames = {"caffe",
+                               "convert_imageset",
+                               "convert_annoset",
+                               "convert_mnist_data",
+                               "compute_image_mean",
+                               "extract_features",
+                               "convert_cifar_data",
+                               "classification",
+                               "draw_net",
+                               "draw_net.py"};
+constexpr std::array kRetired = {"train_net", "finetune_net", "test_net", "net_speed_benchmark", "device_query"};
 
 using Words = std::vector<std::string>;
 using Lines = std::vector<Words>;
@@ -35,6 +48,37 @@ Words with_wished_gpu(Words words) {
         break;
       }
   return words;
+}
+
+/// What glog and gflags know of their own and has no meaning here: how much `VLOG` says, how log files are kept.
+constexpr std::array kIgnoredOfGlog = {
+    "v",        "vmodule",      "logbufsecs",       "logbuflevel",      "log-prefix",
+    "log-link", "max-log-size", "log-backtrace-at", "colorlogtostderr", "stop-logging-if-full-disk"};
+/// Those of them that are switches, and take a value behind "=" alone.
+constexpr std::array kSwitchesOfGlog = {"log-prefix", "colorlogtostderr", "stop-logging-if-full-disk"};
+
+bool is_among(const auto& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
+
+/// "max-log-size" of "--max_log_size=3"; "" of what is no flag.
+std::string flag_in(const std::string& word) {
+  if (!word.starts_with('-')) return "";
+  std::string name = word.substr(word.starts_with("--") ? 2 : 1);
+  name.resize(std::min(name.find('='), name.size()));
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+Words without_glogs_flags(const Words& words) {
+  Words out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string name = flag_in(words[i]), positive = name.starts_with("no") ? name.substr(2) : name;
+    const bool is_switch = is_among(kSwitchesOfGlog, positive);
+    if (!is_switch && !is_among(kIgnoredOfGlog, name))
+      out.push_back(words[i]);
+    else if (!is_switch && words[i].find('=') == std::string::npos)
+      ++i;  // its value
+  }
+  return out;
 }
 
 Lines caffe(Words words) {
@@ -105,8 +149,17 @@ Lines draw_net(const Words& words) {
 
 }  // namespace
 
+std::string caffe_name_of(const std::string& program) {
+  std::string name = file_name_of(program);
+  if (name.ends_with(".bin")) name.resize(name.size() - 4);
+  const bool upgrades = name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos;
+  return upgrades || is_among(kNames, name) || is_among(kRetired, name) ? name : "";
+}
+
 Lines translate_caffe_call(const std::string& program, Words words) {
-  const std::string name = file_name_of(program);
+  const std::string name = caffe_name_of(program);
+  if (name.empty()) return {words};
+  words = without_glogs_flags(words);
   if (name == "caffe") return caffe(std::move(words));
   if (name == "convert_imageset") return after({"convert", "imageset"}, words);
   if (name == "convert_annoset") return after({"convert", "annoset"}, words);
@@ -118,9 +171,7 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   if (name == "convert_cifar_data") return wants_help(words) ? Lines{{"convert", "--help"}} : convert_cifar_data(words);
   if (name == "classification") return wants_help(words) ? Lines{{"classify", "--help"}} : classification(words);
   if (name == "draw_net" || name == "draw_net.py") return draw_net(words);
-  for (const char* old : {"train_net", "finetune_net", "test_net", "net_speed_benchmark", "device_query"})
-    if (name == old) refuse_old(name, words);
-  return {words};
+  refuse_old(name, words);
 }
 
 }  // namespace cortado::tools

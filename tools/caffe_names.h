@@ -5,6 +5,9 @@
 
 namespace cortado::tools {
 
+/// The program of Caffe's that `program` is called like, with or without ".bin" behind it; "" where it is none.
+std::string caffe_name_of(const std::string& program);
+
 /// The command lines of `cortado`, to be run in order, that do what a program of Caffe's does by whose name this one
 /// was called (through a symlink); else `words` as they are. Throws Error(kUsage) for the programs that Caffe retired,
 /// naming their replacement, and for too few words where these cannot be passed on as they are.

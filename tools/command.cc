@@ -51,8 +51,15 @@ const std::vector<Flag>& common_flags() {
        .value = "FOLDER",
        .help = "writes log files there too",
        .hidden = true},
-      {.name = "logtostderr", .help = "log lines on stderr: always the case", .hidden = true},
-      {.name = "alsologtostderr", .help = "log lines on stderr: always the case", .hidden = true}};
+      {.name = "logtostderr", .help = "log lines on stderr alone, not in files", .hidden = true},
+      {.name = "stderrthreshold",
+       .kind = FlagKind::kInteger,
+       .value = "N",
+       .help = "of log files by --log-dir, with --noalsologtostderr: the least severity on stderr",
+       .hidden = true,
+       .least = 0,
+       .most = 3},
+      {.name = "alsologtostderr", .help = "log lines on stderr, too, where --log-dir writes files", .hidden = true}};
   return flags;
 }
 

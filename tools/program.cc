@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/mapped_file.h"
 #include "core/restart.h"
+#include "tools/caffe_names.h"
 #include "tools/failure.h"
 #include "tools/help.h"
 #include "tools/no_memory.h"
@@ -27,10 +28,19 @@ void apply_common_flags(const Arguments& arguments) {
   if (arguments.on("no-color")) forbid_colour();
   if (arguments.on("quiet")) set_log_level(Severity::kWarning);
   if (arguments.has("minloglevel")) set_log_level(Severity(std::min<int64_t>(2, arguments.integer("minloglevel"))));
-  if (!arguments.has("log-dir")) return;
+  if (!arguments.has("log-dir") || arguments.on("logtostderr")) return;
   gflags::SetCommandLineOption("log_dir", arguments.text("log-dir").c_str());
   gflags::SetCommandLineOption("logtostderr", "false");
-  gflags::SetCommandLineOption("alsologtostderr", "true");
+  const bool all = !arguments.has("alsologtostderr") || arguments.on("alsologtostderr");
+  gflags::SetCommandLineOption("alsologtostderr", all ? "true" : "false");
+  if (arguments.has("stderrthreshold"))
+    gflags::SetCommandLineOption("stderrthreshold", std::to_string(arguments.integer("stderrthreshold")).c_str());
+}
+
+/// Log files are called by it. A program under a name of Caffe's has that program's.
+std::string log_name(const std::string& program) {
+  const std::string name = caffe_name_of(program);
+  return name.empty() ? "cortado" : name;
 }
 
 /// Results that could not be written are a failure, unless the reader only had enough (`cortado layers | head`).
@@ -117,7 +127,7 @@ int program_main(int argc, char** argv, int (*run)(const std::string&, const std
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  start_logging("cortado");
+  start_logging(log_name(argv[0]).c_str());
   const int code = finish_output(told(run, argv[0], words));
   ended_here = true;
   return code;

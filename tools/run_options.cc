@@ -48,8 +48,9 @@ struct DeviceFlag {
 /// None where neither flag names a device.
 std::optional<DeviceFlag> device_flag(const Arguments& arguments) {
   if (arguments.has("gpu") && !arguments.text("gpu").empty()) return DeviceFlag{arguments.text("gpu")};
-  if (arguments.on("cpu") || arguments.text(kWishedGpu).empty()) return std::nullopt;
-  return DeviceFlag{arguments.text(kWishedGpu), true};
+  const std::string wished = arguments.text(kWishedGpu);
+  if (arguments.on("cpu") || wished.empty() || wished == "-1") return std::nullopt;  // -1 is what Caffe takes for none
+  return DeviceFlag{wished, true};
 }
 
 int index_in(const std::string& text, const std::string& said) {
