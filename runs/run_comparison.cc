@@ -33,16 +33,23 @@ std::vector<std::vector<int>> common_lengths(const std::vector<std::string>& a, 
   return lengths;
 }
 
+/// A link would show what the run has nothing to do with.
+bool is_own_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored));
+}
+
 std::set<std::string> prototxts_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".prototxt") names.insert(entry.path().filename().string());
+    if (entry.path().extension() == ".prototxt" && is_own_file(entry.path().string()))
+      names.insert(entry.path().filename().string());
   return names;
 }
 
 std::string text_of(const std::string& folder, const std::string& name) {
   const std::string path = join_path(folder, name);
-  return file_exists(path) ? read_file(path) : "";
+  return is_own_file(path) ? read_file(path) : "";
 }
 
 /// Paths into the run's own folder differ in any two runs.

@@ -237,6 +237,10 @@ def test_comparison_of_runs(run, run_a, run_b):
     for text in ('- max_iter: 600', '+ max_iter: 100', '--seed', 'best loss'): assert text in done.stdout + done.stderr
     seen = json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout)
     assert {'name': '--seed', 'a': '3', 'b': '4'} in seen['facts']
+    for target in ('/etc/passwd', '/etc/hostname'): os.symlink(target, 'runs/b/%s.prototxt' % os.path.basename(target))
+    try: assert json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout) == seen, 'links are no files'
+    finally:
+        for name in ('passwd', 'hostname'): os.remove('runs/b/%s.prototxt' % name)
     os.mkdir('broken')
     pathlib.Path('broken/run.json').write_text('{"schema":1}')
     assert 'is no record' in run('runs', 'compare', 'runs/a', 'broken', code=2).stderr
