@@ -58,11 +58,23 @@ std::string address_text(const std::string& host, int port) {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
+/// Whoever reaches a port that other machines reach may use the models.
+void warn_of_strangers(const tools::Arguments& arguments) {
+  const std::string host = arguments.text("host");
+  if (host.starts_with("127.") || host == "::1" || host == "localhost") return;
+  if (arguments.text("token-file").empty())
+    log_warning() << "other machines reach " << host << ", and requests need no token: --token-file=FILE asks for one";
+  if (arguments.text("tls-cert").empty())
+    log_warning() << "other machines reach " << host
+                  << " without TLS, so what they send can be read on the way: --tls-cert=FILE --tls-key=FILE";
+}
+
 }  // namespace
 
 int run_server(const tools::Arguments& arguments) {
   const EndSignals signals;
   const Token token(arguments.text("token-file"));
+  warn_of_strangers(arguments);
   const std::string host = arguments.text("host");
   const http::TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
   http::MemoryBudget budget(arguments.integer("max-memory") << 20);

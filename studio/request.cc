@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/bounded_json.h"
+#include "http/percent.h"
 
 namespace cortado::studio {
 
@@ -10,27 +11,6 @@ using http::Refusal;
 using http::RequestError;
 
 namespace {
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  throw RequestError(Refusal::kInvalid, "the address is not escaped as addresses are");
-}
-
-std::string decoded(const std::string& text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i] == '+' ? ' ' : text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) throw RequestError(Refusal::kInvalid, "the address is not escaped as addresses are");
-    out += char(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
-  }
-  return out;
-}
 
 [[noreturn]] void refuse(const char* name, const char* wanted) {
   throw RequestError(Refusal::kInvalid, std::string(name) + ": " + wanted + " is wanted");
@@ -53,7 +33,7 @@ const Json* member(const Json& object, const char* name) {
 
 std::string Request::parameter(const std::string& name) const {
   const auto found = call_.head.query.find(name);
-  return found == call_.head.query.end() ? "" : decoded(found->second);
+  return found == call_.head.query.end() ? "" : http::query_decoded(found->second);
 }
 
 int64_t Request::number(const std::string& name, int64_t fallback) const {

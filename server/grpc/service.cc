@@ -56,7 +56,7 @@ Service::Reactor* Service::ModelReady(Context* context, const inference::ModelRe
       repository_.find(request->name(), request->version());
       response->set_ready(true);
     } catch (const RequestError& error) {
-      if (error.why() != Refusal::kUnavailable) throw;
+      if (error.why() != Refusal::kUnavailable && error.why() != Refusal::kNotFound) throw;
     }
   });
 }

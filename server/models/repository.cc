@@ -1,17 +1,21 @@
 #include "server/models/repository.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "server/models/model_folder.h"
+#include "tools/failure.h"
 
 namespace cortado::server {
 
 namespace {
 
 constexpr size_t kMostLoads = 8;
+constexpr std::chrono::seconds kRetry(5);
 
 /// What the flags' own model is called.
 std::string name_of(const tools::Arguments& arguments) {
@@ -33,8 +37,62 @@ Repository::Repository(const tools::Arguments& arguments, Metrics& metrics)
   look_for_models();
   if (models_.empty())
     throw Error(ExitCode::kIo, folder_ + ": there is no model in it", "FOLDER/NAME/VERSION/deploy.prototxt is one");
-  for (const auto& [name, model] : models_) load_now(name);
+  load_at_start();
   loader_.emplace(kMostLoads);
+  retrier_ = std::jthread([this](const std::stop_token& stop) { try_again(stop); });
+}
+
+void Repository::load_at_start() {
+  std::vector<std::string> names;
+  for (const auto& [name, model] : models_) names.push_back(name);
+  size_t loaded = 0;
+  for (const std::string& name : names) {
+    const bool must_load = models_[name].folder.empty() || (loaded == 0 && name == names.back());
+    if (must_load)
+      load_now(name);
+    else if (!try_to_load(name))
+      continue;
+    ++loaded;
+  }
+}
+
+/// What fails says so in the log, once for each reason, and in the index.
+bool Repository::try_to_load(const std::string& model) {
+  std::string why;
+  try {
+    load_now(model);
+    return true;
+  } catch (...) {
+    why = tools::current_failure().text;
+  }
+  const std::lock_guard lock(mutex_);
+  Model& place = models_.at(model);
+  if (place.reason != why) log_error() << "model " << model << " is not served, and tried again: " << why;
+  place.reason = why;
+  place.failed = true;
+  place.wanted = false;
+  return false;
+}
+
+/// A model may be in the middle of being copied.
+void Repository::try_again(const std::stop_token& stop) {
+  std::mutex waiting;
+  std::condition_variable_any wake;
+  std::unique_lock wait(waiting);
+  while (!wake.wait_for(wait, stop, kRetry, [&] { return stop.stop_requested(); })) {
+    std::vector<std::string> failed;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [name, model] : models_)
+        if (model.failed) failed.push_back(name);
+    }
+    for (const std::string& name : failed) {
+      try {
+        post(name, [this, name] { try_to_load(name); });
+      } catch (const RequestError&) {  // others are being loaded: the next time
+      }
+    }
+  }
 }
 
 Repository::~Repository() { close(); }
@@ -117,6 +175,7 @@ void Repository::unload(const std::string& model, Done done) {
 }
 
 void Repository::close() {
+  retrier_ = {};
   loader_.reset();
   {
     const std::lock_guard lock(mutex_);
@@ -170,6 +229,7 @@ void Repository::replace(const std::string& model, std::shared_ptr<Version> vers
     const std::lock_guard lock(mutex_);
     Model& place = models_.at(model);
     place.wanted = bool(version);
+    place.failed = false;
     place.reason = version ? "" : "it was unloaded";
     place.current.swap(version);
   }

@@ -8,7 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "http/task_threads.h"
@@ -26,7 +28,9 @@ struct ModelState {
 
 class Repository {
  public:
-  /// Loads the model that the flags name and all in the folder of models. Throws Error.
+  /// Loads the model that the flags name and all in the folder of models. One of the folder that cannot be loaded is
+  /// logged and tried again every few seconds, while the others are served. Throws Error where the flags' own model
+  /// cannot be loaded, or none can.
   Repository(const tools::Arguments& arguments, Metrics& metrics);
   ~Repository();
   Repository(const Repository&) = delete;
@@ -59,11 +63,15 @@ class Repository {
     std::string folder;  ///< of its versions; "" where the flags name its files
     std::shared_ptr<Version> current;
     bool wanted = true;
+    bool failed = false;  ///< at the start, and is tried again
     std::string reason;
   };
 
   void look_for_models();
   void post(const std::string& model, std::function<void()> task);
+  void load_at_start();
+  bool try_to_load(const std::string& model);
+  void try_again(const std::stop_token& stop);
   void load_now(const std::string& model);
   void replace(const std::string& model, std::shared_ptr<Version> version);
 
@@ -74,6 +82,7 @@ class Repository {
   std::map<std::string, Model> models_;
   bool closed_ = false;
   std::optional<http::TaskThreads> loader_;
+  std::jthread retrier_;
 };
 
 }  // namespace cortado::server

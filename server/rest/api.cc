@@ -1,6 +1,7 @@
 #include "server/rest/api.h"
 
 #include "http/path_pattern.h"
+#include "http/percent.h"
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 
@@ -176,7 +177,8 @@ void Api::infer(const std::shared_ptr<Call>& call, const Names& names) {
 
 void Api::classify(const std::shared_ptr<Call>& call, const Names&) {
   const auto named = call->head.query.find("model");
-  const std::string model = named == call->head.query.end() ? repository_.only()->model() : named->second;
+  const std::string model =
+      named == call->head.query.end() ? repository_.only()->model() : http::query_decoded(named->second);
   const auto arrived = Clock::now();
   decoder_.post([this, call, model, arrived] {
     try {

@@ -1,0 +1,106 @@
+"""How a server starts: with a folder of models of which one is damaged or still being copied, and in view of other
+machines."""
+import http.client, json, re, signal, subprocess, time
+
+import pytest
+
+from tests.cli import fixtures
+
+NET = '''name: "small"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 2 } }
+'''
+BODY = json.dumps({'inputs': [{'name': 'data', 'shape': [1, 2], 'datatype': 'FP32', 'data': [1, 2]}]})
+
+
+def add_model(folder, name):
+    place = folder / name / '1'
+    place.mkdir(parents=True)
+    (place / 'deploy.prototxt').write_text(NET)
+    fixtures.caffemodel(str(place / 'weights.caffemodel'),
+                        fixtures.layer_weights('ip', 'InnerProduct', fixtures.blob([2, 2], [1, 0, 0, 1]),
+                                               fixtures.blob([2], [0, 0])))
+    return place
+
+
+class Server:
+    def __init__(self, cortado, log, *flags):
+        self.log = open(log, 'w+')
+        self.process = subprocess.Popen([cortado, 'serve', '--port=0', '--grpc-port=0', '--threads=1', *flags],
+                                        stderr=self.log)
+
+    def __enter__(self): return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(30) == 0
+
+    def told(self): return open(self.log.name).read()
+
+    def wait(self, pattern):
+        until = time.monotonic() + 60
+        while not re.search(pattern, self.told()):
+            assert time.monotonic() < until and self.process.poll() is None, self.told()
+            time.sleep(0.05)
+        return re.search(pattern, self.told())
+
+    def ask(self, method, target, body=None):
+        port = int(self.wait(r'HTTP on http://\S*:(\d+)')[1])
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=30)
+        connection.request(method, target, body)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+@pytest.fixture
+def serve(cortado, helper, tmp_path):
+    helper('cortado-serve')
+    return lambda *flags: Server(cortado, tmp_path / 'log', *flags)
+
+
+@pytest.mark.parametrize('damage', ['net', 'weights', 'no weights', 'no version'])
+def test_a_damaged_model_does_not_stop_the_others(serve, tmp_path, damage):
+    models = tmp_path / 'models'
+    add_model(models, 'good')
+    bad = add_model(models, 'bad')
+    weights, net = bad / 'weights.caffemodel', bad / 'deploy.prototxt'
+    whole = weights.read_bytes()
+    if damage == 'net': net.write_text('layer {')
+    if damage == 'weights': weights.write_bytes(whole[:-9])
+    if damage == 'no weights': weights.unlink()
+    if damage == 'no version': bad.rename(models / 'bad/coming')
+    with serve('--models=%s' % models) as server:
+        assert server.ask('POST', '/v2/models/good/infer', BODY)[0] == 200
+        assert server.ask('GET', '/v2/health/ready')[0] == 200
+        assert server.ask('GET', '/v2/models/bad/ready')[0] == 503
+        states = {one['name']: one for one in json.loads(server.ask('POST', '/v2/repository/index', '')[1])}
+        assert states['good']['state'] == 'READY' and states['bad']['state'] != 'READY' and states['bad']['reason']
+        assert 'model bad is not served' in server.told()
+        if damage == 'no version': (models / 'bad/coming').rename(bad)
+        net.write_text(NET)
+        weights.write_bytes(whole)
+        server.wait('model bad, version 1, is served')
+        assert server.ask('POST', '/v2/models/bad/infer', BODY)[0] == 200
+        assert server.told().count('model bad is not served') <= 2
+
+
+def test_where_none_can_be_served_it_says_so(cortado, helper, run, tmp_path):
+    helper('cortado-serve')
+    (add_model(tmp_path / 'models', 'bad') / 'deploy.prototxt').write_text('layer {')
+    run('serve', '--models=%s' % (tmp_path / 'models'), '--port=0', '--grpc-port=-1', code=3)
+
+
+@pytest.mark.parametrize('host, warns', [('127.0.0.1', False), ('0.0.0.0', True)])
+def test_being_open_to_other_machines_is_told(serve, tmp_path, host, warns):
+    add_model(tmp_path / 'models', 'good')
+    with serve('--models=%s' % (tmp_path / 'models'), '--host=' + host) as server:
+        server.wait('HTTP on')
+        assert ('need no token' in server.told()) == warns and ('without TLS' in server.told()) == warns
+
+
+def test_addresses_are_decoded(serve, tmp_path):
+    add_model(tmp_path / 'models', 'a-b')
+    with serve('--models=%s' % (tmp_path / 'models')) as server:
+        for path in ('/v2/models/a%2db/ready', '/v2/%6dodels/%61-b/ready'): assert server.ask('GET', path)[0] == 200
+        for code, name in ((404, 'a%2Fb'), (400, 'a%zz'), (400, 'a%'), (404, '%2e%2e'), (404, 'a%00')):
+            assert server.ask('GET', '/v2/models/%s/ready' % name)[0] == code, name
