@@ -126,11 +126,9 @@ void MetricsWriter::on_resume(const Progress& progress, const std::string& state
 }
 
 void MetricsWriter::on_display(const Progress& progress, const std::vector<Score>& outputs) {
-  const double images = double(progress.iter - progress.start_iter) * double(progress.images_per_iter);
   std::string more = field("loss", number(progress.smoothed_loss)) + field("lr", number(progress.rate));
-  if (progress.seconds > 0 && images > 0)
-    more += field("img_s", number(images / progress.seconds)) +
-            field("data_wait", number(progress.wait_seconds / progress.seconds));
+  if (const auto pace = pace_.now(progress))
+    more += field("img_s", number(pace->images_per_second)) + field("data_wait", number(pace->data_wait));
   if (const int64_t bytes = resident_bytes(); bytes > 0) more += field("rss", std::to_string(bytes));
   write("train", progress, more + outputs_field(outputs));
 }

@@ -7,10 +7,12 @@
 //    "outputs":{"loss":0.31}}
 //   {"t":2.5,"ev":"test","iter":100,"net":0,"outputs":{"accuracy":0.9},"best":{"accuracy":[0.92,50]}}
 // ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, error, stop or run_end; t is Unix time,
-// rss the bytes of memory that the process has.
+// rss the bytes of memory that the process has; img_s and data_wait, images per second and the share of waiting for
+// data, are of the time since the train event before.
 
 #include <string>
 
+#include "runs/pace.h"
 #include "solvers/observer.h"
 
 namespace cortado::runs {
@@ -41,6 +43,7 @@ class MetricsWriter : public TrainObserver {
 
   std::string path_;
   Progress latest_;  ///< that was told
+  Pace pace_;
   int file_ = -1;
   bool failed_ = false;
 };

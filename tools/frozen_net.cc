@@ -3,6 +3,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "net/epoch.h"
 #include "proto/onnx_file.h"
 #include "tools/run_options.h"
 
@@ -21,6 +22,16 @@ std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph:
   for (size_t i = 0; i < read.size(); ++i) net->load_weights(read[i], weights[i]);
   net->require_weights();
   return net;
+}
+
+std::unique_ptr<Net> make_frozen_tail(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, Net& net,
+                                      int64_t records) {
+  const int64_t left = records % net.batch_size();
+  options.backward = false;
+  options.frozen = true;
+  auto tail = make_net(with_data_batch(file, left), options, net.context(), &net);
+  for (const auto& [layer, position] : tail->positions()) tail->seek(layer, uint64_t(records - left));
+  return tail;
 }
 
 PredictorOptions predictor_options(const Arguments& arguments) {

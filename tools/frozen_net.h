@@ -15,6 +15,10 @@ namespace cortado::tools {
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
                                      const std::vector<std::string>& weights, Context& context);
 
+/// The same net, with its weights, for the last records of its set, which fill no batch of `net`.
+std::unique_ptr<Net> make_frozen_tail(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, Net& net,
+                                      int64_t records);
+
 /// Where, how and in which state the flags want a net to predict; phase TEST.
 PredictorOptions predictor_options(const Arguments& arguments);
 

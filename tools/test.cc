@@ -62,11 +62,7 @@ void log_scores(ScoreSums& sums, bool epoch) {
 /// The net that takes the records that fill no batch, with the weights of `net`.
 std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
                                int64_t records) {
-  const int64_t left = records % net.batch_size();
-  options.backward = false;
-  options.frozen = true;
-  auto tail = make_net(with_data_batch(file, left), options, net.context(), &net);
-  for (const auto& [layer, position] : tail->positions()) tail->seek(layer, uint64_t(records - left));
+  auto tail = make_frozen_tail(file, std::move(options), net, records);
   for (size_t k = 0; k < net.outputs().size(); ++k)
     if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
       throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not a score of the batch",

@@ -84,10 +84,9 @@ void EventWriter::on_gradient(const Progress& progress, size_t) {
 
 void EventWriter::on_display(const Progress& progress, const std::vector<Score>& outputs) {
   Scalars values = {{"train/loss", progress.smoothed_loss}, {"train/rate", progress.rate}};
-  const double images = double(progress.iter - progress.start_iter) * double(progress.images_per_iter);
-  if (progress.seconds > 0 && images > 0) {
-    values.emplace_back("speed/images per second", images / progress.seconds);
-    values.emplace_back("speed/share of waiting for data", progress.wait_seconds / progress.seconds);
+  if (const auto pace = pace_.now(progress)) {
+    values.emplace_back("speed/images per second", pace->images_per_second);
+    values.emplace_back("speed/share of waiting for data", pace->data_wait);
   }
   values.emplace_back("speed/memory in MiB", double(resident_bytes()) / (1 << 20));
   add_scores("train outputs/", outputs, values);

@@ -3,6 +3,7 @@
 #include "net/net.h"
 #include "proto/cortado.pb.h"
 #include "runs/layer_watch.h"
+#include "runs/pace.h"
 #include "runs/tensorboard/event_file.h"
 #include "solvers/observer.h"
 
@@ -35,6 +36,7 @@ class EventWriter : public TrainObserver {
   const std::string name_;
   const caffe::SolverParameter& solver_;
   Net& net_;
+  Pace pace_;
   LayerWatch* watch_ = nullptr;
   int64_t looked_ = -1;  ///< the latest iteration that the watch looks at
   int looks_ = 0;

@@ -82,12 +82,13 @@ void JudgedSamples::add_batch(const Net& net) {
     to_probabilities(sample.probabilities);
     sample.right = sample.probabilities[size_t(truth)];
     const auto best = std::max_element(sample.probabilities.begin(), sample.probabilities.end());
-    calibration_.add(*best, best - sample.probabilities.begin() == truth);
-    if (!worst_.wants(sample.right) && !best_.wants(sample.right)) continue;
+    const bool is_right = best - sample.probabilities.begin() == truth;
+    calibration_.add(*best, is_right);
+    Extremes& extremes = is_right ? best_ : worst_;
+    if (!extremes.wants(sample.right)) continue;
     if (data.empty()) data = net.read_blob(judged_.data);
     if (images_.can_show()) sample.image = images_.show(data.data() + int64_t(data.size()) / batch * i);
-    if (worst_.wants(sample.right)) worst_.add(sample);
-    if (best_.wants(sample.right)) best_.add(sample);
+    extremes.add(sample);
   }
 }
 

@@ -66,7 +66,7 @@ class JudgedSamples {
   const JudgedBlobs judged_;
   SampleImages images_;
   Calibration calibration_;
-  Extremes worst_{true}, best_{false};
+  Extremes worst_{true}, best_{false};  ///< of wrong answers and of right ones
   int64_t number_ = 0;
 };
 

@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kTimedIterations = 5;
+constexpr int64_t kTimedIterations = 5, kMostSolver = 1 << 20;
 
 Json summary_of(const runs::RunSummary& run) {
   Json best = Json::array();
@@ -50,6 +50,15 @@ Json environment_of(const runs::RunRecord& record) {
     starts.push_back({{"t", start.time}, {"from", start.from}, {"set", start.set}});
   return {{"version", record.version}, {"command", record.command}, {"folder", record.folder}, {"flags", record.flags},
           {"machine", record.machine}, {"inputs", inputs},          {"starts", starts}};
+}
+
+/// The solver as it is trained, as text; null where it cannot be read.
+Json solver_of(const runs::RunPaths& paths) {
+  try {
+    return read_file(paths.solver, kMostSolver);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 /// Warnings and errors, the last hundred of them.
@@ -130,6 +139,7 @@ Json report_of(const std::string& folder, Context* context) {
   const std::vector<runs::MetricRow> rows = runs::read_metrics(paths.metrics);
   Json report = {{"run", summary_of(run)},
                  {"environment", environment_of(runs::read_record(paths.record))},
+                 {"solver", solver_of(paths)},
                  {"curves", curves_of(rows)},
                  {"layers", layer_curves(paths.layers)},
                  {"warnings", warnings_of(rows)},

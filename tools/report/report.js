@@ -201,10 +201,12 @@
     const {times} = report;
     if (!times) return [];
     const ms = (step) => step && known(step.median_ms) && step.median_ms > 0 ? step.median_ms : 0;
+    // Operands that lie in a cache move faster than memory allows: such a step has no roof that was measured.
+    const roof = (step) => step && step.roofline_share > 1 ? '–' : percent(step.roofline_share);
     const rows = times.layers.map(
         (layer) =>
-            [layer.name, layer.type, ms(layer.forward), ms(layer.backward), percent(layer.forward.roofline_share),
-             percent(layer.backward.roofline_share), layer.algorithm || '']);
+            [layer.name, layer.type, ms(layer.forward), ms(layer.backward), roof(layer.forward),
+             roof(layer.backward), layer.algorithm || '']);
     rows.sort((a, b) => b[2] + b[3] - a[2] - a[3]);
     const element = html('div'), shown = rows.slice(0, 20);
     Charts.bars(
@@ -213,8 +215,9 @@
     return [
       html(
           'p', {}, `An iteration of the training net's passes takes ${number(times.both.median_ms)} ms, ` +
-              `${percent(times.roofline_share)} of what the machine allows (${number(times.peak_gflops)} GFLOP/s, ` +
-              `${number(times.memory_gbytes_per_second)} GB/s).`),
+              (times.roofline_share > 1 ? '' : `${percent(times.roofline_share)} of what the machine allows `) +
+              `(${number(times.peak_gflops)} GFLOP/s, ${number(times.memory_gbytes_per_second)} GB/s from memory; – is ` +
+              'a step whose operands lie in caches).'),
       element,
       table(['layer', 'type', 'forward ms', 'backward ms', 'of roofline', 'backward', 'algorithm'], rows)
     ];
@@ -237,6 +240,7 @@
     const {version, command, folder, machine, inputs, starts} = report.environment;
     const pairs = [['program', version], ['command', command.join(' ')], ['called in', folder], ...Object.entries(machine)];
     const parts = [table(['', ''], pairs)];
+    if (report.solver) parts.push(html('h3', {}, 'Solver'), html('pre', {}, report.solver));
     if (inputs.length)
       parts.push(
           html('h3', {}, 'What it reads'),

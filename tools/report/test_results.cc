@@ -37,6 +37,25 @@ Json detection_json(const DetectionTally& tally, ApVersion version) {
   return classes;
 }
 
+/// A net that is tested, and who looks at what it gives.
+struct Watched {
+  explicit Watched(std::unique_ptr<Net> made) : net(std::move(made)), watch(*net), outputs(*net) {}
+
+  std::unique_ptr<Net> net;
+  ClassWatch watch;
+  OutputReader outputs;
+};
+
+/// Of the records that fill no batch; null where there are none, or where outputs have a value for each sample.
+std::unique_ptr<Watched> make_tail(const std::shared_ptr<const NetFile>& file, const graph::BuildOptions& options,
+                                   Watched& whole, int64_t records) {
+  if (records % whole.net->batch_size() == 0) return nullptr;
+  auto tail = std::make_unique<Watched>(make_frozen_tail(file, options, *whole.net, records));
+  for (size_t k = 0; k < whole.net->outputs().size(); ++k)
+    if (whole.net->outputs()[k].scores() != tail->net->outputs()[k].scores()) return nullptr;
+  return tail;
+}
+
 }  // namespace
 
 Json test_results(std::shared_ptr<const NetFile> file, const std::string& weights, Context& context) {
@@ -46,28 +65,29 @@ Json test_results(std::shared_ptr<const NetFile> file, const std::string& weight
   const DetectorBlobs detector = find_detector(file->net, options.state);
   if (judged.known()) options.keep = {judged.data, judged.scores, judged.labels};
   if (detector.reader) options.keep = {detector.images, detector.objects, detector.detections};
-  const std::unique_ptr<Net> net = make_frozen_net(file, options, {weights}, context);
-  ClassWatch watch(*net);
-  OutputReader outputs(*net);
+  Watched whole(make_frozen_net(file, options, {weights}, context));
+  const Net* const net = whole.net.get();
   const int64_t records = records_if_known(net->plan().graph), batch = net->batch_size();
-  TestReport report{.batches = 0, .samples = 0, .scores = ScoreSums(outputs)};
+  TestReport report{.batches = 0, .samples = 0, .scores = ScoreSums(whole.outputs)};
   const bool detects = !report.scores.detections().empty();
-  if ((watch.size() == 0 && !detects) || batch == 0 || records < batch) return {};
-  report.classifications = watch.none_yet();
+  if ((whole.watch.size() == 0 && !detects) || batch == 0 || records == 0) return {};
+  const std::unique_ptr<Watched> tail = make_tail(file, options, whole, records);
+  const int64_t batches = records / batch + int64_t(tail != nullptr);
+  report.classifications = whole.watch.none_yet();
   std::optional<JudgedSamples> samples;
   std::optional<DetectedImages> detected;
   if (judged.known() && !detector.reader && JudgedSamples::fit(judged, *net)) samples.emplace(judged, *net);
   if (detects && detector.reader) detected.emplace(detector, *net);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostSeconds);
-  for (; report.batches < records / batch && std::chrono::steady_clock::now() < end; ++context.pass) {
-    net->forward();
-    outputs.read();
-    report.scores.add(outputs, net->loss(), 1);
-    watch.add_to(report.classifications);
-    if (samples) samples->add_batch(*net);
-    if (detected) detected->add_batch(*net);
-    ++report.batches;
-    report.samples += batch;
+  for (; report.batches < batches && std::chrono::steady_clock::now() < end; ++context.pass, ++report.batches) {
+    Watched& now = report.batches < records / batch ? whole : *tail;
+    now.net->forward();
+    now.outputs.read();
+    report.scores.add(now.outputs, now.net->loss(), double(now.net->batch_size()));
+    now.watch.add_to(report.classifications);
+    if (samples) samples->add_batch(*now.net);
+    if (detected) detected->add_batch(*now.net);
+    report.samples += now.net->batch_size();
   }
   for (const Classification& of : report.classifications)
     report.names.push_back(class_names("", net->plan().graph, of.confusion.classes()));
