@@ -5,6 +5,7 @@
 #include <csignal>
 #include <optional>
 
+#include "core/file.h"
 #include "core/log.h"
 #include "data/pipeline/pipeline.h"
 #include "graph/passes/passes.h"
@@ -61,9 +62,12 @@ std::string net_of(const caffe::SolverParameter& solver) {
   return solver.has_net() ? solver.net() : solver.train_net();
 }
 
-void suggest_next(const Solver& solver) {
-  const std::string net = net_of(solver.config());
+/// `named` "": a run is resumed, whose solver names nets as they are found.
+void suggest_next(const Solver& solver, const std::string& named) {
+  std::string net = net_of(solver.config());
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
+  if (const std::string beside = join_path(folder_of(named), net); !file_exists(net) && file_exists(beside))
+    net = beside;
   show_error("next: cortado test --model=" + net +
              " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
 }
@@ -140,7 +144,7 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, Tra
     say_how_to_resume(arguments, solver, run);
     return stopped_exit_code();
   }
-  suggest_next(solver);
+  suggest_next(solver, arguments.text("solver"));
   return 0;
 }
 

@@ -56,7 +56,7 @@ caffe::LayerParameter make_data_layer(const Design& design, caffe::Phase phase) 
   layer.add_include()->set_phase(phase);
   *layer.mutable_transform_param() = trains ? design.transform.train : design.transform.test;
   caffe::DataParameter& data = *layer.mutable_data_param();
-  data.set_source(trains ? design.data.train : design.data.test);
+  data.set_source(path_from_anywhere(trains ? design.data.train : design.data.test));
   data.set_batch_size(uint32_t(trains ? design.schedule.batch : design.schedule.test_batch));
   data.set_backend(caffe::DataParameter::LMDB);
   if (trains) data.set_shuffle(true);
@@ -64,8 +64,7 @@ caffe::LayerParameter make_data_layer(const Design& design, caffe::Phase phase) 
 }
 
 std::string net_text(const Design& design, const std::string& name, const std::string& data_line) {
-  std::string text =
-      "# " + data_line + "\n# Made by `cortado new classifier`. Paths begin in the folder that it was called from.\n";
+  std::string text = "# " + data_line + "\n# Made by `cortado new classifier`.\n";
   text += comments_of(design.choices) + "name: \"" + name + "\"\n# What training sees:\n" +
           comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
           to_compact_text("layer", make_data_layer(design, caffe::TRAIN)) + "# What testing sees, each image once:\n" +

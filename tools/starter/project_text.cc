@@ -1,10 +1,12 @@
 #include "tools/starter/project_text.h"
 
 #include <cctype>
+#include <filesystem>
 
 #include "core/file.h"
 #include "graph/deploy.h"
 #include "proto/compact_text.h"
+#include "tools/flags.h"
 #include "tools/net_file.h"
 #include "tools/terminal.h"
 
@@ -17,11 +19,26 @@ std::string word_of(const std::string& path) {
   return word.empty() ? "net" : word;
 }
 
+std::string path_from_anywhere(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 std::string layers_text(const caffe::NetParameter& net) {
   std::string text;
   for (const caffe::LayerParameter& layer : net.layer()) text += to_compact_text("layer", layer);
   return text;
 }
+
+namespace {
+
+/// Of a list with commas between.
+std::string all_from_anywhere(const std::string& list) {
+  std::string out;
+  for (const std::string& path : split(list, ',')) out += (out.empty() ? "" : ",") + path_from_anywhere(path);
+  return out;
+}
+
+}  // namespace
 
 std::string solver_text(const Project& project, const Schedule& schedule, const Recipe& recipe,
                         const std::string& weights, const std::string& score, int64_t test_records,
@@ -38,8 +55,8 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
     for (const char c : value) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
     return text + "\"";
   };
-  line("net", quoted(project.net_path()));
-  if (!weights.empty()) line("weights", quoted(weights), "to begin with, by layer name");
+  line("net", quoted(file_name_of(project.net_path())), "beside this file");
+  if (!weights.empty()) line("weights", quoted(all_from_anywhere(weights)), "to begin with, by layer name");
   if (recipe.type != "SGD") line("type", quoted(recipe.type));
   line("base_lr", number(schedule.base_lr));
   line("momentum", number(recipe.momentum));
@@ -55,7 +72,7 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
   line("display", std::to_string(schedule.display));
   line("average_loss", std::to_string(schedule.display));
   line("snapshot", std::to_string(schedule.snapshot));
-  line("snapshot_prefix", quoted(join_path(project.folder, "snapshots/" + name)));
+  line("snapshot_prefix", quoted(path_from_anywhere(join_path(project.folder, "snapshots/" + name))));
   line("keep_best", quoted(score), "the best weights of all tests: " + name + "_best.caffemodel");
   line("keep_last", "2");
   line("random_seed", "1");

@@ -12,6 +12,9 @@ namespace cortado::tools {
 /// Letters, digits and underscores of a path's last part.
 std::string word_of(const std::string& path);
 
+/// A path as a project's files name it, so that they train from any folder.
+std::string path_from_anywhere(const std::string& path);
+
 /// Layers as people write them.
 std::string layers_text(const caffe::NetParameter& net);
 
