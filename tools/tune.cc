@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -34,7 +35,9 @@ struct Tuning {
   FittingBatch fits{};
   std::vector<Speed> speeds;
   float old_rate = 0;
+  double old_loss = 0, new_loss = 0;  ///< of trials at the old rate and at the suggested one
 
+  bool is_better() const { return rate.suggested > 0 && new_loss < old_loss; }
   const Speed* best() const {
     const auto most = std::max_element(speeds.begin(), speeds.end(), [](const Speed& a, const Speed& b) {
       return a.images_per_second < b.images_per_second;
@@ -67,6 +70,14 @@ void find_training_batch(const SolverFile& file, const SolverOptions& options, C
   tuning.fits = largest_batch(tuning.budget, kMost, [&](int64_t batch) {
     return plan_memory(with_batch(net.file, batch), net.options, context).total();
   });
+}
+
+/// A rise tells where the loss falls fastest, and not how far a training gets: that is tried before it is recommended.
+void try_rates(const SolverFile& file, const SolverOptions& options, int iterations, Context& context, Tuning& tuning) {
+  if (tuning.rate.suggested <= 0) return;
+  say("trying both rates");
+  tuning.old_loss = loss_at_rate(file, options, tuning.old_rate, iterations, context);
+  tuning.new_loss = loss_at_rate(file, options, float(tuning.rate.suggested), iterations, context);
 }
 
 void try_threads(const Arguments& arguments, const SolverFile& file, const SolverOptions& options, Tuning& tuning) {
@@ -109,6 +120,10 @@ Table table_of(const Tuning& tuning) {
              rate.diverged > 0 ? "" : "not up to the highest rate"});
   table.add({"base_lr", rate.suggested > 0 ? rate_text(rate.suggested) : "-",
              "the solver has " + number_text("%g", double(tuning.old_rate))});
+  if (rate.suggested > 0)
+    table.add(
+        {"tried", number_text("%.4g", tuning.new_loss),
+         "the loss after as many iterations at that rate; with the solver's " + number_text("%.4g", tuning.old_loss)});
   if (tuning.fits.batch > 0)
     table.add({"batch that fits", count_text(tuning.fits.batch),
                "in " + bytes_text(tuning.budget) + " of free memory; the net has " + count_text(tuning.batch)});
@@ -125,10 +140,17 @@ std::string comments_of(const Tuning& tuning, const std::string& solver) {
   return text;
 }
 
+nlohmann::ordered_json finite_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
+
 nlohmann::ordered_json tuning_json(const Tuning& tuning, const std::string& output) {
   nlohmann::ordered_json json = {{"output", output},
                                  {"base_lr", tuning.rate.suggested},
                                  {"old_base_lr", tuning.old_rate},
+                                 {"better", tuning.is_better()},
+                                 {"loss", finite_or_null(tuning.new_loss)},
+                                 {"old_loss", finite_or_null(tuning.old_loss)},
                                  {"steepest", tuning.rate.steepest},
                                  {"least", tuning.rate.least},
                                  {"diverged", tuning.rate.diverged},
@@ -159,6 +181,7 @@ Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOpti
   say("raising the rate");
   tuning.sweep = sweep_rates(file, options, sweep_options(arguments), context);
   tuning.rate = find_rate(tuning.sweep);
+  try_rates(file, options, int(arguments.integer("iterations")), context, tuning);
   {
     SolverOptions own = options;
     Solver solver = make_solver(for_trials(file), own, context);
@@ -170,13 +193,17 @@ Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOpti
   return tuning;
 }
 
-void show_tuning(const Tuning& tuning, const std::string& output) {
+void show_tuning(const Tuning& tuning, const std::string& solver, const std::string& output) {
   std::cout << table_of(tuning).str();
   if (tuning.rate.suggested == 0)
     throw Error(ExitCode::kNet, "the loss fell at no rate, so no solver was written",
                 "`cortado check` and `cortado data sheet` show what may be wrong; --iterations=500 looks longer");
   const Speed* best = tuning.best();
-  std::cout << "wrote " << output << "\nnext: cortado train " << output
+  if (tuning.is_better())
+    std::cout << "wrote " << output << "\n";
+  else
+    std::cout << "no rate was found that does better than the solver's: no solver was written\n";
+  std::cout << "next: cortado train " << (tuning.is_better() ? output : solver)
             << (best && best->threads != default_threads() ? " --threads=" + std::to_string(best->threads) : "")
             << "\n";
 }
@@ -199,17 +226,17 @@ int run_tune(const Arguments& arguments) {
   const std::string text = read_prototxt(path);
   if (!arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Tuning tuning = tune(arguments, file, options);
-  if (tuning.rate.suggested > 0) {
+  if (tuning.is_better()) {
     const std::string tuned =
         with_base_lr(text, read_solver(path).positions, tuning.rate.suggested, comments_of(tuning, path));
     read_solver_from_text(tuned, output);  // what is written is a solver
     write_file_atomically(output, tuned);
   }
   if (!arguments.on("json")) {
-    show_tuning(tuning, output);
+    show_tuning(tuning, path, output);
     return 0;
   }
-  std::cout << tuning_json(tuning, tuning.rate.suggested > 0 ? output : "").dump(2) << "\n";
+  std::cout << tuning_json(tuning, tuning.is_better() ? output : "").dump(2) << "\n";
   return tuning.rate.suggested > 0 ? 0 : int(ExitCode::kNet);
 }
 
@@ -266,7 +293,8 @@ Command tune_command() {
       .about =
           "The net trains on its data while the rate rises evenly in its logarithm. Where the smoothed loss falls "
           "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the least loss is "
-          "taken where that is smaller. Then short trainings tell how fast each number of threads is, and plans how "
+          "taken where that is smaller. It is tried against the solver's own, and where it does no better no solver is "
+          "written. Then short trainings tell how fast each number of threads is, and plans how "
           "large a batch may be. Nothing but the new solver is written."};
 }
 

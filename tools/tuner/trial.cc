@@ -74,6 +74,27 @@ RateSweep sweep_rates(const SolverFile& file, const SolverOptions& solver_option
   return sweep;
 }
 
+double loss_at_rate(const SolverFile& file, const SolverOptions& solver_options, float rate, int iterations,
+                    Context& context) {
+  SolverFile trial = for_trials(file);
+  trial.solver.set_lr_policy("fixed");
+  trial.solver.set_base_lr(rate);
+  const int quarter = std::max(1, iterations / 4);
+  if (file.solver.warmup_iter() > 0) trial.solver.set_warmup_iter(std::min(int(file.solver.warmup_iter()), quarter));
+  Solver solver = solver_of(std::move(trial), solver_options, context);
+  double sum = 0;
+  try {
+    for (int i = 0; i < iterations; ++i) {
+      solver.step(1);
+      if (i >= iterations - quarter) sum += solver.loss();
+    }
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kDiverged) throw;
+    return INFINITY;
+  }
+  return std::isfinite(sum) ? sum / quarter : INFINITY;
+}
+
 Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context) {
   SolverFile trial = for_trials(file);
   trial.solver.set_lr_policy("fixed");

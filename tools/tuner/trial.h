@@ -21,6 +21,12 @@ struct SweepOptions {
 RateSweep sweep_rates(const SolverFile& file, const SolverOptions& solver_options, const SweepOptions& options,
                       Context& context);
 
+/// What training at one rate leaves after `iterations`: the mean loss of their last quarter, infinity where it
+/// diverges. Of the schedule a warm-up alone is kept, no longer than a quarter. The context's seed and the data are the
+/// training's.
+double loss_at_rate(const SolverFile& file, const SolverOptions& solver_options, float rate, int iterations,
+                    Context& context);
+
 /// Images a second of a training, and the share of the time that it waits for data.
 struct Speed {
   int threads = 0;
