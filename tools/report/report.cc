@@ -53,7 +53,7 @@ Json environment_of(const runs::RunRecord& record) {
 }
 
 /// The solver as it is trained, as text; null where it cannot be read.
-Json solver_of(const runs::RunPaths& paths) {
+Json solver_text_of(const runs::RunPaths& paths) {
   try {
     return read_file(paths.solver, kMostSolver);
   } catch (const Error&) {
@@ -139,7 +139,7 @@ Json report_of(const std::string& folder, Context* context) {
   const std::vector<runs::MetricRow> rows = runs::read_metrics(paths.metrics);
   Json report = {{"run", summary_of(run)},
                  {"environment", environment_of(runs::read_record(paths.record))},
-                 {"solver", solver_of(paths)},
+                 {"solver", solver_text_of(paths)},
                  {"curves", curves_of(rows)},
                  {"layers", layer_curves(paths.layers)},
                  {"warnings", warnings_of(rows)},

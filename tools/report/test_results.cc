@@ -47,8 +47,8 @@ struct Watched {
 };
 
 /// Of the records that fill no batch; null where there are none, or where outputs have a value for each sample.
-std::unique_ptr<Watched> make_tail(const std::shared_ptr<const NetFile>& file, const graph::BuildOptions& options,
-                                   Watched& whole, int64_t records) {
+std::unique_ptr<Watched> make_watched_tail(const std::shared_ptr<const NetFile>& file,
+                                           const graph::BuildOptions& options, Watched& whole, int64_t records) {
   if (records % whole.net->batch_size() == 0) return nullptr;
   auto tail = std::make_unique<Watched>(make_frozen_tail(file, options, *whole.net, records));
   for (size_t k = 0; k < whole.net->outputs().size(); ++k)
@@ -71,7 +71,7 @@ Json test_results(std::shared_ptr<const NetFile> file, const std::string& weight
   TestReport report{.batches = 0, .samples = 0, .scores = ScoreSums(whole.outputs)};
   const bool detects = !report.scores.detections().empty();
   if ((whole.watch.size() == 0 && !detects) || batch == 0 || records == 0) return {};
-  const std::unique_ptr<Watched> tail = make_tail(file, options, whole, records);
+  const std::unique_ptr<Watched> tail = make_watched_tail(file, options, whole, records);
   const int64_t batches = records / batch + int64_t(tail != nullptr);
   report.classifications = whole.watch.none_yet();
   std::optional<JudgedSamples> samples;
