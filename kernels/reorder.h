@@ -1,7 +1,8 @@
 #pragma once
 
 // Copies a tensor from one layout and type into another: float types, and 8-bit integers with their scales
-// (core/tensor.h), which oneDNN alone does. Padding lanes of blocked results become zero.
+// (core/tensor.h), which oneDNN alone does. Padding lanes of blocked results become zero. NaN becomes no integer: run()
+// throws Error(kDiverged) instead.
 
 #include <memory>
 #include <string>

@@ -202,18 +202,20 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
 
 namespace {
 
+/// Looks at the file's layers: nodes may be several of them by now.
 void check_whole_batches(const graph::Graph& graph, int64_t shards) {
   if (shards <= 1) return;
-  for (const graph::Node& node : graph.nodes)
-    if (const LayerType* type = find_layer_type(node.type); type && type->needs_whole_batch)
-      throw Error(ExitCode::kNet, {graph.place(node, "type"),
-                                   "layer '" + node.name + "' (" + node.type +
-                                       ") takes statistics of a whole batch, and "
-                                       "the batch is divided into " +
-                                       std::to_string(shards) + " shards",
-                                   "train with one process and without shards, or write type: \"BN\", whose statistics "
-                                   "are of each shard",
-                                   {}});
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const caffe::LayerParameter& layer = *graph.layers[i].config;
+    if (const LayerType* type = find_layer_type(layer.type()); !type || !type->needs_whole_batch) continue;
+    throw Error(
+        ExitCode::kNet,
+        {graph.place_of_layer(int(i), "type"),
+         "layer '" + layer.name() + "' (" + layer.type() + ") takes statistics of a whole batch, and the batch " +
+             "is divided into " + std::to_string(shards) + " shards",
+         "train with one process and without shards, or write type: \"BN\", whose statistics are of each shard",
+         {}});
+  }
 }
 
 }  // namespace

@@ -62,19 +62,12 @@ void show_broken(const DatasetStats& stats, const std::string& lmdb) {
   if (more > 0) show_error("and " + count_text(more) + " more");
 }
 
-void show_odd_images(const DatasetStats& stats) {
-  const data::OddImages& odd = stats.odd;
+/// How many there are; lists of names are for --json.
+void show_odd_images(const data::OddImages& odd) {
+  const char* named = odd.any() ? " (--json names them)" : "";
   std::cout << "doubles: " << count_text(odd.doubles);
   if (odd.contradictions > 0) std::cout << ", of them " << count_text(odd.contradictions) << " under another label";
-  std::cout << "\n";
-  for (const data::OddImages::Double& one : odd.told_doubles)
-    std::cout << "  " << one.name << " = " << one.first
-              << (one.label == one.first_label
-                      ? ""
-                      : ": labels " + std::to_string(one.label) + " and " + std::to_string(one.first_label))
-              << "\n";
-  std::cout << "nearly black: " << count_text(odd.dark) << "\n";
-  for (const std::string& name : odd.told_dark) std::cout << "  " << name << "\n";
+  std::cout << "\nnearly black: " << count_text(odd.dark) << named << "\n";
 }
 
 void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names& names) {
@@ -88,7 +81,7 @@ void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names&
               << stats_range_text(stats.width)
               << (stats.one_size() ? "" : ", " + count_of(int64_t(stats.per_size.size()), "size", "sizes")) << "\nmean "
               << numbers_text(stats.mean) << ", deviation " << numbers_text(stats.deviation) << "\n";
-    show_odd_images(stats);
+    show_odd_images(stats.odd);
   }
   std::cout << "undecodable: " << count_text(stats.broken) << "\n";
   if (const int64_t count = unnamed(stats, names))

@@ -8,8 +8,6 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "data/pipeline/pipeline.h"
-#include "graph/passes/passes.h"
-#include "graph/plan.h"
 #include "runs/metrics_writer.h"
 #include "solvers/check.h"
 #include "solvers/solver.h"
@@ -82,17 +80,6 @@ void say_how_to_resume(const Arguments& arguments, const Solver& solver, const T
     log_info() << text;
 }
 
-/// The nets that the solver names.
-SolverNets build_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
-  SolverNetReader reader(file, options, context);
-  log_info() << "Creating training net from " << reader.train_source();
-  const SolverNetFile message = reader.train();
-  graph::Graph graph = graph::build(message.file, graph::options_for(message.options, context));
-  graph::run_passes(graph);
-  graph::Plan plan = graph::make_plan(std::move(graph), context);
-  return with_test_nets(std::make_unique<Net>(std::move(plan), context), reader, context);
-}
-
 void apply_train_flags(const Arguments& arguments, const SolverOptions& options, SolverFile& file) {
   options.overrides.apply(file);
   caffe::SolverParameter& solver = file.solver;
@@ -116,7 +103,7 @@ Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOpt
   const Measuring measuring(arguments, context);
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
   RunStart start = prepare_run(file, options, context);
-  SolverNets nets = build_nets(file, options, context);
+  SolverNets nets = make_solver_nets(file, options, context);
   return Solver(std::move(file), std::move(start), std::move(nets));
 }
 

@@ -1,5 +1,5 @@
-// Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place). Takes every request, of
-// 32-bit floats or bfloat16. Where windows overlap, the gradients of a bfloat16 plane are summed as floats.
+// Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place), of 32-bit floats or
+// bfloat16. Where windows overlap, the gradients of a bfloat16 plane are summed as floats.
 //
 // The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies
 // wholly outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
@@ -38,7 +38,8 @@ bool tile(const std::vector<Side>& sides, int64_t in) {
   return next == in;
 }
 
-/// Values of one place: sixteen channels of a block, or a single one.
+/// Values of one place: sixteen channels of a block, or a single one. NaN wins over any number: a maximum must not hide
+/// that a net diverged.
 template <int width>
 struct Place;
 
@@ -55,8 +56,11 @@ struct Place<kLanes> {
     store(p, v);
   }
   static Index all(int32_t i) { return spread_integer(i); }
-  static Value larger_of(const Value& a, const Value& b) { return larger(a, b); }
-  static Index chosen(const Value& a, const Value& b, const Index& i, const Index& j) { return select(a > b, i, j); }
+  static auto wins(const Value& a, const Value& b) { return (a > b) | (a != a); }
+  template <typename Mask, typename V>
+  static V chosen(const Mask& first, const V& a, const V& b) {
+    return select(first, a, b);
+  }
   template <typename Stored>
   static void put_index(Stored* p, const Index& index) {
     int32_t wide[kLanes];
@@ -86,8 +90,11 @@ struct Place<1> {
     *p = v;
   }
   static Index all(int32_t i) { return i; }
-  static Value larger_of(Value a, Value b) { return a > b ? a : b; }
-  static Index chosen(Value a, Value b, Index i, Index j) { return a > b ? i : j; }
+  static bool wins(Value a, Value b) { return a > b || a != a; }
+  template <typename V>
+  static V chosen(bool first, V a, V b) {
+    return first ? a : b;
+  }
   template <typename Stored>
   static void put_index(Stored* p, Index index) {
     *p = Stored(index);
@@ -199,8 +206,9 @@ class Own final : public Pool {
         for (int64_t w = column.begin; w < column.end; ++w) {
           const auto value = P::get(x + plane + (h * w_ + w) * width);
           const auto here = P::all(int32_t((h - row.origin) * r_.kernel_w + w - column.origin));
-          place = P::chosen(value, best, here, place);
-          best = P::larger_of(value, best);
+          const auto wins = P::wins(value, best);
+          place = P::chosen(wins, here, place);
+          best = P::chosen(wins, value, best);
         }
       P::put(y + out, best);
       if (r_.backward) P::put_index(saved + out, place);
@@ -311,6 +319,7 @@ class Own final : public Pool {
 
 std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& context, std::string& why) {
   if (!takes_halves(request.x.dtype, why)) return nullptr;
+  if (request.x.layout == Layout::kChannelsLast) return why = "plain or in blocks of channels", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<Pool> {
     return std::make_unique<Own<decltype(type)>>(request, context.threads);
   });

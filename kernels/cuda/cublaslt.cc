@@ -80,9 +80,7 @@ std::shared_ptr<void> describe(const GemmShape& s, const After& after, Precision
   std::shared_ptr<void> owner(operation, [](cublasLtMatmulDesc_t made) { cublasLtMatmulDescDestroy(made); });
   set(operation, CUBLASLT_MATMUL_DESC_TRANSA, s.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation, CUBLASLT_MATMUL_DESC_TRANSB, s.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  const cublasLtEpilogue_t epilogue = after.bias   ? after.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS
-                                      : after.relu ? CUBLASLT_EPILOGUE_RELU
-                                                   : CUBLASLT_EPILOGUE_DEFAULT;
+  const cublasLtEpilogue_t epilogue = after.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   if (after.bias) set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of(s.c));
   return owner;

@@ -50,8 +50,7 @@ struct Batch {
 /// What may follow each element of a product.
 struct After {
   bool bias = false;  ///< one value of c's type for each column
-  bool relu = false;
-  float alpha = 1;  ///< a factor of the product, before the bias
+  float alpha = 1;    ///< a factor of the product, before the bias
 };
 
 /// Products as the library is told of them. No device need be there.

@@ -1,6 +1,6 @@
 // The fully connected product by cuBLASLt, a bias inside it. 16-bit values meet 16-bit copies of the weights, made in
-// scratch at each call unless a frozen net has made them once; gradients of weights come out as 32-bit floats. In
-// training the ReLU is ours: nobody says that the library's lets NaN through, and a loss must not hide it.
+// scratch at each call unless a frozen net has made them once; gradients of weights come out as 32-bit floats. The ReLU
+// is ours: nobody says that the library's lets NaN through, and a net that diverged must not look sound.
 
 #include <optional>
 
@@ -25,7 +25,7 @@ class CublasLt final : public InnerProduct {
         b_{1, 1, r_.outputs, false, r_.dtype},
         y_{{r_.rows, r_.outputs}, r_.dtype} {
     const DType t = r_.dtype;
-    forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias, fuses_relu()});
+    forward_.prepare(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose, t, t, t}, {r_.bias});
     if (copies(w_)) w_at_ = forward_.scratch.add(w_.bytes());
     if (r_.bias && copies(b_)) bias_at_ = forward_.scratch.add(b_.bytes());
     if (r_.backward_data) {
@@ -46,7 +46,7 @@ class CublasLt final : public InnerProduct {
   void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     const void* added = r_.bias ? copied(context, b_, bias, scratch, bias_at_) : nullptr;
     forward_.run(context, x, copied(context, w_, w, scratch, w_at_), y, 0, added, scratch);
-    if (r_.post.activation && !fuses_relu()) finish_convolution(context, y_, y, {.activation = r_.post.activation}, y);
+    if (r_.post.activation) finish_convolution(context, y_, y, {.activation = r_.post.activation}, y);
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
@@ -74,10 +74,6 @@ class CublasLt final : public InnerProduct {
       product->run(context, a, b, c, beta, bias, workspace);
     }
   };
-
-  bool fuses_relu() const {
-    return r_.post.activation.kind == Activation::kRelu && !r_.backward_data && !r_.backward_weights;
-  }
 
   /// Whether what the product reads has to be made of 32-bit floats.
   bool copies(const FilterCopy& spec) const { return weights_format_.is_plain() && spec.differs(); }

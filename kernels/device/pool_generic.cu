@@ -77,7 +77,8 @@ struct Maximum {
         const Lanes<T, kWide> values = lanes_at<kWide>(x, g.x.at({o.n, o.c, h, w}));
         for (int k = 0; k < kWide; ++k) {
           const float value = values.v[k];
-          if (places.v[k] < 0 || value > best[k]) best[k] = value, places.v[k] = int32_t(h * g.x.w + w);
+          const bool wins = value > best[k] || value != value;  // a maximum must not hide NaN
+          if (places.v[k] < 0 || wins) best[k] = value, places.v[k] = int32_t(h * g.x.w + w);
         }
       }
     put_floats<kWide>(y, i, best);

@@ -316,7 +316,7 @@ def swung(run, tmp_path):
     for a, b in (('keep_last: 2', 'ema_decay: 0.5'), ('600', '60'), ('test_interval: 100', 'test_interval: 10'),
                  ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance"')):
         solver = solver.replace(a, b)
-    (tmp_path / 'solver.prototxt').write_text(solver)
+    (tmp_path / 'solver.prototxt').write_text(solver + 'random_seed: 1')
     run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
     tests = [row for row in metrics(str(tmp_path / 'r')) if row['ev'] == 'test' and row['iter'] > 0]
     best = max((row['outputs']['distance'], row['iter']) for row in tests)[1]

@@ -112,19 +112,30 @@ class Operand {
 
   /// In the user's order; the fence is intact and the padding lanes are zero.
   Values values() const {
-    const std::vector<float> raw = memory_.floats();
     Values values(size_t(spec_.shape.count()));
     double all = 0, used = 0;
-    with_float_type(spec_.dtype, [&](auto type) {
-      const auto* stored = reinterpret_cast<const decltype(type)*>(raw.data());
+    with_stored([&](const auto* stored) {
       for (size_t i = 0; i < values.size(); ++i) used += std::abs(values[i] = stored[place(int64_t(i))]);
       for (int64_t i = 0; i < spec_.elements(); ++i) all += std::abs(float(stored[i]));
     });
     EXPECT_NEAR(all, used, 1e-9 * used) << "padding lanes are not zero";
     return values;
   }
+  /// The same where NaN and infinity are among them, whatever the padding lanes hold.
+  Values values_of_any() const {
+    Values values(size_t(spec_.shape.count()));
+    with_stored([&](const auto* stored) {
+      for (size_t i = 0; i < values.size(); ++i) values[i] = stored[place(int64_t(i))];
+    });
+    return values;
+  }
 
  private:
+  template <typename Use>
+  void with_stored(const Use& use) const {
+    const std::vector<float> raw = memory_.floats();
+    with_float_type(spec_.dtype, [&](auto type) { use(reinterpret_cast<const decltype(type)*>(raw.data())); });
+  }
   /// Where element i of the user's order lies.
   int64_t place(int64_t i) const {
     if (spec_.layout == Layout::kPlain) return i;

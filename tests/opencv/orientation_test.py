@@ -63,7 +63,8 @@ def test_commands_read_as_opencv_does(run, folder, photo, suffix, orientation):
         assert b'\x10' + bytes([shown.shape[0]]) + b'\x18' + bytes([shown.shape[1]]) in value  # height, width
     (folder / 'net.prototxt').write_text(NET)
     numpy.savez('none.npz', **{'other/0': numpy.ones(1, numpy.float32)})
-    scores = [run('classify', '--cpu', '--model=net.prototxt', '--weights=none.npz', '--top=6', file).stdout.split('\t')[1:]
+    scores = [run('classify', '--cpu', '--model=net.prototxt', '--weights=none.npz', '--top=6', file).stdout
               for file in (name, 'upright.png')]
+    scores = [text.split('\t')[1:] for text in scores]
     same = [[line.split('\n')[0] for line in of_file] for of_file in scores]
     assert same[0][0::2] == same[1][0::2], 'the order of classes by their scores'

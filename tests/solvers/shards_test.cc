@@ -195,5 +195,23 @@ TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
   EXPECT_NE(message.find("cannot be shared"), std::string::npos) << message;
 }
 
+/// Whoever runs the shards: their statistics would be of each alone.
+TEST(Shards, AreRefusedWhereALayerWantsTheWholeBatch) {
+  Folder folder;
+  const std::string dataset = make_dataset(folder);
+  const std::string norm = R"(
+            layer { name: "norm" type: "SyncBN" bottom: "conv" top: "conv" bn_param { frozen: false } })";
+  const auto run = [&](const char* options) {
+    std::string message;
+    const ExitCode code =
+        exit_code_of([&] { train(tiny_solver(folder, options, data_net(dataset, 4, norm))); }, &message);
+    return std::pair(code, message);
+  };
+  EXPECT_EQ(run("max_iter: 1 ").first, ExitCode::kOk);
+  const auto [code, message] = run("shards: 3 max_iter: 1 ");
+  EXPECT_EQ(code, ExitCode::kNet);
+  EXPECT_NE(message.find("'norm' (SyncBN) takes statistics of a whole batch"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace cortado

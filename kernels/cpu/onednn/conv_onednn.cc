@@ -5,8 +5,14 @@
 // bfloat16 values they stay 32-bit floats, in blocks where these have none, and are rounded on every call; frozen ones
 // once.
 
+#include <cfloat>
+#include <optional>
+
+#include "core/threads.h"
 #include "kernels/conv.h"
+#include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/largest_magnitude.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/onednn/rounded_filters.h"
 
@@ -178,6 +184,8 @@ class OneDnn : public ConvKernel {
   std::string name_;
 };
 
+/// oneDNN's ReLU is a maximum with 0, which makes 0 of NaN; a net that diverged must not look sound. So a pass whose
+/// operands do not exclude NaN runs without the activation, which follows by itself.
 class OneDnnForward final : public OneDnn {
  public:
   using OneDnn::OneDnn;
@@ -192,6 +200,8 @@ class OneDnnForward final : public OneDnn {
     const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
     stage(lib, x, Staged::Way::kIn, y, Staged::Way::kOut, w, Staged::Way::kIn);
     finish(lib, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
+    x_values_ = values_of(x), w_values_ = values_of(w), y_values_ = values_of(y);
+    w_run_ = w;
     return true;
   }
 
@@ -199,13 +209,73 @@ class OneDnnForward final : public OneDnn {
     Library& lib = library(context);
     const void* x = x_.load(lib, io.x, scratch);
     const void* w = load_weights(context, lib, io.w, scratch);
-    void *pad = scratch_part(scratch, pad_), *y = y_.target(io.y, scratch);
-    if (request_.bias)
-      primitive_.run(lib, {x, w, y, pad, io.bias});
-    else
-      primitive_.run(lib, {x, w, y, pad});
+    void* y = y_.target(io.y, scratch);
+    if (clips() && !excludes_nan(context, x, w, io.bias, y)) {
+      run_apart(context, lib, x, w, io.bias, y);
+    } else {
+      void* pad = scratch_part(scratch, pad_);
+      if (request_.bias)
+        primitive_.run(lib, {x, w, y, pad, io.bias});
+      else
+        primitive_.run(lib, {x, w, y, pad});
+    }
     y_.store(lib, io.y, scratch);
   }
+
+ private:
+  bool clips() const { return request_.post.activation && request_.post.activation.gates(); }
+  int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(problem_.shape.dtype)); }
+
+  /// More than transforms of the algorithms make of values.
+  static constexpr double kGrowth = 1e4;
+
+  /// Whether all operands are so small that no sum of products can overflow, in any order.
+  bool excludes_nan(Context& context, const void* x, const void* w, const void* bias, const void* y) {
+    const ConvShape& s = problem_.shape;
+    const auto largest = [&](const void* values, int64_t n) {
+      return double(largest_magnitude(context, values, s.dtype, n));
+    };
+    if (!w_largest_ || !request_.frozen) w_largest_ = largest(w, w_values_);
+    double bound = largest(x, x_values_) * *w_largest_ * double(s.c / s.groups * s.h.kernel * s.w.kernel);
+    if (request_.bias) bound += double(largest_magnitude(context, bias, DType::kF32, s.k));
+    if (request_.post.sum) bound += largest(y, y_values_);
+    return bound < FLT_MAX / kGrowth;
+  }
+
+  /// Rare, so its primitive is made when it is needed.
+  void run_apart(Context& context, Library& lib, const void* x, const void* w, const void* bias, void* y) {
+    if (!apart_) make_apart(lib);
+    if (request_.bias)
+      apart_.run(lib, {x, w, y, bias});
+    else
+      apart_.run(lib, {x, w, y});
+    with_half_type(problem_.shape.dtype, [&](auto type) { activate(context, static_cast<decltype(type)*>(y)); });
+  }
+
+  void make_apart(const Library& lib) {
+    PostOps post = request_.post;
+    post.activation = {};
+    dnnl::primitive_attr attributes;
+    attributes.set_post_ops(describe(post));
+    const auto pd = describe_forward(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
+    std::vector<std::pair<int, Desc>> arguments = {
+        {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, w_run_}, {DNNL_ARG_DST, pd.dst_desc()}};
+    if (request_.bias) arguments.push_back({DNNL_ARG_BIAS, problem_.bias});
+    apart_ = Primitive(lib, Forward(pd), arguments);
+  }
+
+  template <typename T>
+  void activate(Context& context, T* y) const {
+    const Activation activation = request_.post.activation;
+    parallel_ranges(context, y_values_, 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = T(activation(float(y[i])));
+    });
+  }
+
+  int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as the primitive stores them, padding and all
+  Desc w_run_;                                          ///< as the primitive reads it
+  std::optional<double> w_largest_;
+  Primitive apart_;  ///< without the activation
 };
 
 class OneDnnBackwardData final : public OneDnn {

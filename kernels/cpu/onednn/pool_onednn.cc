@@ -1,9 +1,12 @@
 // Pooling by oneDNN, where its windows mean what Caffe's mean: every maximum, averages with the full window's area as
-// divisor when no window hangs over the padded image, and with the clipped area when there is no padding.
+// divisor when no window hangs over the padded image, and with the clipped area when there is no padding. Its maxima
+// pass over NaN; where there is one, our own follow.
 
+#include <cmath>
 #include <optional>
 
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/largest_magnitude.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/pool.h"
 
@@ -14,9 +17,9 @@ using namespace onednn;
 
 class OneDnn final : public Pool {
  public:
-  OneDnn(Context& context, const dnnl::pooling_forward::primitive_desc& forward,
+  OneDnn(const PoolRequest& request, Context& context, const dnnl::pooling_forward::primitive_desc& forward,
          const dnnl::pooling_backward::primitive_desc* backward, bool has_workspace)
-      : name_("onednn " + impl_of(forward)), has_workspace_(has_workspace) {
+      : request_(request), name_("onednn " + impl_of(forward)), has_workspace_(has_workspace) {
     Library& lib = library(context);
     const Desc x = forward.src_desc(), y = forward.dst_desc(), scratch = forward.scratchpad_desc();
     forward_scratch_ = int64_t(scratch.get_size());
@@ -44,6 +47,9 @@ class OneDnn final : public Pool {
       forward_.run(library(context), {x, y, scratch, saved});
     else
       forward_.run(library(context), {x, y, scratch});
+    const bool has_nan =
+        !request_.average && std::isnan(largest_magnitude(context, x, request_.x.dtype, request_.x.elements()));
+    if (has_nan) maxima_of_nan(context, x, y);
   }
   void backward(Context& context, const void* dy, void* dx, const void* saved, void* scratch) override {
     if (has_workspace_)
@@ -53,6 +59,15 @@ class OneDnn final : public Pool {
   }
 
  private:
+  void maxima_of_nan(Context& context, const void* x, void* y) const {
+    PoolRequest request = request_;
+    request.backward = false;
+    std::string why;
+    const auto make = request.x.layout == Layout::kBlocked16 ? make_pool_native : make_pool_generic;
+    make(request, context, why)->forward(context, x, y, nullptr, nullptr, nullptr);
+  }
+
+  PoolRequest request_;
   std::string name_;
   bool has_workspace_;
   int64_t saved_ = 0, forward_scratch_ = 0, backward_scratch_ = 0;
@@ -97,12 +112,12 @@ std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, s
         lib.engine);
     if (is_reference(impl_of(forward))) return why = "only a reference implementation", nullptr;
     const bool workspace = r.backward && !r.average;
-    if (!r.backward) return std::make_unique<OneDnn>(context, forward, nullptr, workspace);
+    if (!r.backward) return std::make_unique<OneDnn>(r, context, forward, nullptr, workspace);
     const dnnl::pooling_backward::primitive_desc backward(
         dnnl::pooling_backward::desc(*algorithm, from, to, strides, kernel, before, after), user_scratchpad(),
         lib.engine, forward);
     if (is_reference(impl_of(backward))) return why = "only a reference implementation of backward", nullptr;
-    return std::make_unique<OneDnn>(context, forward, &backward, workspace);
+    return std::make_unique<OneDnn>(r, context, forward, &backward, workspace);
   });
 }
 

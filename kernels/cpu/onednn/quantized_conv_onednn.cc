@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "kernels/cpu/largest_magnitude.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/quantized_conv.h"
 
@@ -44,7 +45,11 @@ struct IntegerWeights final : WeightFormat::Opaque {
   DType dtype() const override { return DType::kS8; }
   bool reversible() const override { return false; }
   void to_plain(Context&, const void*, float*) const override { throw_internal("rounded weights are not given back"); }
+  /// Throws Error(kSnapshot) for values that integers cannot stand for.
   void from_plain(Context& context, const float* values, void* target) const override {
+    const int64_t n = int64_t(plain.get_size() / sizeof(float));
+    if (!std::isfinite(largest_magnitude(context, values, DType::kF32, n)))
+      throw Error(ExitCode::kSnapshot, "weights to compute with on 8-bit integers are infinite or NaN");
     const bool grouped = plain.dims().size() == 5;
     dnnl::primitive_attr attributes;
     attributes.set_output_scales(grouped ? 3 : 1, scales);

@@ -1,25 +1,41 @@
 // Layouts changed by oneDNN, which writes zeros into padding lanes itself.
 
+#include <cmath>
+
+#include "core/error.h"
 #include "kernels/cpu/floats.h"
+#include "kernels/cpu/largest_magnitude.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/reorder.h"
 
 namespace cortado::kernels {
 namespace {
 
+/// Integers have no NaN: the library would store some number, and the net's answer would look sound.
+void refuse_nan(Context& context, const void* values, const TensorSpec& spec) {
+  if (std::isnan(largest_magnitude(context, values, spec.dtype, spec.elements())))
+    throw Error(ExitCode::kDiverged, "a value to compute with on 8-bit integers is NaN",
+                "look for NaN in the input, or use the net without its quantization_param");
+}
+
 class OneDnn final : public Reorder {
  public:
   OneDnn(Context& context, const TensorSpec& from, const TensorSpec& to)
-      : reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_,
+      : from_(from),
+        rounds_to_integers_(is_8_bit(to.dtype) && !is_8_bit(from.dtype)),
+        reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_,
                  to.scale / from.scale) {}
 
   std::string name() const override { return "onednn"; }
   int64_t scratch() const override { return layout_.bytes(); }
   void run(Context& context, const void* from, void* to, void* scratch) override {
+    if (rounds_to_integers_) refuse_nan(context, from, from_);
     reorder_.run(onednn::library(context), from, to, scratch);
   }
 
  private:
+  TensorSpec from_;
+  bool rounds_to_integers_;
   ScratchLayout layout_;
   onednn::Reorder reorder_;
 };

@@ -89,11 +89,12 @@ class Blobs(caffe.Layer):
         assert b.shape == (3, 4) and b.data.shape == b.diff.shape == (3, 4) and b.data.dtype == np.float32
         assert top[0].shape == () and len(top) == 1
         assert caffe.TRAIN == 0 and caffe.TEST == 1
+        assert isinstance(caffe.Net, type)
         try:
-            caffe.Net
-            raise AssertionError('there is no Net')
+            caffe.Nets
+            raise AssertionError('there are no Nets')
         except AttributeError as error:
-            assert 'Net' in str(error)
+            assert 'Nets' in str(error)
 
     def reshape(self, bottom, top):
         top[0].reshape(np.int64(2), 5)

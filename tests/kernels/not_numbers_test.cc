@@ -1,0 +1,230 @@
+// NaN in any operand comes out, whatever follows within a kernel: a net that diverged or is damaged must not answer as
+// if nothing were wrong. A candidate that fuses an activation is compared with itself without one.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "kernels/conv.h"
+#include "kernels/cpu/largest_magnitude.h"
+#include "kernels/inner_product.h"
+#include "kernels/pool.h"
+#include "kernels/quantized_conv.h"
+#include "kernels/reorder.h"
+#include "tests/kernels/activation_reference.h"
+#include "tests/kernels/device_candidates.h"
+#include "tests/kernels/operand.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace testing;
+
+enum class Harm { kNone, kX, kW, kBias, kZ, kOverflow };
+constexpr Harm kHarms[] = {Harm::kX, Harm::kW, Harm::kBias, Harm::kZ, Harm::kOverflow};
+
+/// Random values with a NaN among them where `harm` is `here`; where sums are to overflow, ones so large that they do,
+/// of either sign.
+Values harmed(int64_t n, uint64_t key, Harm here, Harm harm) {
+  Values values = random_values(n, key);
+  if (harm == here) values[size_t(n / 2)] = NAN;
+  if (harm == Harm::kOverflow && (here == Harm::kX || here == Harm::kW))
+    for (float& v : values) v *= 1e25f;
+  return values;
+}
+
+size_t count_nan(const Values& values) {
+  return size_t(std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
+}
+
+/// NaN where `bare` has it, and what the activation makes of the rest.
+void expect_activated(const Values& fused, const Values& bare, const Activation& activation) {
+  ASSERT_EQ(fused.size(), bare.size());
+  for (size_t i = 0; i < bare.size(); ++i)
+    ASSERT_EQ(std::isnan(fused[i]), std::isnan(activation(bare[i])))
+        << name_of(activation) << "[" << i << "] of " << bare[i];
+}
+
+Activation activation_of(Activation::Kind kind) { return testing::activation_of(kind, 6); }
+
+Values forward(const ConvCandidate& candidate, const ConvRequest& request, Harm harm, DeviceKind kind) {
+  const ConvShape& s = request.shape;
+  Context context = context_on(kind);
+  std::string why;
+  const auto conv = make_conv(candidate, request, context, why);
+  if (!conv) return {};
+  const Values added = harmed(s.y().shape.count(), 4, Harm::kZ, harm);
+  const bool apart = conv->sum_place() == SumPlace::kApart;
+  const Operand x(context, s.x(), harmed(s.x().shape.count(), 1, Harm::kX, harm)), z(context, s.y(), added),
+      y = apart ? Operand(context, s.y()) : Operand(context, s.y(), added),
+      bias = floats_of(context, harmed(s.k, 3, Harm::kBias, harm));
+  const StoredWeight w(context, conv->weight_format(), harmed(s.weight().count(), 2, Harm::kW, harm));
+  const Fenced scratch(context, conv->forward_scratch());
+  conv->forward(context,
+                {.x = x.data(), .w = w.data(), .bias = bias.data(), .z = apart ? z.data() : y.data(), .y = y.data()},
+                scratch.data());
+  return y.values_of_any();
+}
+
+/// How many of the candidate's fused forms let every NaN through.
+int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceKind::kCpu) {
+  int accepted = 0;
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
+    for (const Activation::Kind activation : kAllActivations)
+      for (const bool sum : {false, true})
+        for (const Harm harm : kHarms) {
+          if (harm == Harm::kZ && !sum) continue;
+          s.x_layout = s.y_layout = layout;
+          ConvRequest request{.shape = s, .bias = true, .post = {.sum = sum}};
+          const Values bare = forward(candidate, request, harm, kind);
+          request.post.activation = activation_of(activation);
+          const Values fused = forward(candidate, request, harm, kind);
+          if (bare.empty() || fused.empty()) continue;
+          SCOPED_TRACE(candidate.name + " " + describe(request, ConvDirection::kForward) + " harm " +
+                       std::to_string(int(harm)));
+          if (harm != Harm::kOverflow) EXPECT_GT(count_nan(bare), 0u);
+          expect_activated(fused, bare, request.post.activation);
+          ++accepted;
+        }
+  return accepted;
+}
+
+std::vector<ConvShape> shapes() {
+  const auto square = [](int64_t c, int64_t k, int64_t kernel, int64_t groups) {
+    const ConvAxis axis{9, kernel, 1, kernel / 2};
+    return ConvShape{.n = 2, .c = c, .k = k, .groups = groups, .h = axis, .w = axis};
+  };
+  return {square(32, 48, 1, 1), square(32, 32, 3, 1), square(32, 32, 3, 32), square(6, 4, 3, 2), square(3, 16, 3, 1)};
+}
+
+TEST(NotNumbers, PassThroughEveryConvolution) {
+  int accepted = 0;
+  for (const ConvShape& s : shapes())
+    for (const ConvCandidate& candidate : conv_candidates()) accepted += check(candidate, s);
+  EXPECT_GT(accepted, 1000);
+}
+
+TEST(NotNumbers, PassThroughEveryConvolutionOfBfloat16) {
+  int accepted = 0;
+  for (ConvShape s : shapes())
+    for (const ConvCandidate& candidate : half_conv_candidates()) {
+      s.dtype = DType::kBF16;
+      accepted += check(candidate, s);
+    }
+  EXPECT_GT(accepted, 500);
+}
+
+TEST(NotNumbers, PassThroughEveryConvolutionOnDevices) {
+  for (const DeviceKind kind : devices()) {
+    int accepted = 0;
+    for (const ConvShape& s : {shapes()[0], shapes()[2]})
+      for (const ConvCandidate& candidate : device_candidates()) accepted += check(candidate, s, kind);
+    EXPECT_GT(accepted, 50);
+  }
+}
+
+using MakeProduct = std::unique_ptr<InnerProduct> (*)(const InnerProductRequest&, Context&, std::string&);
+
+Values forward(MakeProduct make, const InnerProductRequest& r, Harm harm, DeviceKind kind) {
+  Context context = context_on(kind);
+  std::string why;
+  const auto product = make(r, context, why);
+  if (!product) return {};
+  const Operand x(context, {{r.rows, r.inputs}}, harmed(r.rows * r.inputs, 1, Harm::kX, harm)),
+      y(context, {{r.rows, r.outputs}}), bias = floats_of(context, harmed(r.outputs, 3, Harm::kBias, harm));
+  const StoredWeight w(context, product->weight_format(), harmed(r.weight().count(), 2, Harm::kW, harm));
+  const Fenced scratch(context, product->forward_scratch());
+  product->forward(context, x.data(), w.data(), bias.data(), y.data(), scratch.data());
+  return y.values_of_any();
+}
+
+TEST(NotNumbers, PassThroughEveryInnerProduct) {
+  using Case = std::pair<MakeProduct, DeviceKind>;
+  std::vector<Case> cases = {{make_inner_product_onednn, DeviceKind::kCpu},
+                             {make_inner_product_gemm, DeviceKind::kCpu}};
+  for (const DeviceKind kind : devices()) {
+    cases.push_back({make_inner_product_generic, kind});
+    cases.push_back({make_inner_product_cublaslt, kind});
+  }
+  int accepted = 0;
+  for (const auto& [make, kind] : cases)
+    for (const Activation::Kind activation : kAllActivations)
+      for (const Harm harm : {Harm::kX, Harm::kW, Harm::kBias, Harm::kOverflow}) {
+        InnerProductRequest r{.rows = 5, .inputs = 40, .outputs = 24, .bias = true};
+        const Values bare = forward(make, r, harm, kind);
+        r.post.activation = activation_of(activation);
+        const Values fused = forward(make, r, harm, kind);
+        if (bare.empty() || fused.empty()) continue;
+        expect_activated(fused, bare, r.post.activation);
+        ++accepted;
+      }
+  EXPECT_GE(accepted, 3 * 4 * 6);
+}
+
+TEST(NotNumbers, AreTheMaximumOfTheirWindow) {
+  using Make = std::unique_ptr<Pool> (*)(const PoolRequest&, Context&, std::string&);
+  using Case = std::pair<Make, DeviceKind>;
+  std::vector<Case> cases = {{make_pool_native, DeviceKind::kCpu}, {make_pool_onednn, DeviceKind::kCpu}};
+  for (const DeviceKind kind : devices()) cases.push_back({make_pool_generic, kind});
+  int accepted = 0;
+  for (const auto& [make, kind] : cases)
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
+      for (const bool backward : {false, true}) {
+        PoolRequest r{.x = {{1, 20, 6, 6}, DType::kF32, layout}, .y = {{1, 20, 3, 3}, DType::kF32, layout}};
+        r.kernel_h = r.kernel_w = r.stride_h = r.stride_w = 2, r.backward = backward;
+        Context context = context_on(kind);
+        std::string why;
+        const auto pool = make(r, context, why);
+        if (!pool) continue;
+        Values values = random_values(r.x.shape.count(), 1);
+        std::fill_n(values.begin(), 2, NAN);  // half of the first window, and all of another
+        for (const size_t i : {36 + 2, 36 + 3, 36 + 8, 36 + 9}) values[i] = NAN;
+        const Operand x(context, r.x, values), y(context, r.y);
+        const Fenced saved(context, pool->saved_bytes()), scratch(context, pool->forward_scratch());
+        pool->forward(context, x.data(), y.data(), nullptr, saved.data(), scratch.data());
+        const Values maxima = y.values_of_any();
+        for (size_t i = 0; i < maxima.size(); ++i)
+          EXPECT_EQ(std::isnan(maxima[i]), i == 0 || i == 9 + 1) << pool->name() << name_of(layout) << i;
+        ++accepted;
+      }
+  EXPECT_GE(accepted, 8);
+}
+
+TEST(NotNumbers, BecomeNoIntegers) {
+  Context context(2);
+  const TensorSpec from{{1, 16, 3, 3}}, to{{1, 16, 3, 3}, DType::kU8, Layout::kChannelsLast, 20};
+  const auto reorder = plan_reorder({from, to}, context);
+  const Fenced scratch(context, reorder->scratch()), y(context, to.bytes());
+  const auto run = [&](Harm harm) {
+    const Operand x(context, from, harmed(from.shape.count(), 1, Harm::kX, harm));
+    reorder->run(context, x.data(), y.data(), scratch.data());
+  };
+  run(Harm::kNone);
+  try {
+    run(Harm::kX);
+    FAIL() << "took NaN";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kDiverged);
+  }
+}
+
+TEST(NotNumbers, AreLargerThanAnyNumber) {
+  Context context(3);
+  for (const int64_t n : {0, 1, 7, 100000}) {
+    Values values = random_values(n, 1);
+    const auto largest = [&] { return largest_magnitude(context, values.data(), DType::kF32, n); };
+    float expected = 0;
+    for (const float v : values) expected = std::max(expected, std::abs(v));
+    EXPECT_EQ(largest(), expected);
+    if (n == 0) continue;
+    values[size_t(n - 1)] = -INFINITY;
+    EXPECT_EQ(largest(), INFINITY);
+    values[0] = -NAN;
+    EXPECT_TRUE(std::isnan(largest()));
+  }
+  const std::vector<BFloat16> halves = {1.0f, -3.0f, 2.0f};
+  EXPECT_EQ(largest_magnitude(context, halves.data(), DType::kBF16, 3), 3.0f);
+}
+
+}  // namespace
+}  // namespace cortado::kernels
