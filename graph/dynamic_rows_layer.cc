@@ -27,6 +27,12 @@ std::optional<kernels::PostOp> DynamicRowsLayer::as_post_op() const {
   return op && std::holds_alternative<kernels::SumOfTwo>(*op) ? std::nullopt : op;
 }
 
+std::vector<Fusion> DynamicRowsLayer::fusions(const FusionQuery& query) const {
+  std::vector<Fusion> list = most_->fusions(query);
+  std::erase_if(list, [](const Fusion& one) { return one.kind->operand || one.kind->sums_gradients; });
+  return list;
+}
+
 LayerNeeds DynamicRowsLayer::prepare(const PrepareRequest& request, Context& context) {
   request_ = request;
   request_.frozen = false;  // weights made for one shape may not do for another
@@ -52,7 +58,7 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
     if (!lie_alike(needs, needs_)) throw FieldError("", "its memory is used otherwise with other numbers of rows");
     if (needs.forward_scratch > needs_.forward_scratch || needs.backward_scratch > needs_.backward_scratch)
       instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
-    if (notes_classes_) dynamic_cast<Scoring&>(*instance.layer).note_classes(context);
+    if (notes_classes_) instance.layer->roles().scoring->note_classes(context);
   } catch (const FieldError& e) {
     throw Error(ExitCode::kNet,
                 "layer '" + name_ + "', with the shapes that the rows chosen in this batch give: " + e.message(),
@@ -90,7 +96,7 @@ Operands DynamicRowsLayer::operands_of(const Instance& instance, const Operands&
 void DynamicRowsLayer::forward(Context& context, const Operands& io) {
   Instance& instance = instance_for(context, io);
   instance.layer->forward(context, operands_of(instance, io));
-  const auto* rows = dynamic_cast<const DynamicRows*>(instance.layer.get());
+  const DynamicRows* rows = instance.layer->roles().rows;
   const bool vary = rows && rows->rows_vary();
   const std::vector<Shape> shapes = vary ? rows->current_shapes() : instance.y;
   for (size_t i = 0; i < io.y.size(); ++i) {
@@ -112,20 +118,20 @@ void DynamicRowsLayer::validate(Context& context, const Operands& io) {
 }
 
 const Scoring* DynamicRowsLayer::scoring() const {
-  return instances_.empty() ? nullptr : dynamic_cast<const Scoring*>(instances_.front().layer.get());
+  return instances_.empty() ? nullptr : instances_.front().layer->roles().scoring;
 }
 
 Quotient DynamicRowsLayer::quotient(size_t k) const { return scoring() ? scoring()->quotient(k) : Quotient(); }
 
 int64_t DynamicRowsLayer::note_classes(Context& context) {
-  auto* most = dynamic_cast<Scoring*>(most_.get());
+  Scoring* most = most_->roles().scoring;
   const int64_t classes = most ? most->note_classes(context) : 0;
   notes_classes_ = classes > 0;
   return classes;
 }
 
 int64_t DynamicRowsLayer::detection_classes() const {
-  const auto* most = dynamic_cast<const Scoring*>(most_.get());
+  const Scoring* most = most_->roles().scoring;
   return most ? most->detection_classes() : 0;
 }
 

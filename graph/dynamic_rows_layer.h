@@ -26,8 +26,8 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   bool accepts(const kernels::PostOps& post, NetMode) const override {
     return !post.sum && most_->accepts(post, NetMode::kTraining);
   }
-  bool masks_dy(const kernels::PostOps& post) const override { return most_->masks_dy(post); }
-  bool can_mask_dx() const override { return most_->can_mask_dx(); }
+  /// Those that add no operand and take no second gradient.
+  std::vector<Fusion> fusions(const FusionQuery& query) const override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
   void forward(Context& context, const Operands& io) override;
@@ -36,7 +36,7 @@ class DynamicRowsLayer final : public Layer, public Scoring {
 
   bool differentiable(int i) const override { return most_->differentiable(i); }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
 
   Quotient quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;

@@ -63,7 +63,8 @@ std::unique_ptr<Layer> make_internal_layer(Graph& graph, const std::string& type
 }
 
 bool wants_plain_integers(const Node& node) {
-  return node.layer->eight_bits(node.post) == EightBitRule::kComputes && node.layer->layouts() == LayoutRule::kPlain;
+  const StorageRule rule = storage_of(node);
+  return rule.eight_bits == EightBitRule::kComputes && rule.layout == LayoutRule::kPlain;
 }
 
 void index_readers(Graph& graph) {
@@ -112,14 +113,24 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
     out << " backward";
     for (size_t i = 0; i < node.wants_dx.size(); ++i)
       if (node.wants_dx[i]) out << " dx" << i;
-    if (node.masks_dx) out << " masked";
-    for (const ValueId id : node.dy_parts) out << " + dy of %" << id;
-    if (node.leaves_sum) out << " by its maker";
   }
+  for (const Fusion& fusion : node.fusions)
+    out << (fusion.side == Fusion::kMaker ? " offers " : " takes ") << fusion.kind->name;
   out << "\n";
 }
 
 }  // namespace
+
+bool leaves_sum(const Node& node) {
+  return std::ranges::any_of(node.fusions,
+                             [](const Fusion& one) { return one.side == Fusion::kReader && one.kind->sums_gradients; });
+}
+
+std::vector<ValueId> Graph::dy_parts(const Node& node) const {
+  const bool sums = std::ranges::any_of(
+      node.fusions, [](const Fusion& one) { return one.side == Fusion::kMaker && one.kind->sums_gradients; });
+  return sums ? this->node(value(node.y[0]).readers[0].node).y : std::vector<ValueId>();
+}
 
 std::string to_text(const Graph& graph) {
   std::ostringstream out;

@@ -80,15 +80,13 @@ struct Node {
   bool runs_backward = false;
   kernels::PostOps post;                     ///< what it has taken over from the nodes behind it
   std::optional<EightBits> eight_bits = {};  ///< set where it does (passes/use_8_bits.cc)
-  bool masks_dx = false;                     ///< backward does for dx[0] what the ReLU that made x[0] would do
-  bool dy_is_masked = false;                 ///< the reader of y[0] does so for this node
-  bool writes_sums = false;                  ///< the last y is sums over the channels of y[0], for a normalisation
-  bool reads_sums = false;                   ///< the last x is such sums of x[0]
-  bool leaves_map = false;                   ///< the last y is a map of x[0], which y[0] still is, for its reader
-  bool takes_map = false;                    ///< a map of x[1] stands behind it
-  std::vector<ValueId> dy_parts = {};        ///< if any, two whose gradients' sum backward takes for y[0]'s
-  bool leaves_sum = false;                   ///< a Split with no backward of its own: the maker of x[0] has dy_parts
+  std::vector<Fusion> fusions = {};          ///< agreed on with neighbours
 };
+
+/// Whether the node has no backward of its own: the maker of x[0] reads its two gradients (Graph::dy_parts).
+bool leaves_sum(const Node& node);
+
+inline StorageRule storage_of(const Node& node) { return node.layer->storage(node.post); }
 
 struct BuildOptions {
   caffe::NetState state;     ///< the solver's or command's; merged over the file's own
@@ -148,6 +146,8 @@ struct Graph {
               const std::string& field = {}) const;  ///< of a field of the node's layer, or of the layer
   Place place_of_layer(int source, const std::string& field = {}) const;
   caffe::Phase phase() const { return state.phase(); }
+  /// Two values whose gradients' sum the node's backward takes for that of y[0]; or none.
+  std::vector<ValueId> dy_parts(const Node& node) const;
   /// The blobs that no layer reads (and no pass took out), in alphabetical order: "outputs" of logs and tools.
   std::vector<std::string> output_names() const;
   int source_named(const std::string& layer) const;  ///< index into layers, or -1

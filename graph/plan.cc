@@ -128,7 +128,7 @@ class Planner {
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
     // A view has nothing to do, unless its shape is found out in every pass.
-    if (!needs.aliasing.view || node.layer->forward_needs_host()) plan_.forward.push_back({.node = n});
+    if (!needs.aliasing.view || node.layer->roles().needs_host) plan_.forward.push_back({.node = n});
   }
 
   int place_value(int n, size_t i, const LayerNeeds& needs) {
@@ -222,15 +222,15 @@ class Planner {
     const int time = time_.backward(n);
     for (int m = 0; m <= n; ++m)
       if (recomputes_[size_t(m)].target == n) place_recompute(m);
-    if (node.leaves_sum) return;
+    if (leaves_sum(node)) return;
     StepBuffers step = steps_[size_t(n)];
     step.scratch = kNone;
     for (size_t i = 0; i < node.x.size(); ++i) step.x[i] = in_backward(node.x[i]);
     for (size_t i = 0; i < node.y.size(); ++i) step.y[i] = in_backward(node.y[i]);
     for (const ValueId id : node.y) step.dy.push_back(of_gradient_[size_t(id)]);
-    if (!node.dy_parts.empty()) {
-      step.dy[0] = of_gradient_[size_t(node.dy_parts[0])];
-      step.more_dy = of_gradient_[size_t(node.dy_parts[1])];
+    if (const std::vector<ValueId> parts = graph_().dy_parts(node); !parts.empty()) {
+      step.dy[0] = of_gradient_[size_t(parts[0])];
+      step.more_dy = of_gradient_[size_t(parts[1])];
     }
     Step planned{.node = n, .call = Call::kBackward};
     if (needs.aliasing.overwrites_dy && !step.dy.empty() && step.dy[0] != kNone)
@@ -287,7 +287,7 @@ class Planner {
   /// The maker of the value, or who takes its gradient from that.
   NodeId reader_of_gradient(const Value& v) {
     const Node& maker = node(v.producer);
-    return maker.leaves_sum ? value(maker.x[0]).producer : v.producer;
+    return leaves_sum(maker) ? value(maker.x[0]).producer : v.producer;
   }
 
   /// Which dx may lie in dy[0]'s memory; past the last: none.
@@ -330,7 +330,7 @@ class Planner {
       step.y.push_back(slot(node.y[i], buffers.y[i]));
       step.dy.push_back(slot(node.y[i], i < buffers.dy.size() ? buffers.dy[i] : kNone));
     }
-    if (buffers.more_dy != kNone) step.more_dy = slot(node.dy_parts[1], buffers.more_dy);
+    if (buffers.more_dy != kNone) step.more_dy = slot(graph_().dy_parts(node)[1], buffers.more_dy);
     for (const int saved : buffers.saved) step.saved.push_back(offset(saved));
     step.scratch = offset(buffers.scratch);
     step.copy_dy_from = offset(buffers.copy_dy_from);

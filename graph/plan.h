@@ -23,7 +23,7 @@ struct Step {
   NodeId node = -1;
   Call call = Call::kForward;
   std::vector<Slot> x = {}, y = {}, dx = {}, dy = {};
-  Slot more_dy = {};  ///< where the node has dy_parts: the second
+  Slot more_dy = {};  ///< where the node has Graph::dy_parts: the second
   std::vector<int64_t> saved = {};
   int64_t scratch = -1;
   std::vector<bool> add_dw = {};        ///< per w: an earlier step of the iteration has written it already

@@ -88,13 +88,7 @@ class Preparation {
     request.wants_dw = node.wants_dw;
     request.post = node.post;
     request.backward = node.runs_backward;
-    request.masks_dx = node.masks_dx;
-    request.dy_is_masked = node.dy_is_masked;
-    request.writes_sums = node.writes_sums;
-    request.reads_sums = node.reads_sums;
-    request.leaves_map = node.leaves_map;
-    request.takes_map = node.takes_map;
-    request.two_dy = !node.dy_parts.empty();
+    request.fusions = node.fusions;
     request.frozen = graph_.options.frozen;
     request.adds_dw = graph_.options.accumulates || shares_weights(node);
     request.updates_derived = updates_derived(node);

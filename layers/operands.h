@@ -3,14 +3,31 @@
 // What a plan and a layer tell each other: what was decided, what the layer needs for that, and the operands of a call.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/context.h"
 #include "core/tensor.h"
 #include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
+#include "layers/fusion.h"
+#include "proto/cortado.pb.h"
 
 namespace cortado {
+
+/// A weight blob as the user sees it.
+struct WeightSpec {
+  Shape shape;                    ///< in Caffe's order (OIHW and so on)
+  caffe::FillerParameter filler;  ///< how it starts
+  bool learned = true;  ///< false: the layer keeps it by itself (BatchNorm's statistics), solvers leave it alone
+};
+
+/// What infer() finds out.
+struct LayerShapes {
+  std::vector<Shape> y;
+  std::vector<WeightSpec> w;
+};
 
 /// What the planner has decided for one layer, told once.
 struct PrepareRequest {
@@ -18,18 +35,12 @@ struct PrepareRequest {
   std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
   std::vector<bool> wants_dw;       ///< per w
   std::vector<bool> has_dy;         ///< per y: false where no gradient arrives (dy is null then)
-  kernels::PostOps post;      ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
-                              ///< but for takes_map and reads_sums
-  bool backward = false;      ///< whether backward() will be called at all
-  bool masks_dx = false;      ///< backward makes dx[0] 0 wherever x[0] is not positive (Layer::can_mask_dx)
-  bool dy_is_masked = false;  ///< dy[0] is 0 already where Layer::masks_dy() says that backward makes it so
-  bool writes_sums = false;   ///< the last y is sums (Layer::writes_channel_sums)
-  bool reads_sums = false;    ///< the last x is sums (Layer::reads_channel_sums)
-  bool leaves_map = false;    ///< the last y is a map (Layer::leaves_map)
-  bool takes_map = false;     ///< behind a sum's operand there is a map of it (Layer::takes_map)
-  bool two_dy = false;        ///< y[0]'s gradient is dy[0] + Operands::more_dy (Layer::takes_two_dy)
-  bool frozen = false;        ///< w never changes once it is set, so LayerNeeds::derived may be asked for
-  bool adds_dw = false;       ///< whether Operands::adds() may be true of a weight
+  kernels::PostOps post;        ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
+                                ///< but for those that fusions add
+  bool backward = false;        ///< whether backward() will be called at all
+  std::vector<Fusion> fusions;  ///< agreed on with neighbours
+  bool frozen = false;          ///< w never changes once it is set, so LayerNeeds::derived may be asked for
+  bool adds_dw = false;         ///< whether Operands::adds() may be true of a weight
   bool fixed_weight_formats = false;  ///< w's storage is given: another net owns the memory
   bool updates_derived = false;       ///< who updates w writes what is derived, too: w in WeightFormat::of_type()
   std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
@@ -54,10 +65,12 @@ struct Aliasing {
   bool operator==(const Aliasing&) const = default;
 };
 
+struct Operands;
+
 /// What a layer asks of the planner, told once. Sizes in bytes.
 struct LayerNeeds {
   std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
-  std::vector<kernels::WeightFormat> derived;  ///< what derive() makes of w for forward(): in frozen layers; or, where
+  std::vector<kernels::WeightFormat> derived;  ///< what `derive` makes of w for forward(): in frozen layers; or, where
                                                ///< updates_derived, of each of the first w
   std::vector<bool> backward_reads_x;          ///< per x; empty: none
   std::vector<bool> backward_reads_y;          ///< per y; empty: none
@@ -67,6 +80,9 @@ struct LayerNeeds {
                                   ///< for another's sake it is null, and backward reads y[0]
   bool can_recompute_y = false;   ///< recompute() makes y[0], the only y, again; saves the memory more than the time
   int64_t forward_scratch = 0, backward_scratch = 0, recompute_scratch = 0;
+  /// Writes Operands::derived out of w and looks at nothing else; after the weights were set, before the next
+  /// forward(). May allocate. Null where nothing is derived. Of the layer, which outlives it.
+  std::function<void(Context& context, const Operands& io)> derive;
   std::string algorithm;  ///< what was chosen, in words ("onednn jit:avx512_core")
 };
 
@@ -74,7 +90,7 @@ struct LayerNeeds {
 struct Operands {
   std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
   std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
-  Tensor more_dy;              ///< of y[0], where PrepareRequest::two_dy; else null
+  Tensor more_dy;              ///< of y[0], where a fusion leaves the sum of two gradients to the layer; else null
   std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
   std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats
   std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0

@@ -238,23 +238,21 @@ void Net::write_weight_gradient(graph::WeightId id, const float* plain) {
 std::vector<std::pair<std::string, uint64_t>> Net::positions() const {
   std::vector<std::pair<std::string, uint64_t>> list;
   for (const graph::Node& node : plan_.graph.nodes)
-    if (const auto* cursor = dynamic_cast<const DataCursor*>(node.layer.get()))
-      list.emplace_back(node.name, cursor->position());
+    if (const auto* cursor = node.layer->roles().cursor) list.emplace_back(node.name, cursor->position());
   return list;
 }
 
 std::vector<CarriedValues> Net::carried_values() {
   std::vector<CarriedValues> list;
   for (const graph::Node& node : plan_.graph.nodes)
-    if (auto* memory = dynamic_cast<BatchMemory*>(node.layer.get()); memory && !memory->carried().empty())
+    if (auto* memory = node.layer->roles().memory; memory && !memory->carried().empty())
       list.push_back({node.name, memory->carried()});
   return list;
 }
 
 void Net::seek(const std::string& layer, uint64_t position) {
   for (const graph::Node& node : plan_.graph.nodes)
-    if (auto* cursor = dynamic_cast<DataCursor*>(node.layer.get()); cursor && node.name == layer)
-      cursor->seek(position);
+    if (auto* cursor = node.layer->roles().cursor; cursor && node.name == layer) cursor->seek(position);
 }
 
 int64_t Net::batch_size() const {
@@ -269,7 +267,7 @@ int64_t Net::batch_size() const {
 double Net::wait_seconds() const {
   double sum = 0;
   for (const graph::Node& node : plan_.graph.nodes)
-    if (const auto* cursor = dynamic_cast<const DataCursor*>(node.layer.get())) sum += cursor->wait_seconds();
+    if (const auto* cursor = node.layer->roles().cursor) sum += cursor->wait_seconds();
   return sum;
 }
 

@@ -48,7 +48,7 @@ std::vector<QuantizableLayer> quantizable_layers(const NetFile& file, graph::Bui
     if (!node.w.empty()) with_weights.push_back(&node);
   std::vector<QuantizableLayer> layers;
   for (const graph::Node* node : with_weights) {
-    if (!node->eight_bits || node->layer->eight_bits(node->post) != EightBitRule::kComputes) continue;
+    if (!node->eight_bits || graph::storage_of(*node).eight_bits != EightBitRule::kComputes) continue;
     QuantizableLayer layer{.name = graph.source(node->sources[0]).config->name(), .node = node->name};
     layer.x_is_unsigned = node->eight_bits->x.dtype == DType::kU8;
     layer.y_is_unsigned = graph::is_never_negative(graph, *node);

@@ -53,7 +53,7 @@ std::string Net::first_not_finite() const {
   // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
   for (const BoundStep& step : forward_) {
     const graph::Node& node = plan_.graph.node(step.node);
-    if (auto* cursor = dynamic_cast<DataCursor*>(step.layer)) cursor->repeat();
+    if (auto* cursor = step.layer->roles().cursor) cursor->repeat();
     step.layer->forward(context_, step.io);
     for (size_t i = 0; i < node.y.size(); ++i)
       if (!is_8_bit(step.io.y[i].spec.dtype) && !all_finite(values_of(context_, step.io.y[i]))) {

@@ -9,8 +9,8 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
   int64_t records = 0;
   std::string first;
   for (const graph::Node& node : graph.nodes) {
-    if (!dynamic_cast<const DataCursor*>(node.layer.get())) continue;
-    const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
+    if (!node.layer->roles().cursor) continue;
+    const auto* source = node.layer->roles().records;
     if (!source || source->records() == 0)
       throw FieldError(field, "layer '" + node.name + "' (" + node.type + ") does not know how many records it has",
                        "count in iterations");

@@ -1,7 +1,5 @@
 #include "net/label_origin.h"
 
-#include "layers/common/view_layer.h"
-
 namespace cortado {
 
 std::optional<LabelOrigin> origin_of(const graph::Graph& graph, graph::ValueId id) {
@@ -9,10 +7,8 @@ std::optional<LabelOrigin> origin_of(const graph::Graph& graph, graph::ValueId i
     const graph::Value& value = graph.value(id);
     if (value.producer < 0) return std::nullopt;
     const graph::Node& node = graph.node(value.producer);
-    if (const auto* source = dynamic_cast<const RecordSource*>(node.layer.get()))
-      return LabelOrigin{&node, value.producer_output, source};
-    const bool shows = dynamic_cast<const ViewLayer*>(node.layer.get()) || node.type == "Split";
-    if (!shows || node.x.size() != 1) return std::nullopt;
+    if (const auto* source = node.layer->roles().records) return LabelOrigin{&node, value.producer_output, source};
+    if (!node.layer->roles().views_x || node.x.size() != 1) return std::nullopt;
     id = node.x[0];
   }
   return std::nullopt;

@@ -33,7 +33,7 @@ std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
   for (const std::string& blob : graph.output_names()) {
     const graph::ValueId id = graph.names.at(blob);
     const graph::Value& value = graph.value(id);
-    const auto* scoring = dynamic_cast<const Scoring*>(graph.node(value.producer).layer.get());
+    const auto* scoring = graph.node(value.producer).layer->roles().scoring;
     outputs.push_back({blob, id, value.shape, value.loss_weight, scoring ? scoring->detection_classes() : 0});
   }
   return outputs;
@@ -211,7 +211,8 @@ void Net::derive_weights() {
   if (version == derived_version_) return;
   for (BoundStep& step : forward_)
     if (step.derived)
-      memory_->derived->refresh(context_, *step.derived, [&] { step.layer->derive(context_, step.io); });
+      memory_->derived->refresh(context_, *step.derived,
+                                [&] { plan_.needs[size_t(step.node)].derive(context_, step.io); });
   derived_version_ = version;
 }
 
@@ -266,7 +267,7 @@ void Net::run_backward_step(size_t i) {
 /// The host's part comes first where the file has it first, as nearly all do. It has no backward, which would be the
 /// host's as well, or another one after each forward.
 void Net::find_stage() {
-  const auto on_host = [&](const BoundStep& step) { return step.layer->forward_needs_host(); };
+  const auto on_host = [&](const BoundStep& step) { return step.layer->roles().needs_host; };
   const auto learns = [&](const BoundStep& step) { return plan_.graph.node(step.node).runs_backward; };
   while (staged_ < forward_.size() && on_host(forward_[staged_]) && !learns(forward_[staged_])) ++staged_;
   stages_all_host_work_ = std::none_of(forward_.begin() + long(staged_), forward_.end(), on_host);

@@ -75,7 +75,7 @@ py::object python_object(NetHandle& handle, const std::string& name) {
   const int source = int(layer_named(net, name));
   for (const graph::Node& node : net.plan().graph.nodes) {
     if (std::find(node.sources.begin(), node.sources.end(), source) == node.sources.end()) continue;
-    auto* written = dynamic_cast<WrittenInPython*>(node.layer.get());
+    auto* written = node.layer->roles().python;
     if (written && written->object())
       return py::reinterpret_steal<py::object>(static_cast<PyObject*>(written->object()->instance()));
   }

@@ -49,7 +49,7 @@ void copy_inputs(const ObservedNet& from, ObservedNet& to) {
 
 void copy_python_objects(const Net& from, Net& to) {
   const auto object_of = [](const graph::Node& node) {
-    auto* layer = dynamic_cast<WrittenInPython*>(node.layer.get());
+    auto* layer = node.layer->roles().python;
     return layer ? layer->object() : nullptr;
   };
   for (const graph::Node& node : to.plan().graph.nodes)

@@ -50,7 +50,7 @@ class Counter {
   void forward() {
     for (size_t i = 0; i < net_.forward_steps(); ++i) {
       const graph::Step& step = plan_.forward[i];
-      if (!plan_.graph.node(step.node).layer->forward_needs_host()) add(step, [&] { net_.run_forward_step(i); });
+      if (!plan_.graph.node(step.node).layer->roles().needs_host) add(step, [&] { net_.run_forward_step(i); });
     }
   }
   void backward() {

@@ -13,9 +13,9 @@ OutputReader::OutputReader(Net& net, ApVersion version) : net_(net), version_(ve
   for (const NetOutput& output : net.outputs()) {
     const size_t count = size_t(output.shape.count());
     const graph::Value& value = graph.value(output.value);
-    const Layer* layer = graph.node(value.producer).layer.get();
+    Layer* layer = graph.node(value.producer).layer.get();
     // Only tests make a score of several batches.
-    const auto* scoring = graph.options.backward ? nullptr : dynamic_cast<const Scoring*>(layer);
+    const auto* scoring = graph.options.backward ? nullptr : layer->roles().scoring;
     const bool lists = output.detection_classes > 0;
     outputs_.push_back(
         {std::vector<float>(count), {}, lists ? nullptr : scoring, size_t(value.producer_output), lists});

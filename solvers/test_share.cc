@@ -7,7 +7,7 @@ namespace cortado {
 
 std::string why_not_dealt_out(const graph::Graph& test) {
   for (const graph::Node& node : test.nodes)
-    if (const auto* memory = dynamic_cast<const BatchMemory*>(node.layer.get()); memory && memory->remembers_batches())
+    if (const auto* memory = node.layer->roles().memory; memory && memory->remembers_batches())
       return "layer '" + node.name + "' (" + node.type + ") wants all batches, one after the other";
   return "";
 }

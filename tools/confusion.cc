@@ -46,7 +46,7 @@ ClassWatch::ClassWatch(Net& net) : net_(net) {
 
 void ClassWatch::watch(bool losses) {
   for (const graph::Node& node : net_.plan().graph.nodes) {
-    auto* scoring = dynamic_cast<Scoring*>(node.layer.get());
+    auto* scoring = node.layer->roles().scoring;
     if (!scoring || (find_loss_role(node.type) != nullptr) != losses || node.x.size() < 2) continue;
     const auto same = [&](const Judge& judge) {
       return judge.node->x[0] == node.x[0] && judge.node->x[1] == node.x[1];

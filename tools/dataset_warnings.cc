@@ -57,7 +57,7 @@ std::string sight(int64_t seen, int64_t records) {
 }
 
 const data::DataPipeline* pipeline_of(const graph::Node& node) {
-  const auto* source = dynamic_cast<const RecordSource*>(node.layer.get());
+  const auto* source = node.layer->roles().records;
   return source ? source->pipeline() : nullptr;
 }
 

@@ -41,7 +41,7 @@ struct LabelCheckReader {
 std::map<const graph::Node*, std::vector<LabelCheckReader>> readers_of(const graph::Graph& graph) {
   std::map<const graph::Node*, std::vector<LabelCheckReader>> readers;
   for (const graph::Node& node : graph.nodes) {
-    const auto* reads = dynamic_cast<const ReadsClasses*>(node.layer.get());
+    const auto* reads = node.layer->roles().classes;
     const std::optional<ClassLabels> wanted = reads && node.x.size() > 1 ? reads->class_labels() : std::nullopt;
     if (!wanted) continue;
     const std::optional<LabelOrigin> origin = origin_of(graph, node.x[1]);
@@ -81,7 +81,7 @@ std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<Label
   std::vector<Mistake> mistakes;
   for (auto& [node, of_node] : readers_of(graph)) {
     std::vector<LabelCheckReader>& readers = of_node;  // a lambda cannot take what a binding names
-    const data::DataPipeline& pipeline = *dynamic_cast<const RecordSource&>(*node->layer).pipeline();
+    const data::DataPipeline& pipeline = *node->layer->roles().records->pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
     pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLabelCheckLooks,
                                    [&](const data::Record& record, int32_t label) {

@@ -22,6 +22,7 @@ void list_passes() {
   Table table({"pass", "what it does"});
   for (const graph::Pass& pass : graph::all_passes())
     table.add({pass.name, pass.help + (pass.optional ? " (optional)" : "")});
+  for (const FusionKind* kind : all_fusion_kinds()) table.add({"  " + kind->name, kind->help + " (optional)"});
   std::cout << table.str();
 }
 

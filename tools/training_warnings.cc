@@ -25,7 +25,7 @@ std::vector<ImageLayer> image_layers(const graph::Graph& graph) {
   std::vector<ImageLayer> layers;
   for (const graph::Node& node : graph.nodes) {
     const bool images = node.type == "Data" || node.type == "ImageData" || node.type == "AnnotatedData";
-    if (!images || node.sources.empty() || !dynamic_cast<const RecordSource*>(node.layer.get())) continue;
+    if (!images || node.sources.empty() || !node.layer->roles().records) continue;
     layers.push_back({&node, graph.layers[size_t(node.sources[0])].config});
   }
   return layers;
@@ -59,7 +59,7 @@ bool same_values(const caffe::TransformationParameter& a, const caffe::Transform
 /// Images of a batch of all data layers: of the first one.
 int64_t record_batch(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes)
-    if (dynamic_cast<const RecordSource*>(node.layer.get()) && !node.y.empty() && graph.value(node.y[0]).shape_known)
+    if (node.layer->roles().records && !node.y.empty() && graph.value(node.y[0]).shape_known)
       return graph.value(node.y[0]).shape[0];
   return 0;
 }

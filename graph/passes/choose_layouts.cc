@@ -39,14 +39,14 @@ class ChooseLayoutsChooser {
 
   void choose(Node& node) {
     if (node.eight_bits) return choose_integers(node);
-    const LayoutRule rule = node.layer->layouts();
+    const LayoutRule rule = storage_of(node).layout;
     const Layout layout = rule == LayoutRule::kPreferred ? preferred(node)
                           : rule == LayoutRule::kFollow  ? followed(node)
                                                          : Layout::kPlain;
     const bool blocked = layout == Layout::kBlocked16;
     for (size_t i = 0; i < node.x.size(); ++i) {
       const Storage have = stored(node.x[i]);
-      const bool stays = rule == LayoutRule::kPreferred && blocked && i == 0 && node.layer->accepts_plain_x() &&
+      const bool stays = rule == LayoutRule::kPreferred && blocked && i == 0 && storage_of(node).accepts_plain_x &&
                          have.layout != Layout::kChannelsLast;
       read(node, i, {has_layout(node.x[i]) && !stays ? layout : have.layout, {type_of_x(node, i)}});
     }
@@ -58,7 +58,7 @@ class ChooseLayoutsChooser {
 
   void choose_integers(Node& node) {
     const EightBits& e = *node.eight_bits;
-    const bool computes = node.layer->eight_bits(node.post) == EightBitRule::kComputes;
+    const bool computes = storage_of(node).eight_bits == EightBitRule::kComputes;
     for (size_t i = 0; i < node.x.size(); ++i) {
       const Encoding wanted = i == 0 || !computes ? e.x : summand(e.y, value(node.x[i]).encoding());
       read(node, i, {layout_of_integers(node, node.x[i]), wanted});
@@ -85,7 +85,7 @@ class ChooseLayoutsChooser {
 
   Layout preferred(const Node& node) const {
     const Layout layout = graph_.options.preferred_layout;
-    return layout == Layout::kBlocked16 && !node.layer->suits_blocks() ? Layout::kPlain : layout;
+    return layout == Layout::kBlocked16 && !storage_of(node).suits_blocks ? Layout::kPlain : layout;
   }
 
   /// Any operand's layout that is not plain: then one reorder brings the others there.
@@ -100,7 +100,7 @@ class ChooseLayoutsChooser {
   }
 
   DType type_of_x(const Node& node, size_t i) {
-    switch (node.layer->types()) {
+    switch (storage_of(node).type) {
       case TypeRule::kHalf:
         return graph_.options.value_type;
       case TypeRule::kFollow:
@@ -116,7 +116,7 @@ class ChooseLayoutsChooser {
   DType float_type(ValueId id) { return is_8_bit(value(id).dtype) ? DType::kF32 : value(id).dtype; }
 
   DType type_of_y(const Node& node) {
-    const TypeRule rule = node.layer->types();
+    const TypeRule rule = storage_of(node).type;
     if (rule == TypeRule::kHalf) return graph_.options.value_type;
     return rule == TypeRule::kFollow && !node.x.empty() ? float_type(node.x[0]) : DType::kF32;
   }
@@ -163,7 +163,7 @@ class ChooseLayoutsChooser {
     std::vector<bool> gone(graph_.nodes.size(), false);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       Node& maker = graph_.nodes[n];
-      if (maker.layer->types() != TypeRule::kMakes || maker.y.empty()) continue;
+      if (storage_of(maker).type != TypeRule::kMakes || maker.y.empty()) continue;
       const Value& made = value(maker.y[0]);
       if (made.kept || made.readers.size() != 1) continue;
       const size_t reader = size_t(made.readers[0].node);

@@ -22,25 +22,22 @@ const std::vector<Pass>& all_passes() {
       {"interleave_concats", "equal parts whose channels are dealt out are joined so at once", interleave_concats,
        true},
       {"fuse", "layers take over their followers", fuse, true},
-      {"move_relu_masks", "max pooling does the mask of a ReLU before it", move_relu_masks, true},
+      {"agree_fusions", "neighbours share work, whatever the storage between them", agree_fusions, true},
       {"use_8_bits", "frozen: layers that have scales for it run on 8-bit integers", use_8_bits, true},
       {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts, false,
        Invariant::kStorage},
-      {"leave_maps", "on devices in 16 bits a normalisation leaves its result to the sum that alone reads it",
-       leave_maps, true},
-      {"sum_channels", "on devices in 16 bits a convolution finds the sums for the normalisation behind it",
-       sum_channels, true},
-      {"leave_gradient_sums", "on devices a normalisation adds up what a Split behind it would", leave_gradient_sums,
-       true},
+      {"agree_stored_fusions", "neighbours share work on what is stored alike", agree_stored_fusions, true},
   };
   return passes;
 }
 
 namespace {
 
+/// Of a pass, or of a kind of fusion that one looks for.
 void check_name(const std::string& name) {
   std::vector<std::string> known;
   for (const Pass& pass : all_passes()) known.push_back(pass.name);
+  for (const FusionKind* kind : all_fusion_kinds()) known.push_back(kind->name);
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   std::string list;
   for (const std::string& pass : known) list += (list.empty() ? "" : ", ") + pass;

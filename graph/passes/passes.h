@@ -46,12 +46,13 @@ void fold_batch_norm(Graph& graph);
 void fuse_sums(Graph& graph);
 void interleave_concats(Graph& graph);
 void fuse(Graph& graph);
-void move_relu_masks(Graph& graph);
+void agree_fusions(Graph& graph);
 void use_8_bits(Graph& graph);
 void choose_layouts(Graph& graph);
-void leave_maps(Graph& graph);
-void sum_channels(Graph& graph);
-void leave_gradient_sums(Graph& graph);
+void agree_stored_fusions(Graph& graph);
+
+/// What the node's layer says it could do of a kind.
+std::optional<Fusion> fusion_offered(const Graph& graph, const Node& node, const FusionKind& kind, Fusion::Side side);
 
 /// Whether a node's result cannot be below 0, so that its 8-bit integers are unsigned.
 bool is_never_negative(const Graph& graph, const Node& node);

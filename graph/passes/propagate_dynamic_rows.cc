@@ -28,7 +28,7 @@ std::function<std::unique_ptr<Layer>()> maker_of_rows(const Graph& graph, const 
 
 void propagate_dynamic_rows(Graph& graph) {
   for (Node& node : graph.nodes) {
-    const auto* rows = dynamic_cast<const DynamicRows*>(node.layer.get());
+    const auto* rows = node.layer->roles().rows;
     const bool starts = rows && rows->rows_vary();
     const auto is_dynamic = [&](ValueId id) { return graph.value(id).dynamic_rows; };
     if (!starts && std::none_of(node.x.begin(), node.x.end(), is_dynamic)) continue;

@@ -7,6 +7,7 @@
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
+#include "layers/common/fusion_kinds.h"
 #include "layers/common/quantization.h"
 
 namespace cortado::graph {
@@ -33,7 +34,7 @@ class Use8BitsChooser {
     const auto suits = [&](ValueId id) { return graph_.value(id).shape_known && !graph_.value(id).dynamic_rows; };
     if (node.sources.empty() || node.y.size() != 1 || !suits(node.y[0])) return EightBitRule::kNone;
     if (!std::ranges::all_of(node.x, suits)) return EightBitRule::kNone;
-    const EightBitRule rule = node.layer->eight_bits(node.post);
+    const EightBitRule rule = storage_of(node).eight_bits;
     const auto is_integers = [&](ValueId id) {
       return rules_[size_t(graph_.value(id).producer)] != EightBitRule::kNone;
     };
@@ -99,11 +100,11 @@ bool is_never_negative(const Graph& graph, const Node& node) {
            activation.kind == kernels::Activation::kSigmoid;
   };
   if (node.post.activation) return ends_at_0(node.post.activation);
-  if (node.layer->masks_dy(node.post)) return true;
+  if (fusion_offered(graph, node, kReluMask, Fusion::kMaker)) return true;
   const auto as_post = node.layer->as_post_op();
   if (const auto* activation = as_post ? std::get_if<kernels::Activation>(&*as_post) : nullptr)
     return ends_at_0(*activation);
-  return node.layer->eight_bits(node.post) == EightBitRule::kFollow && std::ranges::all_of(node.x, [&](ValueId id) {
+  return storage_of(node).eight_bits == EightBitRule::kFollow && std::ranges::all_of(node.x, [&](ValueId id) {
            return is_never_negative(graph, graph.node(graph.value(id).producer));
          });
 }

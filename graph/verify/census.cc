@@ -1,18 +1,19 @@
 #include "graph/verify/census.h"
 
 #include <algorithm>
+#include <map>
 
 namespace cortado::graph {
 
 Census::Census(const Graph& graph) {
-  int64_t taken_over = 0, backward = 0, masks = 0, given = 0, left = 0, maps = 0;
+  int64_t taken_over = 0, backward = 0;
+  std::map<std::string, int64_t> agreed;
+  for (const FusionKind* kind : all_fusion_kinds()) agreed[kind->name] = 0;
   for (const Node& node : graph.nodes) {
     taken_over += std::max<int64_t>(0, int64_t(node.sources.size()) - 1);
     backward += node.runs_backward;
-    masks += node.masks_dx;
-    given += node.reads_sums;
-    left += node.leaves_sum;
-    maps += node.takes_map;
+    for (const Fusion& fusion : node.fusions)
+      if (fusion.side == Fusion::kReader) ++agreed[fusion.kind->name];
   }
   int64_t values = 0, known = 0, gradients = 0, dynamic = 0, laid_out = 0, half = 0;
   for (const Value& value : graph.values) {
@@ -33,12 +34,9 @@ Census::Census(const Graph& graph) {
              {"nodes with backward", backward},
              {"gradients", gradients},
              {"values with dynamic rows", dynamic},
-             {"masks moved", masks},
-             {"sums found by convolutions", given},
-             {"sums of gradients left to others", left},
-             {"maps left to sums", maps},
              {"values not in plain layout", laid_out},
              {"16-bit values", half}};
+  counts_.insert(counts_.end(), agreed.begin(), agreed.end());
 }
 
 std::string Census::since(const Census& before) const {

@@ -15,6 +15,7 @@ class GraphCheck {
     check_order();
     check_index();
     check_sources();
+    check_fusions();
     if (established_.contains(Invariant::kShapes)) check_shapes();
     if (established_.contains(Invariant::kBackward)) check_backward();
     if (established_.contains(Invariant::kOneGradient)) check_gradients();
@@ -57,6 +58,38 @@ class GraphCheck {
         written[size_t(id)] = true;
       }
     }
+  }
+
+  /// Each side that was agreed on has its other side, and they name the same further operand. Changes of storage may
+  /// have come between them.
+  void check_fusions() {
+    for (const Node& node : graph_.nodes)
+      for (const Fusion& fusion : node.fusions)
+        if (fusion.kind->before_storage && established_.contains(Invariant::kStorage))
+          continue;
+        else if (fusion.side == Fusion::kReader && !has_maker(node, fusion))
+          fault(name_of(node) + " takes " + fusion.kind->name + ", which the maker of " +
+                name_of(node.x[fusion.operand]) + " does not offer");
+        else if (fusion.side == Fusion::kMaker && !has_reader(node, fusion))
+          fault(name_of(node) + " offers " + fusion.kind->name + ", which no reader of " + name_of(node.y[0]) +
+                " takes");
+  }
+  bool has_maker(const Node& reader, const Fusion& taken) {
+    const NodeId producer = value(reader.x[taken.operand]).producer;
+    return producer >= 0 && fit(graph_.node(producer), reader, taken);
+  }
+  bool has_reader(const Node& maker, const Fusion& offered) {
+    return std::ranges::any_of(value(maker.y[0]).readers, [&](const Reader& one) {
+      const Node& reader = graph_.node(one.node);
+      const Fusion* taken = find_fusion(reader.fusions, *offered.kind, Fusion::kReader);
+      return taken && fit(maker, reader, *taken);
+    });
+  }
+  static bool fit(const Node& maker, const Node& reader, const Fusion& taken) {
+    const Fusion* offered = find_fusion(maker.fusions, *taken.kind, Fusion::kMaker);
+    if (!offered || maker.y[0] != reader.x[taken.operand]) return false;
+    return !taken.kind->operand || (offered->added < maker.y.size() && taken.added < reader.x.size() &&
+                                    maker.y[offered->added] == reader.x[taken.added]);
   }
 
   void check_index() {
@@ -146,12 +179,12 @@ class GraphCheck {
   }
 
   void check_layouts(const Node& node) {
-    const LayoutRule rule = node.layer->layouts();
+    const LayoutRule rule = storage_of(node).layout;
     std::vector<ValueId> alike;
     for (size_t i = 0; i < node.x.size(); ++i)
-      if (!(rule == LayoutRule::kPreferred && i == 0 && node.layer->accepts_plain_x())) alike.push_back(node.x[i]);
+      if (!(rule == LayoutRule::kPreferred && i == 0 && storage_of(node).accepts_plain_x)) alike.push_back(node.x[i]);
     for (size_t i = 0; i < node.y.size(); ++i)
-      if (!(node.layer->types() == TypeRule::kMakes && i == 0)) alike.push_back(node.y[i]);
+      if (!(storage_of(node).type == TypeRule::kMakes && i == 0)) alike.push_back(node.y[i]);
     std::erase_if(alike, [&](ValueId id) { return !has_layout(id); });
     for (const ValueId id : alike) {
       const Layout wanted = rule == LayoutRule::kPlain ? Layout::kPlain : value(alike[0]).layout;
@@ -161,8 +194,13 @@ class GraphCheck {
     }
   }
 
+  static size_t count_added(const Node& node, Fusion::Side side) {
+    return size_t(std::ranges::count_if(
+        node.fusions, [&](const Fusion& one) { return one.side == side && one.kind->operand != nullptr; }));
+  }
+
   void check_types(const Node& node) {
-    const TypeRule rule = node.layer->types();
+    const TypeRule rule = storage_of(node).type;
     const auto expect = [&](ValueId id, DType wanted) {
       if (value(id).dtype != wanted)
         fault(name_of(node) + " has " + name_of(id) + " of type " + cortado::name_of(value(id).dtype) +
@@ -171,8 +209,8 @@ class GraphCheck {
     const DType common = rule == TypeRule::kHalf                        ? graph_.options.value_type
                          : rule == TypeRule::kFollow && !node.x.empty() ? value(node.x[0]).dtype
                                                                         : DType::kF32;
-    const size_t xs = node.x.size() - node.takes_map - node.reads_sums,
-                 ys = node.y.size() - node.leaves_map - node.writes_sums;
+    const size_t xs = node.x.size() - count_added(node, Fusion::kReader),
+                 ys = node.y.size() - count_added(node, Fusion::kMaker);
     for (size_t i = 0; i < xs; ++i)
       if (!(rule == TypeRule::kReads && i == 0)) expect(node.x[i], common);
     for (size_t i = 0; i < ys; ++i)

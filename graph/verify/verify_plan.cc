@@ -233,13 +233,14 @@ class PlanCheck {
     const auto read_dy = [&](const Slot& slot, ValueId id) {
       reads.push_back({slot.offset, slot.spec.bytes(), gradient(id), "dy"});
     };
-    const bool in_parts = !node.dy_parts.empty();
+    const std::vector<ValueId> parts = graph_.dy_parts(node);
+    const bool in_parts = !parts.empty();
     if (step.copy_dy_from >= 0) {
       require(step, {{step.copy_dy_from, step.copy_dy_bytes, gradient(node.y[0]), "dy"}}, "when it is copied");
       write(step.dy[0].offset, step.copy_dy_bytes, gradient(node.y[0]));
     }
-    for (size_t i = 0; i < step.dy.size(); ++i) read_dy(step.dy[i], in_parts ? node.dy_parts[i] : node.y[i]);
-    if (in_parts) read_dy(step.more_dy, node.dy_parts[1]);
+    for (size_t i = 0; i < step.dy.size(); ++i) read_dy(step.dy[i], in_parts ? parts[i] : node.y[i]);
+    if (in_parts) read_dy(step.more_dy, parts[1]);
   }
 
   void write_weight_gradients(const Step& step) {

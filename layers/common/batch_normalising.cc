@@ -1,5 +1,7 @@
 #include "layers/common/batch_normalising.h"
 
+#include "layers/common/fusion_kinds.h"
+
 namespace cortado {
 
 /// Its own factors, terms and ReLU, and what it has taken over.
@@ -15,6 +17,18 @@ bool BatchNormalising::accepts(const kernels::PostOps& post, NetMode) const {
   return post.affine.size() == 1 && !form_.scales && post.affine[0].scales && !post.affine[0].normalises;
 }
 
+std::vector<Fusion> BatchNormalising::fusions(const FusionQuery& query) const {
+  std::vector<Fusion> list;
+  if (query.device.gradients) list.push_back(Fusion::maker(kGradientParts));
+  if (query.device.statistics && !form_.given_statistics) list.push_back(Fusion::reader(kChannelSums));
+  if (!query.device.maps || query.mode == NetMode::kFrozen) return list;
+  if (query.post.sum)
+    list.push_back(Fusion::reader(kChannelMap, 1));
+  else if (!with_own(query.post).activation)
+    list.push_back(Fusion::maker(kChannelMap));
+  return list;
+}
+
 LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& context) {
   kernels::BatchNormRequest norm{.x = request.x[0]};
   if (norm.x.shape.axes() == 1) norm.x.shape = {norm.x.shape[0], 1};
@@ -22,20 +36,27 @@ LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& con
   norm.given_statistics = form_.given_statistics;
   norm.post = post_ = with_own(request.post);
   norm.backward = request.backward;
-  norm.two_dy = request.two_dy;
-  norm.sums_given = reads_sums_ = request.reads_sums;
-  norm.writes_map = leaves_map_ = request.leaves_map;
-  norm.maps_addend = takes_map_ = request.takes_map;
+  const auto agreed = [&](const FusionKind& kind, Fusion::Side side) {
+    const Fusion* found = find_fusion(request.fusions, kind, side);
+    return found ? std::optional(*found) : std::nullopt;
+  };
+  reads_sums_ = agreed(kChannelSums, Fusion::kReader);
+  leaves_map_ = agreed(kChannelMap, Fusion::kMaker);
+  takes_map_ = agreed(kChannelMap, Fusion::kReader);
+  norm.two_dy = agreed(kGradientParts, Fusion::kMaker).has_value();
+  norm.sums_given = reads_sums_.has_value();
+  norm.writes_map = leaves_map_.has_value();
+  norm.maps_addend = takes_map_.has_value();
   norm_ = kernels::plan_batch_norm(norm, context);
   const int64_t statistics = 2 * channels_of(request.x[0].shape) * int64_t(sizeof(float));
   LayerNeeds needs;
   needs.backward_reads_x = {true, false};
   needs.backward_reads_x.resize(request.x.size());
-  if (reads_sums_) needs.backward_reads_x.back() = true;  // recompute() has all x, if only to be offered
-  if (request.takes_map)
-    needs.backward_reads_x[1] = needs.backward_reads_x[2] = true;  // likewise; x[1] is there anyway
-  needs.aliasing.y_is_x = request.leaves_map;
-  needs.aliasing.y_may_overwrite_x = (post_.sum || !request.backward) && !request.leaves_map;
+  if (reads_sums_) needs.backward_reads_x[reads_sums_->added] = true;  // recompute() has all x, if only to be offered
+  if (takes_map_)
+    needs.backward_reads_x[1] = needs.backward_reads_x[takes_map_->added] = true;  // likewise; x[1] is there anyway
+  needs.aliasing.y_is_x = norm.writes_map;
+  needs.aliasing.y_may_overwrite_x = (post_.sum || !request.backward) && !norm.writes_map;
   needs.aliasing.overwritten_x = post_.sum && request.backward ? 1 : 0;
   needs.aliasing.dx_may_overwrite_dy = needs.aliasing.last_dx_overwrites = true;
   needs.saved = {statistics};
@@ -46,7 +67,7 @@ LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& con
     norm.given_statistics = true;
     norm.backward = norm.two_dy = norm.sums_given = norm.writes_map = false;
     again_ = kernels::plan_batch_norm(norm, context);
-    needs.can_recompute_y = !request.leaves_map;
+    needs.can_recompute_y = !leaves_map_;
     needs.recompute_scratch = again_->forward_scratch();
   }
   needs.forward_scratch = norm_->forward_scratch();
@@ -59,8 +80,8 @@ void BatchNormalising::forward(Context& context, const Operands& io) {
   if (form_.given_statistics) give(context, io, moments(io));
   kernels::BatchNormOperands call = operands(io);
   call.y = io.y[0].data;
-  if (reads_sums_) call.sums = io.x.back().f32();
-  if (leaves_map_) call.map = io.y.back().f32();
+  if (reads_sums_) call.sums = io.x[reads_sums_->added].f32();
+  if (leaves_map_) call.map = io.y[leaves_map_->added].f32();
   if (io.saved.size() > 1) call.mask = io.saved[1];
   const bool finds = !form_.given_statistics && io.x[0].count() > 0;
   if (finds && norm_->keeps_average()) call.average = average(io);
@@ -106,7 +127,7 @@ kernels::BatchNormOperands BatchNormalising::operands(const Operands& io) const 
   kernels::BatchNormOperands call;
   call.x = io.x[0].data;
   if (post_.sum) call.addend = io.x[1].data;
-  if (takes_map_) call.addend_map = io.x[2].f32();
+  if (takes_map_) call.addend_map = io.x[takes_map_->added].f32();
   call.mean = moments(io).mean;
   call.variance = moments(io).variance;
   if (scales()) call.gamma = io.w[form_.gamma].f32();

@@ -5,6 +5,7 @@
 // where those of a batch go, and which weights the factors and terms are.
 
 #include <memory>
+#include <optional>
 
 #include "kernels/batch_norm.h"
 #include "layers/layer.h"
@@ -15,12 +16,10 @@ class BatchNormalising : public Layer {
  public:
   /// One Scale, where it has no factors of its own.
   bool accepts(const kernels::PostOps& post, NetMode mode) const override;
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-  bool takes_two_dy() const override { return true; }
-  bool reads_channel_sums() const override { return !form_.given_statistics; }
-  bool leaves_map(const kernels::PostOps& post) const override { return !post.sum && !with_own(post).activation; }
-  bool takes_map() const override { return true; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
+  std::vector<Fusion> fusions(const FusionQuery& query) const override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   /// With the statistics that forward saved, whoever made them.
@@ -60,10 +59,8 @@ class BatchNormalising : public Layer {
   static Moments moments(const Operands& io);
   kernels::BatchNormOperands operands(const Operands& io) const;
 
-  kernels::PostOps post_;    ///< with at most one affine step; adds x[1]
-  bool reads_sums_ = false;  ///< the last x
-  bool leaves_map_ = false;  ///< the last y
-  bool takes_map_ = false;   ///< x[2], of x[1]
+  kernels::PostOps post_;  ///< with at most one affine step; adds x[1]
+  std::optional<Fusion> reads_sums_, leaves_map_, takes_map_;
   std::unique_ptr<kernels::BatchNorm> norm_;
   std::unique_ptr<kernels::BatchNorm> again_;  ///< the same with given statistics, for recompute()
 };

@@ -18,6 +18,7 @@ class BestPathLayer : public Layer, public Scoring {
   void forward(Context& context, const Operands& io) override;
   Quotient quotient(size_t) const override { return {.fixed = compares_ ? double(sequences_) : 0}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return x[0].count(); }
+  LayerRoles roles() override { return {.scoring = this}; }
 
  protected:
   /// For scores of shape x[0], whose first axis is steps or else sequences. `blank` is the option `field`, below 0 the

@@ -20,8 +20,9 @@ class ClassLossLayer : public Layer, public ReadsClasses, public Scoring {
     return {.y = {Shape()}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
+  LayerRoles roles() override { return {.scoring = this, .classes = this}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x = {true, true};

@@ -21,6 +21,7 @@ class CtcLossLayer : public Layer, public Scoring {
   explicit CtcLossLayer(const LayerOptions& options) : param_(options.config.ctc_loss_param()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override;
+  LayerRoles roles() override { return {.scoring = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

@@ -21,11 +21,11 @@ class PipelineLayer : public Layer, public RecordSource {
   explicit PipelineLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  TypeRule types() const override { return TypeRule::kMakes; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kMakes}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .cursor = this, .records = this}; }
 
   uint64_t position() const override { return pipeline_ ? pipeline_->position() : 0; }
   void seek(uint64_t position) override;

@@ -27,10 +27,10 @@ class ElementwiseLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
-  LayoutRule layouts() const override {
-    return keeps_zero() || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain;
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = keeps_zero() || fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain,
+            .type = TypeRule::kFollow};
   }
-  TypeRule types() const override { return TypeRule::kFollow; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;

@@ -19,7 +19,7 @@ class GridDetections : public Layer, public DynamicRows {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
   std::vector<Shape> current_shapes() const override { return {{1, 1, rows_, kDetectionWidth}}; }
 
  protected:

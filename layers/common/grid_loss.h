@@ -210,6 +210,7 @@ class GridLoss : public Layer, public Scoring {
   bool differentiable(int i) const override { return i == 0; }
   Quotient quotient(size_t) const override { return {.fixed = double(grid_.images)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
+  LayerRoles roles() override { return {.scoring = this}; }
 
  protected:
   struct Boxes {

@@ -48,7 +48,7 @@ class ImageMeanLoss : public Layer {
     return {.y = {Shape()}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
   bool differentiable(int i) const override { return i == 0; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {

@@ -37,10 +37,10 @@ void LinearWeights::prepare(const PrepareRequest& request, const kernels::Weight
   for (size_t i = 1; i < request.w.size(); ++i) needs.w_formats.emplace_back(request.w[i].shape);
   if (derives_) needs.derived = {kernel_};
   if (derives_bias()) needs.derived.push_back(bias_);
+  if (!needs.derived.empty()) needs.derive = [this](Context& context, const Operands& io) { derive(context, io); };
 }
 
 void LinearWeights::derive(Context& context, const Operands& io) const {
-  if (!derives_) return;
   std::vector<float> w(size_t(io.w[0].count())), bias(size_t(bias_.shape().count()), 0.0f);
   stored_.to_plain(context, io.w[0].data, w.data());
   if (own_bias_) bias = host_copy(context, io.w[1]);

@@ -27,13 +27,13 @@ class LinearWeights {
   void prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias, bool channels_first,
                LayerNeeds& needs, const std::optional<kernels::WeightFormat>& bias = {});
 
-  void derive(Context& context, const Operands& io) const;
   const void* w(const Operands& io) const;     ///< in the kernel's format
   const void* bias(const Operands& io) const;  ///< null where there is none
 
  private:
   bool folds() const { return !folded_.empty(); }
   bool derives_bias() const { return folds() || (own_bias_ && !bias_.is_plain()); }
+  void derive(Context& context, const Operands& io) const;
   void fold_into(Context& context, std::vector<float>& w, std::vector<float>& bias, const Operands& io) const;
 
   std::vector<kernels::ChannelAffine> folded_;    ///< their weights follow the layer's own

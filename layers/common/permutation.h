@@ -42,7 +42,7 @@ class Permutation {
 /// A layer whose y is x with its values in other places. infer() says which.
 class PermutingLayer : public Layer {
  public:
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

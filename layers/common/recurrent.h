@@ -57,6 +57,7 @@ struct RecurrentWeights {
 class RecurrentLayer : public Layer, public BatchMemory {
  public:
   LayerShapes infer(const std::vector<Shape>& x) override;
+  LayerRoles roles() override { return {.memory = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

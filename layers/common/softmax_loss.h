@@ -100,7 +100,8 @@ struct SoftmaxLossOf {
 
 class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
  public:
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
+  LayerRoles roles() override { return {.scoring = this, .classes = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void validate(Context& context, const Operands& io) override;
   std::optional<ClassLabels> class_labels() const override;

@@ -9,7 +9,9 @@ namespace cortado {
 
 class ViewLayer : public Layer {
  public:
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
+
+  LayerRoles roles() override { return {.views_x = true}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;

@@ -75,7 +75,8 @@ class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
       : param_(options.config.accuracy_param()), per_class_(options.config.top_size() > 1) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
+  LayerRoles roles() override { return {.scoring = this, .classes = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;

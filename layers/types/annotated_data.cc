@@ -35,7 +35,7 @@ class AnnotatedDataLayer : public PipelineLayer {
     return shapes;
   }
 
-  TypeRule types() const override { return TypeRule::kMakes; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kMakes}; }
 
   void forward(Context& context, const Operands& io) override {
     read(context, io.y[0], Tensor());

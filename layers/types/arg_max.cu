@@ -71,7 +71,7 @@ class ArgMaxLayer : public Layer {
     return {.y = {shape_of_y(x[0], axis)}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 

@@ -85,6 +85,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
     if (!form_.given_statistics || form_.relu) return std::nullopt;
     return kernels::ChannelAffine{.normalises = true, .scales = form_.scales, .shifts = form_.shifts, .eps = form_.eps};
   }
+  LayerRoles roles() override { return {.memory = this}; }
 
  protected:
   void give(Context& context, const Operands& io, const Moments& moments) override {

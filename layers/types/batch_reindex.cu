@@ -50,7 +50,7 @@ class BatchReindexLayer : public Layer {
     return {.y = {y}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;

@@ -76,7 +76,7 @@ class BboxAccuracyLayer : public Layer {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   bool valid(float label) const { return label >= 0 && (by_class_ ? label < float(classes_) : std::isfinite(label)); }

@@ -48,8 +48,9 @@ class BiasLayer : public Layer {
     return kernels::ChannelAffine{.shifts = true};
   }
 
-  LayoutRule layouts() const override { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain, .type = TypeRule::kFollow};
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;

@@ -88,6 +88,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
     return kernels::ChannelAffine{
         .normalises = running, .scales = true, .shifts = true, .ends_with_mean = running, .eps = form_.eps};
   }
+  LayerRoles roles() override { return {.memory = this}; }
 
  protected:
   void give(Context& context, const Operands& io, const Moments& m) override {

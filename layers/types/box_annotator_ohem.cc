@@ -80,7 +80,7 @@ class BoxAnnotatorOhemLayer : public Layer {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   /// Where number `channel` of region i stands.

@@ -119,7 +119,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
 
   std::vector<Shape> current_shapes() const override {
     if (tops_ > 1) return {{live_, 5}, {live_, 6}};

@@ -88,7 +88,7 @@ class BranchLossLayer : public Layer {
 
   void validate(Context& context, const Operands& io) override { validate_branch_labels(context, io.x[1], labels_); }
   bool differentiable(int i) const override { return i == 0; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 
  private:

@@ -108,7 +108,7 @@ class GridLossLayer : public Layer {
   }
 
   bool differentiable(int i) const override { return i == 0; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   static void require(uint32_t value, const std::string& name, const std::string& what) {

@@ -21,10 +21,10 @@ class ConcatLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-  EightBitRule eight_bits(const kernels::PostOps&) const override {
-    return axis_ == 1 ? EightBitRule::kFollow : EightBitRule::kNone;
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain,
+            .type = TypeRule::kFollow,
+            .eight_bits = axis_ == 1 ? EightBitRule::kFollow : EightBitRule::kNone};
   }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
 

@@ -109,6 +109,7 @@ class ConvLstmLayer : public Layer, public BatchMemory {
   std::span<float> carried() override {
     return {reinterpret_cast<float*>(between_.data()), between_.bytes() / sizeof(float)};
   }
+  LayerRoles roles() override { return {.memory = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

@@ -20,6 +20,7 @@
 #include "kernels/quantized_conv.h"
 #include "layers/common/conv_window.h"
 #include "layers/common/copies.h"
+#include "layers/common/fusion_kinds.h"
 #include "layers/common/linear_weights.h"
 #include "layers/common/quantization.h"
 #include "layers/common/relu_mask.h"
@@ -73,30 +74,30 @@ class ConvolutionLayer : public Layer {
     if (!post.activation.keeps_zero() && shape_.k % 16 != 0) return false;  // lanes that pad blocks stay 0
     return post.affine.empty() || of_images_;
   }
-  bool masks_dy(const kernels::PostOps& post) const override {
-    return tops_ == 1 && with_own(post).activation.kind == kernels::Activation::kRelu;
+
+  /// Sums are of what the convolution alone makes, as libraries' engines do.
+  std::vector<Fusion> fusions(const FusionQuery& query) const override {
+    const kernels::PostOps post = with_own(query.post);
+    std::vector<Fusion> list;
+    if (tops_ == 1 && post.activation.kind == kernels::Activation::kRelu) list.push_back(Fusion::maker(kReluMask));
+    if (tops_ == 1 && query.device.statistics && of_images_ && !has_bias() && post.empty())
+      list.push_back(Fusion::maker(kChannelSums));
+    return list;
   }
 
-  /// Of what the convolution alone makes, as libraries' engines do.
-  bool writes_channel_sums(const kernels::PostOps& post) const override {
-    return tops_ == 1 && of_images_ && !has_bias() && with_own(post).empty();
-  }
-
-  LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
-  bool suits_blocks() const override { return kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups); }
-  TypeRule types() const override { return TypeRule::kHalf; }
-  bool accepts_plain_x() const override { return kernels::conv_suits_plain_x(shape_.c, shape_.groups); }
-  EightBitRule eight_bits(const kernels::PostOps& post) const override {
-    const bool computes = tops_ == 1 && of_images_ && wants_8_bits(quantization_) &&
-                          kernels::suits_quantized_conv(shape_, with_own(post));
-    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  StorageRule storage(const kernels::PostOps& post) const override {
+    return {.layout = of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain,
+            .type = TypeRule::kHalf,
+            .eight_bits = eight_bits(post),
+            .suits_blocks = kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups),
+            .accepts_plain_x = kernels::conv_suits_plain_x(shape_.c, shape_.groups)};
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const bool wants_dw =
         request.backward && std::find(request.wants_dw.begin(), request.wants_dw.end(), true) != request.wants_dw.end();
     post_ = with_own(request.post);
-    masks_dy_ = request.backward && post_.activation && !request.dy_is_masked;
+    masks_dy_ = request.backward && post_.activation && !find_fusion(request.fusions, kReluMask, Fusion::kMaker);
     if (is_8_bit(request.x[0].dtype)) return prepare_quantized(request, context);
     LayerNeeds needs;
     kernels::ConvRequest conv{.shape = shape_,
@@ -110,7 +111,7 @@ class ConvolutionLayer : public Layer {
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
     conv.winograd = options_.engine() != caffe::ConvolutionParameter::CAFFE;
     conv.adds = request.adds_dw || request.x.size() > 1 || !wants_all;
-    conv.sums = writes_sums_ = request.writes_sums;
+    conv.sums = writes_sums_ = find_fusion(request.fusions, kChannelSums, Fusion::kMaker);
     conv.w_format = LinearWeights::fixed_format(request);
     conv.shape.dtype = request.x[0].dtype;
     convs_.clear(), gradients_.clear();
@@ -134,8 +135,6 @@ class ConvolutionLayer : public Layer {
     needs.aliasing.overwrites_dy = masks_dy_;
     return needs;
   }
-
-  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
     if (sums_in_y_ && io.y[0].data != io.x[1].data) copy_values(context, io.x[1], io.y[0]);
@@ -172,6 +171,11 @@ class ConvolutionLayer : public Layer {
   }
 
  private:
+  EightBitRule eight_bits(const kernels::PostOps& post) const {
+    const bool computes = tops_ == 1 && of_images_ && wants_8_bits(quantization_) &&
+                          kernels::suits_quantized_conv(shape_, with_own(post));
+    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  }
   void check_fusions() const {
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",

@@ -73,7 +73,7 @@ class CropLayer : public Layer {
   explicit CropLayer(const LayerOptions& options) : param_(options.config.crop_param()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context& context, const Operands& io) override {

@@ -80,7 +80,7 @@ class DecodeBBoxLayer : public Layer {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  protected:
   Shape live_shape() const {
@@ -101,6 +101,7 @@ class TrainingDecodeBBoxLayer : public DecodeBBoxLayer, public DynamicRows {
  public:
   using DecodeBBoxLayer::DecodeBBoxLayer;
   std::vector<Shape> current_shapes() const override { return {live_shape()}; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
 };
 
 std::unique_ptr<Layer> make_decode_bbox(const LayerOptions& options) {

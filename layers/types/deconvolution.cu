@@ -64,12 +64,12 @@ class DeconvolutionLayer : public Layer {
     return window_.layer_shapes(x, shape_.weight(), shape_.c, places);
   }
 
-  LayoutRule layouts() const override { return of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain; }
   /// The sums for the bias take no padding lanes.
-  bool suits_blocks() const override {
-    return shape_.c % 16 == 0 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups);
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain,
+            .type = TypeRule::kHalf,
+            .suits_blocks = shape_.c % 16 == 0 && kernels::conv_suits_blocks(shape_.c, shape_.k, shape_.groups)};
   }
-  TypeRule types() const override { return TypeRule::kHalf; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     wants_dw_ = request.backward && any(request.wants_dw);
@@ -98,8 +98,6 @@ class DeconvolutionLayer : public Layer {
     needs.backward_reads_x.assign(tops_, wants_dw_ && request.wants_dw[0]);
     return needs;
   }
-
-  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
 
   void forward(Context& context, const Operands& io) override {
     for (size_t i = 0; i < tops_; ++i) {

@@ -46,7 +46,7 @@ class DenseCrfLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override {

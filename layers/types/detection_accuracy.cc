@@ -73,7 +73,7 @@ class DetectionAccuracyLayer : public Layer {
 
   void validate(Context& context, const Operands& io) override { validate_branch_labels(context, io.x[1], labels_); }
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   /// The class with the best score.

@@ -69,7 +69,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
   Quotient quotient(size_t) const override { return {}; }
   int64_t detection_classes() const override { return classes_; }
 

@@ -94,7 +94,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   }
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
   std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kDetectionWidth}}; }
 
  private:

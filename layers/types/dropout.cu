@@ -56,10 +56,10 @@ class DropoutLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
-  EightBitRule eight_bits(const kernels::PostOps&) const override {
-    return changes() ? EightBitRule::kNone : EightBitRule::kFollow;
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow,
+            .type = TypeRule::kFollow,
+            .eight_bits = changes() ? EightBitRule::kNone : EightBitRule::kFollow};
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {

@@ -29,7 +29,7 @@ class DummyDataLayer : public Layer {
     return shapes;
   }
 
-  TypeRule types() const override { return TypeRule::kMakes; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kMakes}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
@@ -41,7 +41,7 @@ class DummyDataLayer : public Layer {
     for (int i = 0; i < tops_; ++i) fill(context, filler(i), mix_key(key, uint64_t(i)), io.y[size_t(i)]);
   }
 
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 

@@ -100,8 +100,9 @@ class EltwiseLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override;
   std::optional<kernels::PostOp> as_post_op() const override;
   bool accepts(const kernels::PostOps& post, NetMode mode) const override;
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

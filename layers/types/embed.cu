@@ -69,7 +69,7 @@ class EmbedLayer : public Layer {
     return shapes;
   }
 
-  TypeRule types() const override { return TypeRule::kMakes; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kMakes}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;

@@ -40,7 +40,7 @@ class EvalDetectionLayer : public Layer {
   void forward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   struct Known {

@@ -87,7 +87,7 @@ class FilterLayer : public Layer, public DynamicRows {
   }
 
   bool differentiable(int i) const override { return size_t(i) < tops_; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
 
   std::vector<Shape> current_shapes() const override {
     std::vector<Shape> shapes = most_;

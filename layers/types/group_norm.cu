@@ -134,7 +134,7 @@ class GroupNormLayer : public Layer {
     return shapes;
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs = needs_of_x(request);

@@ -71,7 +71,7 @@ class Hdf5DataLayer : public Layer, public DataCursor {
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .cursor = this}; }
 
   uint64_t position() const override { return cursor_.position(); }
   void seek(uint64_t position) override { cursor_.seek(position); }

@@ -69,7 +69,7 @@ class Hdf5OutputLayer : public Layer, public BatchMemory {
     }
   }
 
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .memory = this}; }
   bool differentiable(int) const override { return false; }
 
  private:

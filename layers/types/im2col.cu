@@ -78,7 +78,7 @@ class Im2colLayer : public Layer {
     return {.y = {y}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 

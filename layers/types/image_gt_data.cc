@@ -154,7 +154,7 @@ class ImageGtDataLayer : public Layer, public DataCursor {
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .cursor = this}; }
 
   uint64_t position() const override { return cursor_.position(); }
   void seek(uint64_t position) override { cursor_.seek(position); }

@@ -60,11 +60,8 @@ class InnerProductLayer : public Layer {
     return post.affine.empty() || outputs_are_channels_;
   }
 
-  TypeRule types() const override { return TypeRule::kHalf; }
-  EightBitRule eight_bits(const kernels::PostOps& post) const override {
-    const bool computes = outputs_are_channels_ && !product_.transpose && wants_8_bits(quantization_) &&
-                          kernels::suits_quantized_conv(rows_as_places(), with_own(post));
-    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  StorageRule storage(const kernels::PostOps& post) const override {
+    return {.type = TypeRule::kHalf, .eight_bits = eight_bits(post)};
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
@@ -93,8 +90,6 @@ class InnerProductLayer : public Layer {
     return needs;
   }
 
-  void derive(Context& context, const Operands& io) override { weights_.derive(context, io); }
-
   void forward(Context& context, const Operands& io) override {
     const void *x = io.x[0].data, *w = weights_.w(io), *bias = weights_.bias(io);
     if (quantized_) return quantized_->forward(context, {.x = x, .w = w, .bias = bias, .y = io.y[0].data}, io.scratch);
@@ -119,6 +114,11 @@ class InnerProductLayer : public Layer {
   }
 
  private:
+  EightBitRule eight_bits(const kernels::PostOps& post) const {
+    const bool computes = outputs_are_channels_ && !product_.transpose && wants_8_bits(quantization_) &&
+                          kernels::suits_quantized_conv(rows_as_places(), with_own(post));
+    return computes ? EightBitRule::kComputes : EightBitRule::kNone;
+  }
   kernels::PostOps with_own(kernels::PostOps post) const {
     if (options_.relu()) post.activation = kernels::Activation::relu();
     return post;

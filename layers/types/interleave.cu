@@ -37,7 +37,7 @@ class InterleaveLayer : public Layer {
     cut_strips(context, {io.dy[0], 0, pitch(io.dy[0], io.dx.size())}, io.dx, channels_of);
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
  private:
   static Strips channels_of(const Tensor& part) { return {part.shape().count(0, 2), part.shape().count(2)}; }

@@ -138,8 +138,9 @@ class InterpLayer : public Layer {
     return {.y = {y}, .w = {}};
   }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
   bool differentiable(int i) const override { return i == 0; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }

@@ -98,7 +98,7 @@ class LayerNormLayer : public Layer {
     return shapes;
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     const int64_t bytes = rows_ * int64_t(sizeof(float));

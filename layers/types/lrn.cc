@@ -28,8 +28,9 @@ class LrnLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     kernels::LrnRequest lrn{.x = request.x[0]};

@@ -26,7 +26,7 @@ class MatMulLayer : public Layer {
   explicit MatMulLayer(const LayerOptions& options) : options_(options.config.matmul_param()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

@@ -41,7 +41,7 @@ class MemoryDataLayer : public Layer {
                 "feed it by `cortado infer --input`, or by Predictor; for training, use a Data or ImageData layer");
   }
 
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
  private:

@@ -102,7 +102,7 @@ class MultiBoxLossLayer : public Layer {
   void validate(Context& context, const Operands& io) override;
 
   bool differentiable(int i) const override { return i < 2; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
   void set_mining();

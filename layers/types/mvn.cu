@@ -73,7 +73,7 @@ class MvnLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     const int64_t bytes = rows_ * int64_t(sizeof(float));

@@ -112,7 +112,7 @@ class NormalizeLayer : public Layer {
     return {.y = {x[0]}, .w = {filled_weight(filler_, scale, "norm_param.scale_filler")}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs = needs_of_x(request);

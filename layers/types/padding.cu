@@ -44,7 +44,7 @@ class PaddingLayer : public Layer {
     count_of_elements(y, field);
     return {.y = {y}, .w = {}};
   }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 
   void forward(Context& context, const Operands& io) override { place(context, io.x[0], io.y[0], param_.pad_beg()); }

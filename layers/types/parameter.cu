@@ -33,7 +33,7 @@ class ParameterLayer : public Layer {
     return {.y = {shape}, .w = {{.shape = shape, .filler = {}}}};
   }
 
-  TypeRule types() const override { return TypeRule::kMakes; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kMakes}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
 

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "kernels/pool.h"
+#include "layers/common/fusion_kinds.h"
 #include "layers/common/pool_window.h"
 #include "layers/common/relu_mask.h"
 #include "layers/registry.h"
@@ -32,13 +33,17 @@ class PoolingLayer : public Layer {
     return {.y = argmax_ ? std::vector<Shape>{y, y} : std::vector<Shape>{y}, .w = {}};
   }
 
-  bool can_mask_dx() const override { return options_.pool() == PoolingOptions::MAX; }
+  std::vector<Fusion> fusions(const FusionQuery&) const override {
+    if (options_.pool() != PoolingOptions::MAX) return {};
+    return {Fusion::reader(kReluMask)};
+  }
 
   /// Places are told in plain layout only, and as floats: 16 bits do not count far.
-  LayoutRule layouts() const override { return argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow; }
-  TypeRule types() const override { return argmax_ ? TypeRule::kFloat : TypeRule::kFollow; }
-  EightBitRule eight_bits(const kernels::PostOps&) const override {
-    return options_.pool() == PoolingOptions::MAX && !argmax_ ? EightBitRule::kFollow : EightBitRule::kNone;
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {
+        .layout = argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow,
+        .type = argmax_ ? TypeRule::kFloat : TypeRule::kFollow,
+        .eight_bits = options_.pool() == PoolingOptions::MAX && !argmax_ ? EightBitRule::kFollow : EightBitRule::kNone};
   }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
@@ -51,7 +56,7 @@ class PoolingLayer : public Layer {
     pool.backward = request.backward;
     pool.argmax = argmax_;
     pool_ = kernels::plan_pool(pool, context);
-    masks_dy_ = request.masks_dx;
+    masks_dy_ = find_fusion(request.fusions, kReluMask, Fusion::kReader);
     LayerNeeds needs;
     if (pool_->saved_bytes() > 0) needs.saved = {pool_->saved_bytes()};
     needs.aliasing.overwrites_dy = request.backward && masks_dy_;
@@ -96,10 +101,8 @@ class PoolingByShape : public Layer {
     if (of_volumes_ && !volumes_) volumes_ = make_volume_pooling(options_);
     return own().infer(x);
   }
-  bool can_mask_dx() const override { return own().can_mask_dx(); }
-  LayoutRule layouts() const override { return own().layouts(); }
-  TypeRule types() const override { return own().types(); }
-  EightBitRule eight_bits(const kernels::PostOps& post) const override { return own().eight_bits(post); }
+  std::vector<Fusion> fusions(const FusionQuery& query) const override { return own().fusions(query); }
+  StorageRule storage(const kernels::PostOps& post) const override { return own().storage(post); }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     return own().prepare(request, context);
   }

@@ -58,8 +58,9 @@ class PreluLayer : public Layer {
     return {.y = {x[0]}, .w = {filled_weight(filler_, slopes, "prelu_param.filler")}};
   }
 
-  LayoutRule layouts() const override { return fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = fills_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain, .type = TypeRule::kFollow};
+  }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs = needs_of_x(request);

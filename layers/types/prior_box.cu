@@ -79,7 +79,7 @@ class PriorBoxLayer : public Layer {
     return {.y = {Shape{1, 2, numbers}}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context& context) override {
     const size_t bytes = cell_boxes_.size() * sizeof(CellBox);

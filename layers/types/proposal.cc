@@ -104,7 +104,7 @@ class ProposalLayer : public Layer, public DynamicRows {
   void validate(Context& context, const Operands& io) override;
 
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 10 * x[0].count(); }
 
   std::vector<Shape> current_shapes() const override {

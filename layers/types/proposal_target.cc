@@ -80,7 +80,7 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   void forward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
   bool differentiable(int) const override { return false; }
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
 
   std::vector<Shape> current_shapes() const override {
     const Shape numbers = {live_, numbers_};

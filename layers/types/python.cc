@@ -132,7 +132,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
     commit_weights(context, io, true);
   }
 
-  bool forward_needs_host() const override { return true; }
+  LayerRoles roles() override { return {.needs_host = true, .memory = this, .rows = this, .python = this}; }
 
   PythonObject* object() override { return object_ ? &*object_ : nullptr; }
 

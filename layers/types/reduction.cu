@@ -78,7 +78,7 @@ class ReductionLayer : public Layer {
     return {.y = {Shape(std::vector<int64_t>(first, first + axis_))}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     const Shape& x = request.x[0].shape;

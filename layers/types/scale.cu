@@ -59,8 +59,9 @@ class ScaleLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
   std::optional<kernels::PostOp> as_post_op() const override;
-  LayoutRule layouts() const override;
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain, .type = TypeRule::kFollow};
+  }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
@@ -99,8 +100,6 @@ std::optional<kernels::PostOp> ScaleLayer::as_post_op() const {
   if (!learned_ || broadcast_.axis != 1 || broadcast_.shape.axes() != 1) return std::nullopt;
   return kernels::ChannelAffine{.scales = true, .shifts = has_bias()};
 }
-
-LayoutRule ScaleLayer::layouts() const { return in_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
 
 LayerNeeds ScaleLayer::prepare(const PrepareRequest& request, Context&) {
   const bool sums_products = learned_ ? request.wants_dw[0] : request.wants_dx[1];

@@ -107,7 +107,7 @@ class SegAccuracyLayer : public Layer {
     return {.y = {Shape{3}}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
   bool differentiable(int) const override { return false; }
 
   LayerNeeds prepare(const PrepareRequest&, Context& context) override {

@@ -42,8 +42,9 @@ class ShuffleChannelLayer : public Layer {
   explicit ShuffleChannelLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override { gather(context, there_, io.x[0], io.y[0]); }
   void backward(Context& context, const Operands& io) override { gather(context, back_, io.dy[0], io.dx[0]); }

@@ -11,7 +11,7 @@ class SilenceLayer : public Layer {
   explicit SilenceLayer(const LayerOptions&) {}
 
   LayerShapes infer(const std::vector<Shape>&) override { return {}; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context&, const Operands&) override {}
   bool differentiable(int) const override { return false; }

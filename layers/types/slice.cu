@@ -30,8 +30,9 @@ class SliceLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  LayoutRule layouts() const override { return whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = whole_blocks_ ? LayoutRule::kFollow : LayoutRule::kPlain, .type = TypeRule::kFollow};
+  }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
 
   void forward(Context& context, const Operands& io) override {

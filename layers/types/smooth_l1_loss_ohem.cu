@@ -96,8 +96,9 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
     return {.y = shows_losses_ ? std::vector<Shape>{Shape(), losses} : std::vector<Shape>{Shape()}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
 
+  LayerRoles roles() override { return {.scoring = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x.assign(request.x.size(), true);

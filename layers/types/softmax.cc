@@ -21,7 +21,7 @@ class SoftmaxLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override {
     const Shape& x = request.x[0].shape;

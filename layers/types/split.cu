@@ -2,6 +2,7 @@
 // A pass puts one behind every value with several readers.
 
 #include "layers/common/copies.h"
+#include "layers/common/fusion_kinds.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -70,8 +71,12 @@ class SplitLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = std::vector<Shape>(tops_, x[0]), .w = {}}; }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
+
+  std::vector<Fusion> fusions(const FusionQuery&) const override { return {Fusion::reader(kGradientParts)}; }
+  LayerRoles roles() override { return {.views_x = true}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;

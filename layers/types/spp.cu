@@ -55,7 +55,7 @@ class SppLayer : public Layer {
     return {.y = {{x[0][0], checked_mul(x[0][1], bins)}}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;

@@ -91,7 +91,7 @@ class UnpoolLayer : public Layer {
     return {.y = {y}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kReads; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
   bool differentiable(int i) const override { return i == 0; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {

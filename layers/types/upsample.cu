@@ -66,8 +66,9 @@ class UpsampleLayer : public Layer {
     return {.y = {{x[0][0], x[0][1], checked_mul(x[0][2], scale_.h), checked_mul(x[0][3], scale_.w)}}, .w = {}};
   }
 
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override {
+    return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
+  }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;

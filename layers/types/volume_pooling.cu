@@ -186,7 +186,7 @@ class VolumePoolingLayer : public Layer {
   explicit VolumePoolingLayer(const VolumeWindows& windows) : windows_(windows) { check(windows_); }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;

@@ -83,6 +83,7 @@ class YoloSegLayer : public Layer, public Scoring {
     return {.y = {Shape()}, .w = {}};
   }
 
+  LayerRoles roles() override { return {.scoring = this}; }
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.backward_reads_x.assign(request.x.size(), true);

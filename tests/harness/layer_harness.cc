@@ -133,16 +133,16 @@ void check_same_bits(const LayerCase& layer_case, const Expected& expected, cons
 std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made) {
   RunOptions options;
   options.phase = layer_case.phase;
-  const LayoutRule rule = made.layer->layouts();
+  const LayoutRule rule = made.layer->storage({}).layout;
   const bool four_axes = !layer_case.x.empty() && layer_case.x[0].shape.axes() == 4;
   std::vector<Variant> list;
-  const bool suits = made.layer->suits_blocks();
+  const bool suits = made.layer->storage({}).suits_blocks;
   if (rule != LayoutRule::kPreferred || !suits) list.push_back({"plain", options});
   if (rule != LayoutRule::kPlain && four_axes && suits) {
     options.layout = Layout::kBlocked16;
     list.push_back({"in blocks of 16", options});
     options.plain_x = true;
-    if (made.layer->accepts_plain_x()) list.push_back({"in blocks of 16 from plain x", options});
+    if (made.layer->storage({}).accepts_plain_x) list.push_back({"in blocks of 16 from plain x", options});
     options.plain_x = false;
   }
   if (rule == LayoutRule::kFollow && four_axes && layer_case.channels_last) {
@@ -159,7 +159,7 @@ std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLaye
   options.device = device;
   std::vector<Variant> list = {{"plain, " + device.str(), options}};
   const bool four_axes = !layer_case.x.empty() && layer_case.x[0].shape.axes() == 4;
-  if (made.layer->layouts() == LayoutRule::kPlain || !four_axes) return list;
+  if (made.layer->storage({}).layout == LayoutRule::kPlain || !four_axes) return list;
   options.layout = Layout::kChannelsLast;
   list.push_back({"channels last, " + device.str(), options});
   return list;
@@ -241,7 +241,7 @@ void check_on_device(const LayerCase& layer_case, const MadeLayer& made, const E
   for (const Variant& variant : device_variants(layer_case, made, device)) {
     SCOPED_TRACE(variant.name);
     check_variant(layer_case, expected, variant.options);
-    if (made.layer->types() == TypeRule::kFloat) continue;
+    if (made.layer->storage({}).type == TypeRule::kFloat) continue;
     for (const DType dtype : {DType::kBF16, DType::kF16}) {
       SCOPED_TRACE(name_of(dtype));
       RunOptions options = variant.options;
@@ -255,7 +255,7 @@ void check_on_device(const LayerCase& layer_case, const MadeLayer& made, const E
 /// the first one.
 void check_carried(const LayerCase& layer_case, const RunOptions& options) {
   LayerRun run = start(layer_case, options);
-  auto* memory = dynamic_cast<BatchMemory*>(&run.layer());
+  auto* memory = run.layer().roles().memory;
   const std::span<float> carried = memory ? memory->carried() : std::span<float>();
   std::vector<float> before(carried.size());
   copy_to_host(run.context(), before.data(), carried.data(), carried.size_bytes());
@@ -298,7 +298,7 @@ void check_layer(const LayerCase& layer_case) {
     }
   }
   check_carried(layer_case, list[0].options);
-  if (made.layer->types() != TypeRule::kFloat)
+  if (made.layer->storage({}).type != TypeRule::kFloat)
     for (const Variant& variant : list) {
       SCOPED_TRACE(variant.name + ", bfloat16");
       RunOptions options = variant.options;

@@ -11,7 +11,12 @@
 #include <stdexcept>
 
 #include "core/threads.h"
+#include "layers/batch_memory.h"
+#include "layers/common/class_labels.h"
+#include "layers/dynamic_rows.h"
+#include "layers/record_source.h"
 #include "layers/registry.h"
+#include "layers/scoring.h"
 
 namespace cortado::harness {
 
@@ -36,6 +41,21 @@ void fill_up(std::vector<bool>& list, size_t n, bool value) {
   if (list.empty()) list.assign(n, value);
 }
 
+/// Nobody looks for roles in another way than by roles().
+template <typename Role>
+void expect_named(Layer& layer, const Role* named, const char* role) {
+  EXPECT_EQ(dynamic_cast<const Role*>(&layer), named) << "roles() and the class differ about its " << role;
+}
+void check_roles(Layer& layer) {
+  const LayerRoles roles = layer.roles();
+  expect_named(layer, roles.cursor, "place in its data");
+  expect_named(layer, roles.records, "records");
+  expect_named(layer, roles.memory, "memory of batches");
+  expect_named(layer, roles.rows, "rows that vary");
+  expect_named(layer, roles.scoring, "scores");
+  expect_named(layer, roles.classes, "labels");
+}
+
 }  // namespace
 
 std::vector<Device> tested_devices() {
@@ -55,6 +75,7 @@ MadeLayer::MadeLayer(const std::string& text, const std::string& follower, const
   const LayerType* type = find_layer_type(config.type());
   for (int i = config.top_size(); type && i < type->min_tops; ++i) config.add_top("y" + std::to_string(i));
   layer = make(config, phase);
+  check_roles(*layer);
   shapes = layer->infer(own);
   absorbed = std::all_of(followers.begin(), followers.end(),
                          [&](const caffe::LayerParameter& next) { return takes_over(next, x, phase); });
@@ -79,7 +100,7 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
   use_threads(options.threads);
   use_device(context_, options.device);
   context_.pass = options.pass;
-  const TypeRule rule = made_.layer->types();
+  const TypeRule rule = made_.layer->storage({}).type;
   for (size_t i = 0; i < x.size(); ++i)
     request_.x.push_back(
         spec_of(x[i].shape, i == 0 && options.plain_x, all_typed(rule) || (rule == TypeRule::kReads && i == 0)));
@@ -101,7 +122,7 @@ TensorSpec LayerRun::spec_of(const Shape& shape, bool plain, bool typed) const {
 bool LayerRun::differentiable(size_t i) const { return made_.layer->differentiable(int(i)); }
 
 void LayerRun::prepare() {
-  const TypeRule rule = made_.layer->types();
+  const TypeRule rule = made_.layer->storage({}).type;
   for (const Shape& shape : made_.shapes.y)
     request_.y.push_back(spec_of(shape, false, all_typed(rule) || (rule == TypeRule::kMakes && request_.y.empty())));
   for (const WeightSpec& w : made_.shapes.w) request_.w.push_back({w.shape, DType::kF32, Layout::kPlain});

@@ -32,8 +32,8 @@ TEST(Clip, PassesTheGradientOnItsBounds) {
 }
 
 TEST(Clip, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
-  EXPECT_EQ(MadeLayer(clip(0, 6).layer, "", {{2, 20, 3, 3}}).layer->layouts(), LayoutRule::kFollow);
-  EXPECT_EQ(MadeLayer(clip(1, 6).layer, "", {{2, 20, 3, 3}}).layer->layouts(), LayoutRule::kPlain);
+  EXPECT_EQ(MadeLayer(clip(0, 6).layer, "", {{2, 20, 3, 3}}).layer->storage({}).layout, LayoutRule::kFollow);
+  EXPECT_EQ(MadeLayer(clip(1, 6).layer, "", {{2, 20, 3, 3}}).layer->storage({}).layout, LayoutRule::kPlain);
 }
 
 TEST(Clip, RefusesBoundsThatAreNone) {

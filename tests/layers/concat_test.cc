@@ -43,7 +43,9 @@ TEST(Concat, PassesASingleBottomOn) { check_layer(concat("", 1, {{2, 3, 2, 2}}))
 TEST(Concat, TakesEmptyParts) { check_layer(concat("", 1, {{2, 0, 2}, {2, 3, 2}})); }
 
 TEST(Concat, FollowsBlocksOnlyWhereEveryPartFillsThem) {
-  const auto rule = [](const std::vector<Shape>& x) { return MadeLayer("type: 'Concat'", "", x).layer->layouts(); };
+  const auto rule = [](const std::vector<Shape>& x) {
+    return MadeLayer("type: 'Concat'", "", x).layer->storage({}).layout;
+  };
   EXPECT_EQ(rule({{2, 16, 2, 2}, {2, 32, 2, 2}}), LayoutRule::kFollow);
   EXPECT_EQ(rule({{2, 16, 2, 2}, {2, 20, 2, 2}}), LayoutRule::kPlain);
 }

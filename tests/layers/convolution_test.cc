@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "layers/common/fusion_kinds.h"
 #include "tests/harness/layer_harness.h"
 #include "tests/harness/windows.h"
 
@@ -161,9 +162,14 @@ TEST(Convolution, TakesOverARelu6) {
 TEST(Convolution, KeepsTheMaskOfARelu6) {
   const MadeLayer convolution(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU6'", {{1, 2, 5, 5}});
   EXPECT_TRUE(convolution.absorbed);
-  EXPECT_FALSE(convolution.layer->masks_dy(convolution.post));
-  EXPECT_TRUE(convolution.layer->masks_dy({.activation = kernels::Activation::relu()}));
-  EXPECT_FALSE(convolution.layer->masks_dy({}));
+  const auto masks = [&](const kernels::PostOps& post) {
+    const std::vector<Fusion> offered =
+        convolution.layer->fusions({.post = post, .mode = NetMode::kTraining, .device = {}});
+    return find_fusion(offered, kReluMask, Fusion::kMaker) != nullptr;
+  };
+  EXPECT_FALSE(masks(convolution.post));
+  EXPECT_TRUE(masks({.activation = kernels::Activation::relu()}));
+  EXPECT_FALSE(masks({}));
 }
 
 TEST(Convolution, LeavesALeakyReluAlone) {

@@ -27,7 +27,8 @@ TEST(HardSigmoid, RunsInFullBlocksWhateverItDoesToZero) { check_layer(hard_sigmo
 TEST(HardSigmoid, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
   const auto rule = [](const std::string& options) {
     return MadeLayer("type: 'HardSigmoid' hard_sigmoid_param { " + options + " }", "", {{2, 20, 3, 3}})
-        .layer->layouts();
+        .layer->storage({})
+        .layout;
   };
   EXPECT_EQ(rule(""), LayoutRule::kPlain);
   EXPECT_EQ(rule("beta: 0"), LayoutRule::kFollow);

@@ -18,7 +18,7 @@ class Faulty : public Layer {
   explicit Faulty(const LayerOptions& options) : fault_(options.config.name()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
-  LayoutRule layouts() const override { return LayoutRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.layout = LayoutRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;

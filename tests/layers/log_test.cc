@@ -30,7 +30,7 @@ TEST(Log, RunsInFullBlocks) { check_layer(logarithm("", kE, 1, 0, {1, 16, 2, 2})
 
 TEST(Log, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
   const auto rule = [](const std::string& options) {
-    return MadeLayer("type: 'Log' log_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->layouts();
+    return MadeLayer("type: 'Log' log_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->storage({}).layout;
   };
   EXPECT_EQ(rule("shift: 1"), LayoutRule::kFollow);
   EXPECT_EQ(rule("shift: 2"), LayoutRule::kPlain);

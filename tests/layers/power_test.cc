@@ -44,7 +44,7 @@ TEST(Power, HasAFiniteSlopeAtZero) {
 
 TEST(Power, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
   const auto rule = [](const std::string& options) {
-    return MadeLayer("type: 'Power' power_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->layouts();
+    return MadeLayer("type: 'Power' power_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->storage({}).layout;
   };
   EXPECT_EQ(rule("scale: 2"), LayoutRule::kFollow);
   EXPECT_EQ(rule("shift: 1"), LayoutRule::kPlain);

@@ -22,8 +22,8 @@ TEST(Sigmoid, IsTheLogisticFunction) { check_layer(sigmoid({2, 20, 3, 3})); }
 TEST(Sigmoid, RunsInFullBlocks) { check_layer(sigmoid({2, 32, 3, 3})); }
 
 TEST(Sigmoid, StaysPlainWhereBlocksHavePadding) {
-  EXPECT_EQ(MadeLayer("type: 'Sigmoid'", "", {{2, 20, 3, 3}}).layer->layouts(), LayoutRule::kPlain);
-  EXPECT_EQ(MadeLayer("type: 'Sigmoid'", "", {{2, 32, 3, 3}}).layer->layouts(), LayoutRule::kFollow);
+  EXPECT_EQ(MadeLayer("type: 'Sigmoid'", "", {{2, 20, 3, 3}}).layer->storage({}).layout, LayoutRule::kPlain);
+  EXPECT_EQ(MadeLayer("type: 'Sigmoid'", "", {{2, 32, 3, 3}}).layer->storage({}).layout, LayoutRule::kFollow);
 }
 
 TEST(Sigmoid, DoesNotOverflow) {

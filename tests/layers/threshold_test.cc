@@ -35,7 +35,9 @@ TEST(Threshold, HasNoGradient) { EXPECT_FALSE(MadeLayer("type: 'Threshold'", "",
 
 TEST(Threshold, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
   const auto rule = [](const std::string& options) {
-    return MadeLayer("type: 'Threshold' threshold_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->layouts();
+    return MadeLayer("type: 'Threshold' threshold_param { " + options + " }", "", {{2, 20, 3, 3}})
+        .layer->storage({})
+        .layout;
   };
   EXPECT_EQ(rule(""), LayoutRule::kFollow);
   EXPECT_EQ(rule("threshold: -1"), LayoutRule::kPlain);

@@ -8,6 +8,7 @@
 #include "core/half.h"
 #include "core/rng.h"
 #include "kernels/devices.h"
+#include "layers/common/fusion_kinds.h"
 #include "net/net.h"
 #include "tests/net/trained_pass.h"
 
@@ -101,9 +102,9 @@ Pass run(const graph::BuildOptions& options, Precision precision = Precision::kF
   pass.statistics = statistics_of(*net);
   pass.nodes = net->plan().graph.nodes.size();
   for (const graph::Node& node : net->plan().graph.nodes) {
-    pass.left_sums += !node.dy_parts.empty();
-    pass.given_sums += node.reads_sums;
-    pass.maps += node.takes_map;
+    pass.left_sums += find_fusion(node.fusions, kGradientParts, Fusion::kMaker) != nullptr;
+    pass.given_sums += find_fusion(node.fusions, kChannelSums, Fusion::kReader) != nullptr;
+    pass.maps += find_fusion(node.fusions, kChannelMap, Fusion::kReader) != nullptr;
   }
   for (const LayerNeeds& needs : net->plan().needs)
     if (needs.last_saved_for_y) pass.masks += needs.saved.back() > 0 ? "bits " : "y ";
