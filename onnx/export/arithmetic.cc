@@ -174,10 +174,12 @@ void write_arg_max(LayerWriter& layer) {
   layer.finish({"Reshape", {layer.add(number), layer.integers("shape", layer.reshape_target(layer.x[0], layer.y[0]))}});
 }
 
+template <const char* kOperator>
 void write_softmax(LayerWriter& layer) {
   const int64_t axis = layer.x[0].shape.canonical_axis(layer.config.softmax_param().axis());
-  layer.finish({"Softmax", {layer.x[0].name}, {{"axis", axis}}});
+  layer.finish({kOperator, {layer.x[0].name}, {{"axis", axis}}});
 }
+constexpr char kSoftmax[] = "Softmax", kLogSoftmax[] = "LogSoftmax";
 
 }  // namespace
 
@@ -191,8 +193,9 @@ void add_arithmetic(Table& table) {
                 {"Axpy", write_axpy},
                 {"Reduction", write_reduction},
                 {"ArgMax", write_arg_max},
-                {"Softmax", write_softmax},
-                {"VoxelSoftmax", write_softmax}});
+                {"Softmax", write_softmax<kSoftmax>},
+                {"VoxelSoftmax", write_softmax<kSoftmax>},
+                {"LogSoftmax", write_softmax<kLogSoftmax>}});
 }
 
 }  // namespace cortado::exporting

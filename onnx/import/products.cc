@@ -73,17 +73,14 @@ void read_softmax(NodeReader& node) {
   const Blob x = node.x(0);
   const bool joins = node.opset() < 13;
   const int axis = node.axis_of(x.shape, node.integer("axis", joins ? 1 : -1));
-  const bool log = node.op() == "LogSoftmax", flat = joins && axis + 1 < x.shape.axes();
+  const bool flat = joins && axis + 1 < x.shape.axes();
   std::vector<int64_t> rows(size_t(axis), 0);
   rows.push_back(-1);
   const Blob row = flat ? node.reshaped(x, rows) : x;
-  caffe::LayerParameter layer = NodeReader::layer("Softmax");
+  caffe::LayerParameter layer = NodeReader::layer(node.op());  // Softmax or LogSoftmax: the layers have the same names
   if (axis != 1) layer.mutable_softmax_param()->set_axis(axis);
-  if (!log && !flat) return node.finish(layer, {row});
-  Blob result = node.add(layer, {row});
-  if (log && !flat) return node.finish(NodeReader::layer("Log"), {result});
-  if (log) result = node.add(NodeReader::layer("Log"), {result});
-  node.finish_reshaped(result, x.shape.dims());
+  if (!flat) return node.finish(layer, {row});
+  node.finish_reshaped(node.add(layer, {row}), x.shape.dims());
 }
 
 /// A row of a table for each index.

@@ -54,6 +54,8 @@ LRN lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }
 LayerNorm layer_norm_param { axis: 1 }
 LayerNorm layer_norm_param { affine: false }
 Log log_param { base: 10 scale: 0.1 shift: 3 }
+LogSoftmax
+LogSoftmax softmax_param { axis: 2 }
 MVN
 MVN mvn_param { across_channels: true normalize_variance: false }
 Mish

@@ -61,6 +61,11 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+def log_softmax(x, axis):
+    x = x - x.max(axis, keepdims=True).astype('f8')
+    return x - numpy.log(numpy.exp(x).sum(axis, keepdims=True))
+
+
 def erf(x):
     return numpy.vectorize(math.erf)(x).astype('f4')
 
@@ -106,6 +111,9 @@ CASES = {
                            lambda x: softmax(x.reshape(2, -1), 1).reshape(x.shape)),
     'softmax of opset 13': (13, X, [node('Softmax', ['x'], ['y'])], {}, lambda x: softmax(x, -1)),
     'log softmax': (13, ROWS, [node('LogSoftmax', ['x'], ['y'])], {}, lambda x: numpy.log(softmax(x, -1))),
+    'log softmax of what vanishes': (13, 90 * X, [node('LogSoftmax', ['x'], ['y'], axis=1)], {}, lambda x: log_softmax(x, 1)),
+    'log softmax of opset 9': (9, X, [node('LogSoftmax', ['x'], ['y'], axis=2)], {},
+                               lambda x: log_softmax(x.reshape(2, 4, -1), 2).reshape(x.shape)),
     'gemm': (13, ROWS, [node('Gemm', ['x', 'm', 'c'], ['y'], alpha=0.5, beta=2.0)], {'m': M, 'c': array(3)}, None),
     'matmul and add': (13, ROWS, [node('MatMul', ['x', 'm'], ['a']), node('Add', ['a', 'c'], ['y'])],
                        {'m': M, 'c': array(3)}, None),
