@@ -97,6 +97,8 @@ void read_gelu(NodeReader& node) {
 
 void read_dropout(NodeReader& node) {
   if (node.has_output(1)) node.fail("its mask, the second output, is not read");
+  if (node.bound("training_mode", 2).value_or(0) != 0)
+    node.fail("training_mode is true: what it gives is random", "export the model for inference");
   caffe::LayerParameter layer = NodeReader::layer("Dropout");
   if (const auto ratio = node.bound("ratio", 1)) layer.mutable_dropout_param()->set_dropout_ratio(*ratio);
   node.finish(layer, {node.x(0)});

@@ -1,6 +1,8 @@
 // Sums and products of two operands. ONNX repeats the smaller one over axes where it has an extent of 1; Scale and Bias
 // repeat theirs over all axes before and behind some that are equal. So the smaller one is brought to the axes where it
 // is more than one number, from the first of them to the last.
+#include "onnx/import/arithmetic.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -84,7 +86,8 @@ caffe::LayerParameter power(float scale, float shift, float exponent = 1) {
             "equal ones can, and a smaller one that is repeated before and behind the axes it has");
 }
 
-/// x with a constant: a factor, or a term.
+}  // namespace
+
 void finish_with_constant(NodeReader& node, const Blob& x, const Constant& constant, bool product) {
   const auto spread = spread_of(x.shape, constant);
   if (!spread) fail_shapes(node, x.shape, constant.shape);
@@ -103,6 +106,8 @@ void finish_with_constant(NodeReader& node, const Blob& x, const Constant& const
   }
   node.finish(layer, {x}, {weight_of(shape_of(x.shape, spread->span), spread->values)});
 }
+
+namespace {
 
 void finish_equal(NodeReader& node, const Blob& a, const Blob& b, bool product) {
   caffe::LayerParameter layer = NodeReader::layer("Eltwise");

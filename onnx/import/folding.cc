@@ -121,9 +121,17 @@ void fold_unary(NodeReader& node) {
   node.set(0, std::move(out));
 }
 
+/// Any number but 0 is true, fractions among them.
+Constant truth_of(const Constant& x) {
+  Constant out{.shape = x.shape, .integers = true};
+  for (size_t i = 0; i < x.count(); ++i) out.ints.push_back(x.at(i) != 0);
+  return out;
+}
+
 void fold_cast(NodeReader& node) {
   const ConstantPtr x = node.constant(0, "the operand");
   const int64_t to = node.integer("to", 0);
+  if (to == onnx::TensorProto::BOOL) return node.set(0, truth_of(*x));
   const bool floats = to == onnx::TensorProto::FLOAT || to == onnx::TensorProto::FLOAT16 ||
                       to == onnx::TensorProto::DOUBLE || to == onnx::TensorProto::BFLOAT16;
   Constant out{.shape = x->shape, .integers = !floats};
@@ -131,8 +139,6 @@ void fold_cast(NodeReader& node) {
     out.floats = x->as_floats();
   else
     out.ints = x->as_integers();
-  if (to == onnx::TensorProto::BOOL)
-    for (int64_t& value : out.ints) value = value != 0;
   node.set(0, std::move(out));
 }
 

@@ -1,3 +1,5 @@
+#include <cfloat>
+
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -89,7 +91,8 @@ void read_lrn(NodeReader& node) {
   node.finish(layer, {node.x(0)});
 }
 
-/// By the length of the channels at each place.
+/// By the length of the channels at each place. ONNX adds nothing to it and makes zeros of zeros, as the least eps
+/// does.
 void read_lp_normalization(NodeReader& node) {
   const Blob x = node.x(0);
   if (node.integer("p", 2) != 2 || node.axis_of(x.shape, node.integer("axis", -1)) != 1)
@@ -97,6 +100,7 @@ void read_lp_normalization(NodeReader& node) {
   caffe::LayerParameter layer = NodeReader::layer("Normalize");
   layer.mutable_norm_param()->set_across_spatial(false);
   layer.mutable_norm_param()->set_channel_shared(true);
+  layer.mutable_norm_param()->set_eps(FLT_MIN);
   node.finish(layer, {x}, {weight_of(Shape{1}, {1})});
 }
 

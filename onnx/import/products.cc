@@ -1,6 +1,7 @@
 // Products of matrices, and softmax.
 #include <numeric>
 
+#include "onnx/import/arithmetic.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -28,13 +29,10 @@ std::vector<float> times(std::vector<float> values, float factor) {
   return values;
 }
 
-/// The terms of each output, from one for all or one for each.
-std::vector<float> terms_of(NodeReader& node, int64_t outputs) {
-  const ConstantPtr terms = node.constant(2, "the bias");
-  std::vector<float> values = times(terms->as_floats(), node.real("beta", 1));
-  if (values.size() == 1) values.resize(size_t(outputs), values[0]);
-  if (int64_t(values.size()) != outputs) node.fail("a bias of shape " + terms->shape.str());
-  return values;
+/// Whether the terms, of shape 1, N, 1 x 1 or 1 x N, are the same in every row of M x N.
+bool same_in_rows(const Shape& terms, int64_t outputs) {
+  const int last = terms.axes() - 1;
+  return terms.count() == 1 || (terms.count() == outputs && terms[last] == outputs);
 }
 
 void read_gemm(NodeReader& node) {
@@ -47,10 +45,18 @@ void read_gemm(NodeReader& node) {
   caffe::LayerParameter layer = NodeReader::layer("InnerProduct");
   layer.mutable_inner_product_param()->set_num_output(uint32_t(outputs));
   std::vector<BlobFile> weights = {std::move(matrix)};
-  if (node.has_input(2))
-    weights.push_back(weight_of(Shape{outputs}, terms_of(node, outputs)));
-  else
+  if (!node.has_input(2)) {
     layer.mutable_inner_product_param()->set_bias_term(false);
+    return node.finish(layer, {x}, std::move(weights));
+  }
+  Constant terms = *node.constant(2, "the bias");
+  terms = {.shape = terms.shape, .floats = times(terms.as_floats(), node.real("beta", 1))};
+  if (!same_in_rows(terms.shape, outputs)) {
+    layer.mutable_inner_product_param()->set_bias_term(false);
+    return finish_with_constant(node, node.add(layer, {x}, std::move(weights)), terms, false);
+  }
+  if (terms.floats.size() == 1) terms.floats.resize(size_t(outputs), terms.floats[0]);
+  weights.push_back(weight_of(Shape{outputs}, std::move(terms.floats)));
   node.finish(layer, {x}, std::move(weights));
 }
 

@@ -11,8 +11,8 @@ namespace {
 std::vector<int> reduced_axes(const NodeReader& node, const Shape& x) {
   std::vector<int> axes;
   const auto given = node.list("axes", 1);
-  if (!given && node.integer("noop_with_empty_axes", 0) != 0) return axes;
   if (!given || given->empty()) {
+    if (node.integer("noop_with_empty_axes", 0) != 0) return axes;
     for (int axis = 0; axis < x.axes(); ++axis) axes.push_back(axis);
     return axes;
   }
@@ -41,11 +41,20 @@ void finish_global_reduction(NodeReader& node, const Blob& x, bool average, bool
   node.finish_reshaped(node.add(layer, {x}), {0, -1});
 }
 
+/// Over no axes each element is a sum by itself: its length or its square, or what it is.
+void finish_each_alone(NodeReader& node, const Blob& x) {
+  if (node.op() == "ReduceL1" || node.op() == "ReduceL2") return node.finish(NodeReader::layer("AbsVal"), {x});
+  if (node.op() != "ReduceSumSquare") return node.set(0, x);
+  caffe::LayerParameter square = NodeReader::layer("Power");
+  square.mutable_power_param()->set_power(2);
+  node.finish(square, {x});
+}
+
 void read_reduction(NodeReader& node) {
   const Blob x = node.x(0);
   const std::vector<int> axes = reduced_axes(node, x.shape);
   const bool keeps = node.integer("keepdims", 1) != 0;
-  if (axes.empty()) return node.set(0, x);
+  if (axes.empty()) return finish_each_alone(node, x);
   const bool places = x.shape.axes() == 4 && axes == std::vector<int>{2, 3};
   if (places && (node.op() == "ReduceMean" || node.op() == "ReduceMax"))
     return finish_global_reduction(node, x, node.op() == "ReduceMean", keeps);

@@ -1,6 +1,6 @@
 """Operators of ONNX, alone in a model that Python's onnx makes, against what NumPy makes of the operator's definition:
 the forms that they had in older opsets, uneven padding, repeated operands, what exporters work out of shapes."""
-import math
+import math, os
 
 import pytest
 
@@ -66,6 +66,12 @@ def log_softmax(x, axis):
     return x - numpy.log(numpy.exp(x).sum(axis, keepdims=True))
 
 
+def unit(x, axis):
+    """Of length 1, and zeros of zeros."""
+    length = numpy.sqrt((x.astype('f8') ** 2).sum(axis, keepdims=True))
+    return x / numpy.where(length > 0, length, 1)
+
+
 def erf(x):
     return numpy.vectorize(math.erf)(x).astype('f4')
 
@@ -73,6 +79,7 @@ def erf(x):
 W3, W5, W1 = array(5, 4, 3, 3), array(6, 8), array(4, 3, 3, 3)
 C, HW, ROW, M = array(4, 1, 1), array(1, 1, 7, 9), array(6), array(6, 3)
 S7 = numpy.float32(0.7)
+SHORT = X * numpy.array([1, 1e-7, 1e-12, 0, 1, 1, 1, 1, 1], 'f4')  # vectors shorter than any eps, and zeros
 node = helper.make_node
 
 # name: opset, x, nodes from 'x' to 'y', constants, what is expected of x
@@ -111,7 +118,8 @@ CASES = {
                            lambda x: softmax(x.reshape(2, -1), 1).reshape(x.shape)),
     'softmax of opset 13': (13, X, [node('Softmax', ['x'], ['y'])], {}, lambda x: softmax(x, -1)),
     'log softmax': (13, ROWS, [node('LogSoftmax', ['x'], ['y'])], {}, lambda x: numpy.log(softmax(x, -1))),
-    'log softmax of what vanishes': (13, 90 * X, [node('LogSoftmax', ['x'], ['y'], axis=1)], {}, lambda x: log_softmax(x, 1)),
+    'log softmax of what vanishes': (13, 90 * X, [node('LogSoftmax', ['x'], ['y'], axis=1)], {},
+                                     lambda x: log_softmax(x, 1)),
     'log softmax of opset 9': (9, X, [node('LogSoftmax', ['x'], ['y'], axis=2)], {},
                                lambda x: log_softmax(x.reshape(2, 4, -1), 2).reshape(x.shape)),
     'gemm': (13, ROWS, [node('Gemm', ['x', 'm', 'c'], ['y'], alpha=0.5, beta=2.0)], {'m': M, 'c': array(3)}, None),
@@ -167,6 +175,18 @@ CASES = {
                        lambda x: x.reshape(2, 2, 2, 1, 7, 9).transpose(0, 3, 4, 1, 5, 2).reshape(2, 1, 14, 18)),
     'batch norm': (9, X, [node('BatchNormalization', ['x', 'g', 'b', 'm', 'v'], ['y'], epsilon=0.01)],
                    {'g': array(4), 'b': array(4), 'm': array(4), 'v': numpy.array([1, 2, 3, 4], 'f4')}, None),
+    'sum over no axes': (13, X, [node('ReduceSum', ['x', 'a'], ['y'], noop_with_empty_axes=1)],
+                         {'a': ints()}, lambda x: x),
+    'squares over no axes': (18, X, [node('ReduceSumSquare', ['x', 'a'], ['y'], noop_with_empty_axes=1)], {'a': ints()},
+                             lambda x: x * x),
+    'lengths over no axes': (18, X, [node('ReduceL2', ['x'], ['y'], noop_with_empty_axes=1)], {}, abs),
+    'lengths 1 over no axes': (18, X, [node('ReduceL1', ['x'], ['y'], noop_with_empty_axes=1)], {}, abs),
+    'truth of fractions': (13, ROWS, [node('Cast', ['h'], ['b'], to=TensorProto.BOOL),
+                                      node('Cast', ['b'], ['f'], to=TensorProto.FLOAT), node('Mul', ['x', 'f'], ['y'])],
+                           {'h': numpy.array([0.5, 0, -0.25, 2, -0.0, 1e-30], 'f4')},
+                           lambda x: x * numpy.array([1, 0, 1, 1, 0, 1])),
+    'unit length': (13, SHORT, [node('LpNormalization', ['x'], ['y'], axis=1, p=2)], {}, lambda x: unit(x, 1)),
+    'dropout': (13, ROWS, [node('Dropout', ['x', 'h', 't'], ['y'])], {'h': S7, 't': numpy.array(False)}, lambda x: x),
     'half floats': (13, ROWS, [node('Add', ['x', 'h'], ['a']), node('Identity', ['a'], ['y'])],
                     {'h': numpy.arange(6).astype('f2')}, lambda x: x + numpy.arange(6)),
 }
@@ -192,9 +212,20 @@ def expected(name, x, constants):
     return y[:, :, 1:1 + 2 * x.shape[2], 1:1 + 2 * x.shape[3]]
 
 
-def save(path, opset, x, nodes, constants):
+# What Gemm adds, of any shape that is repeated to 6 x 6; name: its shape
+TERMS = {'one': (), 'one in a list': (1,), 'of columns': (6,), 'a row': (1, 6), 'a column': (6, 1), 'of all': (6, 6)}
+
+REFUSED = {  # opset, nodes, constants, what is said
+    'dropout in training': (13, [node('Dropout', ['x', 'r', 't'], ['y'])],
+                            {'r': S7, 't': numpy.array(True)}, 'training_mode is true'),
+    'gemm with terms of a third shape': (13, [node('Gemm', ['x', 'm', 'c'], ['y'])],
+                                         {'m': array(6, 3), 'c': array(2, 3)}, 'cannot be put together'),
+}
+
+
+def save(path, opset, x, nodes, constants, batch='N'):
     ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)]
-            for name, shape in (('x', ['N'] + list(x.shape[1:])), ('y', None))]
+            for name, shape in (('x', [batch] + list(x.shape[1:])), ('y', None))]
     graph = helper.make_graph(nodes, 'net', *ends,
                               [numpy_helper.from_array(value, key) for key, value in constants.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', opset)]), path)
@@ -206,3 +237,18 @@ def test_operator_computes_its_definition(infer, folder, name):
     save('net.onnx', opset, x, nodes, constants)
     got = infer('net.onnx', None, {'x': x}, ['y'])[0]
     assert far(got, reference(x) if reference else expected(name, x, constants)) < 1e-5
+
+
+@pytest.mark.parametrize('terms', TERMS)
+def test_gemm_repeats_its_terms(infer, folder, terms):
+    x, m, c = array(6, 4), array(4, 6), numpy.asarray(array(*TERMS[terms]), 'f4')
+    save('net.onnx', 13, x, [node('Gemm', ['x', 'm', 'c'], ['y'], beta=0.5)], {'m': m, 'c': c}, batch=6)
+    assert far(infer('net.onnx', None, {'x': x}, ['y'])[0], x @ m + 0.5 * c) < 1e-5
+
+
+@pytest.mark.parametrize('name', REFUSED)
+def test_what_no_layer_does_is_refused(folder, name, run):
+    opset, nodes, constants, words = REFUSED[name]
+    save('net.onnx', opset, ROWS, nodes, constants)
+    assert words in run('convert', 'onnx', 'net.onnx', '-o', 'no.prototxt', '--weights=no.caffemodel', code=3).stderr
+    assert not os.path.exists('no.prototxt')
