@@ -63,6 +63,8 @@ int import_net(const Words& words) {
   importing::ImportedNet net = importing::import_model(model, shapes_from_text(words.texts("shape")));
   const int layers = net.net.layer_size();
   const size_t with_weights = net.weights.size();
+  if (!net.own_batch_alone.empty())
+    log_warning() << model << ": the net takes no other batch than the model's: " << net.own_batch_alone;
   importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
   log_info() << words.text("output") << ": " << layers << " layers, " << with_weights << " of them with weights"
              << (with_weights > 0 ? " in " + words.text("weights") : "");

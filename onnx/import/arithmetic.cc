@@ -130,17 +130,6 @@ Blob tiled(NodeReader& node, const Shape& x, Blob small) {
   return small;
 }
 
-/// Where a smaller blob goes: with the batch, which is the first axis of both, whatever it is now.
-std::optional<Span> span_with_batch(const Shape& x, const Shape& small) {
-  auto span = span_of(x, small);
-  if (!span || small.axes() != x.axes() || small[0] != x[0]) return span;
-  span->first = 0;
-  span->end = std::max(1, span->end);
-  for (int axis = 0; axis < span->end; ++axis)
-    if (small[axis] != x[axis]) return std::nullopt;
-  return span;
-}
-
 /// x with a smaller blob.
 void finish_with_smaller(NodeReader& node, const Blob& x, const Blob& small, bool product) {
   bool fits = small.shape.axes() <= x.shape.axes();
@@ -149,7 +138,7 @@ void finish_with_smaller(NodeReader& node, const Blob& x, const Blob& small, boo
     fits = extent == 1 || extent == x.shape[x.shape.axes() - i];
   }
   if (!fits) fail_shapes(node, x.shape, small.shape);
-  const auto span = span_with_batch(x.shape, small.shape);
+  const auto span = span_of(x.shape, small.shape);
   if (!span) return finish_equal(node, x, tiled(node, x.shape, small), product);
   const Blob factor = node.reshaped(small, shape_of(x.shape, *span).dims());
   caffe::LayerParameter layer = NodeReader::layer(product ? "Scale" : "Bias");

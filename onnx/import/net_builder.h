@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx/import/batch.h"
 #include "proto/cortado.pb.h"
 #include "proto/weights_file.h"
 
@@ -22,6 +23,7 @@ struct Blob {
 struct ImportedNet {
   caffe::NetParameter net;
   std::vector<LayerWeights> weights;  ///< of the layers that have any
+  std::string own_batch_alone = {};   ///< why it takes no batch but the model's; empty: it takes any
 };
 
 class NetBuilder {
@@ -41,6 +43,7 @@ class NetBuilder {
 
   ImportedNet net;
   std::set<std::string> outputs;
+  Batch batch;  ///< of the model; set before nodes are read
 
  private:
   static std::string unused(std::set<std::string>& names, const std::string& wanted);

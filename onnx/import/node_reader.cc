@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "layers/registry.h"
 #include "onnx/import/even_padding.h"
+#include "onnx/import/reshaping.h"
 
 namespace cortado::importing {
 
@@ -149,30 +150,13 @@ void NodeReader::set(size_t i, Constant constant) {
   set(i, Value{.constant = std::make_shared<const Constant>(std::move(constant))});
 }
 
-/// Flatten where it is that. Extents that x has at the same place, as far as they follow each other from the first on,
-/// are kept whatever they are; a first one that differs is worked out, unless another is: batches change.
-caffe::LayerParameter NodeReader::reshape_layer(const Blob& x, const std::vector<int64_t>& target) const {
-  const bool open = std::find(target.begin(), target.end(), -1) != target.end();
-  const bool rows = target.size() == 2 && x.shape.axes() > 2 && (target[0] == 0 || target[0] == x.shape[0]) &&
-                    (target[1] == -1 || target[1] == x.shape.count(1));
-  if (rows) return layer("Flatten");
-  caffe::LayerParameter reshape = layer("Reshape");
-  bool kept = true;
-  for (size_t i = 0; i < target.size(); ++i) {
-    kept = kept && int(i) < x.shape.axes() && (target[i] == 0 || target[i] == x.shape[int(i)]);
-    const bool worked_out = i == 0 && !kept && !open && target[i] > 0;
-    reshape.mutable_reshape_param()->mutable_shape()->add_dim(kept ? 0 : worked_out ? -1 : target[i]);
-  }
-  return reshape;
-}
-
 Blob NodeReader::reshaped(const Blob& x, const std::vector<int64_t>& target) {
-  return x.shape.dims() == target ? x : add(reshape_layer(x, target), {x});
+  return extents_of(x.shape, target) == x.shape.dims() ? x : add(reshape_layer(x.shape, target, batch()), {x});
 }
 
 void NodeReader::finish_reshaped(const Blob& x, const std::vector<int64_t>& target) {
-  if (x.shape.dims() == target) return set(0, x);
-  finish(reshape_layer(x, target), {x});
+  if (extents_of(x.shape, target) == x.shape.dims()) return set(0, x);
+  finish(reshape_layer(x.shape, target, batch()), {x});
 }
 
 namespace {
@@ -197,6 +181,7 @@ void NodeReader::finish_permuted(const Blob& x, const std::vector<int64_t>& orde
 Blob NodeReader::sliced(const Blob& x, int axis, int64_t from, int64_t to) {
   const int64_t extent = x.shape[axis];
   if (from == 0 && to == extent) return x;
+  if (batch().in(extent)) fail("it takes a part of the batch");
   caffe::LayerParameter slice = layer("Slice");
   slice.mutable_slice_param()->set_axis(axis);
   for (const int64_t point : {from, to})

@@ -39,6 +39,7 @@ class NodeReader {
   const std::string& op() const { return node_.op_type(); }
   std::string name() const;  ///< the node's, or its result's where it has none
   int64_t opset() const { return file_.opset(); }
+  const Batch& batch() const { return net_.batch; }
 
   // Attributes; `absent` where there is none.
   bool has(const std::string& name) const { return attribute(name) != nullptr; }
@@ -86,7 +87,7 @@ class NodeReader {
   void finish_reshaped(const Blob& x, const std::vector<int64_t>& target);
   Blob permuted(const Blob& x, const std::vector<int64_t>& order);
   void finish_permuted(const Blob& x, const std::vector<int64_t>& order);
-  /// Places [from, to) of x along `axis`.
+  /// Places [from, to) of x along `axis`. Throws Error where they are a part of the batch.
   Blob sliced(const Blob& x, int axis, int64_t from, int64_t to);
   Blob padded(const Blob& x, const Padding& padding);
 
@@ -98,7 +99,6 @@ class NodeReader {
 
  private:
   const onnx::AttributeProto* attribute(const std::string& name) const;
-  caffe::LayerParameter reshape_layer(const Blob& x, const std::vector<int64_t>& target) const;
 
   const onnx::NodeProto& node_;
   const ModelFile& file_;

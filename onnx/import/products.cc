@@ -109,8 +109,8 @@ void read_gather(NodeReader& node) {
   if (place < 0 || place >= x.shape[axis]) node.fail("place " + std::to_string(place) + " of " + x.shape.str());
   const Blob taken = node.sliced(x, axis, place, place + 1);
   if (places->shape.axes() > 0) return node.set(0, taken);
-  std::vector<int64_t> target = taken.shape.dims();
-  target.erase(target.begin() + axis);
+  std::vector<int64_t> target(size_t(axis), 0);
+  target.insert(target.end(), taken.shape.dims().begin() + axis + 1, taken.shape.dims().end());
   node.finish_reshaped(taken, target);
 }
 

@@ -1,6 +1,7 @@
 // Operators that leave values as they are and change how they are seen, and those that move or join them.
 #include <algorithm>
 
+#include "onnx/import/reshaping.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -38,7 +39,8 @@ void read_reshape(NodeReader& node) {
   const std::vector<int64_t> target = node.constant(1, "the shape")->as_integers();
   if (node.integer("allowzero", 0) != 0 && std::count(target.begin(), target.end(), 0) > 0)
     node.fail("an extent of 0 is not read");
-  node.finish_reshaped(node.x(0), target);
+  const Blob x = node.x(0);
+  node.finish_reshaped(x, with_batch(x.shape, target, node.batch()));
 }
 
 void read_flatten(NodeReader& node) {
@@ -47,10 +49,18 @@ void read_flatten(NodeReader& node) {
   if (axis < 0) axis += x.shape.axes();
   if (axis < 0 || axis > x.shape.axes()) node.fail("axis " + std::to_string(axis) + " of " + x.shape.str());
   if (axis == 1) return node.finish_reshaped(x, {0, -1});
-  node.finish_reshaped(x, {-1, x.shape.count(int(axis))});
+  const int64_t before = x.shape.count(0, int(axis)), behind = x.shape.count(int(axis));
+  node.finish_reshaped(x,
+                       node.batch().in(behind) ? std::vector{before, int64_t(-1)} : std::vector{int64_t(-1), behind});
 }
 
-/// In Reshape's terms: extents that move to another place are numbers, but the batch's, which is worked out.
+/// Whether an axis is 1, or was where the model was made: then a Squeeze of whatever is 1 takes it.
+bool is_one(const NodeReader& node, int64_t extent) {
+  const Batch& batch = node.batch();
+  return extent == 1 || (extent == batch.mark && batch.own == 1 && !batch.open);
+}
+
+/// In Reshape's terms: extents that stay where they are are kept, others are numbers.
 void read_squeeze(NodeReader& node) {
   const Blob x = node.x(0);
   std::vector<int64_t> axes;
@@ -58,13 +68,13 @@ void read_squeeze(NodeReader& node) {
     for (const int64_t axis : *given) axes.push_back(node.axis_of(x.shape, axis));
   } else {
     for (int axis = 0; axis < x.shape.axes(); ++axis)
-      if (x.shape[axis] == 1) axes.push_back(axis);
+      if (is_one(node, x.shape[axis])) axes.push_back(axis);
   }
   std::vector<int64_t> target;
   for (int axis = 0; axis < x.shape.axes(); ++axis) {
     const bool goes = std::count(axes.begin(), axes.end(), axis) > 0;
     if (goes && x.shape[axis] != 1) node.fail("axis " + std::to_string(axis) + " of " + x.shape.str() + " is not 1");
-    if (!goes) target.push_back(x.shape[axis]);
+    if (!goes) target.push_back(int(target.size()) == axis ? 0 : x.shape[axis]);
   }
   node.finish_reshaped(x, target);
 }
@@ -82,8 +92,11 @@ void read_unsqueeze(NodeReader& node) {
     target[size_t(axis)] = 1;
   }
   int next = 0;
-  for (int64_t& extent : target)
-    if (extent == 0) extent = x.shape[next++];
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (target[i] != 0) continue;
+    if (int(i) != next) target[i] = x.shape[next];
+    ++next;
+  }
   node.finish_reshaped(x, target);
 }
 
