@@ -36,10 +36,30 @@ def lstm(x, w, r, b):
     return out
 
 
+def softmax(x):
+    e = numpy.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(x):
+    """Two heads of four values each."""
+    q, k, v = ((x @ m).reshape(len(x), -1, 2, 4).swapaxes(1, 2) for m in HEADS)
+    return (softmax(q @ k.swapaxes(2, 3)) @ v).swapaxes(1, 2).reshape(x.shape)
+
+
+def attention_nodes():
+    heads = [made for m in 'qkv' for made in (
+        node('MatMul', ['x', m], [m + '1']), node('Reshape', [m + '1', 's'], [m + '2']),
+        node('Transpose', [m + '2'], [m + '3'], perm=[0, 2, 3, 1] if m == 'k' else [0, 2, 1, 3]))]
+    return heads + [node('MatMul', ['q3', 'k3'], ['a']), node('Softmax', ['a'], ['b'], axis=-1),
+                    node('MatMul', ['b', 'v3'], ['c']), node('Transpose', ['c'], ['d'], perm=[0, 2, 1, 3]),
+                    node('Reshape', ['d', 't'], ['y'])]
+
+
 W, R, B = array(2, 12, 4), array(2, 12, 3), array(2, 24)
 LSTM = {'w': W, 'r': R, 'b': B}
 BOTH = dict(hidden_size=3, direction='bidirectional')
-M = array(4, 5)
+M, HEADS = array(4, 5), [array(8, 8) for _ in 'qkv']
 
 # name: opset, the shape of x with N where the batch is, nodes, constants, what is expected of x
 CASES = {
@@ -125,6 +145,30 @@ CASES = {
                                                     node('Concat', ['x', 'r'], ['c'], axis=1),
                                                     node('Gather', ['c', 'p'], ['y'], axis=1)], {'p': numpy.array(1)},
                                   lambda x: numpy.maximum(x[:, 0], 0)),
+    'attention': (13, ('N', 5, 8), attention_nodes(),
+                  dict(zip('qkv', HEADS), s=ints(1, 5, 2, 4), t=ints(1, 5, 8)), attention),
+    'attention of one place': (13, ('N', 1, 8), attention_nodes(),
+                               dict(zip('qkv', HEADS), s=ints(1, 1, 2, 4), t=ints(1, 1, 8)), attention),
+    'mean of steps': (13, (5, 'N', 4), [node('ReduceMean', ['x'], ['y'], axes=[0], keepdims=0)], {},
+                      lambda x: x.mean(0)),
+    'largest of steps': (13, (5, 'N', 4), [node('ArgMax', ['x'], ['a'], axis=0, keepdims=0),
+                                           node('Cast', ['a'], ['y'], to=TensorProto.FLOAT)], {},
+                         lambda x: x.argmax(0).astype('f4')),
+    'split of steps': (13, (6, 'N', 4), [node('Split', ['x'], ['a', 'b'], axis=0), node('Add', ['a', 'b'], ['y'])], {},
+                       lambda x: x[:3] + x[3:]),
+    'two batches in one': (13, ('N', 4), [node('Relu', ['x'], ['r']), node('Concat', ['x', 'r'], ['c'], axis=0),
+                                          node('Reshape', ['c', 's'], ['y'])], {'s': ints(2, 2, 2)},
+                           lambda x: numpy.concatenate([x, numpy.maximum(x, 0)]).reshape(-1, 2, 2)),
+    'the batch last': (13, ('N', 1, 4), [node('Transpose', ['x'], ['t'], perm=[1, 2, 0]),
+                                         node('Squeeze', ['t', 'a'], ['y'])], {'a': ints(0)}, lambda x: x[:, 0].T),
+    'products of all pairs': (13, ('N', 4), [node('Transpose', ['x'], ['t'], perm=[1, 0]),
+                                             node('MatMul', ['x', 't'], ['y'])], {}, lambda x: x @ x.T),
+    'resized to its sizes': (13, ('N', 1, 4, 4), [node('Resize', ['x', '', '', 's'], ['y'], mode='nearest')],
+                             {'s': ints(1, 1, 8, 8)}, lambda x: x.repeat(2, 2).repeat(2, 3)),
+    'rows of a shape': (13, ('N', 2, 4), [node('Shape', ['x'], ['s']), node('Slice', ['s', 'f', 't'], ['n']),
+                                          node('Mul', ['n', 'two'], ['m']), node('Concat', ['m', 'c'], ['k'], axis=0),
+                                          node('Reshape', ['x', 'k'], ['y'])],
+                        {'f': ints(0), 't': ints(1), 'two': ints(2), 'c': ints(4)}, lambda x: x.reshape(-1, 4)),
     'softmax of rows': (9, ('N', 1, 4), [node('Softmax', ['x'], ['y'])], {},
                         lambda x: numpy.exp(x) / numpy.exp(x).sum((1, 2), keepdims=True)),
     'matmul behind an axis of 1': (13, ('N', 1, 4), [node('MatMul', ['x', 'm'], ['a']),
@@ -145,6 +189,8 @@ OWN_BATCH_ALONE = {  # the same, of what is right for a batch of 1 and has no ri
                          lambda x: x[:1]),
     'a token': (13, ('N', 2, 4), [node('Concat', ['k', 'x'], ['y'], axis=1)], {'k': M[:1, None, :4]},
                 lambda x: numpy.concatenate([M[:1, None, :4], x], 1)),
+    'a constant of its shape': (13, ('N', 2), [node('Shape', ['x'], ['s']), node('ConstantOfShape', ['s'], ['z']),
+                                               node('Add', ['x', 'z'], ['y'])], {}, lambda x: x),
     'divided by the batch': (13, ('N', 4), [node('Shape', ['x'], ['s']), node('Gather', ['s', 'p'], ['n']),
                                             node('Cast', ['n'], ['f'], to=TensorProto.FLOAT),
                                             node('Div', ['x', 'f'], ['y'])],
