@@ -69,7 +69,8 @@ std::vector<int64_t> ModelReader::extents_of_input(const onnx::ValueInfoProto& i
   std::vector<int64_t> extents;
   for (int axis = 0; axis < dims.dim_size(); ++axis) {
     const bool known = dims.dim(axis).has_dim_value() && dims.dim(axis).dim_value() > 0;
-    if (!known && axis > 0)
+    const bool may_be_batch = axis == 0 || (axis == 1 && batch_axis_ == BatchAxis::kSecond && has_steps_first(dims));
+    if (!known && !may_be_batch)
       file_.fail("input '" + input.name() + "': axis " + std::to_string(axis) + " has no extent",
                  "--shape=" + input.name() + "=1,3,224,224, or the like, chooses the extents that are open");
     extents.push_back(known ? dims.dim(axis).dim_value() : 1);
