@@ -50,9 +50,10 @@ std::string numbers_text(const std::vector<double>& values) {
   return text;
 }
 
-std::string stats_range_text(const DatasetStats::Range& range) {
-  return range.least == range.most ? std::to_string(range.least)
-                                   : std::to_string(range.least) + " to " + std::to_string(range.most);
+std::string lengths_text(const DatasetStats::Lengths& lengths) {
+  const std::string least = std::to_string(lengths.least());
+  if (lengths.least() == lengths.most()) return least;
+  return least + " to " + std::to_string(lengths.most()) + " (median " + std::to_string(lengths.median()) + ")";
 }
 
 void show_broken(const DatasetStats& stats, const std::string& lmdb) {
@@ -77,8 +78,8 @@ void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names&
                                                  : count_text(stats.encoded) + " of them image files")
             << "\n";
   if (stats.decoded > 0) {
-    std::cout << "channels " << stats.channels() << ", height " << stats_range_text(stats.height) << ", width "
-              << stats_range_text(stats.width)
+    std::cout << "channels " << stats.channels() << ", height " << lengths_text(stats.height) << ", width "
+              << lengths_text(stats.width)
               << (stats.one_size() ? "" : ", " + count_of(int64_t(stats.per_size.size()), "size", "sizes")) << "\nmean "
               << numbers_text(stats.mean) << ", deviation " << numbers_text(stats.deviation) << "\n";
     show_odd_images(stats.odd);
@@ -103,8 +104,10 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
                        {"undecodable", stats.broken},
                        {"broken", ordered_json::array()},
                        {"channels", stats.channels()},
-                       {"height", {stats.height.least, stats.height.most}},
-                       {"width", {stats.width.least, stats.width.most}},
+                       {"height", {stats.height.least(), stats.height.most()}},
+                       {"width", {stats.width.least(), stats.width.most()}},
+                       {"median_height", stats.height.median()},
+                       {"median_width", stats.width.median()},
                        {"sizes", stats.per_size},
                        {"mean", stats.mean},
                        {"deviation", stats.deviation},

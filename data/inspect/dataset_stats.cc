@@ -15,35 +15,54 @@ namespace {
 
 constexpr size_t kMaxTold = 20, kMaxSizes = 1000;
 
-/// Sums of values and squares of each channel, for images of one number of channels.
-struct ChannelSums {
-  std::vector<double> sum, squares;
-  double pixels = 0;
+constexpr int kSeenSide = 256;  ///< images with twice this as their shorter side count as averages of blocks
 
-  template <typename T>
-  void add(const T* x, const Sample& sample) {
-    const size_t plane = size_t(sample.height) * size_t(sample.width), channels = size_t(sample.channels);
-    const size_t pixel_step = sample.interleaved ? channels : 1, channel_step = sample.interleaved ? 1 : plane;
-    sum.resize(channels);
-    squares.resize(channels);
-    for (size_t c = 0; c < channels; ++c) {
-      double s = 0, q = 0;
-      for (size_t i = 0; i < plane; ++i) {
-        const double v = double(x[c * channel_step + i * pixel_step]);
-        s += v;
-        q += v * v;
-      }
-      sum[c] += s;
-      squares[c] += q;
-    }
-    pixels += double(plane);
+/// The values of one channel of an image.
+template <typename T>
+struct Plane {
+  const T* x;
+  size_t height, width, step;  ///< step: from a pixel to the next one
+
+  /// The average of the block of `side` x `side` pixels that begins there.
+  double block(size_t row, size_t column, size_t side) const {
+    double sum = 0;
+    for (size_t y = row; y < row + side; ++y)
+      for (size_t i = y * width + column; i < y * width + column + side; ++i) sum += double(x[i * step]);
+    return sum / double(side * side);
   }
 };
 
-void widen(DatasetStats::Range& range, int64_t value, bool first) {
-  range.least = first ? value : std::min(range.least, value);
-  range.most = std::max(range.most, value);
-}
+/// Means over images of each channel's mean value and mean square, for images of one number of channels.
+struct ChannelSums {
+  std::vector<double> value, square;
+  double images = 0;
+
+  template <typename T>
+  void add(const T* x, const Sample& sample) {
+    const size_t height = size_t(sample.height), width = size_t(sample.width), channels = size_t(sample.channels);
+    value.resize(channels);
+    square.resize(channels);
+    const size_t step = sample.interleaved ? channels : 1, channel_step = sample.interleaved ? 1 : height * width;
+    for (size_t c = 0; c < channels; ++c) add_channel(c, Plane<T>{x + c * channel_step, height, width, step});
+    images += 1;
+  }
+
+ private:
+  template <typename T>
+  void add_channel(size_t c, const Plane<T>& plane) {
+    const size_t side = std::max<size_t>(1, std::min(plane.height, plane.width) / kSeenSide);
+    const size_t rows = plane.height / side, columns = plane.width / side;
+    double sum = 0, squares = 0;
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column) {
+        const double v = plane.block(row * side, column * side, side);
+        sum += v;
+        squares += v * v;
+      }
+    value[c] += sum / double(rows * columns);
+    square[c] += squares / double(rows * columns);
+  }
+};
 
 class Collector {
  public:
@@ -84,11 +103,11 @@ class Collector {
   DatasetStats finish() {
     const auto sums = sums_.find(stats_.channels());
     if (sums != sums_.end()) {
-      for (size_t c = 0; c < sums->second.sum.size(); ++c) {
-        const double mean = sums->second.sum[c] / sums->second.pixels;
+      for (size_t c = 0; c < sums->second.value.size(); ++c) {
+        const double mean = sums->second.value[c] / sums->second.images;
         stats_.mean.push_back(mean);
         stats_.deviation.push_back(
-            std::sqrt(std::max(0.0, sums->second.squares[c] / sums->second.pixels - mean * mean)));
+            std::sqrt(std::max(0.0, sums->second.square[c] / sums->second.images - mean * mean)));
       }
     }
     stats_.odd = finder_.found();
@@ -113,13 +132,12 @@ class Collector {
   }
 
   void measure(const Sample& sample) {
-    const bool first = stats_.per_channels.empty();
     ++stats_.per_channels[sample.channels];
     const std::string size = sample.shape_str();
     if (stats_.per_size.size() < kMaxSizes || stats_.per_size.contains(size)) ++stats_.per_size[size];
-    widen(stats_.height, sample.height, first);
-    widen(stats_.width, sample.width, first);
-    widen(stats_.short_side, std::min(sample.height, sample.width), first);
+    ++stats_.height.counts[sample.height];
+    ++stats_.width.counts[sample.width];
+    ++stats_.short_side.counts[std::min(sample.height, sample.width)];
   }
 
   const StatsOptions& options_;
@@ -133,6 +151,16 @@ class Collector {
 };
 
 }  // namespace
+
+int64_t DatasetStats::Lengths::quantile(double share) const {
+  int64_t images = 0, passed = 0;
+  for (const auto& [length, count] : counts) images += count;
+  for (const auto& [length, count] : counts) {
+    passed += count;
+    if (double(passed) > share * double(images)) return length;
+  }
+  return most();
+}
 
 int DatasetStats::channels() const {
   const auto most = std::max_element(per_channels.begin(), per_channels.end(),

@@ -15,8 +15,17 @@ struct DatasetStats {
   struct Broken {
     std::string key, reason;
   };
-  struct Range {
-    int64_t least = 0, most = 0;
+  /// A length of each image. Single odd images move `least` and `most`, but not `typical`.
+  struct Lengths {
+    std::map<int64_t, int64_t> counts;  ///< images by length
+
+    int64_t least() const { return counts.empty() ? 0 : counts.begin()->first; }
+    int64_t most() const { return counts.empty() ? 0 : counts.rbegin()->first; }
+    int64_t median() const { return quantile(0.5); }
+    /// What three quarters of the images reach.
+    int64_t typical() const { return quantile(0.25); }
+    /// The length that a share of `share` of the images is below or at; 0 where there are none.
+    int64_t quantile(double share) const;
   };
 
   int64_t records = 0, bytes = 0;        ///< bytes: of the records' values
@@ -28,10 +37,12 @@ struct DatasetStats {
 
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
   std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 of them are kept apart
-  Range height, width, short_side;
+  Lengths height, width, short_side;
 
-  int64_t decoded = 0;                  ///< images whose pixels were looked at, which all below is about
-  std::vector<double> mean, deviation;  ///< of each channel, of images with the most frequent number of channels
+  int64_t decoded = 0;  ///< images whose pixels were looked at, which all below is about
+  /// Of each channel, of images with the most frequent number of channels. Every image counts as much, whatever its
+  /// size, and large ones count as nets see them: brought to a shorter side of 256 to 511 by averages of blocks.
+  std::vector<double> mean, deviation;
   OddImages odd;
 
   bool one_size() const { return per_size.size() == 1; }

@@ -56,18 +56,44 @@ TEST(DatasetStats, CountsWhatASetHolds) {
   EXPECT_EQ(stats.told_broken[0].key, "f");
   EXPECT_EQ(stats.per_label, (std::map<int32_t, int64_t>{{0, 3}, {1, 1}, {2, 1}}));
   EXPECT_EQ(stats.per_size, (std::map<std::string, int64_t>{{"1x4x4", 4}, {"1x8x8", 1}}));
-  EXPECT_EQ(stats.short_side.least, 4);
-  EXPECT_EQ(stats.short_side.most, 8);
+  EXPECT_EQ(stats.short_side.least(), 4);
+  EXPECT_EQ(stats.short_side.most(), 8);
   EXPECT_EQ(stats.odd.doubles, 1);
   EXPECT_EQ(stats.odd.contradictions, 1);
   EXPECT_EQ(stats.odd.told_doubles[0].first, "a");
   EXPECT_EQ(stats.odd.told_dark, std::vector<std::string>{"d"});
-  // Sixteen pixels each of 100, 102, 100 and 0, and 64 of 90.
-  const double mean = (16 * (100 + 102 + 100) + 64 * 90) / 128.0;
-  const double squares = (16 * (100.0 * 100 + 102 * 102 + 100 * 100) + 64 * 90 * 90) / 128;
+  // Images of 100, 102, 100, 0 and 90; that the last is larger does not matter.
+  const double mean = (100 + 102 + 100 + 0 + 90) / 5.0;
+  const double squares = (100.0 * 100 + 102 * 102 + 100 * 100 + 90 * 90) / 5;
   ASSERT_EQ(stats.mean.size(), 1U);
   EXPECT_NEAR(stats.mean[0], mean, 1e-9);
   EXPECT_NEAR(stats.deviation[0], std::sqrt(squares - mean * mean), 1e-9);
+}
+
+TEST(DatasetStats, OneOddImageDecidesNothing) {
+  const Folder folder;
+  LmdbWriter writer(folder / "set");
+  for (int i = 0; i < 20; ++i)
+    writer.put(std::to_string(10 + i), make_datum(1, 30, 40, std::string(1200, char(100)), 0));
+  writer.put("dark and large", make_datum(1, 2000, 2000, std::string(4000000, char(10)), 0));
+  writer.put("tiny", make_datum(1, 1, 1, std::string(1, char(100)), 0));
+  writer.commit();
+  const DatasetStats stats = dataset_stats(folder / "set");
+  EXPECT_EQ(stats.short_side.typical(), 30);
+  EXPECT_EQ(stats.width.median(), 40);
+  EXPECT_NEAR(stats.mean[0], (21 * 100 + 10) / 22.0, 1e-9);
+}
+
+TEST(DatasetStats, LargeImagesCountAsNetsSeeThem) {
+  const Folder folder;
+  LmdbWriter writer(folder / "set");
+  std::string checks(1024 * 1024, char(0));
+  for (size_t i = 0; i < checks.size(); ++i) checks[i] = char((i + i / 1024) % 2 * 200);
+  writer.put("a", make_datum(1, 1024, 1024, checks, 0));
+  writer.commit();
+  const DatasetStats stats = dataset_stats(folder / "set");
+  EXPECT_NEAR(stats.mean[0], 100, 1e-9);
+  EXPECT_NEAR(stats.deviation[0], 0, 1e-3);
 }
 
 TEST(DatasetStats, MayDecodeAPart) {

@@ -18,9 +18,9 @@ DatasetFolder images(int64_t count, int height, int width, int least = 0, int ch
   data.stats.per_channels[channels] = count;
   data.stats.per_size["largest"] = 1;
   if (least > 0) data.stats.per_size["least"] = 1;
-  data.stats.height = {height, height};
-  data.stats.width = {width, width};
-  data.stats.short_side = {least > 0 ? least : std::min(height, width), std::min(height, width)};
+  data.stats.height.counts[height] = data.stats.width.counts[width] = count;
+  if (least > 0) data.stats.short_side.counts[least] = count / 2;
+  data.stats.short_side.counts[std::min(height, width)] += count - (least > 0 ? count / 2 : 0);
   data.stats.mean.assign(size_t(channels), 100.04);
   data.stats.deviation.assign(size_t(channels), 50);
   return data;
@@ -81,6 +81,38 @@ TEST(StarterTransform, WeightsKeepTheValuesTheyWereLearnedWith) {
   EXPECT_FLOAT_EQ(choice.train.scale(), 0.017F);
   EXPECT_FLOAT_EQ(choose_transform(images(9, 300, 300), net_for(224, "gaussian"), {}).train.scale(), 0.017F)
       << "fillers of fixed deviation are made for the recipe's scale";
+}
+
+TEST(StarterTransform, OneSmallImageDecidesNothing) {
+  DatasetFolder data = images(1000, 600, 800, 500);
+  ++data.stats.short_side.counts[32];
+  ++data.stats.per_size["thumbnail"];
+  EXPECT_EQ(choose_transform(data, net_for(224), {.any_side = true}).train.crop_size(), 224U);
+}
+
+TEST(StarterTransform, NamesOfClassesForbidMirroring) {
+  const auto mirrors = [](const std::vector<std::string>& names) {
+    DatasetFolder data = images(1000, 28, 28);
+    data.names = names;
+    return choose_transform(data, net_for(28), {}).train.augment().has_flip_h();
+  };
+  for (const std::vector<std::string>& names :
+       std::vector<std::vector<std::string>>{{"zero", "one", "two"},
+                                             {"digit_0", "digit_1"},
+                                             {"0", "1", "100"},
+                                             {"0 - zero", "1 - one"},
+                                             {"A_upper", "a_lower", "B_upper", "none"},
+                                             {"Alpha", "Beta", "Gamma"},
+                                             {"TurnLeft", "TurnRight", "Stop"},
+                                             {"left_hand", "right_hand"},
+                                             {"ahead", "keep-right"}})
+    EXPECT_FALSE(mirrors(names)) << names[0];
+  for (const std::vector<std::string>& names : std::vector<std::vector<std::string>>{{"ant", "bee", "cat"},
+                                                                                     {"001.ak47", "002.american-flag"},
+                                                                                     {"bright", "leftover"},
+                                                                                     {"daisy", "rose", "x"},
+                                                                                     {"\xc3\xa4pfel", "birnen"}})
+    EXPECT_TRUE(mirrors(names)) << names[0];
 }
 
 TEST(StarterTransform, DigitsAreNotMirrored) {

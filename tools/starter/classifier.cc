@@ -19,7 +19,7 @@ constexpr int kSmallSide = 64;          ///< up to this a net's form for small i
 constexpr float kNewLayersFaster = 10;  ///< than layers that begin with weights
 
 std::string default_start(const data::DatasetStats& stats) {
-  return stats.short_side.least <= 40 ? "lenet" : "resnet18";
+  return stats.short_side.typical() <= 40 ? "lenet" : "resnet18";
 }
 
 /// Everything that is decided, and the net.
@@ -82,7 +82,7 @@ Design design_of(const ProjectOptions& options) {
   const data::DatasetStats& stats = design.data.stats;
   const std::string from = options.from.empty() ? default_start(stats) : options.from;
   const bool trained = !options.weights.empty();
-  design.start = read_starting_net(from, !trained && stats.short_side.least <= kSmallSide);
+  design.start = read_starting_net(from, !trained && stats.short_side.typical() <= kSmallSide);
   design.choices.push_back({"net", design.start.name + (design.start.small_form ? " for small images" : ""),
                             options.from.empty() ? "for images of this size" : "--from"});
   design.net = design.start.file->net;

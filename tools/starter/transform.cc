@@ -1,9 +1,9 @@
 #include "tools/starter/transform.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
+#include "tools/starter/mirror.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -15,14 +15,15 @@ constexpr int kSmall = 96;  ///< up to this side images have no detail to lose: 
 std::string sides_text(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
 
 std::string found_sizes(const data::DatasetStats& stats) {
-  if (stats.one_size()) return "the images are " + sides_text(stats.height.least, stats.width.least);
-  return "the images' shorter sides are " + std::to_string(stats.short_side.least) + " to " +
-         std::to_string(stats.short_side.most);
+  if (stats.one_size()) return "the images are " + sides_text(stats.height.least(), stats.width.least());
+  return "the images' shorter sides are " + std::to_string(stats.short_side.least()) + " to " +
+         std::to_string(stats.short_side.most()) + ", of three quarters at least " +
+         std::to_string(stats.short_side.typical());
 }
 
 /// Side of the square that the net sees; 0: the images as they are.
 int side_of(const data::DatasetStats& stats, const StartingNet& start, const TransformOptions& options) {
-  const int shortest = int(stats.short_side.least), native = start.side;
+  const int shortest = int(stats.short_side.typical()), native = start.side;
   if (options.side > 0) return options.side;
   const bool fits = native <= kSmall ? 3 * shortest >= 2 * native : options.any_side && shortest >= 64;
   if (!options.keep_values && stats.one_size() && shortest <= kSmall && fits) return 0;
@@ -74,8 +75,8 @@ void choose_values(const DatasetFolder& data, const StartingNet& start, bool kee
 
 /// Images of one small size.
 void stay_as_they_are(const DatasetFolder& data, TransformChoice& out) {
-  out.height = int(data.stats.height.least);
-  out.width = int(data.stats.width.least);
+  out.height = int(data.stats.height.least());
+  out.width = int(data.stats.width.least());
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
   augment.set_translate(0.06F);
   augment.set_border(caffe::AugmentParameter::EDGE);
@@ -88,10 +89,10 @@ void bring_to(int side, const DatasetFolder& data, TransformChoice& out) {
   const data::DatasetStats& stats = data.stats;
   out.height = out.width = side;
   out.train.set_crop_size(uint32_t(side));
-  const bool roomy = stats.one_size() && stats.short_side.least >= side && stats.short_side.most <= side * 3 / 2;
+  const bool roomy = stats.one_size() && stats.short_side.least() >= side && stats.short_side.most() <= side * 3 / 2;
   const int larger = side >= kSmall ? (side * 8 + 3) / 7 : side;
   out.choices.push_back({"crop_size", std::to_string(side),
-                         found_sizes(stats) + (stats.short_side.least < side ? ", and enlarged" : "")});
+                         found_sizes(stats) + (stats.short_side.least() < side ? "; smaller ones are enlarged" : "")});
   out.test = out.train;
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
   if (!roomy) out.test.mutable_augment()->set_short_side(uint32_t(larger));
@@ -108,8 +109,8 @@ void bring_to(int side, const DatasetFolder& data, TransformChoice& out) {
 
 void choose_changes(const DatasetFolder& data, TransformChoice& out) {
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
-  if (are_glyphs(data.names)) {
-    out.choices.push_back({"flip_h", "none", "classes named by digits or letters are other things when mirrored"});
+  if (const std::string reason = why_not_mirrored(data.names); !reason.empty()) {
+    out.choices.push_back({"flip_h", "none", reason});
   } else {
     augment.set_flip_h(0.5F);
     out.choices.push_back(
@@ -123,13 +124,6 @@ void choose_changes(const DatasetFolder& data, TransformChoice& out) {
 }
 
 }  // namespace
-
-bool are_glyphs(const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.size() <= 2 &&
-           std::all_of(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)); });
-  });
-}
 
 TransformChoice choose_transform(const DatasetFolder& data, const StartingNet& start, const TransformOptions& options) {
   TransformChoice out;

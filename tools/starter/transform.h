@@ -23,7 +23,4 @@ struct TransformOptions {
 /// little; others are brought to a size, of which training sees random parts and testing the middle.
 TransformChoice choose_transform(const DatasetFolder& data, const StartingNet& start, const TransformOptions& options);
 
-/// Whether the classes are named by single letters or digits, which mirrored are none or others.
-bool are_glyphs(const std::vector<std::string>& names);
-
 }  // namespace cortado::tools
