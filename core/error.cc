@@ -8,21 +8,25 @@ namespace cortado {
 
 namespace {
 
-/// Insertions, deletions, replacements and swaps of neighbours; letters' case does not count.
-size_t edit_distance(std::string_view a, std::string_view b) {
+/// Insertions, deletions, replacements and swaps of neighbours; letters' case does not count. `most` or more is `most`.
+size_t edit_distance(std::string_view a, std::string_view b, size_t most) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
   const auto same = [&](size_t i, size_t j) { return lower(a[i]) == lower(b[j]); };
-  std::vector<size_t> before_last, last, row(b.size() + 1);
+  std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 0; i < a.size(); ++i) {
-    before_last = std::exchange(last, row);
+    before_last.swap(last);
+    last.swap(row);
     row[0] = i + 1;
+    size_t least = row[0];
     for (size_t j = 0; j < b.size(); ++j) {
       row[j + 1] = std::min({last[j + 1] + 1, row[j] + 1, last[j] + !same(i, j)});
       if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j)) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
+      least = std::min(least, row[j + 1]);
     }
+    if (least >= most) return most;  // no row below has less; a swap, which passes over a row, adds 1
   }
-  return row.back();
+  return std::min(row.back(), most);
 }
 
 std::string line_with_caret(const Place& place) {
@@ -90,12 +94,14 @@ std::string render(const Mistake& mistake, std::string_view severity) {
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
-  size_t best = std::max<size_t>(1, name.size() / 3) + 1;
+  constexpr size_t kLongest = 100;
   std::string found;
+  if (name.size() > kLongest) return found;
+  size_t best = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
     if (longer - shorter >= best) continue;  // at least as far
-    const size_t distance = edit_distance(name, candidate);
+    const size_t distance = edit_distance(name, candidate, best);
     if (distance < best) {
       best = distance;
       found = candidate;

@@ -1,8 +1,9 @@
 // From a net's message to a graph: selects layers by state, makes them through the registry and connects their names.
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
+#include "graph/blob_index.h"
 #include "graph/draft.h"
 #include "graph/freeze.h"
 #include "graph/graph.h"
@@ -146,7 +147,7 @@ class Builder {
       return;
     }
     const std::string field = "bottom[" + std::to_string(i) + "]";
-    if (const int later = maker_after(source, name); later >= 0) {
+    if (const int later = own_layers().maker_from(source, name); later >= 0) {
       complain(source, field, label(config) + " reads '" + name + "' before it is made" + cycle_text(source, later),
                "layers run in the order of the file: move the layer that makes it up, or break the cycle",
                {{graph_.place_of_layer(later), "'" + name + "' is made here"}});
@@ -162,48 +163,58 @@ class Builder {
   void complain_missing(int source, const LayerParameter& config, const std::string& field, const std::string& blob) {
     const std::string what = label(config) + " reads '" + blob + "', which no layer makes";
     const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
-    for (int i = 0; i < net().layer_size(); ++i)
-      if (const auto& tops = net().layer(i).top(); std::find(tops.begin(), tops.end(), blob) != tops.end())
-        return complain(source, field, what + " in " + phase, {},
-                        {{graph_.file->positions.place(path_to("", "layer", i)),
-                          "'" + blob + "' is made here, by a layer that takes no part in " + phase}});
-    std::vector<std::string> known;
-    for (const auto& [made, id] : graph_.names) known.push_back(made);
-    complain(source, field, what, did_you_mean(blob, known));
+    if (const int maker = all_layers().maker_from(0, blob); maker >= 0)
+      return complain(source, field, what + " in " + phase, {},
+                      {{graph_.file->positions.place(path_to("", "layer", maker)),
+                        "'" + blob + "' is made here, by a layer that takes no part in " + phase}});
+    complain(source, field, what, nearest_blob(blob));
   }
 
-  /// The layer from `source` on that makes `blob`, or -1.
-  int maker_after(int source, const std::string& blob) const {
-    for (size_t i = size_t(source); i < graph_.layers.size(); ++i) {
-      const auto& tops = graph_.layers[i].config->top();
-      if (std::find(tops.begin(), tops.end(), blob) != tops.end()) return int(i);
+  /// What takes long to find out is only found out about mistakes that will be shown.
+  bool will_be_told() const { return found_.rest.size() < NetMistakes::kMostTold; }
+
+  std::string nearest_blob(const std::string& blob) const {
+    if (!will_be_told()) return {};
+    std::vector<std::string> known;
+    for (const auto& [made, id] : graph_.names) known.push_back(made);
+    return did_you_mean(blob, known);
+  }
+
+  /// Of the layers of this phase, by their places among graph_.layers.
+  const BlobIndex& own_layers() {
+    if (!own_layers_) {
+      std::vector<const LayerParameter*> layers;
+      for (const auto& source : graph_.layers) layers.push_back(source.config);
+      own_layers_.emplace(layers);
     }
-    return -1;
+    return *own_layers_;
+  }
+
+  /// Of the file's layers, by their places in it.
+  const BlobIndex& all_layers() {
+    if (!all_layers_) {
+      std::vector<const LayerParameter*> layers;
+      for (const LayerParameter& layer : net().layer()) layers.push_back(&layer);
+      all_layers_.emplace(layers);
+    }
+    return *all_layers_;
   }
 
   /// ": cycle a -> b -> a" when `later` needs what `source` makes.
-  std::string cycle_text(int source, int later) const {
-    std::vector<int> path;
-    std::set<int> seen;
-    if (!reaches(source, later, path, seen)) return {};
+  std::string cycle_text(int source, int later) {
+    constexpr size_t kMostNamed = 12;
+    if (!will_be_told()) return {};
+    const std::vector<int> way = own_layers().way(source, later);
+    if (way.empty()) return {};
     std::string text = ": cycle ";
-    for (const int i : path) text += "'" + graph_.source(i).config->name() + "' -> ";
-    return text + "'" + graph_.source(source).config->name() + "'";
-  }
-
-  bool reaches(int from, int to, std::vector<int>& path, std::set<int>& seen) const {
-    if (!seen.insert(from).second) return false;
-    path.push_back(from);
-    if (from == to) return true;
-    for (const std::string& top : graph_.source(from).config->top())
-      for (size_t i = 0; i < graph_.layers.size(); ++i) {
-        const auto& bottoms = graph_.layers[i].config->bottom();
-        if (int(i) != from && std::find(bottoms.begin(), bottoms.end(), top) != bottoms.end() &&
-            reaches(int(i), to, path, seen))
-          return true;
+    for (size_t i = 0; i < way.size(); ++i) {
+      if (way.size() > kMostNamed && i == kMostNamed / 2) {
+        i = way.size() - kMostNamed / 2;
+        text += "... -> ";
       }
-    path.pop_back();
-    return false;
+      text += "'" + graph_.source(way[i]).config->name() + "' -> ";
+    }
+    return text + "'" + graph_.source(source).config->name() + "'";
   }
 
   /// Of a loss that the file gives no top: "(automatic)" as in Caffe, and the layer's where there are several of them.
@@ -267,6 +278,7 @@ class Builder {
   Graph graph_;
   Draft draft_;  ///< of what was given
   NetMistakes found_;
+  std::optional<BlobIndex> own_layers_, all_layers_;  ///< made with the first mistake that needs them
   ExitCode code_ = ExitCode::kNet;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 
 #include "layers/registry.h"
 #include "layers/unavailable_types.h"
@@ -10,14 +11,14 @@ namespace cortado::graph {
 
 namespace {
 
-constexpr size_t kMaxTold = 50;
-
 auto key_of(const Place& place) { return std::tuple(place.file, place.line, place.column); }
 
-void add_new(std::vector<Mistake>& list, const Mistake& mistake) {
-  const std::string text = render(mistake);
-  if (std::none_of(list.begin(), list.end(), [&text](const Mistake& known) { return render(known) == text; }))
-    list.push_back(mistake);
+void add_new(std::vector<Mistake>& list, const std::vector<Mistake>& more) {
+  if (more.empty()) return;
+  std::unordered_set<std::string> known;
+  for (const Mistake& mistake : list) known.insert(render(mistake));
+  for (const Mistake& mistake : more)
+    if (known.insert(render(mistake)).second) list.push_back(mistake);
 }
 
 /// "INNER_PRODUCT" and "InnerProduct" are one.
@@ -43,17 +44,17 @@ std::string hint_for(const std::string& type) {
 }  // namespace
 
 void NetMistakes::add(const NetMistakes& more) {
-  for (const Mistake& mistake : more.types) add_new(types, mistake);
-  for (const Mistake& mistake : more.rest) add_new(rest, mistake);
+  add_new(types, more.types);
+  add_new(rest, more.rest);
 }
 
 void NetMistakes::throw_if_any(ExitCode code) const {
   std::vector<Mistake> all = types;
   all.insert(all.end(), rest.begin(), rest.end());
   if (all.empty()) return;
-  if (all.size() > kMaxTold) {
-    const size_t left = all.size() - kMaxTold;
-    all.resize(kMaxTold);
+  if (all.size() > kMostTold) {
+    const size_t left = all.size() - kMostTold;
+    all.resize(kMostTold);
     all.push_back({Place{all.back().place.file, 0, 0, {}}, "and " + std::to_string(left) + " mistakes more", {}, {}});
   }
   throw Error(code, std::move(all));
@@ -102,13 +103,15 @@ Place Draft::place_of_type(const std::string& path) const {
 void Draft::add_text(NetMistakes& found) const {
   if (file_.mistakes.empty()) return;
   for (const TextMistake* mistake : outside_) found.rest.push_back(mistake->mistake);
+  std::vector<Mistake> types;
   for (const auto& [path, partial] : layers_) {
     const std::string type = type_of(path, *partial.layer);
     if (!type.empty() && !find_layer_type(type))
-      add_new(found.types, unknown_type(partial.layer->name(), type, place_of_type(path)));
+      types.push_back(unknown_type(partial.layer->name(), type, place_of_type(path)));
     else
       for (const TextMistake* mistake : partial.mistakes) found.rest.push_back(mistake->mistake);
   }
+  add_new(found.types, types);
   const auto earlier = [](const Mistake& a, const Mistake& b) { return key_of(a.place) < key_of(b.place); };
   std::stable_sort(found.types.begin(), found.types.end(), earlier);
   std::stable_sort(found.rest.begin(), found.rest.end(), earlier);

@@ -13,6 +13,8 @@ namespace cortado::graph {
 
 /// What is wrong with a net: first the types, for much else may follow from them.
 struct NetMistakes {
+  static constexpr size_t kMostTold = 50;  ///< by throw_if_any(), which counts what is left
+
   std::vector<Mistake> types, rest;
 
   void add(const NetMistakes& more);  ///< without what is there already

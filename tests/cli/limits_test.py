@@ -35,6 +35,14 @@ NETS = {
     'twice as large with each': many(100, 'layer { type: "Concat" bottom: "%(before)s" bottom: "%(before)s" '
                                      'top: "y%(i)d" }'),
     'mistakes in every line': many(20000, 'layer { type: "Convolutio%(i)d" bottom: "z%(i)d" top: "x%(i)d" foo: 3 }'),
+    'blobs that nobody makes': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "q%(i)d" top: "y%(i)d" }'),
+    'long blobs that nobody makes': many(5000, 'layer { type: "ReLU" bottom: "q%%(i)d%s" top: "y%%(i)d%s" }' % (
+        'ab' * 45, 'cd' * 45)),
+    'layers from the last to the first': INPUT + '\n'.join(
+        'layer { name: "l%d" type: "ReLU" bottom: "y%d" top: "y%d" }' % (i, i, i + 1) for i in range(20000, 0, -1)),
+    'a long cycle': INPUT + '\n'.join(
+        'layer { name: "l%d" type: "ReLU" bottom: "y%d" top: "y%d" }' % (i, i, (i + 1) % 90000) for i in range(90000)),
+    'tops that are there already': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "x" top: "y" }'),
     'a large shape': INPUT.replace('dim: 2', 'dim: 1000000000'),
     'a shape beyond 64 bits': INPUT.replace('dim: 2', 'dim: 3000000000 dim: 3000000000 dim: 1000'),
     'weights beyond 64 bits': many(3, 'layer { type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
