@@ -1,6 +1,7 @@
 #include "core/descriptor.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +34,14 @@ bool is_named(int fd, const std::string& path) {
          open.st_dev == named.st_dev;
 }
 
+std::string why_not_opened(int error) {
+  std::string why = std::strerror(error);
+  rlimit most;
+  if (error == EMFILE && ::getrlimit(RLIMIT_NOFILE, &most) == 0)
+    why += ": the limit is " + std::to_string(most.rlim_cur) + " (`ulimit -n`)";
+  return why;
+}
+
 /// What is no file is not even opened, because a writer that waits for a pipe's reader would take us for one;
 /// O_NONBLOCK is for a pipe that comes in between.
 Descriptor open_regular_file(const std::string& path, std::string& why) {
@@ -45,7 +54,7 @@ Descriptor open_regular_file(const std::string& path, std::string& why) {
   if (S_ISREG(info.st_mode)) {
     file = Descriptor(path, O_RDONLY | O_NONBLOCK);
     if (!file.ok() || ::fstat(file.fd(), &info) != 0) {
-      why = std::strerror(errno);
+      why = why_not_opened(errno);
       return {};
     }
   }

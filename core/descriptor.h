@@ -30,6 +30,9 @@ class Descriptor {
 /// Whether `path` names that open file still: it may have been removed, or replaced by another, meanwhile.
 bool is_named(int fd, const std::string& path);
 
+/// The system's words for `error`; of too many open files also how many there may be.
+std::string why_not_opened(int error);
+
 /// Opens a regular file for reading and never waits for anything: a pipe, whose writer may never come, is refused, and
 /// so is all else that is no regular file. Where the result is not ok(), `why` says it in words.
 Descriptor open_regular_file(const std::string& path, std::string& why);

@@ -32,7 +32,7 @@ namespace {
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
-  fail(what, path, std::string(std::strerror(error)));
+  fail(what, path, why_not_opened(error));
 }
 
 void write_all(int fd, std::string_view content, const std::string& path) {
@@ -65,12 +65,17 @@ void reserve(int fd, size_t bytes, const std::string& path) {
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL && error != ENOSYS) fail("reserve space for", path, error);
 }
 
+[[noreturn]] void fail_as_too_large(const std::string& path, int64_t most) {
+  throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
+}
+
 std::string read_open_file(const Descriptor& file, const std::string& path, int64_t most) {
   struct stat info;
   if (!file.ok() || ::fstat(file.fd(), &info) != 0) fail("read", path, errno);
   if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
   const bool regular = S_ISREG(info.st_mode);
   if (!regular) most = std::min(most, int64_t(1) << 30);  // a device may never end
+  if (regular && info.st_size > most) fail_as_too_large(path, most);
   std::string content;
   // One byte more than the file should have, so that its end and a file over the limit are both seen.
   content.resize(regular ? size_t(std::clamp<int64_t>(info.st_size, 0, most)) + 1 : 0);
@@ -82,7 +87,7 @@ std::string read_open_file(const Descriptor& file, const std::string& path, int6
     if (n < 0) fail("read", path, errno);
     if (n == 0) break;
     size += size_t(n);
-    if (size > size_t(most)) throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
+    if (size > size_t(most)) fail_as_too_large(path, most);
   }
   content.resize(size);
   return content;

@@ -8,9 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -18,47 +20,69 @@
 
 namespace cortado {
 
-namespace {
-
-struct Guarded {
-  std::atomic<uintptr_t> begin{0}, end{0};  // begin is set last and cleared first
+/// A map that the handler knows. begin is set last and cleared first.
+struct MapGuard {
+  std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<bool> used{false}, damaged{false};
 };
 
-constexpr int kMaxMaps = 256;
-Guarded guarded[kMaxMaps];
+namespace {
+
+/// Guards for any number of maps. Blocks are added while the handler may walk along them, and never removed.
+struct GuardBlock {
+  std::array<MapGuard, 256> guards;
+  std::atomic<GuardBlock*> next{nullptr};
+
+  GuardBlock& next_or_new() {
+    if (GuardBlock* there = next.load()) return *there;
+    auto made = std::make_unique<GuardBlock>();
+    GuardBlock* other = nullptr;
+    return next.compare_exchange_strong(other, made.get()) ? *made.release() : *other;
+  }
+};
+
+GuardBlock first_block;
 struct sigaction previous_action;
 const auto page_bytes = uintptr_t(::sysconf(_SC_PAGESIZE));
+
+/// Of the map that has the address; nullptr: none.
+MapGuard* guard_of(uintptr_t address) {
+  for (GuardBlock* block = &first_block; block != nullptr; block = block->next.load())
+    for (MapGuard& guard : block->guards) {
+      const uintptr_t begin = guard.begin.load();
+      if (begin != 0 && address >= begin && address < guard.end.load()) return &guard;
+    }
+  return nullptr;
+}
 
 void on_bus_error(int, siginfo_t* info, void*) {
   const int saved_errno = errno;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
-  for (Guarded& map : guarded) {
-    const uintptr_t begin = map.begin.load(), end = map.end.load();
-    if (begin == 0 || address < begin || address >= end) continue;
+  if (MapGuard* const guard = guard_of(address)) {
     const uintptr_t page = address & ~(page_bytes - 1);
     const long mapped =
         ::syscall(SYS_mmap, page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (mapped == -1) break;
-    map.damaged.store(true);
-    errno = saved_errno;
-    return;
+    if (mapped != -1) {
+      guard->damaged.store(true);
+      errno = saved_errno;
+      return;
+    }
   }
   ::sigaction(SIGBUS, &previous_action,
               nullptr);  // not ours: the access happens again and meets the handler that was there before
   errno = saved_errno;
 }
 
-int take_slot(const uint8_t* data, int64_t size) {
-  for (int slot = 0; slot < kMaxMaps; ++slot) {
-    bool expected = false;
-    if (!guarded[slot].used.compare_exchange_strong(expected, true)) continue;
-    guarded[slot].damaged.store(false);
-    guarded[slot].end.store(reinterpret_cast<uintptr_t>(data) + uintptr_t(size));
-    guarded[slot].begin.store(reinterpret_cast<uintptr_t>(data));
-    return slot;
-  }
-  return -1;
+MapGuard& guard_map(const uint8_t* data, int64_t size) {
+  for (GuardBlock* block = &first_block;; block = &block->next_or_new())
+    for (MapGuard& guard : block->guards) {
+      bool expected = false;
+      if (!guard.used.compare_exchange_strong(expected, true)) continue;
+      guard.damaged.store(false);
+      guard.end.store(reinterpret_cast<uintptr_t>(data) + uintptr_t(size));
+      guard.begin.store(reinterpret_cast<uintptr_t>(data));
+      return guard;
+    }
 }
 
 [[noreturn]] void fail_to_map(const std::string& path, const std::string& why) {
@@ -95,23 +119,25 @@ void MappedFile::map() {
   if (info.st_size == 0) return;
   void* data = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_SHARED, file_.fd(), 0);
   if (data == MAP_FAILED) fail_to_map(path_, errno);
+  try {
+    guard_ = &guard_map(static_cast<const uint8_t*>(data), info.st_size);
+  } catch (...) {
+    ::munmap(data, size_t(info.st_size));
+    throw;
+  }
   data_ = static_cast<const uint8_t*>(data);
   size_ = info.st_size;
-  slot_ = take_slot(data_, size_);
-  if (slot_ >= 0) return;
-  ::munmap(data, size_t(size_));
-  fail_to_map(path_, EMFILE);
 }
 
 MappedFile::~MappedFile() {
-  if (slot_ < 0) return;
-  guarded[slot_].begin.store(0);
+  if (guard_ == nullptr) return;
+  guard_->begin.store(0);
   ::munmap(const_cast<uint8_t*>(data_), size_t(size_));
-  guarded[slot_].used.store(false);
+  guard_->used.store(false);
 }
 
 bool MappedFile::damaged() const {
-  if (slot_ >= 0 && guarded[slot_].damaged.load(std::memory_order_relaxed)) return true;
+  if (guard_ != nullptr && guard_->damaged.load(std::memory_order_relaxed)) return true;
   struct stat info;  // the rest of the page in which a shorter file ends reads as zeros, without a signal
   return ::fstat(file_.fd(), &info) != 0 || info.st_size < size_;
 }

@@ -13,6 +13,8 @@ namespace cortado {
 /// file as damaged. For programs alone: in a library the signals are the host's.
 void guard_mapped_files();
 
+struct MapGuard;
+
 /// A whole file mapped for reading. Readers check damaged() after they have read and report it as an error.
 class MappedFile {
  public:
@@ -40,7 +42,7 @@ class MappedFile {
   const uint8_t* data_ = nullptr;
   int64_t size_ = 0;
   Descriptor file_;
-  int slot_ = -1;  ///< in the handler's table
+  MapGuard* guard_ = nullptr;  ///< the handler's
 };
 
 }  // namespace cortado

@@ -31,6 +31,12 @@ void limit_seconds(int64_t seconds) {
   limit(RLIMIT_CPU, rlim_t(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds));
 }
 
+void allow_many_files() {
+  constexpr rlim_t kMany = 65536;  // of more than that, programs that close all they might have open take seconds
+  rlimit now;
+  if (::getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur < kMany) limit(RLIMIT_NOFILE, kMany);
+}
+
 int64_t resident_bytes() {
   int64_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;

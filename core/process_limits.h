@@ -14,6 +14,10 @@ void limit_memory(int64_t bytes);
 /// Lets this process compute for so many seconds more: then SIGXCPU ends it.
 void limit_seconds(int64_t seconds);
 
+/// Lets this process open 65536 files where the system permits that, not the 1024 that shells usually do. For programs
+/// alone: in a library the limits are the host's.
+void allow_many_files();
+
 /// The memory that this process has in RAM now; 0 where the system does not tell.
 int64_t resident_bytes();
 

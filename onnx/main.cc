@@ -123,6 +123,7 @@ int run_safely(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   cortado::end_on_lesser_cpus();
   cortado::guard_mapped_files();
+  cortado::allow_many_files();
   cortado::start_logging("cortado-onnx");
   return cortado::run_safely({argv + 1, argv + argc});
 }

@@ -12,6 +12,7 @@
 #include "core/lesser_cpu.h"
 #include "core/log.h"
 #include "core/mapped_file.h"
+#include "core/process_limits.h"
 #include "core/restart.h"
 #include "tools/caffe_names.h"
 #include "tools/failure.h"
@@ -122,6 +123,7 @@ int program_main(int argc, char** argv, int (*run)(const std::string&, const std
   reserve_descriptors();
   end_without_memory();
   guard_mapped_files();
+  allow_many_files();
   if (const int code = restart(argv)) return code;
   // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);

@@ -1,7 +1,7 @@
 """Files that say much in few bytes: time and memory stay within what follows from the file's size, and the end is a
 result or an error message.
 """
-import resource, subprocess
+import resource, shutil, subprocess
 
 import pytest
 
@@ -66,3 +66,18 @@ def test_time_and_memory_are_bounded(cortado, folder, name):
         assert done.returncode in (0, 3, 5, 6), (command, done.returncode, done.stderr[-1000:])
         assert done.returncode == 0 or 'error: ' in done.stderr, (command, done.stderr[-1000:])
         assert 'internal' not in done.stderr, (command, done.stderr[-1000:])
+
+
+@pytest.mark.parametrize('soft, hard, code', [(100, 4096, 0), (100, 100, 5)])
+def test_more_datasets_than_shells_let_open(cortado, folder, soft, hard, code):
+    (folder / 'i.pgm').write_bytes(b'P5 2 2 255\n\0\1\2\3')
+    (folder / 'list.txt').write_text('i.pgm 0\ni.pgm 1\n')
+    subprocess.run([cortado, 'convert', 'imageset', './', 'list.txt', '-o', 'd0'], check=True, capture_output=True)
+    for i in range(1, 300): shutil.copytree(folder / 'd0', folder / ('d%d' % i))
+    (folder / 'net.prototxt').write_text('\n'.join(
+        'layer { name: "d%d" type: "Data" top: "x%d" data_param { source: "d%d" batch_size: 1 backend: LMDB } }'
+        % (i, i, i) for i in range(300)))
+    done = subprocess.run([cortado, 'check', 'net.prototxt'], capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+    assert done.returncode == code, done.stderr[-1000:]
+    assert ('the limit is 100 (`ulimit -n`)' in done.stderr) == (code != 0), done.stderr[-1000:]

@@ -12,9 +12,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "core/process_limits.h"
 #include "core/replace_file.h"
 
 namespace cortado {
@@ -88,6 +91,44 @@ TEST_F(FileTest, APipeIsReadOnlyWhereOneIsExpected) {
   }
   EXPECT_EQ(read_file_or_pipe(path("pipe")), "text");
   ::waitpid(writer, nullptr, 0);
+}
+
+TEST_F(FileTest, AnyNumberOfFilesIsMappedAndGuarded) {
+  guard_mapped_files();
+  rlimit most;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &most), 0);
+  if (most.rlim_max < 1000) GTEST_SKIP() << "the system lets processes open " << most.rlim_max << " files";
+  allow_many_files();
+  std::vector<std::unique_ptr<MappedFile>> maps;
+  for (int i = 0; i < 600; ++i) {
+    const std::string file = path(std::to_string(i));
+    write_file_atomically(file, std::string(8192, 'x'));
+    maps.push_back(std::make_unique<MappedFile>(file));
+  }
+  fs::resize_file(path("599"), 0);
+  EXPECT_EQ(maps[599]->data()[5000], 0) << "a lost page reads as zeros";
+  EXPECT_TRUE(maps[599]->damaged());
+  EXPECT_EQ(maps[300]->data()[5000], 'x');
+  EXPECT_FALSE(maps[300]->damaged());
+  maps.clear();
+  EXPECT_EQ(MappedFile(path("300")).size(), 8192);
+}
+
+TEST_F(FileTest, TooManyOpenFilesNamesTheLimit) {
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  write_file_atomically(path("a"), "x");
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::string told;
+  try {
+    const MappedFile map(path("a"));
+  } catch (const Error& error) {
+    told = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NE(told.find("the limit is 3 (`ulimit -n`)"), std::string::npos) << told;
 }
 
 TEST_F(FileTest, ReadingStopsAtTheLimit) {
