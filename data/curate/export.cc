@@ -3,6 +3,8 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/file.h"
 #include "core/file_error.h"
@@ -73,11 +75,23 @@ std::string stem_of(std::string_view key, const std::string& class_name) {
   return safe_name(name);
 }
 
+/// Paths of files, no two the same: keys may differ in what names may not hold.
+class FreePaths {
+ public:
+  std::string take(const std::string& folder, const std::string& stem, const std::string& ending) {
+    std::string path = join_path(folder, stem + ending);
+    int64_t& number = last_[path];
+    while (!taken_.insert(path).second) path = join_path(folder, stem + "_" + std::to_string(++number) + ending);
+    return path;
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int64_t> last_;  ///< number that was put behind a path's stem
+};
+
 /// Unlike write_file_atomically() without a sync for each: the folder is not in place yet.
-void write_image(const std::string& folder, std::string stem, const ImageFile& image) {
-  while (file_exists(join_path(folder, stem + image.ending)))
-    stem += "_";  // keys may differ in what names may not hold
-  const std::string path = join_path(folder, stem + image.ending);
+void write_image(const std::string& path, const ImageFile& image) {
   std::ofstream file(path, std::ios::binary);
   file.write(image.content.data(), std::streamsize(image.content.size()));
   file.close();
@@ -107,6 +121,7 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   remove_leftovers(target);
   const std::string made = temporary_beside(target);
   Exported out;
+  FreePaths paths;
   try {
     for (size_t i = 0; i < records.size(); ++i) {
       const Record record = records[i];
@@ -115,7 +130,8 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
       const std::string& class_name = named ? names[size_t(labels[i])] : folder;
       out.classes += std::filesystem::create_directories(join_path(made, folder));
       try {
-        write_image(join_path(made, folder), stem_of(record.key, class_name), image_file_of(record.value));
+        const ImageFile image = image_file_of(record.value);
+        write_image(paths.take(join_path(made, folder), stem_of(record.key, class_name), image.ending), image);
       } catch (const SampleError& error) {
         throw_bad_record(records.database(), record.key, error);
       }

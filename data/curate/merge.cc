@@ -72,7 +72,13 @@ class CommonClasses {
     return list;
   }
 
+  /// Throws Error(kData) for more classes than a label map may name.
   std::string map_text() const {
+    if (names_.size() > kMostInLabelMap)
+      throw Error(ExitCode::kData,
+                  "the datasets have " + std::to_string(names_.size()) + " classes together, and a label map names " +
+                      std::to_string(kMostInLabelMap) + " at most",
+                  "merge fewer of them");
     caffe::LabelMap map;
     for (const auto& [label, name] : names_) {
       caffe::LabelMapItem& item = *map.add_item();
