@@ -99,7 +99,7 @@ data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found
   constexpr int kLeastSide = 480;
   data::ImageDecoder decoder;
   data::Image image, larger;
-  decoder.decode(read_file(path, int64_t(1) << 30), data::ColorMode::kColor, image);
+  decoder.decode(read_file(path, data::kMaxImageFileBytes), data::ColorMode::kColor, image);
   const int factor = std::max(1, kLeastSide / std::max(image.height, image.width));
   data::resize_bilinear(image, image.height * factor, image.width * factor, larger);
   const double line = std::max(2.0, std::min(larger.height, larger.width) / 200.0), letters = 7 * line;

@@ -75,7 +75,7 @@ Annotation read_annotation(const std::string& path, const std::string& image, co
   const std::string text = read_file(path, int64_t(1) << 28);
   const auto image_extent = [&] {
     ImageDecoder decoder;
-    const std::string content = read_file(image, int64_t(1) << 30);
+    const std::string content = read_file(image, kMaxImageFileBytes);
     const Sample size = decoder.open(content, ColorMode::kAsStored);
     return ImageExtent{size.height, size.width};
   };

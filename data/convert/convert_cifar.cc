@@ -1,8 +1,8 @@
 // CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green,
 // blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
 // green, red.
-#include "core/file.h"
 #include "core/file_error.h"
+#include "core/mapped_file.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
 #include "data/formats/datum.h"
@@ -17,7 +17,8 @@ ConvertReport convert_cifar(const CifarOptions& options) {
   DatasetBuilder builder(options, -1);
   int64_t number = 0;
   for (const std::string& path : options.files) {
-    const std::string content = read_file(path, int64_t(1) << 32);
+    const MappedFile file(path);
+    const std::string_view content(reinterpret_cast<const char*>(file.data()), size_t(file.size()));
     if (content.empty() || content.size() % record != 0)
       throw file_error(
           ExitCode::kData, path,
@@ -25,9 +26,10 @@ ConvertReport convert_cifar(const CifarOptions& options) {
           "give the files of CIFAR's binary version: data_batch_1.bin, ..., test_batch.bin");
     for (size_t at = 0; at < content.size(); at += record, ++number) {
       const auto label = static_cast<uint8_t>(content[at + label_bytes - 1]);
-      const std::string_view pixels = std::string_view(content).substr(at + label_bytes, kPixels);
+      const std::string_view pixels = content.substr(at + label_bytes, kPixels);
       builder.add(number_key(number, 5), make_datum(kChannels, kSide, kSide, pixels, label), label, shape);
     }
+    if (file.damaged()) throw file_error(ExitCode::kIo, path, "was cut off while it was read");
   }
   return builder.finish();
 }

@@ -39,7 +39,8 @@ class ImageToDatum {
 
   /// Throws SampleError or Error(kIo). Afterwards shape() is the sample's.
   std::string make(const ImageEntry& entry) {
-    const std::string content = entry.size < 0 ? read_file(entry.file, int64_t(1) << 30)
+    if (entry.size > kMaxImageFileBytes) throw SampleError(kImageFileTooLarge);
+    const std::string content = entry.size < 0 ? read_file(entry.file, kMaxImageFileBytes)
                                                : read_tar_member(entry.file, entry.offset, entry.size);
     const std::string datum = options_.encoded ? encoded(entry, content) : raw(entry, content);
     return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;

@@ -50,8 +50,9 @@ bool is_pnm(std::string_view file) { return file.size() > 2 && file[0] == 'P' &&
 
 void decode_pnm(std::string_view file, ColorMode mode, Image& out) {
   const PnmHeader header(file);
+  if (int64_t(header.pixels().size()) < int64_t(header.channels) * header.height * header.width)
+    throw SampleError("the PNM is cut off");
   out.resize(header.channels, header.height, header.width);
-  if (header.pixels().size() < out.pixels.size()) throw SampleError("the PNM is cut off");
   const auto* in = reinterpret_cast<const uint8_t*>(header.pixels().data());
   for (size_t i = 0; i < out.pixels.size(); ++i)  // red and blue change places
     out.pixels[i] = in[header.channels == 3 ? i + 2 - 2 * (i % 3) : i];
@@ -107,7 +108,7 @@ SamplePart ImageDecoder::read(const SourceWindow& window, const PixelPlace& plac
 
 Image read_image(const std::string& path, ColorMode mode) {
   Image image;
-  ImageDecoder().decode(read_file(path, int64_t(1) << 30), mode, image);
+  ImageDecoder().decode(read_file(path, kMaxImageFileBytes), mode, image);
   return image;
 }
 

@@ -21,6 +21,9 @@ struct Image {
 };
 
 constexpr int64_t kMaxPixels = 89'000'000;  ///< of one image, known from its header before memory is taken
+/// Of one image's file, known before memory is taken: enough for kMaxPixels of 16 bits in three channels.
+constexpr int64_t kMaxImageFileBytes = int64_t(512) << 20;
+constexpr const char* kImageFileTooLarge = "it is larger than 512 MiB, and image files may have no more";
 
 /// Decodes image files in memory: JPEG by libjpeg, PNM (P5, P6) by itself, all else by OpenCV, which is a module of its
 /// own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one per

@@ -12,8 +12,6 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kImageFileReaderMaxBytes = int64_t(1) << 30;
-
 [[noreturn]] void fail_to_read(const std::string& why) {
   throw SampleError("cannot read the file: " + why,
                     "paths are taken from the folder the program runs in; root_folder is put before them as it is");
@@ -27,7 +25,7 @@ std::string_view ImageFileReader::read(const std::string& path) {
   if (!file.ok()) fail_to_read(why);
   struct stat info;
   if (::fstat(file.fd(), &info) != 0) fail_to_read(std::strerror(errno));
-  if (info.st_size > kImageFileReaderMaxBytes) fail_to_read("it is larger than 1 GiB");
+  if (info.st_size > kMaxImageFileBytes) throw SampleError(kImageFileTooLarge);
   content_.resize(size_t(info.st_size));
   size_t have = 0;
   while (have < content_.size()) {

@@ -10,7 +10,7 @@
 namespace cortado::data {
 
 void ImagePreparer::prepare(const std::string& path, int channels, int height, int width, float* out) {
-  prepare_content(read_file(path, int64_t(1) << 30), channels, height, width, out);
+  prepare_content(read_file(path, kMaxImageFileBytes), channels, height, width, out);
 }
 
 void ImagePreparer::prepare_content(std::string_view content, int channels, int height, int width, float* out) {
