@@ -1,10 +1,16 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/box.h"
 
 namespace cortado::data {
+
+/// Corners lie no farther from the image's than so many pixels, or sides of it: areas and ratios stay numbers.
+constexpr float kFarthestCorner = 1 << 24;
+
+inline bool is_near_enough(double corner) { return std::abs(corner) <= double(kFarthestCorner); }  ///< NaN is not
 
 /// An object in an image.
 struct Object {

@@ -21,7 +21,9 @@ void add_objects(std::string_view bytes, std::vector<Object>& objects) {
     const caffe::NormalizedBBox& box = one.bbox();
     const Box corners{box.xmin(), box.ymin(), box.xmax(), box.ymax()};
     for (const float v : {corners.x0, corners.y0, corners.x1, corners.y1})
-      if (!std::isfinite(v)) throw SampleError("the box of an object is not a number");
+      if (!is_near_enough(v))
+        throw SampleError(std::isnan(v) ? "the box of an object is not a number"
+                                        : "the box of an object is larger than images may be");
     objects.push_back({group.group_label(), one.instance_id(), corners, box.difficult()});
   }
 }

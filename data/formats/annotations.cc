@@ -1,5 +1,6 @@
 #include "data/formats/annotations.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,12 +17,26 @@ namespace {
 
 /// Corners in pixels as parts of the sides.
 Box in_parts(double x0, double y0, double x1, double y1, ImageExtent extent) {
-  for (const double v : {x0, y0, x1, y1})
-    if (!std::isfinite(v)) throw SampleError("the corner of a box is not a number");
+  for (const double v : {x0, y0, x1, y1}) {
+    if (std::isnan(v)) throw SampleError("the corner of a box is not a number");
+    if (!is_near_enough(v)) throw SampleError("the corner of a box lies farther away than images may be large");
+  }
   if (x0 > x1 || y0 > y1) throw SampleError("a box ends before it begins");
   const double h = double(extent.height), w = double(extent.width);
   return {float(x0 / w), float(y0 / h), float(x1 / w), float(y1 / h)};
 }
+
+/// What reading one object of a file throws, with its place before it.
+template <typename Where, typename Read>
+void read_object_of(const Where& where, const Read& read) {
+  try {
+    read();
+  } catch (const SampleError& error) {
+    throw SampleError(where() + ": " + error.what(), error.hint());
+  }
+}
+
+std::string line_text(int64_t line) { return "line " + std::to_string(line); }
 
 pugi::xml_node child_of(const pugi::xml_node& parent, const char* name) {
   const pugi::xml_node child = parent.child(name);
@@ -74,10 +89,33 @@ CocoSet coco_of(const Json& set) {
     Annotation& image = made.images[place->second];
     const auto box = given.at("bbox").get<std::vector<double>>();
     if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox has not four numbers");
-    image.objects.push_back({category->second, in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.extent),
-                             given.contains("iscrowd") && integer_of(given.at("iscrowd")) != 0});
+    read_object_of([&] { return "annotation " + given.at("id").dump(); },
+                   [&] {
+                     image.objects.push_back({category->second,
+                                              in_parts(box[0], box[1], box[0] + box[2], box[1] + box[3], image.extent),
+                                              given.contains("iscrowd") && integer_of(given.at("iscrowd")) != 0});
+                   });
   }
   return made;
+}
+
+NamedObject voc_object(const pugi::xml_node& object, ImageExtent extent) {
+  const pugi::xml_node box = child_of(object, "bndbox");
+  const std::string name = object.child_value("name");
+  if (name.empty()) throw SampleError("an <object> has no <name>");
+  const double x0 = number_in(box, "xmin"), y0 = number_in(box, "ymin");
+  const double x1 = number_in(box, "xmax"), y1 = number_in(box, "ymax");
+  const bool difficult = object.child("difficult") && number_in(object, "difficult") != 0;
+  return {name, in_parts(x0, y0, x1, y1, extent), difficult};
+}
+
+NamedObject object_in_line(const std::string& line, ImageExtent extent) {
+  std::istringstream words(line);
+  std::string name;
+  double x0, y0, x1, y1;
+  if (!(words >> name >> x0 >> y0 >> x1 >> y1))
+    throw SampleError("'" + line.substr(0, 60) + "' is not LABEL XMIN YMIN XMAX YMAX");
+  return {name, in_parts(x0, y0, x1, y1, extent), false};
 }
 
 }  // namespace
@@ -92,13 +130,10 @@ Annotation parse_voc(std::string_view xml, const std::function<ImageExtent()>& i
   const pugi::xml_node size = root.child("size");
   made.extent = size ? ImageExtent{side_in(size, "height"), side_in(size, "width")} : image_extent();
   for (const pugi::xml_node& object : root.children("object")) {
-    const pugi::xml_node box = child_of(object, "bndbox");
-    const std::string name = object.child_value("name");
-    if (name.empty()) throw SampleError("an <object> has no <name>");
-    const double x0 = number_in(box, "xmin"), y0 = number_in(box, "ymin");
-    const double x1 = number_in(box, "xmax"), y1 = number_in(box, "ymax");
-    const bool difficult = object.child("difficult") && number_in(object, "difficult") != 0;
-    made.objects.push_back({name, in_parts(x0, y0, x1, y1, made.extent), difficult});
+    const auto where = [&] {
+      return line_text(1 + std::count(xml.begin(), xml.begin() + object.offset_debug(), '\n'));
+    };
+    read_object_of(where, [&] { made.objects.push_back(voc_object(object, made.extent)); });
   }
   return made;
 }
@@ -107,14 +142,9 @@ Annotation parse_box_lines(std::string_view text, ImageExtent extent) {
   Annotation made{"", extent, {}};
   std::istringstream lines{std::string(without_bom(text))};
   std::string line;
-  while (std::getline(lines, line)) {
+  for (int64_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    std::istringstream words(line);
-    std::string name;
-    double x0, y0, x1, y1;
-    if (!(words >> name >> x0 >> y0 >> x1 >> y1))
-      throw SampleError("'" + line.substr(0, 60) + "' is not LABEL XMIN YMIN XMAX YMAX");
-    made.objects.push_back({name, in_parts(x0, y0, x1, y1, extent), false});
+    read_object_of([&] { return line_text(number); }, [&] { made.objects.push_back(object_in_line(line, extent)); });
   }
   return made;
 }

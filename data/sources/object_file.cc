@@ -15,16 +15,15 @@ const std::string kObjectFileHint =
     "an image has the lines '# INDEX', path, channels, height, width, number of objects, 'CLASS IGNORED X1 Y1 X2 Y2' "
     "for each, number of ignored regions, and 'X1 Y1 X2 Y2' for each";
 
-constexpr float kObjectFileFarthest = 1 << 24;
 constexpr int kMostLabel = 1 << 24;  ///< a float holds every class up to it
 
 Box read_box(WindowWords& words) {
   Box box;
-  box.x0 = words.number<float>("x1", -kObjectFileFarthest);
-  box.y0 = words.number<float>("y1", -kObjectFileFarthest);
+  box.x0 = words.number<float>("x1", -kFarthestCorner);
+  box.y0 = words.number<float>("y1", -kFarthestCorner);
   box.x1 = words.number<float>("x2", box.x0);
   box.y1 = words.number<float>("y2", box.y0);
-  if (std::max(box.x1, box.y1) > kObjectFileFarthest) words.fail({}, "the box is larger than images may be");
+  if (std::max(box.x1, box.y1) > kFarthestCorner) words.fail({}, "the box is larger than images may be");
   return box;
 }
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/box.h"
+#include "data/object.h"
 
 namespace cortado::data {
 

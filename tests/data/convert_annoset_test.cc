@@ -82,6 +82,37 @@ TEST(Annotations, InLines) {
   EXPECT_NE(reason_of([] { parse_box_lines("cat 1 2 3\n", {20, 40}); }).find("is not LABEL"), std::string::npos);
 }
 
+TEST(Annotations, OfBoxesBeyondAllImagesSayWhere) {
+  const auto told = [](const std::string& reason, const std::string& place) {
+    EXPECT_NE(reason.find(place), std::string::npos) << reason;
+    EXPECT_NE(reason.find("farther away than images may be large"), std::string::npos) << reason;
+  };
+  for (const std::string far : {"1e300", "-1e300", "4e9"}) {
+    const bool low = far[0] == '-';
+    const std::string first = low ? far : "4", last = low ? "20" : far;
+    const std::string box = "<xmin>" + first + "</xmin><ymin>5</ymin><xmax>" + last + "</xmax>\n<ymax>15</ymax>";
+    told(reason_of([&] { parse_voc(voc("\n" + object("dog", kBox) + "\n" + object("cat", box)), not_looked_at); }),
+         "line 3: ");
+    told(reason_of([&] {
+           parse_box_lines("dog 1 2 3 4\n\ncat " + first + " 5 " + last + " 15\n", {20, 40});
+         }),
+         "line 3: ");
+    told(reason_of([&] {
+           parse_coco(R"({"categories": [{"id": 7, "name": "cat"}], "images": [{"id": 3, "file_name": "b.pgm",
+               "height": 20, "width": 40}], "annotations": [{"id": 17, "image_id": 3, "category_id": 7, "bbox": [)" +
+                      far + ", 5, 1, 10]}]}");
+         }),
+         "annotation 17: ");
+  }
+}
+
+TEST(AnnotatedDatum, ABoxBeyondAllImagesIsRefused) {
+  std::vector<Object> objects = {{.label = 1, .box = {0, 0, 3e38F, 1}}};
+  const std::string record = make_annotated_datum("\x08\x01", objects);
+  EXPECT_NE(reason_of([&] { parse_annotated_datum(record, objects); }).find("larger than images may be"),
+            std::string::npos);
+}
+
 TEST(Annotations, OfCoco) {
   const std::string categories = R"("categories": [{"id": 7, "name": "cat"}, {"id": 9, "name": "dog"}])";
   const std::string images = R"("images": [{"id": 3, "file_name": "b.pgm", "height": 20, "width": 40},
