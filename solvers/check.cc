@@ -1,12 +1,15 @@
 #include "solvers/check.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
+#include "core/file.h"
 #include "core/precision.h"
 #include "core/program_path.h"
 #include "solvers/average_precision.h"
 #include "solvers/schedule.h"
+#include "solvers/snapshot.h"
 #include "solvers/snapshot_clock.h"
 #include "solvers/update_rule.h"
 
@@ -185,12 +188,26 @@ void check_regularization(const Config& config) {
   throw FieldError("regularization_type", "unknown regularization_type '" + type + "'", "L2 or L1");
 }
 
+/// What no file system keeps would only be found out with the first snapshot, and all of them be lost.
+void check_snapshot_names(const Config& config) {
+  const std::string longest = longest_snapshot_path(config);
+  const size_t name = file_name_of(longest).size(), path = longest.size();
+  const size_t over = std::max(name - std::min<size_t>(name, NAME_MAX), path - std::min<size_t>(path, PATH_MAX - 1));
+  if (over == 0) return;
+  throw FieldError("snapshot_prefix",
+                   "the files of snapshots would have names of up to " + std::to_string(name) + " bytes and paths of " +
+                       std::to_string(path) + "; " + std::to_string(NAME_MAX) + " and " + std::to_string(PATH_MAX - 1) +
+                       " are the most that the system keeps",
+                   "make the prefix " + std::to_string(over) + " bytes shorter");
+}
+
 void check_snapshots(const Config& config) {
   if (config.snapshot_format() == Config::HDF5 && companion_path("cortado-hdf5").empty())
     throw FieldError(
         "snapshot_format", "this program was built without HDF5: there is no cortado-hdf5 beside it",
         "remove snapshot_format: HDF5, or apt install libhdf5-dev, then cmake --preset release && cmake --build build");
   if (config.has_snapshot_every()) seconds_of_interval(config.snapshot_every());
+  check_snapshot_names(config);
 }
 
 /// Options of NVIDIA's and Intel's programs that change what is learned: training on without them would mislead.

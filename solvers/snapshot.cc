@@ -76,6 +76,13 @@ std::string best_weights_path(const caffe::SolverParameter& config) {
   return config.snapshot_prefix() + "_best.caffemodel" + (hdf5 ? ".h5" : "");
 }
 
+std::string longest_snapshot_path(const caffe::SolverParameter& config) {
+  constexpr int32_t kMostProcess = 1 << 22;  // and temporary_beside() puts the process's number behind a name
+  const SnapshotPaths paths = snapshot_paths(config, config.has_max_iter() ? config.max_iter() : INT32_MAX);
+  const std::string& longest = config.ema_decay() > 0 ? paths.average : paths.state;
+  return longest + ".tmp." + std::to_string(kMostProcess) + (paths.hdf5 ? ".99999" : "");
+}
+
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
                     caffe::SolverState head) {
   const std::string digest =

@@ -31,6 +31,9 @@ SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter)
 /// PREFIX_best.caffemodel, with ".h5" behind it where snapshots are HDF5 files: of the snapshot that keep_best keeps.
 std::string best_weights_path(const caffe::SolverParameter& config);
 
+/// The longest path that this training's snapshots may need, of what is written before it takes its name.
+std::string longest_snapshot_path(const caffe::SolverParameter& config);
+
 /// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
 /// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still
 /// whole, or without its weights (then auto passes over it). Throws Error(kSnapshot) past the 2 GiB of a binary file,
