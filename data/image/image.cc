@@ -7,6 +7,7 @@
 #include "data/image/image_module.h"
 #include "data/image/jpeg.h"
 #include "data/image/orientation.h"
+#include "data/image/png.h"
 
 namespace cortado::data {
 
@@ -80,6 +81,8 @@ void ImageDecoder::decode(std::string_view file, ColorMode mode, Image& out) {
   Image& stored = orientation == 1 ? out : stored_;
   if (is_jpeg(file))
     jpeg().decode(file, mode, stored);
+  else if (is_png(file))
+    decode_png(file, mode, stored);
   else
     decode_with_module(file, mode, stored);
   if (orientation != 1) turn_upright(stored_, orientation, out);

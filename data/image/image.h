@@ -25,9 +25,9 @@ constexpr int64_t kMaxPixels = 89'000'000;  ///< of one image, known from its he
 constexpr int64_t kMaxImageFileBytes = int64_t(512) << 20;
 constexpr const char* kImageFileTooLarge = "it is larger than 512 MiB, and image files may have no more";
 
-/// Decodes image files in memory: JPEG by libjpeg, PNM (P5, P6) by itself, all else by OpenCV, which is a module of its
-/// own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one per
-/// thread. Warnings that mean lost data (a cut-off JPEG) are errors. Images are turned as they are shown, by EXIF.
+/// Decodes image files in memory: JPEG by libjpeg, PNG by libpng, PNM (P5, P6) by itself, all else by OpenCV, a module
+/// of its own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one
+/// per thread. Warnings that mean lost data (a cut-off JPEG) are errors. Images are turned as they are shown, by EXIF.
 class ImageDecoder {
  public:
   ImageDecoder();

@@ -39,7 +39,7 @@ const Module& loaded_module() {
   static const Module module = load_module();
   if (!module.why_not.empty())
     throw SampleError(
-        "neither JPEG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
+        "neither JPEG nor PNG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
         "install libopencv-dev and build again, or turn the images into JPEG");
   return module;
 }

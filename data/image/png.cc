@@ -1,9 +1,5 @@
 // PNGs, written by libpng. Each row holds what differs from the row above (filter 2, "up"): fast, and what suits
 // pictures of flat colours. The compressor's options are all given, so the same pixels give the same bytes.
-//
-// PNG files are read by OpenCV's module (image_module.h) all the same, not by libpng here: what palettes, transparency,
-// gamma and 16 bits become is then what Caffe, which reads by OpenCV, trains on, and the module is needed for other
-// formats anyway.
 #include "data/image/png.h"
 
 #include <png.h>

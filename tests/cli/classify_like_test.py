@@ -35,10 +35,6 @@ def png(path, height, width, pixel):
         f.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)) +
                 chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
 
-def ppm(path, height, width, pixel):
-    with open(path, 'wb') as f:
-        f.write(b'P6\n%d %d\n255\n' % (width, height) + bytes(c for i in range(height * width) for c in pixel()))
-
 def npy_rows(path):
     content = open(path, 'rb').read()
     header = eval(content[10:10 + content[8] + 256 * content[9]].decode())
@@ -71,14 +67,13 @@ Trained = collections.namedtuple('Trained', 'name net weights classify')  # the 
 @pytest.fixture(scope='module')
 def images(cortado, run, shared_folder):
     """The images' paths; their dataset is in set/."""
-    reads_png = os.path.exists(os.path.join(os.path.dirname(cortado), 'libcortado_opencv.so'))
-    write, ending, draw = (png, '.png', random.Random(5)) if reads_png else (ppm, '.ppm', random.Random(5))
+    draw = random.Random(5)
     for k, name in enumerate(CLASSES):
         os.makedirs('photos/' + name)
         for i in range(EACH):
             low, high = [(0, 120), (60, 250), (30, 200)][k]
             pixel = lambda: [min(255, draw.randrange(low, high) + 10 * k * c) for c in range(3)]
-            write('photos/%s/%d%s' % (name, i, ending), 20 + i % 4, 24 - i % 3, pixel)
+            png('photos/%s/%d.png' % (name, i), 20 + i % 4, 24 - i % 3, pixel)
     os.mkdir('set')
     run('convert', 'folder', 'photos', '-o', 'set/train_lmdb', '--resize-height=20', '--resize-width=22')
     run('mean', 'set/train_lmdb', '-o', 'set/mean.npy')

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include "data/image/image_module.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
@@ -53,6 +54,139 @@ TEST(Png, HoldsThePixels) {
       }
     }
   }
+}
+
+std::string big_endian(uint32_t value) { return {char(value >> 24), char(value >> 16), char(value >> 8), char(value)}; }
+
+std::string chunk(const std::string& type, const std::string& content) {
+  const std::string body = type + content;
+  const auto crc = ::crc32(0, reinterpret_cast<const Bytef*>(body.data()), uInt(body.size()));
+  return big_endian(uint32_t(content.size())) + body + big_endian(uint32_t(crc));
+}
+
+std::string packed(const std::string& bytes) {
+  uLongf size = ::compressBound(uLong(bytes.size()));
+  std::string out(size, '\0');
+  ::compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
+             uLong(bytes.size()));
+  out.resize(size);
+  return out;
+}
+
+/// A form that PNGs have, and chunks between its header and its pixels.
+struct PngForm {
+  int type, bits, interlaced;
+  std::string more;
+};
+
+constexpr uint32_t kHigh = 11, kWide = 13;
+
+/// Rows of arbitrary elements; of each of the seven passes where it is interlaced.
+std::string png_of(const PngForm& form) {
+  struct Pass {
+    uint32_t x, y, dx, dy;
+  };
+  const std::vector<Pass> whole = {{0, 0, 1, 1}}, passes = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                                                            {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+  const size_t samples = form.type == 2 ? 3 : form.type == 4 ? 2 : form.type == 6 ? 4 : 1;
+  RandomStream random(uint64_t(form.type * 100 + form.bits));
+  std::string rows;
+  for (const Pass& pass : form.interlaced != 0 ? passes : whole)
+    for (uint32_t y = pass.y; y < kHigh; y += pass.dy) {
+      const size_t pixels = (kWide - pass.x + pass.dx - 1) / pass.dx;
+      rows += '\0';
+      for (size_t i = 0; i < (pixels * samples * size_t(form.bits) + 7) / 8; ++i) rows += char(random.below(256));
+    }
+  std::string palette;
+  for (int i = 0; form.type == 3 && i < 3 << form.bits; ++i) palette += char(random.below(256));
+  return "\x89PNG\r\n\x1A\n" +
+         chunk("IHDR", big_endian(kWide) + big_endian(kHigh) +
+                           std::string{char(form.bits), char(form.type), 0, 0, char(form.interlaced)}) +
+         (form.more.find("tRNS") == std::string::npos ? form.more : "") +
+         (palette.empty() ? "" : chunk("PLTE", palette)) +
+         (form.more.find("tRNS") == std::string::npos ? "" : form.more) + chunk("IDAT", packed(rows)) +
+         chunk("IEND", "");
+}
+
+/// A colour profile that libpng warns of.
+std::string wrong_profile() {
+  return chunk("iCCP", std::string("name\0\0", 6) + packed(big_endian(128) + std::string(124, '\0')));
+}
+
+std::vector<PngForm> all_forms() {
+  const std::map<int, std::vector<int>> depths = {
+      {0, {1, 2, 4, 8, 16}}, {2, {8, 16}}, {3, {1, 2, 4, 8}}, {4, {8, 16}}, {6, {8, 16}}};
+  std::vector<PngForm> forms;
+  for (const auto& [type, bits_of_type] : depths)
+    for (const int bits : bits_of_type)
+      for (const int interlaced : {0, 1}) {
+        std::vector<std::string> more = {"", chunk("gAMA", big_endian(55556)), chunk("sRGB", std::string(1, '\0')),
+                                         wrong_profile()};
+        if (type == 0) more.push_back(chunk("tRNS", std::string(2, '\1')));
+        if (type == 2) more.push_back(chunk("tRNS", std::string(6, '\1')));
+        if (type == 3) more.push_back(chunk("tRNS", std::string("\0\x80", 2)));
+        for (const std::string& one : more) forms.push_back({type, bits, interlaced, one});
+      }
+  return forms;
+}
+
+/// What a decoder makes of it: "3x11x13 ..." and the pixels, or "refused".
+template <typename Decode>
+std::string result_of(const Decode& decode) {
+  Image image;
+  try {
+    decode(image);
+  } catch (const SampleError&) {
+    return "refused";
+  }
+  return image.sample().shape_str() + " " + std::string(image.pixels.begin(), image.pixels.end());
+}
+
+TEST(Png, IsReadAsOpenCVReadsIt) {
+  try {
+    Image image;
+    decode_with_module(png_of({2, 8, 0, ""}), ColorMode::kColor, image);
+  } catch (const SampleError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  ::testing::internal::CaptureStderr();  // OpenCV lets libpng warn there
+  int compared = 0;
+  for (const PngForm& form : all_forms())
+    for (const ColorMode mode : {ColorMode::kAsStored, ColorMode::kColor, ColorMode::kGray}) {
+      const std::string file = png_of(form);
+      const std::string ours = result_of([&](Image&image) { decode_png(file, mode, image); }),
+                        theirs = result_of([&](Image&image) { decode_with_module(file, mode, image); });
+      EXPECT_TRUE(ours == theirs) << "type " << form.type << ", " << form.bits << " bits, interlaced "
+                                  << form.interlaced << ", mode " << int(mode) << ", " << form.more.substr(4, 4) << ": "
+                                  << ours.substr(0, 8) << " and " << theirs.substr(0, 8);
+      compared += ours != "refused";
+    }
+  ::testing::internal::GetCapturedStderr();
+  EXPECT_GT(compared, 300);
+}
+
+TEST(Png, NothingIsSaidOfAWrongColourProfile) {
+  ::testing::internal::CaptureStderr();
+  Image image;
+  ImageDecoder().decode(png_of({2, 8, 0, wrong_profile()}), ColorMode::kColor, image);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Png, DamageIsAnError) {
+  const std::string file = png_of({2, 8, 1, ""});
+  Image image;
+  for (size_t size = 8; size < file.size(); ++size)
+    EXPECT_THROW(decode_png(file.substr(0, size), ColorMode::kColor, image), SampleError) << size;
+  for (size_t at = 8; at < file.size(); ++at) {
+    std::string damaged = file;
+    damaged[at] = char(damaged[at] ^ 0x11);
+    result_of([&](Image& out) { decode_png(damaged, ColorMode::kAsStored, out); });
+  }
+  std::string large = file;
+  large.replace(8, 25, chunk("IHDR", big_endian(99999) + big_endian(99999) + std::string("\x08\2\0\0\0", 5)));
+  Image claimed;
+  expect_sample_error("99999x99999, too large", [&] { decode_png(large, ColorMode::kColor, claimed); });
+  EXPECT_TRUE(claimed.pixels.empty());
 }
 
 TEST(Png, TakesOneOrThreeChannels) {
