@@ -60,7 +60,7 @@ class LogSoftmaxLayer : public Layer {
     return {.y = {x[0]}, .w = {}};
   }
 
-  TypeRule types() const override { return TypeRule::kFollow; }
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     LayerNeeds needs;
